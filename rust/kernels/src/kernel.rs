@@ -1,0 +1,133 @@
+//! The contract between kernels and whoever runs them, and the table of all kernels.
+
+use crate::random::Stream;
+use crate::{Attrs, View};
+use ferromix_base::{DType, Result, Shape};
+
+/// Shape and element type of one argument.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Desc {
+    /// The extents.
+    pub shape: Shape,
+    /// The element type.
+    pub dtype: DType,
+}
+
+impl Desc {
+    /// A description from its parts.
+    pub fn new(shape: &[usize], dtype: DType) -> Self {
+        Desc {
+            shape: shape.into(),
+            dtype,
+        }
+    }
+}
+
+/// What a kernel does with an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Req {
+    /// Nothing; the view may be empty and must not be touched.
+    Null,
+    /// Overwrite.
+    Write,
+    /// Overwrite; the output may be the very memory of an input that the operator's card names
+    /// as its in-place partner (same address, shape, strides).
+    Inplace,
+    /// Add to what is there.
+    Add,
+}
+
+/// One run of a kernel.
+pub struct Call<'a> {
+    /// The inputs.
+    pub inputs: &'a [View],
+    /// The outputs.
+    pub outputs: &'a mut [View],
+    /// What to do with each output.
+    pub reqs: &'a [Req],
+    /// Scratch memory of the size that [`Kernel::workspace`] asked for, aligned to 64 bytes, with
+    /// arbitrary contents.
+    pub workspace: &'a mut [u8],
+    /// The random numbers of this run; some where [`Row::random`].
+    pub random: Option<Stream>,
+}
+
+/// An operator prepared for fixed attributes, shapes and element types.
+pub trait Kernel: Send + Sync {
+    /// Computes the outputs from the inputs.
+    ///
+    /// # Errors
+    /// Values that the operator cannot take; shapes and types were checked when it was prepared.
+    fn run(&self, call: &mut Call<'_>) -> Result<()>;
+
+    /// Bytes of scratch memory that a run needs.
+    fn workspace(&self) -> usize {
+        0
+    }
+}
+
+/// Prepares a kernel for the inputs and outputs described.
+pub type Prepare = fn(&Attrs, &[Desc], &[Desc]) -> Result<Box<dyn Kernel>>;
+
+/// One kernel of the table.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// The name of the operator.
+    pub name: &'static str,
+    /// Makes the kernel.
+    pub prepare: Prepare,
+    /// Whether inputs and outputs may have any strides; otherwise the caller hands over
+    /// C-contiguous ones.
+    pub strided: bool,
+    /// Whether a run needs random numbers.
+    pub random: bool,
+}
+
+impl Row {
+    /// A row for a kernel that takes contiguous arguments.
+    pub const fn new(name: &'static str, prepare: Prepare) -> Self {
+        Row {
+            name,
+            prepare,
+            strided: false,
+            random: false,
+        }
+    }
+
+    /// The row of a kernel that takes any strides.
+    #[must_use]
+    pub const fn strided(self) -> Self {
+        Row {
+            strided: true,
+            ..self
+        }
+    }
+
+    /// The row of a kernel that draws random numbers.
+    #[must_use]
+    pub const fn random(self) -> Self {
+        Row {
+            random: true,
+            ..self
+        }
+    }
+}
+
+/// The families' tables.
+const FAMILIES: &[&[Row]] = &[];
+
+/// The kernel of the operator `name`.
+pub fn find(name: &str) -> Option<&'static Row> {
+    FAMILIES
+        .iter()
+        .flat_map(|rows| rows.iter())
+        .find(|row| row.name == name)
+}
+
+/// The names of all kernels.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FAMILIES
+        .iter()
+        .flat_map(|rows| rows.iter())
+        .map(|row| row.name)
+}

@@ -1,0 +1,62 @@
+//! The thread budget of kernels. Work is split by sizes that depend on the problem alone, never
+//! on the number of threads, so that results are the same bits for any budget.
+
+use rayon::prelude::*;
+use std::sync::OnceLock;
+
+static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
+
+/// Sets the number of threads that kernels share; the first call, or the first use, decides.
+/// Returns the number in force.
+pub fn set_threads(n: usize) -> usize {
+    pool(n).current_num_threads()
+}
+
+/// The number of threads that kernels share.
+pub fn threads() -> usize {
+    pool(default_threads()).current_num_threads()
+}
+
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+fn pool(n: usize) -> &'static rayon::ThreadPool {
+    POOL.get_or_init(|| {
+        build(n).unwrap_or_else(|| build(1).unwrap_or_else(|| std::process::abort()))
+    })
+}
+
+fn build(n: usize) -> Option<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(n.max(1))
+        .thread_name(|i| format!("ferromix-kernel-{i}"))
+        .build()
+        .ok()
+}
+
+/// Runs `task(0..n)`, in parallel where there is more than one task and more than one thread.
+pub fn for_each(n: usize, task: impl Fn(usize) + Sync + Send) {
+    if n <= 1 || threads() == 1 {
+        (0..n).for_each(task);
+    } else {
+        pool(1).install(|| (0..n).into_par_iter().with_max_len(1).for_each(task));
+    }
+}
+
+/// Splits `0..n` into ranges of `grain` (the last may be shorter) and runs `task` on each.
+pub fn for_ranges(n: usize, grain: usize, task: impl Fn(std::ops::Range<usize>) + Sync + Send) {
+    let grain = grain.max(1);
+    for_each(n.div_ceil(grain), |i| {
+        task(i * grain..((i + 1) * grain).min(n))
+    });
+}
+
+/// Runs `f` inside the kernels' thread pool, for libraries that use rayon's current pool.
+pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    if threads() == 1 {
+        f()
+    } else {
+        pool(1).install(f)
+    }
+}
