@@ -43,11 +43,11 @@ pub fn contiguous_strides(shape: &[usize]) -> Strides {
 
 /// Whether `strides` lay a tensor of `shape` out in C order without gaps.
 pub fn is_contiguous(shape: &[usize], strides: &[isize]) -> bool {
+    if shape.contains(&0) {
+        return true;
+    }
     let mut expected = 1isize;
     for (&d, &s) in shape.iter().zip(strides).rev() {
-        if d == 0 {
-            return true;
-        }
         if d != 1 && s != expected {
             return false;
         }
