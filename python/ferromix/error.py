@@ -1,0 +1,38 @@
+"""The exceptions of Ferromix, each also the built-in exception that a caller would expect.
+
+The Rust core raises these same classes, and an error raised on a worker thread surfaces as one of
+them at the next wait.
+"""
+
+__all__ = [
+    "DTypeError",
+    "FileFormatError",
+    "InternalError",
+    "InvalidArgumentError",
+    "MXNetError",
+    "OutOfMemoryError",
+]
+
+
+class MXNetError(RuntimeError):
+    """The base of every error that Ferromix raises, under MXNet's name."""
+
+
+class InvalidArgumentError(MXNetError, ValueError):
+    """A value, a shape or an attribute that does not fit."""
+
+
+class DTypeError(MXNetError, TypeError):
+    """An element type that does not fit."""
+
+
+class OutOfMemoryError(MXNetError, MemoryError):
+    """Memory that could not be had; the message says what was asked for and what is in use."""
+
+
+class FileFormatError(MXNetError, ValueError):
+    """A file that is malformed; the message says where, what was expected and what was found."""
+
+
+class InternalError(MXNetError):
+    """A fault of Ferromix itself; please report it."""

@@ -1,0 +1,305 @@
+"""The operator card, the only place where an operator is described, and the registry of cards.
+
+From a card come ``mx.nd.X``, ``mx.sym.X``, shape and type inference, gradients, the reference and
+the tests. A card names a row of the Rust kernel table; it holds no computation itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from ..error import InvalidArgumentError
+from .param import Param
+
+__all__ = [
+    "Entry",
+    "GradientGraph",
+    "MaybeShape",
+    "OperatorProperty",
+    "Shape",
+    "exists",
+    "find",
+    "make",
+    "merge_shapes",
+    "names",
+    "register",
+]
+
+Shape = tuple[int, ...]
+"""Extents; -1 marks one that is not known yet."""
+MaybeShape = Shape | None
+"""Extents, or None where not even their number is known."""
+Entry = Any
+"""One output of one node, opaque to cards."""
+
+
+class GradientGraph(Protocol):
+    """What a gradient rule sees of the graph around its node."""
+
+    in_data: Sequence[Entry]
+    out_data: Sequence[Entry]
+    out_grad: Sequence[Entry]
+
+    def op(self, name: str, *inputs: Entry, **attrs: Any) -> list[Entry]:
+        """Adds a node of the operator `name` and returns all its outputs."""
+        ...
+
+
+class OperatorProperty:
+    """What there is to know of one operator; an instance also holds one set of attributes.
+
+    A subclass sets the class variables and overrides the methods where the defaults do not fit.
+    The subclass's docstring is the operator's documentation.
+
+    Parameters
+    ----------
+    **attrs
+        The attributes, typed or as MXNet's strings.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An unknown attribute (the message lists the valid ones), one that is missing or ill-typed.
+    """
+
+    name: ClassVar[str]
+    """MXNet's name of the operator."""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names under which MXNet knows it."""
+    params: ClassVar[Mapping[str, Param]] = {}
+    """The attributes."""
+    arguments: ClassVar[tuple[str, ...]] = ("data",)
+    """The names of the inputs."""
+    variadic: ClassVar[str | None] = None
+    """The attribute that counts the inputs where their number varies."""
+    kernel: ClassVar[str | None] = None
+    """The row of the kernel table; the operator's name where None."""
+    dtypes: ClassVar[tuple[str, ...]] = ("float32", "float64")
+    """The element types that the operator claims."""
+    uses_train_mode: ClassVar[bool] = False
+    """Whether training and prediction differ."""
+    differentiable: ClassVar[bool] = True
+    """Whether a gradient exists; where not, :meth:`gradient` gives None for every input."""
+    hidden: ClassVar[bool] = False
+    """Whether the operator is for other cards only, without a public function."""
+
+    def __init__(self, **attrs: Any) -> None:
+        unknown = [a for a in attrs if a not in self.params]
+        if unknown:
+            raise InvalidArgumentError(self._unknown_attribute(unknown[0]))
+        self.attrs: dict[str, Any] = {}
+        self.given: dict[str, Any] = {}
+        for name, param in self.params.items():
+            if name in attrs:
+                self.given[name] = param.parse(self.name, name, attrs[name])
+                self.attrs[name] = self.given[name]
+            elif param.required:
+                raise InvalidArgumentError(
+                    f"{self.name}: attribute '{name}' is required: {param.describe()}"
+                )
+            else:
+                self.attrs[name] = param.default
+
+    # -- arguments and outputs -----------------------------------------------------------------
+
+    def list_arguments(self) -> list[str]:
+        """The names of the inputs, without the auxiliary states."""
+        if self.variadic is not None:
+            return [f"arg{i}" for i in range(self.attrs[self.variadic])]
+        return list(self.arguments)
+
+    def list_outputs(self) -> list[str]:
+        """The names of the outputs."""
+        return ["output"]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """The names of the inputs that forward changes and that have no gradient."""
+        return []
+
+    def num_visible_outputs(self) -> int:
+        """How many of the outputs a user sees."""
+        return len(self.list_outputs())
+
+    def mutated_inputs(self) -> list[int]:
+        """Inputs that the operator changes; the kernel sees them again after its outputs."""
+        first = len(self.list_arguments())
+        return list(range(first, first + len(self.list_auxiliary_states())))
+
+    # -- inference -----------------------------------------------------------------------------
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """Shapes of arguments, outputs and auxiliary states, as far as they are known.
+
+        The default is for operators whose inputs and outputs all have one shape.
+
+        Parameters
+        ----------
+        in_shapes
+            Shapes of the arguments; None or -1 where unknown.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Shapes that contradict each other, naming the operator, the argument and both shapes.
+        """
+        shape: MaybeShape = None
+        for name, given in zip(self.list_arguments(), in_shapes, strict=True):
+            shape = merge_shapes(self.name, name, given, shape)
+        return (
+            [shape] * len(in_shapes),
+            [shape] * len(self.list_outputs()),
+            [shape] * len(self.list_auxiliary_states()),
+        )
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """Shapes of arguments that follow from those of the outputs; by default none."""
+        return list(in_shapes)
+
+    def infer_type(
+        self, in_types: Sequence[str | None]
+    ) -> tuple[list[str | None], list[str | None], list[str | None]]:
+        """Element types of arguments, outputs and auxiliary states; by default all the same.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Types that contradict each other, naming the operator and the argument.
+        """
+        found: str | None = None
+        first = ""
+        for name, given in zip(self.list_arguments(), in_types, strict=True):
+            if given is None:
+                continue
+            if found is not None and given != found:
+                raise InvalidArgumentError(
+                    f"{self.name}: argument '{name}' is {given}, but '{first}' is {found}; "
+                    "cast one of them"
+                )
+            found, first = given, first or name
+        return (
+            [found] * len(in_types),
+            [found] * len(self.list_outputs()),
+            [found] * len(self.list_auxiliary_states()),
+        )
+
+    # -- gradient and memory -------------------------------------------------------------------
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """Nodes that compute the gradient of each argument; None where there is none."""
+        return [None] * len(self.list_arguments())
+
+    def needs_out_grad(self) -> bool:
+        """Whether the gradient reads the gradients of the outputs; a loss does not."""
+        return True
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """Pairs (input, output) that may share memory."""
+        return []
+
+    # -- for the dispatcher --------------------------------------------------------------------
+
+    def kernel_name(self) -> str:
+        """The row of the kernel table."""
+        return self.kernel or self.name
+
+    def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
+        """The attributes as the kernel reads them."""
+        if self.uses_train_mode:
+            return {**self.attrs, "__is_train__": is_train}
+        return self.attrs
+
+    def check_dtype(self, dtype: str) -> None:
+        """Raises :class:`InvalidArgumentError` for an element type that the card does not claim."""
+        if dtype not in self.dtypes:
+            raise InvalidArgumentError(
+                f"{self.name}: element type {dtype} is not supported; "
+                f"supported: {', '.join(self.dtypes)}; use astype or Cast"
+            )
+
+    def _unknown_attribute(self, attr: str) -> str:
+        near = difflib.get_close_matches(attr, self.params, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        valid = ", ".join(self.params) or "none"
+        return f"{self.name}: unknown attribute '{attr}'{hint}; valid attributes: {valid}"
+
+
+def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> MaybeShape:
+    """What two partial shapes of one argument say together.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If they contradict each other.
+    """
+    if a is None:
+        return b
+    if b is None:
+        return a
+    if len(a) != len(b) or any(x != y for x, y in zip(a, b, strict=True) if x >= 0 and y >= 0):
+        raise InvalidArgumentError(
+            f"{operator}: argument '{argument}' has shape {a}, expected {b}"
+        )
+    return tuple(y if x < 0 else x for x, y in zip(a, b, strict=True))
+
+
+_REGISTRY: dict[str, type[OperatorProperty]] = {}
+_Card = TypeVar("_Card", bound=type[OperatorProperty])
+
+
+def register(card: _Card) -> _Card:
+    """Enters a card under its name and its aliases; for use as a decorator."""
+    for name in (card.name, *card.aliases):
+        if name in _REGISTRY:
+            raise InvalidArgumentError(f"operator '{name}' is registered twice")
+        _REGISTRY[name] = card
+    return card
+
+
+def exists(name: str) -> bool:
+    """Whether an operator of that name or alias is registered."""
+    return name in _REGISTRY
+
+
+def find(name: str) -> type[OperatorProperty]:
+    """The card of the operator `name`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an unknown name; the message lists the nearest ones.
+    """
+    card = _REGISTRY.get(name)
+    if card is None:
+        near = difflib.get_close_matches(name, _REGISTRY, n=3)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise InvalidArgumentError(f"unknown operator '{name}'{hint}")
+    return card
+
+
+def names(hidden: bool = False) -> list[str]:
+    """The names and aliases of all operators, sorted."""
+    return sorted(n for n, c in _REGISTRY.items() if hidden or not c.hidden)
+
+
+def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:
+    """The card of `name` with `attrs`; the same object for the same attributes where possible."""
+    try:
+        return _make_cached(name, tuple(attrs.items()), tuple(map(type, attrs.values())))
+    except TypeError as e:
+        if "unhashable" not in str(e):
+            raise
+    return find(name)(**attrs)
+
+
+@lru_cache(maxsize=4096)
+def _make_cached(
+    name: str, attrs: tuple[tuple[str, Any], ...], _types: tuple[type, ...]
+) -> OperatorProperty:
+    return find(name)(**dict(attrs))
