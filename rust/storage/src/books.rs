@@ -1,0 +1,237 @@
+//! The accounts of a pool: what it took from its backend against the limit, and what is in use.
+//!
+//! What is taken changes rarely and is one shared word. The rest changes with every call, so each
+//! thread writes a ledger of its own and [`Books::stats`] adds them up. The peak needs one shared
+//! sum, to which a thread reports in steps of [`STEP`] bytes.
+
+use crate::class::Class;
+use crossbeam_utils::CachePadded;
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How far a thread's reports may lag behind; blocks of this size and up are reported at once.
+const STEP: u64 = 64 << 10;
+
+/// What a pool holds and how it served. Exact whenever no call is under way; a sum over threads,
+/// so slightly stale otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Bytes of the blocks handed out, whole buckets.
+    pub in_use: usize,
+    /// Bytes of the blocks kept for reuse.
+    pub cached: usize,
+    /// The part of `in_use` that nobody asked for: buckets less sizes.
+    pub waste: usize,
+    /// Highest `in_use` so far; may miss up to 64 KiB for each thread.
+    pub peak: usize,
+    /// Highest `in_use + cached` so far: what the backend had to give.
+    pub peak_reserved: usize,
+    /// Requests served from kept blocks.
+    pub hits: u64,
+    /// Requests served by the backend.
+    pub misses: u64,
+    /// Handles that were freed into a pool other than their own; their blocks are lost.
+    pub misdirected: u64,
+    /// Most bytes that `in_use + cached` may reach.
+    pub limit: Option<usize>,
+}
+
+/// One thread's share of the accounts. Only that thread writes, so a change is a load and a store,
+/// not a read-modify-write. All Relaxed: each word is a sum of its own and orders nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    in_use: AtomicI64,
+    waste: AtomicI64,
+}
+
+fn bump(word: &AtomicI64, by: i64) {
+    word.store(
+        word.load(Ordering::Relaxed).wrapping_add(by),
+        Ordering::Relaxed,
+    );
+}
+
+/// What happened to a block, for the accounts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// Handed out again.
+    Hit,
+    /// Handed out fresh from the backend.
+    Miss,
+    /// Given back.
+    Free,
+}
+
+impl Event {
+    fn sign(self) -> i64 {
+        if matches!(self, Event::Free) { -1 } else { 1 }
+    }
+
+    /// How it changes the bytes in use.
+    pub(crate) fn change(self, class: Class) -> i64 {
+        self.sign() * class.size as i64
+    }
+}
+
+impl Ledger {
+    /// Notes an event; only for the thread whose ledger it is.
+    pub(crate) fn note(&self, event: Event, class: Class, size: usize) {
+        let count = match event {
+            Event::Hit => Some(&self.hits),
+            Event::Miss => Some(&self.misses),
+            Event::Free => None,
+        };
+        if let Some(count) = count {
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        bump(&self.in_use, event.change(class));
+        bump(&self.waste, event.sign() * (class.size - size) as i64);
+    }
+
+    fn add_to(&self, sum: &mut Sum) {
+        sum.hits += self.hits.load(Ordering::Relaxed);
+        sum.misses += self.misses.load(Ordering::Relaxed);
+        sum.in_use += self.in_use.load(Ordering::Relaxed);
+        sum.waste += self.waste.load(Ordering::Relaxed);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    hits: u64,
+    misses: u64,
+    in_use: i64,
+    waste: i64,
+}
+
+/// The ledgers of living threads and the sum of those of dead ones.
+#[derive(Debug, Default)]
+struct Threads {
+    ledgers: Vec<Arc<Ledger>>,
+    past: Sum,
+}
+
+/// The accounts of one pool.
+#[derive(Debug)]
+pub(crate) struct Books {
+    reserved: CachePadded<AtomicUsize>,
+    reported: CachePadded<AtomicI64>,
+    peak: AtomicI64,
+    peak_reserved: AtomicUsize,
+    limit: AtomicUsize,
+    misdirected: AtomicU64,
+    threads: Mutex<Threads>,
+}
+
+impl Books {
+    pub(crate) fn new(limit: Option<usize>) -> Books {
+        Books {
+            reserved: CachePadded::new(AtomicUsize::new(0)),
+            reported: CachePadded::new(AtomicI64::new(0)),
+            peak: AtomicI64::new(0),
+            peak_reserved: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit.unwrap_or(usize::MAX)),
+            misdirected: AtomicU64::new(0),
+            threads: Mutex::default(),
+        }
+    }
+
+    /// Claims `size` bytes of the limit; `false` where they would exceed it.
+    #[must_use]
+    pub(crate) fn reserve(&self, size: usize) -> bool {
+        let limit = self.limit.load(Ordering::Relaxed);
+        let more = |held: usize| held.checked_add(size).filter(|&held| held <= limit);
+        let claimed = self
+            .reserved
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        if let Ok(before) = claimed {
+            self.peak_reserved
+                .fetch_max(before + size, Ordering::Relaxed);
+        }
+        claimed.is_ok()
+    }
+
+    /// Gives `size` claimed bytes back.
+    pub(crate) fn unreserve(&self, size: usize) {
+        self.reserved.fetch_sub(size, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_limit(&self, limit: Option<usize>) {
+        self.limit
+            .store(limit.unwrap_or(usize::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_misdirected(&self) {
+        self.misdirected.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds a thread's changes to the shared sum once they are large enough to matter.
+    pub(crate) fn report(&self, pending: &mut i64) {
+        if pending.unsigned_abs() >= STEP {
+            self.report_now(pending);
+        }
+    }
+
+    /// Adds a thread's changes to the shared sum.
+    pub(crate) fn report_now(&self, pending: &mut i64) {
+        let by = std::mem::take(pending);
+        let now = self.reported.fetch_add(by, Ordering::Relaxed) + by;
+        if now > self.peak.load(Ordering::Relaxed) {
+            self.peak.fetch_max(now, Ordering::Relaxed);
+        }
+    }
+
+    fn threads(&self) -> std::sync::MutexGuard<'_, Threads> {
+        // Nothing panics while it is held, and sums stay sums.
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A ledger for a thread that is new to the pool.
+    pub(crate) fn open(&self) -> Arc<Ledger> {
+        let ledger = Arc::<Ledger>::default();
+        self.threads().ledgers.push(Arc::clone(&ledger));
+        ledger
+    }
+
+    /// Takes over the ledger of a thread that ends.
+    pub(crate) fn close(&self, ledger: &Arc<Ledger>) {
+        let mut threads = self.threads();
+        ledger.add_to(&mut threads.past);
+        threads.ledgers.retain(|other| !Arc::ptr_eq(other, ledger));
+    }
+
+    /// Notes an event on a thread that has no ledger any more, because it is ending.
+    pub(crate) fn note_late(&self, event: Event, class: Class, size: usize) {
+        let ledger = Ledger::default();
+        ledger.note(event, class, size);
+        ledger.add_to(&mut self.threads().past);
+        self.report_now(&mut event.change(class));
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let threads = self.threads();
+        let mut sum = threads.past;
+        threads
+            .ledgers
+            .iter()
+            .for_each(|ledger| ledger.add_to(&mut sum));
+        drop(threads);
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        let in_use = usize::try_from(sum.in_use).unwrap_or(0);
+        let peak = usize::try_from(self.peak.load(Ordering::Relaxed)).unwrap_or(0);
+        let limit = self.limit.load(Ordering::Relaxed);
+        Stats {
+            in_use,
+            cached: reserved.saturating_sub(in_use),
+            waste: usize::try_from(sum.waste).unwrap_or(0),
+            peak: peak.max(in_use),
+            peak_reserved: self.peak_reserved.load(Ordering::Relaxed),
+            hits: sum.hits,
+            misses: sum.misses,
+            misdirected: self.misdirected.load(Ordering::Relaxed),
+            limit: (limit != usize::MAX).then_some(limit),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What a thread keeps for itself: two magazines per bucket, so that a run of up to 16 requests or
+//! returns at the edge of one does not go to the depot each time.
+//!
+//! A thread's caches sit in one thread-local table, by pool. They hold their pool weakly: the last
+//! [`Pool`](crate::Pool) frees all blocks, and a thread that ends gives its magazines to the depot.
+
+use crate::backend::RawBlock;
+use crate::books::{Event, Ledger};
+use crate::class::{CLASSES, Class};
+use crate::core::Core;
+use std::cell::RefCell;
+use std::sync::{Arc, Weak};
+
+thread_local! {
+    static CACHES: RefCell<Caches> = const { RefCell::new(Caches { entries: Vec::new() }) };
+}
+
+struct Caches {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    id: u64,
+    core: Weak<Core>,
+    cache: Cache,
+}
+
+/// Calls `f` with this thread's cache for the pool. `None` while the thread's own destructors run,
+/// or from within another such call: then the caller goes past the caches.
+pub(crate) fn with<R>(core: &Arc<Core>, f: impl FnOnce(&mut Cache) -> R) -> Option<R> {
+    let call = |caches: &RefCell<Caches>| {
+        caches
+            .try_borrow_mut()
+            .ok()
+            .map(|mut caches| f(caches.of(core)))
+    };
+    CACHES.try_with(call).ok().flatten()
+}
+
+impl Caches {
+    fn of(&mut self, core: &Arc<Core>) -> &mut Cache {
+        // Ids are never reused, so an entry with this id is this pool's.
+        let place = match self.entries.iter().position(|entry| entry.id == core.id) {
+            Some(place) => place,
+            None => self.open(core),
+        };
+        &mut self.entries[place].cache
+    }
+
+    #[cold]
+    fn open(&mut self, core: &Arc<Core>) -> usize {
+        self.entries.retain(|entry| entry.core.strong_count() > 0);
+        let cache = Cache::new(core);
+        self.entries.push(Entry {
+            id: core.id,
+            core: Arc::downgrade(core),
+            cache,
+        });
+        self.entries.len() - 1
+    }
+}
+
+impl Drop for Caches {
+    fn drop(&mut self) {
+        for mut entry in self.entries.drain(..) {
+            if let Some(core) = entry.core.upgrade() {
+                entry.cache.flush(&core);
+                core.books.close(&entry.cache.ledger);
+            }
+        }
+    }
+}
+
+/// The magazines of one bucket, by number.
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    /// The one in use.
+    current: Option<u32>,
+    /// The one used before: wholly full or wholly empty.
+    other: Option<u32>,
+}
+
+/// One thread's cache for one pool.
+pub(crate) struct Cache {
+    pairs: Box<[Pair]>,
+    bytes: usize,
+    trims: u64,
+    pending: i64,
+    ledger: Arc<Ledger>,
+}
+
+impl Cache {
+    fn new(core: &Core) -> Cache {
+        Cache {
+            pairs: vec![Pair::default(); CLASSES].into(),
+            bytes: 0,
+            trims: core.trims(),
+            pending: 0,
+            ledger: core.books.open(),
+        }
+    }
+
+    /// Writes an event into the accounts.
+    pub(crate) fn note(&mut self, core: &Core, event: Event, class: Class, size: usize) {
+        self.ledger.note(event, class, size);
+        self.pending += event.change(class);
+        core.books.report(&mut self.pending);
+    }
+
+    /// A kept block of `class`, handed out for `size` bytes.
+    pub(crate) fn take(&mut self, core: &Core, class: Class, size: usize) -> Option<RawBlock> {
+        self.follow_trims(core);
+        let block = if core.keeps(class) {
+            let block = self.take_kept(core, class)?;
+            self.bytes -= class.size;
+            block
+        } else {
+            core.depot.take_block(class)?
+        };
+        self.note(core, Event::Hit, class, size);
+        Some(block)
+    }
+
+    fn take_kept(&mut self, core: &Core, class: Class) -> Option<RawBlock> {
+        let pair = &mut self.pairs[class.index];
+        let pop =
+            |magazine: Option<u32>| magazine.and_then(|index| core.depot.magazine(index).pop());
+        if let Some(block) = pop(pair.current) {
+            return Some(block);
+        }
+        std::mem::swap(&mut pair.current, &mut pair.other);
+        if let Some(block) = pop(pair.current) {
+            return Some(block);
+        }
+        // Both are empty: exchange one.
+        let loaded = core.depot.take_loaded(class)?;
+        if let Some(empty) = pair.current.replace(loaded) {
+            core.depot.give(class, empty);
+        }
+        self.bytes += core.depot.magazine(loaded).len() * class.size;
+        pop(Some(loaded))
+    }
+
+    /// Keeps a block of `class` that held `size` bytes; `false` where the depot cannot take it.
+    #[must_use]
+    pub(crate) fn give(&mut self, core: &Core, class: Class, size: usize, block: RawBlock) -> bool {
+        self.follow_trims(core);
+        let stored = if core.keeps(class) {
+            if self.bytes + class.size > core.config.thread_cache {
+                self.flush(core);
+            }
+            self.give_kept(core, class, block)
+        } else {
+            core.depot.give_block(class, block)
+        };
+        self.note(core, Event::Free, class, size);
+        stored
+    }
+
+    fn give_kept(&mut self, core: &Core, class: Class, block: RawBlock) -> bool {
+        let pair = &mut self.pairs[class.index];
+        let push = |magazine: Option<u32>| {
+            magazine.is_some_and(|index| core.depot.magazine(index).push(class, block))
+        };
+        let mut stored = push(pair.current);
+        if !stored {
+            std::mem::swap(&mut pair.current, &mut pair.other);
+            stored = push(pair.current);
+        }
+        if !stored {
+            // Both are full or missing: exchange one.
+            let Some(empty) = core.depot.take_empty() else {
+                return false;
+            };
+            if let Some(full) = pair.current.replace(empty) {
+                self.bytes -= core.depot.magazine(full).len() * class.size;
+                core.depot.give(class, full);
+            }
+            stored = push(Some(empty));
+        }
+        self.bytes += class.size;
+        stored
+    }
+
+    /// Gives all magazines to the depot and reports what is pending.
+    pub(crate) fn flush(&mut self, core: &Core) {
+        for (index, pair) in self.pairs.iter_mut().enumerate() {
+            for magazine in [pair.current.take(), pair.other.take()]
+                .into_iter()
+                .flatten()
+            {
+                core.depot.give(Class::at(index), magazine);
+            }
+        }
+        self.bytes = 0;
+        core.books.report_now(&mut self.pending);
+    }
+
+    /// Flushes where the pool was trimmed since the last call, and lets the trim go on with what
+    /// this thread gave.
+    fn follow_trims(&mut self, core: &Core) {
+        let trims = core.trims();
+        if trims != self.trims {
+            self.trims = trims;
+            self.flush(core);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a pool may be told: its limit, whether it keeps anything, how much a thread keeps.
+
+use ferromix_base::{Context, DeviceType, Error, Result};
+
+/// Settings of a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Most bytes the pool takes from its backend, in use and cached together; `None`: no limit.
+    pub limit: Option<usize>,
+    /// Whether freed blocks are kept; `false` hands each one back at once.
+    pub pooled: bool,
+    /// Most bytes a thread keeps for itself; blocks above an eighth of it go to the shared lists.
+    pub thread_cache: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            limit: None,
+            pooled: true,
+            thread_cache: 8 << 20,
+        }
+    }
+}
+
+impl Config {
+    /// The settings for the pool of `context` from the environment, where `<DEVICE>` is `CPU`,
+    /// `GPU`, `CPU_PINNED` or `CPU_SHARED`:
+    ///
+    /// - `FERROMIX_<DEVICE>_MEM_LIMIT`: a size, see [`parse_size`]; wins over the reserve;
+    /// - `MXNET_<DEVICE>_MEM_POOL_RESERVE`: per cent of the memory to leave alone (not for `GPU`,
+    ///   whose backend knows the memory of the device);
+    /// - `MXNET_<DEVICE>_MEM_POOL_TYPE`: `Unpooled` keeps nothing; `Naive` and `Round` mean the
+    ///   buckets of this pool, whose page size and cut-off are fixed.
+    ///
+    /// # Errors
+    /// [`ferromix_base::ErrorKind::Value`] naming the variable, its value and what it may be.
+    pub fn from_env(context: Context) -> Result<Self> {
+        Self::from_lookup(context, |name| std::env::var(name).ok())
+    }
+
+    fn from_lookup(context: Context, get: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let device = match context.device_type {
+            DeviceType::Cpu => "CPU",
+            DeviceType::Gpu => "GPU",
+            DeviceType::CpuPinned => "CPU_PINNED",
+            DeviceType::CpuShared => "CPU_SHARED",
+        };
+        let mut config = Config::default();
+        let reserve = format!("MXNET_{device}_MEM_POOL_RESERVE");
+        if let Some(text) = get(&reserve).filter(|_| device != "GPU") {
+            let percent = percent(&reserve, &text)?;
+            config.limit = total_memory().map(|total| total / 100 * (100 - percent));
+        }
+        let limit = format!("FERROMIX_{device}_MEM_LIMIT");
+        if let Some(text) = get(&limit) {
+            config.limit = Some(parse_size(&text).map_err(|error| error.within(limit))?);
+        }
+        let kind = format!("MXNET_{device}_MEM_POOL_TYPE");
+        if let Some(text) = get(&kind) {
+            config.pooled = pooled(&kind, &text)?;
+        }
+        Ok(config)
+    }
+}
+
+fn percent(name: &str, text: &str) -> Result<usize> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|&percent| percent < 100)
+        .ok_or_else(|| {
+            Error::value(format!(
+                "{name}: '{text}' is not a whole number of per cent from 0 to 99"
+            ))
+        })
+}
+
+fn pooled(name: &str, text: &str) -> Result<bool> {
+    match text.trim() {
+        "Naive" | "Round" => Ok(true),
+        "Unpooled" => Ok(false),
+        _ => Err(Error::value(format!(
+            "{name}: '{text}' is not one of Naive, Round, Unpooled"
+        ))),
+    }
+}
+
+/// Bytes of memory this process may have: the machine's, or its control group's if that is less.
+fn total_memory() -> Option<usize> {
+    // SAFETY: sysconf only reads system constants.
+    let (pages, page) = unsafe {
+        (
+            libc::sysconf(libc::_SC_PHYS_PAGES),
+            libc::sysconf(libc::_SC_PAGESIZE),
+        )
+    };
+    let machine = usize::try_from(pages)
+        .ok()?
+        .checked_mul(usize::try_from(page).ok()?)?;
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let group = group
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(machine);
+    Some(machine.min(group))
+}
+
+/// The bytes a text names: a number, with a decimal point if wanted, and `K`, `M`, `G` or `T` for
+/// powers of 1024 (`KB`, `KiB` and lower case are the same).
+///
+/// ```
+/// assert_eq!(ferromix_storage::parse_size("1.5G")?, 3 << 29);
+/// # Ok::<(), ferromix_base::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ferromix_base::ErrorKind::Value`] where it is something else.
+pub fn parse_size(text: &str) -> Result<usize> {
+    let wrong = || {
+        Error::value(format!(
+            "'{text}' is not a size: write a number of bytes, or a number and K, M, G or T, \
+             such as 512M or 1.5G"
+        ))
+    };
+    let upper = text.trim().to_ascii_uppercase();
+    let unit = upper
+        .find(|c: char| c != '.' && !c.is_ascii_digit())
+        .unwrap_or(upper.len());
+    let (number, unit) = upper.split_at(unit);
+    let shift = match unit.trim() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        _ => return Err(wrong()),
+    };
+    if let Ok(whole) = number.parse::<usize>() {
+        return whole.checked_mul(1 << shift).ok_or_else(wrong);
+    }
+    let bytes = number.parse::<f64>().map_err(|_| wrong())? * (1u64 << shift) as f64;
+    // Up to 2^53 a float holds every whole number, so the conversion is exact.
+    if (0.0..9e15).contains(&bytes) {
+        Ok(bytes as usize)
+    } else {
+        Err(wrong())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_nonsense_is_refused() {
+        let good = [
+            ("0", 0),
+            (" 17 ", 17),
+            ("4k", 4096),
+            ("2MiB", 2 << 20),
+            ("0.5 GB", 1 << 29),
+        ];
+        for (text, bytes) in good {
+            assert_eq!(parse_size(text).unwrap(), bytes, "{text}");
+        }
+        for text in [
+            "",
+            "G",
+            "-1",
+            "1X",
+            "1.2.3",
+            "99999999T",
+            "1e9",
+            "1.5e3K",
+            "nan",
+        ] {
+            let message = parse_size(text).unwrap_err().to_string();
+            assert!(
+                message.contains(text) && message.contains("512M"),
+                "{message}"
+            );
+        }
+    }
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Config> {
+        Config::from_lookup(Context::cpu(), |name| {
+            pairs
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_environment_sets_limit_and_kind() {
+        assert_eq!(with(&[]).unwrap(), Config::default());
+        assert_eq!(
+            with(&[("FERROMIX_CPU_MEM_LIMIT", "1M")]).unwrap().limit,
+            Some(1 << 20)
+        );
+        assert!(
+            !with(&[("MXNET_CPU_MEM_POOL_TYPE", "Unpooled")])
+                .unwrap()
+                .pooled
+        );
+        let reserved = with(&[("MXNET_CPU_MEM_POOL_RESERVE", "10")])
+            .unwrap()
+            .limit
+            .unwrap();
+        assert_eq!(reserved, total_memory().unwrap() / 100 * 90);
+        for (name, value) in [
+            ("FERROMIX_CPU_MEM_LIMIT", "lots"),
+            ("MXNET_CPU_MEM_POOL_TYPE", "Fast"),
+            ("MXNET_CPU_MEM_POOL_RESERVE", "100"),
+        ] {
+            let message = with(&[(name, value)]).unwrap_err().to_string();
+            assert!(
+                message.contains(name) && message.contains(value),
+                "{message}"
+            );
+        }
+    }
+}

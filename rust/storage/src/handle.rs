@@ -1,0 +1,65 @@
+//! What the pool hands out.
+
+use crate::backend::RawBlock;
+use ferromix_base::Context;
+use std::num::NonZeroU64;
+use std::ptr::NonNull;
+
+/// A block of a pool. Whoever holds it owns its bytes, whose contents are arbitrary at first.
+///
+/// A handle is given back by [`Pool::free`](crate::Pool::free); one that is merely dropped leaks
+/// its block, which the pool's statistics then count as in use.
+#[derive(Debug)]
+#[must_use = "a handle that is dropped leaks its block: give it back with Pool::free"]
+pub struct Handle {
+    pub(crate) block: RawBlock,
+    pub(crate) size: usize,
+    pub(crate) context: Context,
+    pub(crate) pool: u64,
+}
+
+// SAFETY: the handle is an address and sizes; it gives no access to the bytes by itself.
+unsafe impl Send for Handle {}
+// SAFETY: as above; no method changes it.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    /// The first byte: aligned to 64 bytes, from 1 MiB on to 4096. Not null even for size 0, where
+    /// nothing may be read or written.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.block.ptr.as_ptr()
+    }
+
+    /// Bytes asked for.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Where the block lives.
+    pub fn context(&self) -> Context {
+        self.context
+    }
+
+    /// The name under which other processes find the block, for shared memory.
+    pub fn shared_id(&self) -> Option<NonZeroU64> {
+        self.block.shared_id
+    }
+
+    /// The handle of zero bytes: aligned like any other, but no block stands behind it.
+    pub(crate) fn empty(context: Context, pool: u64) -> Handle {
+        let ptr = NonNull::<Line>::dangling().cast();
+        Handle {
+            block: RawBlock {
+                ptr,
+                shared_id: None,
+            },
+            size: 0,
+            context,
+            pool,
+        }
+    }
+}
+
+/// Carries the alignment of an empty handle's address.
+#[repr(align(4096))]
+struct Line;
