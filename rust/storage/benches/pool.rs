@@ -7,7 +7,7 @@ use ferromix_storage::{Config, HostBackend, Pool};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-const SIZES: [usize; 4] = [64, 4 << 10, 256 << 10, 16 << 20];
+const SIZES: [usize; 5] = [64, 4 << 10, 256 << 10, 1 << 20, 16 << 20];
 
 fn pool() -> Pool {
     Pool::new(Context::cpu(), HostBackend, Config::default())

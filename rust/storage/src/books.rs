@@ -9,8 +9,8 @@ use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How far a thread's reports may lag behind; blocks of this size and up are reported at once.
-const STEP: u64 = 64 << 10;
+/// How far a thread's reports may lag behind; larger blocks are reported at once.
+const STEP: u64 = 1 << 20;
 
 /// What a pool holds and how it served. Exact whenever no call is under way; a sum over threads,
 /// so slightly stale otherwise.
@@ -22,7 +22,7 @@ pub struct Stats {
     pub cached: usize,
     /// The part of `in_use` that nobody asked for: buckets less sizes.
     pub waste: usize,
-    /// Highest `in_use` so far; may miss up to 64 KiB for each thread.
+    /// Highest `in_use` so far; may miss up to 1 MiB for each thread.
     pub peak: usize,
     /// Highest `in_use + cached` so far: what the backend had to give.
     pub peak_reserved: usize,
@@ -38,6 +38,7 @@ pub struct Stats {
 
 /// One thread's share of the accounts. Only that thread writes, so a change is a load and a store,
 /// not a read-modify-write. All Relaxed: each word is a sum of its own and orders nothing.
+#[repr(align(128))]
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     hits: AtomicU64,
@@ -169,7 +170,7 @@ impl Books {
 
     /// Adds a thread's changes to the shared sum once they are large enough to matter.
     pub(crate) fn report(&self, pending: &mut i64) {
-        if pending.unsigned_abs() >= STEP {
+        if pending.unsigned_abs() > STEP {
             self.report_now(pending);
         }
     }

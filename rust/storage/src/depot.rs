@@ -21,7 +21,9 @@ const _: () = assert!(MAX_MAGAZINES <= MAX_NODES);
 
 /// A small stack of free blocks. It belongs to one thread at a time (see `stack`), so its words
 /// are atomic only to be sound without `unsafe`: every access is Relaxed, that is, a plain move;
-/// the stack that hands it over orders them.
+/// the stack that hands it over orders them. Aligned, so that owners of neighbours do not share a
+/// cache line.
+#[repr(align(64))]
 pub(crate) struct Magazine {
     next: AtomicU32,
     len: AtomicUsize,

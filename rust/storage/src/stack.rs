@@ -14,11 +14,11 @@
 //! thread sleeps between two instructions.
 //!
 //! *Ordering.* All writes of `head` but the first are read-modify-writes, so they form one release
-//! sequence: a pop that reads any value of `head` has acquired every push before it, hence the
-//! contents and the `next` of each magazine below.
+//! sequence: a load of any value of `head` acquires every push before it, hence the contents and the
+//! `next` of each magazine below.
 //!
-//! *Progress.* Lock-free: a swing fails only because another succeeded. The model below was seen to
-//! fail with the counter removed, and with either ordering relaxed.
+//! *Progress.* Lock-free: a swing fails only because another succeeded. The models below were
+//! seen to fail with the counter removed, and with the Release or either Acquire relaxed.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -83,7 +83,8 @@ impl Stack {
 
     /// Takes the top magazine, which the caller then owns.
     pub(crate) fn pop(&self, links: &impl Links) -> Option<u32> {
-        // Acquire, here and on failure, pairs with the Release of `push`.
+        // Acquire, here and on failure, pairs with the Release of `push`. Success is Relaxed: it
+        // meets the very write that was acquired, as the counter makes each value unique.
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let index = top(head).checked_sub(1)?;
@@ -92,7 +93,7 @@ impl Stack {
             let new = following(head, below);
             match self
                 .head
-                .compare_exchange(head, new, Ordering::Acquire, Ordering::Acquire)
+                .compare_exchange(head, new, Ordering::Relaxed, Ordering::Acquire)
             {
                 Ok(_) => return Some(index),
                 Err(now) => head = now,

@@ -136,7 +136,7 @@ fn freed_blocks_come_back_and_the_accounts_are_exact() {
     let stats = pool.stats();
     assert_eq!(stats.peak_reserved, buckets);
     assert!(
-        stats.peak <= buckets && stats.peak + (64 << 10) > buckets,
+        stats.peak <= buckets && stats.peak + MIB > buckets,
         "{stats:?}"
     );
     pool.release_all();
