@@ -40,8 +40,11 @@ class GradientGraph(Protocol):
     """What a gradient rule sees of the graph around its node."""
 
     in_data: Sequence[Entry]
+    """The arguments, then the auxiliary states."""
     out_data: Sequence[Entry]
+    """All outputs, the invisible ones included."""
     out_grad: Sequence[Entry]
+    """The gradients of the visible outputs."""
 
     def op(self, name: str, *inputs: Entry, **attrs: Any) -> list[Entry]:
         """Adds a node of the operator `name` and returns all its outputs."""
@@ -73,6 +76,8 @@ class OperatorProperty:
     """The attributes."""
     arguments: ClassVar[tuple[str, ...]] = ("data",)
     """The names of the inputs."""
+    auxiliary_states: ClassVar[tuple[str, ...]] = ()
+    """The names of the inputs that forward changes and that have no gradient."""
     variadic: ClassVar[str | None] = None
     """The attribute that counts the inputs where their number varies."""
     kernel: ClassVar[str | None] = None
@@ -117,7 +122,7 @@ class OperatorProperty:
 
     def list_auxiliary_states(self) -> list[str]:
         """The names of the inputs that forward changes and that have no gradient."""
-        return []
+        return list(self.auxiliary_states)
 
     def num_visible_outputs(self) -> int:
         """How many of the outputs a user sees."""
@@ -201,6 +206,10 @@ class OperatorProperty:
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """Pairs (input, output) that may share memory."""
+        return []
+
+    def ignored_inputs(self) -> list[int]:
+        """Inputs of which only shape and type matter, so that their memory may be reused."""
         return []
 
     # -- for the dispatcher --------------------------------------------------------------------

@@ -1,1 +1,26 @@
-//! placeholder
+//! The Python bindings: the only crate that names PyO3. It converts values and errors, releases
+//! the interpreter while it waits, and leaves everything else to the crates below.
+
+mod array;
+mod convert;
+mod engine;
+mod errors;
+mod files;
+mod operator;
+mod site;
+mod storage;
+
+use pyo3::prelude::*;
+
+/// The compiled core of Ferromix.
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<array::Array>()?;
+    m.add_class::<operator::Prepared>()?;
+    m.add_class::<operator::Plan>()?;
+    operator::register(m)?;
+    engine::register(m)?;
+    storage::register(m)?;
+    files::register(m)
+}

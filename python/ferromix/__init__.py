@@ -1,0 +1,65 @@
+"""Ferromix: MXNet's architecture on a Rust core; ``import ferromix as mx``."""
+
+from . import (
+    callback,
+    context,
+    error,
+    executor,
+    initializer,
+    io,
+    kvstore,
+    lr_scheduler,
+    metric,
+    model,
+    ndarray,
+    optimizer,
+    random,
+    storage,
+    symbol,
+)
+from . import initializer as init
+from . import kvstore as kv
+from . import ndarray as nd
+from . import optimizer as opt
+from . import symbol as sym
+from ._core import __version__
+from .attribute import AttrScope
+from .context import Context, cpu, current_context, gpu, num_gpus
+from .error import MXNetError
+from .executor import Executor
+from .ndarray import NDArray
+from .symbol import Symbol
+
+__all__ = [
+    "AttrScope",
+    "Context",
+    "Executor",
+    "MXNetError",
+    "NDArray",
+    "Symbol",
+    "__version__",
+    "callback",
+    "context",
+    "cpu",
+    "current_context",
+    "error",
+    "executor",
+    "gpu",
+    "init",
+    "initializer",
+    "io",
+    "kv",
+    "kvstore",
+    "lr_scheduler",
+    "metric",
+    "model",
+    "nd",
+    "ndarray",
+    "num_gpus",
+    "opt",
+    "optimizer",
+    "random",
+    "storage",
+    "sym",
+    "symbol",
+]

@@ -1,0 +1,111 @@
+"""Devices: where arrays live and operators run."""
+
+from __future__ import annotations
+
+import threading
+from typing import ClassVar
+
+from .error import InvalidArgumentError
+
+__all__ = ["Context", "cpu", "current_context", "gpu", "num_gpus"]
+
+
+class Context:
+    """A device, by kind and number; usable as a ``with`` block that sets the default device.
+
+    Parameters
+    ----------
+    device_type
+        ``"cpu"``, ``"gpu"``, ``"cpu_pinned"``, ``"cpu_shared"``, or another context to copy.
+    device_id
+        The number of the device among its kind.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> with mx.Context("cpu", 0):
+    ...     mx.nd.zeros((2,)).context
+    cpu(0)
+    """
+
+    devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
+    devstr2type: ClassVar[dict[str, int]] = {v: k for k, v in devtype2str.items()}
+    _default: ClassVar[threading.local] = threading.local()
+
+    __slots__ = ("_outer", "device_id", "device_typeid")
+
+    def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
+        if isinstance(device_type, Context):
+            self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
+        elif device_type in self.devstr2type:
+            self.device_typeid, self.device_id = self.devstr2type[device_type], int(device_id)
+        else:
+            raise InvalidArgumentError(
+                f"unknown device type {device_type!r}; known: {', '.join(self.devstr2type)}"
+            )
+        self._outer: list[Context] = []
+
+    @property
+    def device_type(self) -> str:
+        """The kind of the device."""
+        return self.devtype2str[self.device_typeid]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Context)
+            and self.device_typeid == other.device_typeid
+            and self.device_id == other.device_id
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.device_typeid, self.device_id))
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+    def __enter__(self) -> Context:
+        self._outer.append(current_context())
+        Context._default.value = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Context._default.value = self._outer.pop()
+
+
+_CPU = Context("cpu", 0)
+
+
+def cpu(device_id: int = 0) -> Context:
+    """The CPU."""
+    return Context("cpu", device_id)
+
+
+def gpu(device_id: int = 0) -> Context:
+    """The GPU of a number."""
+    return Context("gpu", device_id)
+
+
+def num_gpus() -> int:
+    """How many GPUs can be used: none, since this version runs on the CPU alone."""
+    return 0
+
+
+def current_context() -> Context:
+    """The device that new arrays are placed on."""
+    return getattr(Context._default, "value", _CPU)
+
+
+def require_cpu(context: Context) -> Context:
+    """`context`, if this version can place arrays there.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For any device but ``cpu(0)``-like ones; the message says what to do.
+    """
+    if context.device_type != "cpu":
+        raise InvalidArgumentError(
+            f"cannot place an array on {context}: this version of Ferromix runs on the CPU; "
+            "use ferromix.cpu()"
+        )
+    return context

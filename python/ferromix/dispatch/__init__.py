@@ -1,0 +1,1 @@
+"""From cards to running kernels, one module per kind of device."""

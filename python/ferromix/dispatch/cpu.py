@@ -1,0 +1,134 @@
+"""Runs cards on the CPU: prepares kernels of the Rust core, once per attributes, shapes and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from .. import _core
+from ..error import InvalidArgumentError
+from ..ops.card import OperatorProperty, Shape
+
+__all__ = ["Array", "Desc", "changes_states", "infer", "invoke", "prepare"]
+
+Array = _core.Array
+Desc = tuple[Shape, str]
+"""Shape and name of the element type of one array."""
+
+NULL, WRITE, INPLACE, ADD = range(4)
+
+
+def changes_states(card: OperatorProperty, is_train: bool) -> bool:
+    """Whether a run writes the inputs that :meth:`OperatorProperty.mutated_inputs` names."""
+    return is_train or not card.uses_train_mode
+
+
+@lru_cache(maxsize=8192)
+def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
+    """Shapes and types of all outputs from those of all inputs, auxiliary states included.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Inputs that do not fit; names the operator, the argument and both shapes.
+    """
+    names = card.list_arguments() + card.list_auxiliary_states()
+    if len(inputs) != len(names):
+        raise InvalidArgumentError(
+            f"{card.name}: takes {len(names)} inputs ({', '.join(names)}), got {len(inputs)}"
+        )
+    count = len(card.list_arguments())
+    arg_shapes, out_shapes, aux_shapes = card.infer_shape([s for s, _ in inputs[:count]])
+    arg_types, out_types, aux_types = card.infer_type([t for _, t in inputs[:count]])
+    expected = zip(
+        [*arg_shapes, *aux_shapes], [*arg_types, *aux_types], inputs, names, strict=True
+    )
+    for shape, dtype, given, name in expected:
+        if shape != given[0]:
+            raise InvalidArgumentError(
+                f"{card.name}: argument '{name}' has shape {given[0]}, expected {shape}"
+            )
+        if dtype != given[1]:
+            raise InvalidArgumentError(
+                f"{card.name}: argument '{name}' is {given[1]}, expected {dtype}"
+            )
+        card.check_dtype(given[1])
+    outputs = []
+    for shape, dtype, name in zip(out_shapes, out_types, card.list_outputs(), strict=True):
+        if shape is None or any(d < 0 for d in shape) or dtype is None:
+            raise InvalidArgumentError(
+                f"{card.name}: shape {shape} or type {dtype} of '{name}' does not follow from "
+                "the inputs; give it as an attribute"
+            )
+        outputs.append((shape, dtype))
+    return tuple(outputs)
+
+
+@lru_cache(maxsize=8192)
+def prepare(
+    card: OperatorProperty,
+    inputs: tuple[Desc, ...],
+    outputs: tuple[Desc, ...],
+    is_train: bool,
+) -> _core.Prepared:
+    """The kernel for a card and the arrays described.
+
+    Its outputs are those of the card, then the inputs that the operator changes.
+
+    Parameters
+    ----------
+    inputs
+        Arguments, then auxiliary states.
+    outputs
+        The card's outputs, hidden ones included.
+    is_train
+        Whether to train or to predict, for operators that tell the two apart.
+    """
+    changed = [inputs[i] for i in card.mutated_inputs()]
+    return _core.Prepared(
+        card.name,
+        card.kernel_name(),
+        card.kernel_attrs(is_train),
+        list(inputs),
+        [*outputs, *changed],
+    )
+
+
+def invoke(
+    card: OperatorProperty,
+    inputs: Sequence[Array],
+    out: Sequence[Array] | None = None,
+    is_train: bool = False,
+) -> list[Array]:
+    """Pushes one run of a card and returns its outputs at once, hidden ones included.
+
+    Parameters
+    ----------
+    inputs
+        Arguments, then auxiliary states.
+    out
+        Arrays for the first outputs, to be overwritten; new ones are made for the rest.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Inputs or outputs that do not fit.
+    """
+    described = tuple((a.shape, a.dtype) for a in inputs)
+    out_descs = infer(card, described)
+    prepared = prepare(card, described, out_descs, is_train)
+    given = list(out or ())
+    if len(given) > len(out_descs):
+        raise InvalidArgumentError(
+            f"{card.name}: has {len(out_descs)} outputs, got {len(given)} arrays for them"
+        )
+    outputs = given + [Array(shape, dtype) for shape, dtype in out_descs[len(given) :]]
+    reqs = [WRITE] * len(outputs)
+    if given:
+        for i, j in card.inplace_options():
+            if j < len(given) and given[j] is inputs[i]:
+                reqs[j] = INPLACE
+    changed = [inputs[i] for i in card.mutated_inputs()]
+    state_req = INPLACE if changes_states(card, is_train) else NULL
+    prepared.invoke(list(inputs), [*outputs, *changed], reqs + [state_req] * len(changed))
+    return outputs

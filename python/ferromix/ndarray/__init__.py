@@ -1,0 +1,72 @@
+"""Imperative arrays: :class:`NDArray`, its creation, and one function for each operator.
+
+The functions come from the operator cards at their first use; ``dir(ferromix.nd)`` lists them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .array import NDArray, invoke, waitall
+from .arithmetic import (
+    add,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    lesser,
+    lesser_equal,
+    maximum,
+    minimum,
+    modulo,
+    multiply,
+    not_equal,
+    power,
+    subtract,
+    true_divide,
+)
+from .creation import arange, array, concatenate, empty, full, ones, zeros
+from .function import function, function_names, install_methods
+from .serialize import load, save
+
+install_methods(NDArray)
+
+__all__ = [
+    "NDArray",
+    "add",
+    "arange",
+    "array",
+    "concatenate",
+    "divide",
+    "empty",
+    "equal",
+    "full",
+    "greater",
+    "greater_equal",
+    "invoke",
+    "lesser",
+    "lesser_equal",
+    "load",
+    "maximum",
+    "minimum",
+    "modulo",
+    "multiply",
+    "not_equal",
+    "ones",
+    "power",
+    "save",
+    "subtract",
+    "true_divide",
+    "waitall",
+    "zeros",
+]
+
+
+def __getattr__(name: str) -> Any:
+    made = function(name)
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *function_names()})

@@ -1,0 +1,162 @@
+"""Arithmetic and comparison between arrays and numbers, as functions and for the operators.
+
+Two arrays broadcast against each other; a number takes the array's element type. Comparisons give
+0 and 1 in the element type of the operands, as MXNet does.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..error import InvalidArgumentError
+from ..ops.card import make
+from . import array as arrays
+
+if TYPE_CHECKING:
+    from .array import NDArray
+
+__all__ = [
+    "add",
+    "divide",
+    "equal",
+    "greater",
+    "greater_equal",
+    "inplace",
+    "is_operand",
+    "lesser",
+    "lesser_equal",
+    "maximum",
+    "minimum",
+    "modulo",
+    "multiply",
+    "not_equal",
+    "power",
+    "subtract",
+    "true_divide",
+]
+
+# name: operators for (array, array), (array, number), (number, array)
+_OPERATORS = {
+    "add": ("broadcast_add", "_plus_scalar", "_plus_scalar"),
+    "sub": ("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
+    "mul": ("broadcast_mul", "_mul_scalar", "_mul_scalar"),
+    "div": ("broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    "mod": ("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
+    "power": ("broadcast_power", "_power_scalar", "_rpower_scalar"),
+    "maximum": ("broadcast_maximum", "_maximum_scalar", "_maximum_scalar"),
+    "minimum": ("broadcast_minimum", "_minimum_scalar", "_minimum_scalar"),
+    "equal": ("broadcast_equal", "_equal_scalar", "_equal_scalar"),
+    "not_equal": ("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar"),
+    "greater": ("broadcast_greater", "_greater_scalar", "_lesser_scalar"),
+    "greater_equal": (
+        "broadcast_greater_equal",
+        "_greater_equal_scalar",
+        "_lesser_equal_scalar",
+    ),
+    "lesser": ("broadcast_lesser", "_lesser_scalar", "_greater_scalar"),
+    "lesser_equal": ("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"),
+}
+
+
+def is_operand(value: object) -> bool:
+    """Whether arithmetic with arrays takes `value`: an array or a real number."""
+    return isinstance(value, (arrays.NDArray, numbers.Real, np.bool_))
+
+
+def _apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
+    both, scalar_right, scalar_left = _OPERATORS[name]
+    left, right = isinstance(lhs, arrays.NDArray), isinstance(rhs, arrays.NDArray)
+    if left and right:
+        return arrays.invoke(make(both, {}), [lhs, rhs], out)[0]
+    for operand in (lhs, rhs):
+        if not is_operand(operand):
+            raise InvalidArgumentError(
+                f"{both}: an operand must be an NDArray or a number, "
+                f"got {type(operand).__name__}; convert it by ferromix.nd.array"
+            )
+    if left:
+        return arrays.invoke(make(scalar_right, {"scalar": float(rhs)}), [lhs], out)[0]
+    if right:
+        return arrays.invoke(make(scalar_left, {"scalar": float(lhs)}), [rhs], out)[0]
+    raise InvalidArgumentError(f"{both}: one operand must be an NDArray")
+
+
+def inplace(name: str, lhs: NDArray, rhs: Any) -> NDArray:
+    """Computes into `lhs`, whose shape must be that of the result."""
+    return _apply(name, lhs, rhs, lhs)
+
+
+def add(lhs: Any, rhs: Any) -> NDArray:
+    """`lhs + rhs`, element by element."""
+    return _apply("add", lhs, rhs)
+
+
+def subtract(lhs: Any, rhs: Any) -> NDArray:
+    """`lhs - rhs`, element by element."""
+    return _apply("sub", lhs, rhs)
+
+
+def multiply(lhs: Any, rhs: Any) -> NDArray:
+    """`lhs * rhs`, element by element."""
+    return _apply("mul", lhs, rhs)
+
+
+def divide(lhs: Any, rhs: Any) -> NDArray:
+    """`lhs / rhs`, element by element, in the element type of the operands."""
+    return _apply("div", lhs, rhs)
+
+
+true_divide = divide
+
+
+def modulo(lhs: Any, rhs: Any) -> NDArray:
+    """`lhs % rhs`, element by element, with the sign of `rhs`."""
+    return _apply("mod", lhs, rhs)
+
+
+def power(base: Any, exp: Any) -> NDArray:
+    """`base ** exp`, element by element."""
+    return _apply("power", base, exp)
+
+
+def maximum(lhs: Any, rhs: Any) -> NDArray:
+    """The larger of both, element by element."""
+    return _apply("maximum", lhs, rhs)
+
+
+def minimum(lhs: Any, rhs: Any) -> NDArray:
+    """The smaller of both, element by element."""
+    return _apply("minimum", lhs, rhs)
+
+
+def equal(lhs: Any, rhs: Any) -> NDArray:
+    """1 where both are equal, otherwise 0."""
+    return _apply("equal", lhs, rhs)
+
+
+def not_equal(lhs: Any, rhs: Any) -> NDArray:
+    """1 where both differ, otherwise 0."""
+    return _apply("not_equal", lhs, rhs)
+
+
+def greater(lhs: Any, rhs: Any) -> NDArray:
+    """1 where `lhs > rhs`, otherwise 0."""
+    return _apply("greater", lhs, rhs)
+
+
+def greater_equal(lhs: Any, rhs: Any) -> NDArray:
+    """1 where `lhs >= rhs`, otherwise 0."""
+    return _apply("greater_equal", lhs, rhs)
+
+
+def lesser(lhs: Any, rhs: Any) -> NDArray:
+    """1 where `lhs < rhs`, otherwise 0."""
+    return _apply("lesser", lhs, rhs)
+
+
+def lesser_equal(lhs: Any, rhs: Any) -> NDArray:
+    """1 where `lhs <= rhs`, otherwise 0."""
+    return _apply("lesser_equal", lhs, rhs)

@@ -1,0 +1,395 @@
+"""The NDArray: a view of memory whose users the engine orders.
+
+Every method that computes returns at once; the work runs on the engine. Whatever reads values
+(:meth:`NDArray.asnumpy`, printing, ``bool``) waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..base import as_shape
+from ..context import Context, cpu, require_cpu
+from ..dispatch import cpu as dispatch
+from ..error import InvalidArgumentError
+from ..ops.card import OperatorProperty, make
+from ..ops.param import dtype_name
+from . import arithmetic, indexing
+
+__all__ = ["NDArray", "invoke", "waitall"]
+
+_BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
+
+
+def invoke(
+    card: OperatorProperty, inputs: Sequence[NDArray], out: Any = None, is_train: bool = False
+) -> list[NDArray]:
+    """Pushes one run of an operator and returns its visible outputs.
+
+    Parameters
+    ----------
+    card
+        The operator with its attributes.
+    inputs
+        Arguments, then auxiliary states.
+    out
+        An array, or a list of arrays, to be overwritten instead of making new ones.
+    is_train
+        Whether to train or to predict, for operators that tell the two apart.
+    """
+    given = [] if out is None else [out] if isinstance(out, NDArray) else list(out)
+    handles = dispatch.invoke(
+        card, [a.handle for a in inputs], [o.handle for o in given], is_train
+    )
+    visible = card.num_visible_outputs()
+    return [given[i] if i < len(given) else NDArray(handles[i]) for i in range(visible)]
+
+
+def waitall() -> None:
+    """Waits for everything pushed before; raises the first error not raised yet."""
+    _core.wait_all()
+
+
+class NDArray:
+    """An array of one element type, of any number of dimensions.
+
+    Made by :func:`ferromix.nd.array`, :func:`ferromix.nd.zeros` and the like, and by operators.
+
+    Parameters
+    ----------
+    handle
+        The core's array.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> a = mx.nd.array([[1, 2], [3, 4]])
+    >>> (a * 2 + 1).asnumpy()
+    array([[3., 5.],
+           [7., 9.]], dtype=float32)
+    """
+
+    __slots__ = ("__weakref__", "handle")
+    __array_ufunc__ = None  # NumPy leaves mixed arithmetic to the methods below
+
+    def __init__(self, handle: _core.Array) -> None:
+        self.handle = handle
+
+    # -- description ---------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self.handle.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy type of the elements; for bfloat16 MXNet's structured type of that name."""
+        name = self.handle.dtype
+        return _BFLOAT16 if name == "bfloat16" else np.dtype(name).type
+
+    @property
+    def dtype_name(self) -> str:
+        """The name of the element type, such as ``"float32"``."""
+        return self.handle.dtype
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.handle.size
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.handle.shape)
+
+    @property
+    def context(self) -> Context:
+        """Where the array lives."""
+        return cpu(self.handle.context[1])
+
+    @property
+    def ctx(self) -> Context:
+        """Where the array lives."""
+        return self.context
+
+    @property
+    def stype(self) -> str:
+        """The storage type: ``"default"``, that is dense."""
+        return "default"
+
+    @property
+    def T(self) -> NDArray:  # noqa: N802 - NumPy's and MXNet's name
+        """A copy with the axes reversed."""
+        return invoke(make("transpose", {}), [self])[0]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        shape = "x".join(map(str, self.shape))
+        return f"\n{self.asnumpy()}\n<NDArray {shape} @{self.context}>"
+
+    # -- values --------------------------------------------------------------------------------
+
+    def asnumpy(self) -> np.ndarray:
+        """Waits for the array and copies it into a NumPy array; bfloat16 becomes float32."""
+        if self.dtype_name == "bfloat16":
+            return self.astype("float32").asnumpy()
+        result = np.empty(self.shape, self.dtype)
+        self.handle.read_into(result.reshape(-1).view(np.uint8))
+        return result
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an NDArray cannot become a NumPy array without a copy")
+        result = self.asnumpy()
+        return result if dtype is None else result.astype(dtype, copy=False)
+
+    def asscalar(self) -> Any:
+        """The only element as a NumPy scalar.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is not exactly one.
+        """
+        if self.size != 1:
+            raise InvalidArgumentError(
+                f"asscalar() needs exactly one element, the shape is {self.shape}"
+            )
+        return self.asnumpy().reshape(-1)[0]
+
+    def item(self) -> int | float | bool:
+        """The only element as a Python number."""
+        if self.size != 1:
+            raise InvalidArgumentError(
+                f"item() needs exactly one element, the shape is {self.shape}"
+            )
+        return self.handle.item()
+
+    def __bool__(self) -> bool:
+        if self.size == 1:
+            return bool(self.item())
+        raise InvalidArgumentError(
+            f"the truth value of an array of shape {self.shape} is ambiguous; "
+            "compare element by element and reduce, for instance by sum()"
+        )
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if isinstance(value, float):
+            raise TypeError(f"an array of {self.dtype_name} cannot be an index")
+        return int(value)
+
+    def wait_to_read(self) -> None:
+        """Waits until the writes pushed before are done; raises their error."""
+        self.handle.wait_to_read()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self.asnumpy().tolist()
+
+    # -- copies --------------------------------------------------------------------------------
+
+    def copy(self) -> NDArray:
+        """A new array with the same values."""
+        return self.astype(self.dtype_name)
+
+    def copyto(self, other: NDArray | Context) -> NDArray:
+        """Copies the values into `other`, or into a new array on the device `other`."""
+        if isinstance(other, Context):
+            require_cpu(other)
+            return self.copy()
+        if other.shape != self.shape:
+            raise InvalidArgumentError(
+                f"copyto: the target has shape {other.shape}, the source {self.shape}"
+            )
+        if other is not self:
+            other.handle.copy_from(self.handle)
+        return other
+
+    def astype(self, dtype: Any, copy: bool = True) -> NDArray:
+        """The values in another element type; a copy, unless `copy` is False and none is needed."""
+        name = dtype_name(dtype)
+        if not copy and name == self.dtype_name:
+            return self
+        result = NDArray(_core.Array(self.shape, name))
+        result.handle.copy_from(self.handle)
+        return result
+
+    def as_in_context(self, context: Context) -> NDArray:
+        """This array, if it lives on `context`, or a copy there."""
+        require_cpu(context)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_numpy, (self.asnumpy(), self.dtype_name)
+
+    def reshape(self, *shape: Any, **attrs: Any) -> NDArray:
+        """The same elements in another shape, sharing memory where they lie in C order.
+
+        Parameters
+        ----------
+        *shape
+            Extents, or one tuple of them, with MXNet's codes: 0 keeps an extent, -1 infers one,
+            -2 takes all that remain, -3 merges two, -4 splits one.
+        reverse
+            Whether to match the codes from the right.
+        """
+        wanted = attrs.pop("shape", None) if not shape else shape
+        if isinstance(wanted, tuple) and len(wanted) == 1 and not hasattr(wanted[0], "__index__"):
+            wanted = wanted[0]
+        card = make("Reshape", {"shape": tuple(wanted or ()), **attrs})
+        ((target, _),) = dispatch.infer(card, ((self.shape, self.dtype_name),))
+        view = self.handle.reshape(target)
+        return invoke(card, [self])[0] if view is None else NDArray(view)
+
+    def broadcast_to(self, shape: Any) -> NDArray:
+        """A copy that repeats extents of 1 up to `shape`."""
+        return invoke(make("broadcast_to", {"shape": as_shape(shape)}), [self])[0]
+
+    # -- indexing ------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> NDArray:
+        """A view where the index is ints, slices, None and ``...``; a copy otherwise."""
+        view = indexing.view(self.handle, key)
+        if view is not None:
+            return NDArray(view)
+        return from_numpy(self.asnumpy()[indexing.to_numpy(key)], self.dtype_name)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        view = indexing.view(self.handle, key)
+        if view is not None:
+            assign(view, value)
+            return
+        values = self.asnumpy()
+        values[indexing.to_numpy(key)] = np.asarray(value)
+        assign(self.handle, values)
+
+    def __iter__(self) -> Iterator[NDArray]:
+        for i in range(len(self)):
+            yield self[i]
+
+    # -- arithmetic ----------------------------------------------------------------------------
+
+    def __neg__(self) -> NDArray:
+        return invoke(make("negative", {}), [self])[0]
+
+    def __abs__(self) -> NDArray:
+        return invoke(make("abs", {}), [self])[0]
+
+    def __add__(self, other: Any) -> NDArray:
+        return arithmetic.add(self, other)
+
+    def __radd__(self, other: Any) -> NDArray:
+        return arithmetic.add(other, self)
+
+    def __iadd__(self, other: Any) -> NDArray:
+        return arithmetic.inplace("add", self, other)
+
+    def __sub__(self, other: Any) -> NDArray:
+        return arithmetic.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> NDArray:
+        return arithmetic.subtract(other, self)
+
+    def __isub__(self, other: Any) -> NDArray:
+        return arithmetic.inplace("sub", self, other)
+
+    def __mul__(self, other: Any) -> NDArray:
+        return arithmetic.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> NDArray:
+        return arithmetic.multiply(other, self)
+
+    def __imul__(self, other: Any) -> NDArray:
+        return arithmetic.inplace("mul", self, other)
+
+    def __truediv__(self, other: Any) -> NDArray:
+        return arithmetic.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> NDArray:
+        return arithmetic.divide(other, self)
+
+    def __itruediv__(self, other: Any) -> NDArray:
+        return arithmetic.inplace("div", self, other)
+
+    def __mod__(self, other: Any) -> NDArray:
+        return arithmetic.modulo(self, other)
+
+    def __rmod__(self, other: Any) -> NDArray:
+        return arithmetic.modulo(other, self)
+
+    def __imod__(self, other: Any) -> NDArray:
+        return arithmetic.inplace("mod", self, other)
+
+    def __pow__(self, other: Any) -> NDArray:
+        return arithmetic.power(self, other)
+
+    def __rpow__(self, other: Any) -> NDArray:
+        return arithmetic.power(other, self)
+
+    def __eq__(self, other: object) -> Any:
+        return arithmetic.equal(self, other) if arithmetic.is_operand(other) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        if arithmetic.is_operand(other):
+            return arithmetic.not_equal(self, other)
+        return NotImplemented
+
+    def __gt__(self, other: Any) -> NDArray:
+        return arithmetic.greater(self, other)
+
+    def __ge__(self, other: Any) -> NDArray:
+        return arithmetic.greater_equal(self, other)
+
+    def __lt__(self, other: Any) -> NDArray:
+        return arithmetic.lesser(self, other)
+
+    def __le__(self, other: Any) -> NDArray:
+        return arithmetic.lesser_equal(self, other)
+
+    __hash__ = object.__hash__
+
+
+def from_numpy(values: np.ndarray, dtype: str) -> NDArray:
+    """A new array of `dtype` with the values of a NumPy array."""
+    result = _core.Array(values.shape, dtype)
+    assign(result, values)
+    return NDArray(result)
+
+
+def assign(target: _core.Array, value: Any) -> None:
+    """Writes a scalar, an array or anything that NumPy takes into `target`, broadcasting."""
+    if isinstance(value, NDArray):
+        if value.handle is not target:
+            target.copy_from(value.handle)
+        return
+    values = np.asarray(value)
+    name = target.dtype
+    plain = "float32" if name == "bfloat16" else name
+    if values.dtype.kind not in "biuf":
+        raise InvalidArgumentError(
+            f"cannot put {type(value).__name__} of type {values.dtype} into an array of {name}"
+        )
+    values = np.ascontiguousarray(values.astype(plain, copy=False)).reshape(values.shape)
+    if values.shape == target.shape and plain == name:
+        target.write_from(values.reshape(-1).view(np.uint8))
+        return
+    staging = _core.Array(values.shape, plain)
+    staging.write_from(values.reshape(-1).view(np.uint8))
+    target.copy_from(staging)
+

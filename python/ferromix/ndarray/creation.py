@@ -1,0 +1,107 @@
+"""Functions that make arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..base import as_shape
+from ..context import Context, current_context, require_cpu
+from ..error import InvalidArgumentError
+from ..ops.card import make
+from ..ops.param import dtype_name
+from .array import NDArray, from_numpy, invoke
+
+__all__ = ["arange", "array", "concatenate", "empty", "full", "ones", "zeros"]
+
+
+def _place(ctx: Context | None) -> None:
+    require_cpu(ctx or current_context())
+
+
+def empty(shape: Any, ctx: Context | None = None, dtype: Any = "float32") -> NDArray:
+    """A new array with arbitrary values."""
+    _place(ctx)
+    return NDArray(_core.Array(as_shape(shape), dtype_name(dtype or "float32")))
+
+
+def full(
+    shape: Any,
+    val: float,
+    ctx: Context | None = None,
+    dtype: Any = "float32",
+    out: NDArray | None = None,
+) -> NDArray:
+    """A new array, or `out`, filled with `val`."""
+    result = empty(shape, ctx, dtype) if out is None else out
+    card = make(
+        "_full", {"shape": result.shape, "value": float(val), "dtype": result.dtype_name}
+    )
+    return invoke(card, [], result)[0]
+
+
+def zeros(shape: Any, ctx: Context | None = None, dtype: Any = "float32", **_: Any) -> NDArray:
+    """A new array of zeros.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.zeros((2, 3)).asnumpy().tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    return full(shape, 0.0, ctx, dtype)
+
+
+def ones(shape: Any, ctx: Context | None = None, dtype: Any = "float32", **_: Any) -> NDArray:
+    """A new array of ones."""
+    return full(shape, 1.0, ctx, dtype)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    ctx: Context | None = None,
+    dtype: Any = "float32",
+) -> NDArray:
+    """Evenly spaced values from `start` to before `stop`, each `repeat` times."""
+    _place(ctx)
+    attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    return invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype)}), [])[0]
+
+
+def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """A new array with the values of `source_array`.
+
+    Parameters
+    ----------
+    source_array
+        An NDArray, a NumPy array or anything that NumPy makes one of.
+    dtype
+        The element type; by default that of an NDArray, float32 for anything else, as in MXNet.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.array([1, 2, 3]).dtype
+    <class 'numpy.float32'>
+    """
+    _place(ctx)
+    if isinstance(source_array, NDArray):
+        return source_array.astype(dtype or source_array.dtype_name)
+    values = np.asarray(source_array)
+    return from_numpy(values, dtype_name(dtype or "float32"))
+
+
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """The arrays one after the other along `axis`."""
+    if not arrays:
+        raise InvalidArgumentError("concatenate needs at least one array")
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    card = make("Concat", {"num_args": len(arrays), "dim": axis})
+    return invoke(card, list(arrays))[0]

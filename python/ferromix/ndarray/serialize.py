@@ -1,0 +1,67 @@
+"""Saving and loading arrays in MXNet's ``.params`` format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .. import _core
+from ..error import InvalidArgumentError
+from .array import NDArray
+
+__all__ = ["load", "save"]
+
+
+def save(
+    fname: str | os.PathLike[str], data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]
+) -> None:
+    """Writes one array, a list of arrays or a dict of named arrays to a file.
+
+    The file appears whole or not at all, and MXNet 1.x reads it.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For anything but arrays.
+    FileFormatError
+        If the file cannot be written.
+    """
+    named = isinstance(data, Mapping)
+    if isinstance(data, NDArray):
+        items = [("", data)]
+    elif isinstance(data, Mapping):
+        items = list(data.items())
+    else:
+        items = [("", a) for a in data]
+    for name, value in items:
+        if not isinstance(value, NDArray):
+            raise InvalidArgumentError(
+                f"save takes NDArrays, got {type(value).__name__}" + (f" as '{name}'" * bool(name))
+            )
+    rows = [(name, a.dtype_name, a.shape, _bytes(a)) for name, a in items]
+    _core.write_params(os.fspath(fname), rows, named)
+
+
+def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
+    """The arrays of a file that :func:`save` or MXNet wrote: a dict if they are named.
+
+    Raises
+    ------
+    FileFormatError
+        A file that is malformed; the message gives the offset, what was expected and found.
+    """
+    names, rows = _core.read_params(os.fspath(fname))
+    arrays = []
+    for shape, dtype, data in rows:
+        handle = _core.Array(shape, dtype)
+        handle.write_from(data)
+        arrays.append(NDArray(handle))
+    return dict(zip(names, arrays, strict=True)) if names else arrays
+
+
+def _bytes(a: NDArray) -> np.ndarray:
+    buffer = np.empty(a.handle.nbytes, np.uint8)
+    a.handle.read_into(buffer)
+    return buffer

@@ -1,0 +1,165 @@
+"""How a call of ``mx.nd.X`` or ``mx.sym.X`` maps onto a card: inputs, attributes, signature.
+
+As in MXNet, positional arguments are the inputs in order and then the attributes in order;
+either may also be given by name. An operator with any number of inputs takes all its positional
+arguments as inputs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..error import InvalidArgumentError
+from .card import OperatorProperty, make
+from .param import REQUIRED
+
+__all__ = ["bind", "describe", "signature", "split"]
+
+
+def split(
+    card: type[OperatorProperty],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    is_input: Callable[[Any], bool],
+) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    """Inputs by position, inputs by name, and attributes of a call.
+
+    Parameters
+    ----------
+    card
+        The operator.
+    args, kwargs
+        What the user passed.
+    is_input
+        Tells an array (or a symbol) from an attribute.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Too many positional arguments, or something that is no input where one belongs.
+    """
+    positional, attrs = _split_positional(card, args, is_input)
+    named: dict[str, Any] = {}
+    for key, value in kwargs.items():
+        if is_input(value):
+            named[key] = value
+        elif value is None and key not in card.params:
+            continue
+        else:
+            attrs[key] = value
+    if card.variadic is not None and card.variadic not in attrs:
+        attrs[card.variadic] = len(positional) + len(named)
+    return positional, named, attrs
+
+
+def _split_positional(
+    card: type[OperatorProperty], args: Sequence[Any], is_input: Callable[[Any], bool]
+) -> tuple[list[Any], dict[str, Any]]:
+    if card.variadic is not None:
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = args[0]
+        for i, value in enumerate(args):
+            _require_input(card, f"arg{i}", value, is_input)
+        return list(args), {}
+    inputs: list[Any] = []
+    attrs: dict[str, Any] = {}
+    names = _input_names(card)
+    params = list(card.params)
+    for i, value in enumerate(args):
+        if i < len(names):
+            if value is not None:
+                _require_input(card, names[i], value, is_input)
+            inputs.append(value)
+        elif i - len(names) < len(params):
+            attrs[params[i - len(names)]] = value
+        else:
+            raise InvalidArgumentError(
+                f"{card.name}: takes at most {len(names) + len(params)} positional arguments, "
+                f"got {len(args)}; signature: {card.name}{signature(card)}"
+            )
+    while inputs and inputs[-1] is None:
+        inputs.pop()
+    return inputs, attrs
+
+
+def _input_names(card: type[OperatorProperty]) -> list[str]:
+    """All inputs that the operator can have, auxiliary states last."""
+    return [*card.arguments, *card.auxiliary_states]
+
+
+def _require_input(
+    card: type[OperatorProperty], name: str, value: Any, is_input: Callable[[Any], bool]
+) -> None:
+    if not is_input(value):
+        raise InvalidArgumentError(
+            f"{card.name}: argument '{name}' must be an array or a symbol, "
+            f"got {type(value).__name__} {value!r}"
+        )
+
+
+def bind(
+    card: type[OperatorProperty],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    is_input: Callable[[Any], bool],
+) -> tuple[OperatorProperty, list[Any]]:
+    """The card with its attributes, and all its inputs in order.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A missing, doubled or unknown input, or a wrong attribute.
+    """
+    positional, named, attrs = split(card, args, kwargs, is_input)
+    made = make(card.name, attrs)
+    names = made.list_arguments() + made.list_auxiliary_states()
+    if len(positional) > len(names):
+        raise InvalidArgumentError(
+            f"{card.name}: takes {len(names)} inputs ({', '.join(names)}) with these attributes, "
+            f"got {len(positional)}"
+        )
+    inputs: dict[str, Any] = dict(zip(names, positional, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise InvalidArgumentError(
+                f"{card.name}: unknown input '{name}'; inputs: {', '.join(names) or 'none'}"
+            )
+        if inputs.get(name) is not None:
+            raise InvalidArgumentError(f"{card.name}: argument '{name}' is given twice")
+        inputs[name] = value
+    missing = [n for n in names if inputs.get(n) is None]
+    if missing:
+        raise InvalidArgumentError(
+            f"{card.name}: argument '{missing[0]}' is missing; inputs: {', '.join(names)}"
+        )
+    return made, [inputs[n] for n in names]
+
+
+def signature(card: type[OperatorProperty], *, extra: Sequence[str] = ()) -> inspect.Signature:
+    """The Python signature of the operator's function, with `extra` keyword-only arguments."""
+    kind = inspect.Parameter
+    rows: list[inspect.Parameter] = []
+    if card.variadic is not None:
+        rows.append(kind("args", kind.VAR_POSITIONAL))
+    else:
+        rows += [
+            kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in _input_names(card)
+        ]
+    how = kind.KEYWORD_ONLY if card.variadic is not None else kind.POSITIONAL_OR_KEYWORD
+    for name, param in card.params.items():
+        default = None if param.default is REQUIRED else param.default
+        rows.append(kind(name, how, default=default))
+    taken = {r.name for r in rows}
+    rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in extra if n not in taken]
+    return inspect.Signature(rows)
+
+
+def describe(card: type[OperatorProperty]) -> str:
+    """The documentation of the operator's function: the card's, then its attributes."""
+    lines = [inspect.cleandoc(card.__doc__ or ""), "", "Attributes", "----------"]
+    for name, param in card.params.items():
+        default = "required" if param.required else f"default {param.default!r}"
+        lines += [f"{name} : {param.describe()}, {default}", f"    {param.doc}".rstrip()]
+    return "\n".join(lines if card.params else lines[:1]) + "\n"

@@ -1,0 +1,182 @@
+//! `_core.Array`: what an NDArray holds.
+
+use crate::convert::{dtype, runtime};
+use crate::errors::{push_to_py, read_to_py, to_py, wait_to_py};
+use crate::site;
+use ferromix_runtime as rt;
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// A strided view of memory that the engine orders.
+#[pyclass(frozen, weakref, module = "ferromix._core")]
+pub(crate) struct Array(pub(crate) rt::Array);
+
+fn out_of_range(what: &str) -> PyErr {
+    PyValueError::new_err(format!("{what} out of range"))
+}
+
+#[pymethods]
+impl Array {
+    /// An array whose memory is taken at first use and holds arbitrary values.
+    #[new]
+    #[pyo3(signature = (shape, dtype, dev_type=1, dev_id=0))]
+    fn new(shape: Vec<usize>, dtype: &str, dev_type: i32, dev_id: u16) -> PyResult<Self> {
+        if dev_type != 1 || dev_id != 0 {
+            return Err(PyValueError::new_err(format!(
+                "no memory of device type {dev_type}, number {dev_id}: this build has cpu(0) only"
+            )));
+        }
+        let dtype = self::dtype(dtype)?;
+        rt::Array::new(runtime()?, &shape, dtype).map(Array).map_err(to_py)
+    }
+
+    /// The extents.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.shape())
+    }
+
+    /// The name of the element type.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        self.0.dtype().name()
+    }
+
+    /// The strides, in elements.
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.strides())
+    }
+
+    /// Device type and number, as MXNet numbers them.
+    #[getter]
+    fn context(&self) -> (i32, u16) {
+        (1, 0)
+    }
+
+    /// A number that arrays which share memory share.
+    #[getter]
+    fn chunk(&self) -> usize {
+        self.0.chunk().id()
+    }
+
+    /// Elements from the start of the memory to the first one.
+    #[getter]
+    fn offset(&self) -> usize {
+        self.0.byte_offset() / self.0.dtype().size()
+    }
+
+    /// Number of elements.
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Bytes of the elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.len() * self.0.dtype().size()
+    }
+
+    /// Whether the elements lie in C order without gaps.
+    #[getter]
+    fn contiguous(&self) -> bool {
+        self.0.is_contiguous()
+    }
+
+    /// Number of completed writes to the memory.
+    #[getter]
+    fn version(&self) -> PyResult<u64> {
+        let chunk = self.0.chunk();
+        chunk.runtime().engine().version(chunk.var()).map_err(push_to_py)
+    }
+
+    /// A view of the same memory, `offset` elements after this array's first one.
+    fn view(&self, offset: isize, shape: Vec<usize>, strides: Vec<isize>) -> PyResult<Self> {
+        self.0.strided(offset, &shape, &strides).map(Array).map_err(to_py)
+    }
+
+    /// A view with other extents, or None where it would take a copy.
+    fn reshape(&self, shape: Vec<usize>) -> Option<Self> {
+        self.0.reshape(&shape).map(Array)
+    }
+
+    /// The start of the memory as elements of another type and shape.
+    fn cast_view(&self, dtype: &str, shape: Vec<usize>) -> PyResult<Self> {
+        self.0.cast_view(self::dtype(dtype)?, &shape).map(Array).map_err(to_py)
+    }
+
+    /// Pushes a copy of `src` into this array; casts and broadcasts.
+    fn copy_from(&self, py: Python<'_>, src: &Array) -> PyResult<()> {
+        rt::copy(&src.0, &self.0, site::current(py)).map_err(to_py)
+    }
+
+    /// Waits for the array, then copies its bytes, in C order, into `buffer`.
+    fn read_into(&self, py: Python<'_>, buffer: PyBuffer<u8>) -> PyResult<()> {
+        if buffer.readonly() || !buffer.is_c_contiguous() {
+            return Err(PyBufferError::new_err("the buffer must be writable and C-contiguous"));
+        }
+        let (ptr, len) = (buffer.buf_ptr() as usize, buffer.len_bytes());
+        let done = py.detach(|| {
+            // SAFETY: the buffer is held until after the call, C-contiguous, writable and `len`
+            // bytes long; an empty one may have any address.
+            let out: &mut [u8] = match len {
+                0 => &mut [],
+                _ => unsafe { std::slice::from_raw_parts_mut(ptr as *mut u8, len) },
+            };
+            rt::read_into(&self.0, out)
+        });
+        done.map_err(read_to_py)
+    }
+
+    /// Copies the bytes of `buffer`, elements in C order, into the array.
+    fn write_from(&self, py: Python<'_>, buffer: PyBuffer<u8>) -> PyResult<()> {
+        if !buffer.is_c_contiguous() {
+            return Err(PyBufferError::new_err("the buffer must be C-contiguous"));
+        }
+        let len = buffer.len_bytes();
+        // SAFETY: the buffer is held until after the call, C-contiguous and `len` bytes long; an
+        // empty one may have any address.
+        let bytes: &[u8] = match len {
+            0 => &[],
+            _ => unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), len) },
+        };
+        rt::write_from(&self.0, bytes, site::current(py)).map_err(to_py)
+    }
+
+    /// Waits until all writes pushed before are done.
+    fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
+        let chunk = self.0.chunk();
+        py.detach(|| chunk.runtime().engine().wait_to_read(chunk.var())).map_err(wait_to_py)
+    }
+
+    /// Waits for the array and gives its only element as a Python number.
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.0.len() != 1 {
+            return Err(out_of_range("item() of an array that does not hold exactly one element"));
+        }
+        let mut bytes = [0u8; 8];
+        let size = self.0.dtype().size();
+        py.detach(|| rt::read_into(&self.0, &mut bytes[..size])).map_err(read_to_py)?;
+        scalar(py, self.0.dtype(), bytes)
+    }
+}
+
+/// The Python number in the first bytes.
+fn scalar(py: Python<'_>, dtype: ferromix_base::DType, b: [u8; 8]) -> PyResult<Bound<'_, PyAny>> {
+    use ferromix_base::DType as D;
+    let (two, four) = ([b[0], b[1]], [b[0], b[1], b[2], b[3]]);
+    Ok(match dtype {
+        D::F32 => f64::from(f32::from_ne_bytes(four)).into_pyobject(py)?.into_any(),
+        D::F64 => f64::from_ne_bytes(b).into_pyobject(py)?.into_any(),
+        D::F16 => half::f16::from_ne_bytes(two).to_f64().into_pyobject(py)?.into_any(),
+        D::BF16 => half::bf16::from_ne_bytes(two).to_f64().into_pyobject(py)?.into_any(),
+        D::U8 => b[0].into_pyobject(py)?.into_any(),
+        D::I8 => b[0].cast_signed().into_pyobject(py)?.into_any(),
+        D::I32 => i32::from_ne_bytes(four).into_pyobject(py)?.into_any(),
+        D::I64 => i64::from_ne_bytes(b).into_pyobject(py)?.into_any(),
+        D::Bool => (b[0] != 0).into_pyobject(py)?.to_owned().into_any(),
+    })
+}

@@ -1,0 +1,60 @@
+//! Values between Python and the core.
+
+use crate::errors::to_py;
+use ferromix_base::DType;
+use ferromix_kernels::{Attrs, Desc, Req, Value};
+use ferromix_runtime::Runtime;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use std::sync::Arc;
+
+/// The process's runtime.
+pub(crate) fn runtime() -> PyResult<&'static Arc<Runtime>> {
+    Runtime::global().map_err(to_py)
+}
+
+/// An element type by name.
+pub(crate) fn dtype(name: &str) -> PyResult<DType> {
+    DType::from_name(name).map_err(to_py)
+}
+
+/// What to do with an output, as MXNet numbers it.
+pub(crate) fn req(code: u8) -> PyResult<Req> {
+    match code {
+        0 => Ok(Req::Null),
+        1 => Ok(Req::Write),
+        2 => Ok(Req::Inplace),
+        3 => Ok(Req::Add),
+        _ => Err(PyValueError::new_err(format!("unknown request {code}; known: 0 to 3"))),
+    }
+}
+
+/// Shape and type from a pair.
+pub(crate) fn desc((shape, name): (Vec<usize>, String)) -> PyResult<Desc> {
+    Ok(Desc::new(&shape, dtype(&name)?))
+}
+
+/// The attributes of an operator from a dict.
+pub(crate) fn attrs(dict: &Bound<'_, PyDict>) -> PyResult<Attrs> {
+    let rows = dict.iter().map(|(name, v)| Ok((name.extract::<String>()?, value(&v)?)));
+    Ok(Attrs::new(rows.collect::<PyResult<_>>()?))
+}
+
+fn value(v: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if v.is_none() {
+        Ok(Value::None)
+    } else if v.is_instance_of::<PyBool>() {
+        Ok(Value::Bool(v.extract()?))
+    } else if v.is_instance_of::<PyInt>() {
+        Ok(Value::Int(v.extract()?))
+    } else if v.is_instance_of::<PyFloat>() {
+        Ok(Value::Float(v.extract()?))
+    } else if v.is_instance_of::<PyString>() {
+        Ok(Value::Str(v.extract()?))
+    } else if v.is_instance_of::<PyTuple>() || v.is_instance_of::<PyList>() {
+        v.extract().map(Value::Ints).or_else(|_| v.extract().map(Value::Floats))
+    } else {
+        Err(PyTypeError::new_err(format!("a kernel cannot take an attribute of {}", v.get_type())))
+    }
+}

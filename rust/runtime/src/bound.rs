@@ -1,0 +1,223 @@
+//! An operator prepared for shapes and types, and one bound to arrays, ready to be pushed.
+
+use crate::scratch::{Scratch, padded};
+use crate::{Array, Runtime};
+use ferromix_base::{Error, Result};
+use ferromix_engine::{Name, OpSpec, Var};
+use ferromix_kernels::random::Stream;
+use ferromix_kernels::{self as kernels, Attrs, Call, Desc, Kernel, Req, Row, View};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A kernel for one operator, set of attributes, shapes and element types.
+pub struct Prepared {
+    operator: Arc<str>,
+    row: &'static Row,
+    kernel: Box<dyn Kernel>,
+    inputs: Vec<Desc>,
+    outputs: Vec<Desc>,
+}
+
+impl Prepared {
+    /// Prepares the kernel `row` for the operator that users know as `operator`.
+    ///
+    /// # Errors
+    /// A kernel that does not exist, or that cannot take these attributes, shapes or types.
+    pub fn new(
+        operator: &str,
+        row: &str,
+        attrs: &Attrs,
+        inputs: Vec<Desc>,
+        outputs: Vec<Desc>,
+    ) -> Result<Arc<Self>> {
+        let row = kernels::find(row).ok_or_else(|| {
+            Error::internal(format!("operator {operator}: there is no kernel '{row}'"))
+        })?;
+        let kernel = (row.prepare)(attrs, &inputs, &outputs)
+            .map_err(|e| e.within(format_args!("operator {operator}")))?;
+        Ok(Arc::new(Prepared { operator: operator.into(), row, kernel, inputs, outputs }))
+    }
+
+    /// The name of the operator.
+    pub fn operator(&self) -> &str {
+        &self.operator
+    }
+
+    fn check(&self, what: &str, expected: &[Desc], got: &[Option<&Array>]) -> Result<()> {
+        if expected.len() != got.len() {
+            return Err(Error::value(format!(
+                "operator {}: expects {} {what}s, got {}",
+                self.operator,
+                expected.len(),
+                got.len()
+            )));
+        }
+        for (i, (e, g)) in expected.iter().zip(got).enumerate() {
+            let Some(g) = g else { continue };
+            if g.shape() != &e.shape[..] || g.dtype() != e.dtype {
+                return Err(Error::value(format!(
+                    "operator {}: {what} {i} must be {} {:?}, got {} {:?}",
+                    self.operator,
+                    e.dtype,
+                    &e.shape[..],
+                    g.dtype(),
+                    g.shape()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One argument of a bound operator.
+struct Slot {
+    view: View,
+    /// Whether the kernel works on a contiguous copy in scratch memory.
+    staged: bool,
+}
+
+/// A prepared operator with its arrays.
+pub struct Bound {
+    prepared: Arc<Prepared>,
+    name: Name,
+    inputs: SmallVec<[Slot; 3]>,
+    outputs: SmallVec<[Slot; 2]>,
+    reqs: SmallVec<[Req; 2]>,
+    reads: SmallVec<[Var; 4]>,
+    writes: SmallVec<[Var; 4]>,
+    scratch: usize,
+}
+
+impl Bound {
+    /// Binds `prepared` to arrays. `name` is what errors call the operation; an output that is
+    /// `None` must have the request `Null`.
+    ///
+    /// # Errors
+    /// Arrays that differ from what was prepared, or memory that cannot be had.
+    pub fn new(
+        prepared: &Arc<Prepared>,
+        name: Name,
+        inputs: &[Array],
+        outputs: &[Option<Array>],
+        reqs: &[Req],
+    ) -> Result<Arc<Self>> {
+        let given: Vec<_> = inputs.iter().map(Some).collect();
+        prepared.check("input", &prepared.inputs, &given)?;
+        let given: Vec<_> = outputs.iter().map(Option::as_ref).collect();
+        prepared.check("output", &prepared.outputs, &given)?;
+        if reqs.len() != outputs.len() {
+            return Err(Error::value("one request is needed for each output"));
+        }
+        let mut bound = Bound {
+            prepared: prepared.clone(),
+            name,
+            inputs: SmallVec::new(),
+            outputs: SmallVec::new(),
+            reqs: SmallVec::new(),
+            reads: SmallVec::new(),
+            writes: SmallVec::new(),
+            scratch: padded(prepared.kernel.workspace()),
+        };
+        for input in inputs {
+            bound.add_input(input, outputs, reqs)?;
+        }
+        for (i, (output, &req)) in outputs.iter().zip(reqs).enumerate() {
+            bound.add_output(i, output.as_ref(), req)?;
+        }
+        Ok(Arc::new(bound))
+    }
+
+    fn add_input(&mut self, input: &Array, outputs: &[Option<Array>], reqs: &[Req]) -> Result<()> {
+        let clash = outputs.iter().zip(reqs).any(|(output, &req)| {
+            let Some(output) = output else { return false };
+            req != Req::Null
+                && output.overlaps(input)
+                && !(req == Req::Inplace && output.same_view(input))
+        });
+        let staged = clash || (!self.prepared.row.strided && !input.is_contiguous());
+        self.scratch += if staged { padded(input.len() * input.dtype().size()) } else { 0 };
+        self.reads.push(input.chunk().var());
+        self.inputs.push(Slot { view: input.view()?, staged });
+        Ok(())
+    }
+
+    fn add_output(&mut self, index: usize, output: Option<&Array>, req: Req) -> Result<()> {
+        let (Some(output), true) = (output, req != Req::Null) else {
+            let desc = &self.prepared.outputs[index];
+            let strides = ferromix_base::contiguous_strides(&desc.shape);
+            // SAFETY: with the request Null the kernel does not touch the view.
+            let view = unsafe {
+                View::from_raw(std::ptr::null_mut(), desc.dtype, desc.shape.clone(), strides)
+            };
+            self.outputs.push(Slot { view, staged: false });
+            self.reqs.push(Req::Null);
+            return Ok(());
+        };
+        let staged = !self.prepared.row.strided && !output.is_contiguous();
+        self.scratch += if staged { padded(output.len() * output.dtype().size()) } else { 0 };
+        self.writes.push(output.chunk().var());
+        self.outputs.push(Slot { view: output.view()?, staged });
+        self.reqs.push(req);
+        Ok(())
+    }
+
+    /// Pushes one run on the engine and returns at once. `site` says where the user did so.
+    ///
+    /// # Errors
+    /// An engine that was shut down.
+    pub fn push(self: &Arc<Self>, runtime: &Arc<Runtime>, site: u64) -> Result<()> {
+        let random = self.prepared.row.random.then(|| runtime.random().next());
+        let (me, rt) = (self.clone(), runtime.clone());
+        let spec = OpSpec::new(self.name)
+            .const_vars(&self.reads)
+            .mutate_vars(&self.writes)
+            .tag(site);
+        runtime
+            .engine()
+            .push_sync(&spec, move |_| me.run(&rt, random).map_err(|e| Box::new(e) as _))
+            .map_err(|e| Error::internal(e.to_string()))
+    }
+
+    fn run(&self, runtime: &Runtime, random: Option<Stream>) -> Result<()> {
+        let mut scratch = Scratch::new(runtime, self.scratch)
+            .map_err(|e| e.within(format_args!("operator {}", self.name)))?;
+        let mut reqs = self.reqs.clone();
+        let mut inputs: SmallVec<[View; 3]> = SmallVec::new();
+        for slot in &self.inputs {
+            inputs.push(stage(slot, &mut scratch, true)?);
+        }
+        let mut outputs: SmallVec<[View; 2]> = SmallVec::new();
+        for (slot, req) in self.outputs.iter().zip(&mut reqs) {
+            outputs.push(stage(slot, &mut scratch, *req == Req::Add)?);
+            if slot.staged && *req == Req::Inplace {
+                *req = Req::Write;
+            }
+        }
+        let workspace = scratch.bytes(self.prepared.kernel.workspace());
+        let mut call =
+            Call { inputs: &inputs, outputs: &mut outputs, reqs: &reqs, workspace, random };
+        let prepared = &self.prepared;
+        prepared
+            .kernel
+            .run(&mut call)
+            .map_err(|e| e.within(format_args!("operator {}", prepared.operator)))?;
+        for (slot, output) in self.outputs.iter().zip(&outputs) {
+            if slot.staged {
+                kernels::copy(output, &mut slot.view.clone())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The view that the kernel sees: the array's own, or a copy in scratch memory.
+fn stage(slot: &Slot, scratch: &mut Scratch<'_>, filled: bool) -> Result<View> {
+    if !slot.staged {
+        return Ok(slot.view.clone());
+    }
+    let mut copy = scratch.view(slot.view.dtype(), &slot.view.shape().into());
+    if filled {
+        kernels::copy(&slot.view, &mut copy)?;
+    }
+    Ok(copy)
+}

@@ -1,0 +1,138 @@
+//! Copies between arrays, and between arrays and the caller's memory.
+
+use crate::scratch::{Scratch, padded};
+use crate::{Array, Runtime};
+use ferromix_base::{DType, Error, Result};
+use ferromix_engine::{OpSpec, WaitError};
+use ferromix_kernels as kernels;
+
+fn check_bytes(array: &Array, bytes: usize) -> Result<()> {
+    let expected = array.len() * array.dtype().size();
+    if bytes == expected {
+        return Ok(());
+    }
+    Err(Error::value(format!(
+        "an array of {} {:?} holds {expected} bytes, the buffer {bytes}",
+        array.dtype(),
+        array.shape()
+    )))
+}
+
+/// Pushes `dst[...] = src`: casts, and broadcasts `src` to `dst`'s shape. The two may overlap.
+///
+/// # Errors
+/// Shapes that do not broadcast, memory that cannot be had, or an engine that was shut down.
+pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
+    let n = dst.shape().len();
+    let fits = src.shape().len() <= n
+        && src.shape().iter().rev().zip(dst.shape().iter().rev()).all(|(&s, &d)| s == d || s == 1);
+    if !fits {
+        return Err(Error::value(format!(
+            "cannot copy an array of shape {:?} into one of shape {:?}: extents must be equal, \
+             or 1 in the source",
+            src.shape(),
+            dst.shape()
+        )));
+    }
+    let (from, to) = (src.view()?, dst.view()?);
+    let overlap = src.overlaps(dst);
+    let runtime = dst.chunk().runtime().clone();
+    let (reads, writes) = ([src.chunk().var()], [dst.chunk().var()]);
+    let spec = OpSpec::new("_copyto").const_vars(&reads).mutate_vars(&writes).tag(site);
+    let run = move |rt: &Runtime| -> Result<()> {
+        if !overlap {
+            return kernels::copy(&from, &mut to.clone());
+        }
+        let mut scratch = Scratch::new(rt, padded(from.len() * from.dtype().size()))?;
+        let mut packed = scratch.view(from.dtype(), &from.shape().into());
+        kernels::copy(&from, &mut packed)?;
+        kernels::copy(&packed, &mut to.clone())
+    };
+    let rt = runtime.clone();
+    runtime
+        .engine()
+        .push_sync(&spec, move |_| run(&rt).map_err(|e| Box::new(e) as _))
+        .map_err(|e| Error::internal(e.to_string()))
+}
+
+/// Waits for the writes pushed before, then copies the elements in C order into `out`.
+///
+/// # Errors
+/// A buffer of another size, or the failure of an operation that the array depends on.
+pub fn read_into(array: &Array, out: &mut [u8]) -> std::result::Result<(), ReadError> {
+    check_bytes(array, out.len())?;
+    let runtime = array.chunk().runtime();
+    runtime.engine().wait_to_read(array.chunk().var())?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    let view = array.view()?;
+    let mut scratch;
+    let packed = if view.is_contiguous() {
+        view
+    } else {
+        scratch = Scratch::new(runtime, padded(out.len()))?;
+        let mut packed = scratch.view(array.dtype(), &array.shape().into());
+        kernels::copy(&view, &mut packed)?;
+        packed
+    };
+    // SAFETY: `packed` is contiguous and, as `check_bytes` found, as long as `out`, which is
+    // exclusively ours.
+    unsafe { std::ptr::copy_nonoverlapping(packed.ptr(), out.as_mut_ptr(), out.len()) };
+    Ok(())
+}
+
+/// Copies `bytes`, elements in C order, into the array: at once where nothing uses its memory yet,
+/// otherwise by an operation that runs after the users pushed before.
+///
+/// # Errors
+/// A buffer of another size, memory that cannot be had, or an engine that was shut down.
+pub fn write_from(array: &Array, bytes: &[u8], site: u64) -> Result<()> {
+    check_bytes(array, bytes.len())?;
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    if !array.chunk().is_allocated() && array.is_contiguous() {
+        return fill(array, bytes);
+    }
+    let staging = Array::new(array.chunk().runtime(), array.shape(), array.dtype())?;
+    fill(&staging, bytes)?;
+    copy(&staging, array, site)
+}
+
+/// Writes the bytes of an array that no operation was pushed on.
+fn fill(array: &Array, bytes: &[u8]) -> Result<()> {
+    let view = array.view()?;
+    // SAFETY: the array is contiguous and, as `check_bytes` found, as long as `bytes`; its memory
+    // was just taken, so that no operation knows it.
+    let target = unsafe { std::slice::from_raw_parts_mut(view.ptr(), bytes.len()) };
+    if array.dtype() == DType::Bool {
+        for (t, &b) in target.iter_mut().zip(bytes) {
+            *t = u8::from(b != 0);
+        }
+    } else {
+        target.copy_from_slice(bytes);
+    }
+    Ok(())
+}
+
+/// Why an array could not be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The call itself was wrong.
+    Call(Error),
+    /// An operation that the array depends on failed.
+    Wait(WaitError),
+}
+
+impl From<Error> for ReadError {
+    fn from(e: Error) -> Self {
+        ReadError::Call(e)
+    }
+}
+
+impl From<WaitError> for ReadError {
+    fn from(e: WaitError) -> Self {
+        ReadError::Wait(e)
+    }
+}

@@ -1,0 +1,116 @@
+"""Arithmetic and comparison operators of arrays against NumPy, in every element type."""
+
+from __future__ import annotations
+
+import operator
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ferromix as mx
+from ferromix.error import InvalidArgumentError
+
+NUMBERS = ["float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64"]
+FLOATS = NUMBERS[:4]
+ARITHMETIC = [operator.add, operator.sub, operator.mul]
+COMPARISONS = [
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+]
+PAIRS = [((3, 4), (3, 4)), ((3, 1), (1, 4)), ((2, 3, 4), (3, 1)), ((), (5,)), ((0, 3), (1, 3))]
+
+
+def numpy_type(name):
+    return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+
+
+def small(shape, name, seed):
+    return np.random.default_rng(seed).integers(1, 8, shape).astype(numpy_type(name))
+
+
+def to_nd(a, name):
+    return mx.nd.array(a.astype("float64"), dtype=name)
+
+
+def same(found, expected):
+    np.testing.assert_array_equal(found.asnumpy(), np.asarray(expected, found.asnumpy().dtype))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("shapes", PAIRS, ids=str)
+@pytest.mark.parametrize("op", ARITHMETIC + COMPARISONS, ids=lambda f: f.__name__)
+def test_array_with_array(op, shapes, name):
+    a, b = (small(s, name, i) for i, s in enumerate(shapes))
+    result = op(to_nd(a, name), to_nd(b, name))
+    assert result.dtype_name == name
+    same(result, op(a, b).astype(numpy_type(name)))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("op", ARITHMETIC + COMPARISONS, ids=lambda f: f.__name__)
+def test_array_with_number(op, name):
+    a = small((3, 4), name, 0)
+    three = numpy_type(name).type(3)
+    same(op(to_nd(a, name), 3), op(a, three).astype(numpy_type(name)))
+    same(op(3, to_nd(a, name)), op(three, a).astype(numpy_type(name)))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_division_power_and_modulo(name):
+    a, b = small((4, 5), name, 0), small((5,), name, 1)
+    tolerance = {"float32": 1e-6, "float64": 1e-14, "float16": 1e-3, "bfloat16": 8e-3}[name]
+    for op in (operator.truediv, operator.mod, operator.pow):
+        for left, right in ((a, b), (a, numpy_type(name).type(2))):
+            wide = op(left.astype("float64"), np.asarray(right).astype("float64"))
+            nd_right = to_nd(right, name) if right is b else 2
+            found = op(to_nd(left, name), nd_right).astype("float64").asnumpy()
+            np.testing.assert_allclose(found, wide, rtol=tolerance)
+
+
+def test_negative_modulo_has_the_sign_of_the_divisor():
+    a = np.array([-7.0, -1.0, 5.0, 7.5], "float32")
+    same(mx.nd.array(a) % 3, a % 3)
+    same(mx.nd.array(a) % -3, a % -3)
+
+
+def test_inplace_operators_keep_the_array():
+    a = mx.nd.array([1.0, 2.0])
+    handle = a.handle
+    a += 1
+    a *= mx.nd.array([2.0, 3.0])
+    a -= 1
+    a /= 2
+    assert a.handle is handle
+    same(a, [1.5, 4.0])
+
+
+def test_inplace_cannot_grow():
+    a = mx.nd.ones((3,))
+    with pytest.raises(InvalidArgumentError, match=r"output 0 must be float32 \[2, 3\]"):
+        a += mx.nd.ones((2, 3))
+    same(a, [1, 1, 1])
+
+
+def test_functions():
+    a, b = mx.nd.array([1.0, 5.0, 3.0]), mx.nd.array([4.0, 2.0, 3.0])
+    same(mx.nd.maximum(a, b), [4, 5, 3])
+    same(mx.nd.minimum(a, 2), [1, 2, 2])
+    same(mx.nd.maximum(2, a), [2, 5, 3])
+    same(mx.nd.add(1, a), [2, 6, 4])
+    same(mx.nd.equal(a, b), [0, 0, 1])
+    same(abs(-a), [1, 5, 3])
+
+
+def test_misuse():
+    with pytest.raises(InvalidArgumentError, match="operand must be an NDArray or a number"):
+        _ = mx.nd.ones((2,)) + "x"
+    with pytest.raises(InvalidArgumentError, match=r"broadcast_add.*\(2, 3\).*\(2, 4\)"):
+        _ = mx.nd.ones((2, 3)) + mx.nd.ones((2, 4))
+    with pytest.raises(InvalidArgumentError, match="float64.*float32|float32.*float64"):
+        _ = mx.nd.ones((2,)) + mx.nd.ones((2,), dtype="float64")
+    assert (mx.nd.ones((1,)) == None) is False  # noqa: E711
