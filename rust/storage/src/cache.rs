@@ -76,7 +76,7 @@ impl Drop for Caches {
 struct Pair {
     /// The one in use.
     current: Option<u32>,
-    /// The one used before: wholly full or wholly empty.
+    /// The one used before: changing between the two needs no depot.
     other: Option<u32>,
 }
 
@@ -196,8 +196,7 @@ impl Cache {
         core.books.report_now(&mut self.pending);
     }
 
-    /// Flushes where the pool was trimmed since the last call, and lets the trim go on with what
-    /// this thread gave.
+    /// Flushes where the pool was trimmed since the last call; the next trim takes what this gives.
     fn follow_trims(&mut self, core: &Core) {
         let trims = core.trims();
         if trims != self.trims {
