@@ -252,9 +252,7 @@ def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> 
     if b is None:
         return a
     if len(a) != len(b) or any(x != y for x, y in zip(a, b, strict=True) if x >= 0 and y >= 0):
-        raise InvalidArgumentError(
-            f"{operator}: argument '{argument}' has shape {a}, expected {b}"
-        )
+        raise InvalidArgumentError(f"{operator}: argument '{argument}' has shape {a}, expected {b}")
     return tuple(y if x < 0 else x for x, y in zip(a, b, strict=True))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ..error import InvalidArgumentError
 
-__all__ = ["REQUIRED", "Kind", "Param", "dtype_name"]
+__all__ = ["REQUIRED", "Kind", "Param", "Params", "dtype_name"]
 
 Kind = Literal["int", "float", "bool", "str", "shape", "axis", "dtype"]
 
@@ -88,7 +88,7 @@ class Param:
     kind: Kind
     default: Any = REQUIRED
     doc: str = ""
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] | tuple[bool, ...] = ()
     low: float | None = None
     high: float | None = None
     optional: bool = False
@@ -205,5 +205,8 @@ def _ints(value: Any) -> tuple[int, ...]:
 def _axis(value: Any) -> int | tuple[int, ...]:
     return int(value) if isinstance(value, (int, np.integer)) else _ints(value)
 
+
+Params = Mapping[str, Param]
+"""The attributes of an operator, by name."""
 
 _CONVERT = {"int": _int, "float": float, "bool": _bool, "shape": _ints, "axis": _axis}

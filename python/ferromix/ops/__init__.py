@@ -1,0 +1,52 @@
+"""The operators: one card each, in families whose files have the stems of the kernels' files."""
+
+from . import (
+    activation,
+    batch_norm,
+    binary,
+    broadcast,
+    convolution,
+    dot,
+    dropout,
+    elemwise,
+    fully_connected,
+    init,
+    optimizer,
+    pooling,
+    reduce,
+    sample,
+    scalar,
+    shape,
+    softmax,
+    softmax_output,
+)
+from .card import OperatorProperty, exists, find, make, names, register
+from .param import Param
+
+__all__ = [
+    "OperatorProperty",
+    "Param",
+    "activation",
+    "batch_norm",
+    "binary",
+    "broadcast",
+    "convolution",
+    "dot",
+    "dropout",
+    "elemwise",
+    "exists",
+    "find",
+    "fully_connected",
+    "init",
+    "make",
+    "names",
+    "optimizer",
+    "pooling",
+    "reduce",
+    "register",
+    "sample",
+    "scalar",
+    "shape",
+    "softmax",
+    "softmax_output",
+]

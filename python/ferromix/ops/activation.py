@@ -1,0 +1,144 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
+from .family import FLOATS, Backward, Elementwise
+from .param import Param, Params
+
+__all__ = ["Activation", "LeakyReLU"]
+
+_ACT_TYPE = Param(
+    "str", doc="The function.", choices=("relu", "sigmoid", "softrelu", "softsign", "tanh")
+)
+
+
+@register
+class Activation(Elementwise):
+    """An activation function of every element.
+
+    Formula: ``relu``: ``max(data, 0)``; ``sigmoid``: ``1 / (1 + exp(-data))``; ``tanh``;
+    ``softrelu``: ``log(1 + exp(data))``; ``softsign``: ``data / (1 + |data|)``.
+    Shapes: ``out`` has the shape of ``data``. Types: floats.
+    Gradient: ``out_grad`` times, in this order, ``out > 0``, ``out * (1 - out)``, ``1 - out ** 2``,
+    ``1 - exp(-out)``, ``(1 - |out|) ** 2``.
+
+    Examples
+    --------
+    >>> print(mx.nd.Activation(mx.nd.array([-1, 2]), act_type="relu").asnumpy())
+    [0. 2.]
+    """
+
+    name = "Activation"
+    dtypes = FLOATS
+    params: ClassVar[Params] = {"act_type": _ACT_TYPE}
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's, which needs the output alone, so that the input may be gone."""
+        entries = (graph.out_grad[0], graph.out_data[0])
+        return [graph.op("_backward_Activation", *entries, **self.attrs)[0]]
+
+
+@register
+class BackwardActivation(Elementwise):
+    """The gradient of Activation, from its output."""
+
+    name = "_backward_Activation"
+    hidden = True
+    differentiable = False
+    arguments = ("out_grad", "out")
+    dtypes = FLOATS
+    params: ClassVar[Params] = {"act_type": _ACT_TYPE}
+
+
+_LEAKY_PARAMS = {
+    "act_type": Param(
+        "str", "leaky", "The function.", choices=("elu", "gelu", "leaky", "prelu", "selu")
+    ),
+    "slope": Param("float", 0.25, "The slope of leaky, the factor of elu."),
+    "lower_bound": Param("float", 0.125, "For a function that is not there."),
+    "upper_bound": Param("float", 0.334, "For a function that is not there."),
+}
+
+
+@register
+class LeakyReLU(OperatorProperty):
+    """Activation functions with something left below zero.
+
+    Formula: ``leaky``: ``data`` where it is positive, else ``slope * data``; ``prelu``: the same
+    with a learned slope ``gamma`` for each channel; ``elu``: ``slope * (exp(data) - 1)`` below
+    zero; ``selu``: ``1.0507 * data``, and ``1.0507 * 1.6733 * (exp(data) - 1)`` below zero;
+    ``gelu``: ``data / 2 * (1 + erf(data / sqrt(2)))``.
+    Shapes: ``out`` has the shape of ``data``; ``gamma`` is ``(c,)`` for data ``(n, c, ...)``, or
+    ``(1,)``. Types: floats, all alike.
+    Gradient: ``out_grad`` times the derivative; ``gamma_grad`` is the sum of ``out_grad * data``
+    where data are negative.
+
+    Examples
+    --------
+    >>> print(mx.nd.LeakyReLU(mx.nd.array([-1, 2]), act_type="leaky", slope=0.5).asnumpy())
+    [-0.5  2. ]
+    """
+
+    name = "LeakyReLU"
+    arguments = ("data", "gamma")
+    dtypes = FLOATS
+    params: ClassVar[Params] = _LEAKY_PARAMS
+
+    def list_arguments(self) -> list[str]:
+        """Only prelu learns."""
+        return ["data", "gamma"] if self.attrs["act_type"] == "prelu" else ["data"]
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The slopes from the channels of the data."""
+        data = in_shapes[0]
+        found = [data]
+        if self.attrs["act_type"] == "prelu":
+            gamma = in_shapes[1]
+            if data is not None and gamma != (1,):
+                channels = data[1] if len(data) > 1 else 1
+                gamma = merge_shapes(self.name, "gamma", gamma, (channels,))
+            found.append(gamma)
+        return found, [data], []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """The data have the shape of the output."""
+        data = merge_shapes(self.name, "data", in_shapes[0], out_shapes[0])
+        return [data, *in_shapes[1:]]
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The output may take the place of the data."""
+        return [(0, 0)]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's."""
+        inputs = graph.in_data[: len(self.list_arguments())]
+        return list(graph.op("_backward_LeakyReLU", graph.out_grad[0], *inputs, **self.attrs))
+
+
+@register
+class BackwardLeakyReLU(Backward):
+    """The gradients of LeakyReLU."""
+
+    name = "_backward_LeakyReLU"
+    dtypes = FLOATS
+    params: ClassVar[Params] = _LEAKY_PARAMS
+    gradients: ClassVar[Mapping[str, str]] = {"data_grad": "data", "gamma_grad": "gamma"}
+
+    def list_arguments(self) -> list[str]:
+        """Only prelu learns."""
+        return ["out_grad", "data", *["gamma"] * (self.attrs["act_type"] == "prelu")]
+
+    def list_outputs(self) -> list[str]:
+        """Only prelu learns."""
+        return ["data_grad", *["gamma_grad"] * (self.attrs["act_type"] == "prelu")]
+
+    def _like(self, given: Sequence[Any]) -> list[Any]:
+        return list(given[1:])

@@ -1,0 +1,137 @@
+"""Batch normalization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from ..error import InvalidArgumentError
+from .card import (
+    Entry,
+    GradientGraph,
+    MaybeShape,
+    OperatorProperty,
+    Shape,
+    merge_shapes,
+    register,
+)
+from .family import FLOATS, Backward, Types
+from .param import Param, Params
+from .shapes import normal_axis
+
+__all__ = ["BatchNorm"]
+
+_PARAMS = {
+    "eps": Param("float", 1e-3, "What keeps the divisor from 0.", low=0),
+    "momentum": Param("float", 0.9, "The decay of the running statistics."),
+    "fix_gamma": Param("bool", True, "Whether gamma counts as 1, and is set to it."),
+    "use_global_stats": Param("bool", False, "Whether training uses the running statistics."),
+    "output_mean_var": Param("bool", False, "Whether mean and variance are visible outputs."),
+    "axis": Param("int", 1, "The axis of the channels."),
+    "cudnn_off": Param("bool", False, "Whether cuDNN is not used; of no effect."),
+    "min_calib_range": Param("float", None, "For quantization; of no effect.", optional=True),
+    "max_calib_range": Param("float", None, "For quantization; of no effect.", optional=True),
+}
+
+
+def _statistics_type(data: str | None) -> str | None:
+    """Statistics of half-precision data are kept in float32."""
+    return "float32" if data in ("float16", "bfloat16") else data
+
+
+@register
+class BatchNorm(OperatorProperty):
+    """Normalization of each channel over a batch, then a learned scale and shift.
+
+    Formula: ``out = gamma * (data - mean) / sqrt(var + eps) + beta``, where mean and variance
+    (divided by the number of elements) of each channel are those of the batch in training, and the
+    running ones in prediction or with ``use_global_stats``. Training changes the running ones:
+    ``moving = momentum * moving + (1 - momentum) * batch``, in the backward pass in MXNet and in
+    the forward pass here.
+    Shapes: ``data`` and ``out`` are alike; all others are ``(c,)``, with the extent ``c`` of
+    ``axis``. Types: floats; all but ``data`` and ``out`` are float32 where those have 16 bits.
+    Gradient: that of the formula, through the batch's statistics where they are used;
+    ``gamma_grad`` is 0 with ``fix_gamma``.
+
+    Examples
+    --------
+    >>> data, one, zero = mx.nd.array([[1, 2], [3, 6]]), mx.nd.ones((2,)), mx.nd.zeros((2,))
+    >>> print(mx.nd.BatchNorm(data, one, zero, zero, one, eps=0).asnumpy())
+    [[1. 2.]
+     [3. 6.]]
+    """
+
+    name = "BatchNorm"
+    arguments: ClassVar[tuple[str, ...]] = ("data", "gamma", "beta")
+    auxiliary_states = ("moving_mean", "moving_var")
+    dtypes = FLOATS
+    params: ClassVar[Params] = _PARAMS
+    uses_train_mode = True
+
+    def list_outputs(self) -> list[str]:
+        """The normalized data, and the statistics that were used."""
+        return ["output", "mean", "var"]
+
+    def num_visible_outputs(self) -> int:
+        """The statistics are seen on request."""
+        return 3 if self.attrs["output_mean_var"] else 1
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """All statistics from the channels of the data."""
+        data = in_shapes[0]
+        stats: MaybeShape = None if data is None else (self._channels(data),)
+        for name, given in zip(self.arguments[1:], in_shapes[1:], strict=True):
+            stats = merge_shapes(self.name, name, given, stats)
+        return [data, stats, stats], [data, stats, stats], [stats, stats]
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """The data have the shape of the output."""
+        data = merge_shapes(self.name, "data", in_shapes[0], out_shapes[0])
+        return [data, *in_shapes[1:]]
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """Statistics have the type of the data, or float32."""
+        data, stats = in_types[0], _statistics_type(in_types[0])
+        for name, given in zip(self.arguments[1:], in_types[1:], strict=True):
+            if given is not None and stats is not None and given != stats:
+                raise InvalidArgumentError(
+                    f"{self.name}: argument '{name}' is {given}, expected {stats} for data of "
+                    f"type {data}"
+                )
+            stats = stats or given
+        data = data or stats
+        return [data, stats, stats], [data, stats, stats], [stats, stats]
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """None: the gradient needs the data."""
+        return []
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's."""
+        data, gamma, _, moving_mean, moving_var = graph.in_data
+        _, mean, var = graph.out_data
+        entries = (graph.out_grad[0], data, gamma, mean, var, moving_mean, moving_var)
+        return list(graph.op("_backward_BatchNorm", *entries, **self.attrs))
+
+    def _channels(self, data: Shape) -> int:
+        return data[normal_axis(self.name, self.attrs["axis"], len(data))]
+
+
+@register
+class BackwardBatchNorm(Backward):
+    """The gradients of BatchNorm."""
+
+    name = "_backward_BatchNorm"
+    arguments = ("out_grad", "data", "gamma", "mean", "var", "moving_mean", "moving_var")
+    gradients: ClassVar[Mapping[str, str]] = {
+        "data_grad": "data",
+        "gamma_grad": "gamma",
+        "beta_grad": "gamma",
+    }
+    dtypes = FLOATS
+    params: ClassVar[Params] = _PARAMS
+    uses_train_mode = True

@@ -1,0 +1,187 @@
+"""Convolution in one, two or three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ..error import InvalidArgumentError
+from .card import (
+    Entry,
+    GradientGraph,
+    MaybeShape,
+    OperatorProperty,
+    Shape,
+    merge_shapes,
+    register,
+)
+from .family import FLOATS, Backward
+from .param import Param, Params
+from .shapes import require_rank, spatial
+
+__all__ = ["Convolution"]
+
+LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+_PARAMS = {
+    "kernel": Param("shape", doc="The extents of the kernel: (w,), (h, w) or (d, h, w).", low=1),
+    "stride": Param("shape", (), "The steps of the kernel; 1.", low=1),
+    "dilate": Param("shape", (), "The distances of the kernel's elements; 1.", low=1),
+    "pad": Param("shape", (), "The zeros on either side; none.", low=0),
+    "num_filter": Param("int", doc="The number of output channels.", low=1),
+    "num_group": Param("int", 1, "The number of groups into which channels fall.", low=1),
+    "workspace": Param("int", 1024, "A bound on scratch memory in MB; of no effect.", low=0),
+    "no_bias": Param("bool", False, "Whether there is no bias."),
+    "cudnn_tune": Param(
+        "str",
+        None,
+        "How cuDNN picks an algorithm; of no effect.",
+        choices=("fastest", "limited_workspace", "off"),
+        optional=True,
+    ),
+    "cudnn_off": Param("bool", False, "Whether cuDNN is not used; of no effect."),
+    "layout": Param(
+        "str",
+        None,
+        "The order of the dimensions: channels come second.",
+        choices=tuple(LAYOUTS.values()),
+        optional=True,
+    ),
+}
+
+
+@register
+class Convolution(OperatorProperty):
+    """The convolution (without flipping the kernel) of images with learned kernels.
+
+    Formula: ``out[n, f, y, x] = bias[f] + sum over c, i, j of weight[f, c, i, j] *
+    data[n, c, y * stride + i * dilate - pad, x * stride + j * dilate - pad]``, where data outside
+    of the image are 0 and ``c`` goes over the channels of the group of ``f``.
+    Shapes: ``data`` is ``(n, c, h, w)``, ``weight`` ``(num_filter, c / num_group, *kernel)``,
+    ``bias`` ``(num_filter,)``, ``out`` ``(n, num_filter, h', w')`` with
+    ``h' = (h + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``; one and three dimensions
+    likewise. Types: floats, all alike.
+    Gradient: the correlation of ``out_grad`` with ``weight`` for ``data``, and with ``data`` for
+    ``weight``; ``bias_grad`` is the sum of ``out_grad`` over all but the channels.
+
+    Examples
+    --------
+    >>> data, weight = mx.nd.ones((1, 1, 3, 3)), mx.nd.ones((1, 1, 2, 2))
+    >>> out = mx.nd.Convolution(data, weight, kernel=(2, 2), num_filter=1, no_bias=True)
+    >>> print(out.asnumpy())
+    [[[[4. 4.]
+       [4. 4.]]]]
+    """
+
+    name = "Convolution"
+    arguments = ("data", "weight", "bias")
+    dtypes = FLOATS
+    params: ClassVar[Params] = _PARAMS
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        rank = len(self.attrs["kernel"])
+        if rank not in LAYOUTS:
+            raise InvalidArgumentError(
+                f"{self.name}: attribute 'kernel' must have 1, 2 or 3 ints, got "
+                f"{self.attrs['kernel']}"
+            )
+        for name, fill in (("stride", 1), ("dilate", 1), ("pad", 0)):
+            self.attrs[name] = spatial(self.name, name, self.attrs[name], rank, fill, fill)
+        layout, filters, groups = (self.attrs[a] for a in ("layout", "num_filter", "num_group"))
+        if layout not in (None, LAYOUTS[rank]):
+            raise InvalidArgumentError(
+                f"{self.name}: layout {layout} does not fit a kernel of {rank} dimensions; "
+                f"expected {LAYOUTS[rank]}"
+            )
+        if filters % groups:
+            raise InvalidArgumentError(
+                f"{self.name}: num_filter={filters} is no multiple of num_group={groups}"
+            )
+
+    def list_arguments(self) -> list[str]:
+        """The bias may be missing."""
+        return ["data", "weight"] if self.attrs["no_bias"] else ["data", "weight", "bias"]
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """Weight, bias and output from the data."""
+        data, kernel, filters = in_shapes[0], self.attrs["kernel"], self.attrs["num_filter"]
+        channels = -1 if data is None else self._channels(data)
+        weight = (filters, channels, *kernel)
+        found = [data, merge_shapes(self.name, "weight", in_shapes[1], weight)]
+        if not self.attrs["no_bias"]:
+            found.append(merge_shapes(self.name, "bias", in_shapes[2], (filters,)))
+        if data is None:
+            return found, [(-1, filters, *[-1] * len(kernel))], []
+        extents = [self._extent(data, i) for i in range(len(kernel))]
+        return found, [(data[0], filters, *extents)], []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """The number of images from the output."""
+        data, out = in_shapes[0], out_shapes[0]
+        if data is None or out is None:
+            return list(in_shapes)
+        images = (out[0], *[-1] * (len(data) - 1))
+        return [merge_shapes(self.name, "data", data, images), *in_shapes[1:]]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's."""
+        data, weight = graph.in_data[:2]
+        return list(
+            graph.op("_backward_Convolution", graph.out_grad[0], data, weight, **self.attrs)
+        )
+
+    def _channels(self, data: Shape) -> int:
+        rank, groups = len(self.attrs["kernel"]), self.attrs["num_group"]
+        require_rank(self.name, "data", data, rank + 2, LAYOUTS[rank])
+        if data[1] < 0:
+            return -1
+        if data[1] % groups:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'data' of shape {data} has {data[1]} channels, no "
+                f"multiple of num_group={groups}"
+            )
+        return data[1] // groups
+
+    def _extent(self, data: Shape, i: int) -> int:
+        kernel, stride, dilate, pad = (
+            self.attrs[a][i] for a in ("kernel", "stride", "dilate", "pad")
+        )
+        if data[i + 2] < 0:
+            return -1
+        room = data[i + 2] + 2 * pad - dilate * (kernel - 1) - 1
+        if room < 0:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'data' of shape {data} with pad={self.attrs['pad']} is "
+                f"smaller than kernel={self.attrs['kernel']} with dilate={self.attrs['dilate']}"
+            )
+        return room // stride + 1
+
+
+@register
+class BackwardConvolution(Backward):
+    """The gradients of Convolution."""
+
+    name = "_backward_Convolution"
+    arguments = ("out_grad", "data", "weight")
+    dtypes = FLOATS
+    params: ClassVar[Params] = _PARAMS
+
+    def list_outputs(self) -> list[str]:
+        """The bias may be missing."""
+        grads = ["data_grad", "weight_grad"]
+        return grads if self.attrs["no_bias"] else [*grads, "bias_grad"]
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """Those of data, weight and bias."""
+        bias = [] if self.attrs["no_bias"] else [(self.attrs["num_filter"],)]
+        return list(in_shapes), [*in_shapes[1:], *bias], []
+
+    def _like(self, given: Sequence[Any]) -> list[Any]:
+        return [*given[1:], *[given[2]] * (not self.attrs["no_bias"])]

@@ -1,0 +1,154 @@
+"""The dot product of matrices and tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from ..error import InvalidArgumentError
+from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
+from .family import FLOATS, Backward
+from .param import Param, Params
+from .shapes import count
+from .term import Term
+
+__all__ = ["Dot"]
+
+
+@register
+class Dot(OperatorProperty):
+    """The dot product: the last axis of the first input against the first of the second.
+
+    Formula: ``out[i, j] = sum over k of lhs[i, k] * rhs[k, j]``. Shapes: ``(..., k)`` and
+    ``(k, ...)`` give all the other extents in order; ``(1,)`` where there are none. With
+    ``transpose_a`` the sum is over the first axis of ``lhs``, with ``transpose_b`` over the last
+    one of ``rhs``. Types: floats.
+    Gradient: ``lhs_grad = dot(out_grad, rhs, transpose_b=True)``,
+    ``rhs_grad = dot(lhs, out_grad, transpose_a=True)``.
+
+    Examples
+    --------
+    >>> a, b = mx.nd.array([[1, 2]]), mx.nd.array([[3], [4]])
+    >>> print(mx.nd.dot(a, b).asnumpy())
+    [[11.]]
+    """
+
+    name = "dot"
+    arguments = ("lhs", "rhs")
+    dtypes = FLOATS
+    params: ClassVar[Params] = {
+        "transpose_a": Param("bool", False, "Whether the sum is over the first axis of lhs."),
+        "transpose_b": Param("bool", False, "Whether the sum is over the last axis of rhs."),
+        "forward_stype": Param(
+            "str",
+            None,
+            "The storage type of the output; dense.",
+            choices=("default",),
+            optional=True,
+        ),
+    }
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The extents over which nothing is summed."""
+        lhs, rhs = in_shapes
+        if lhs is None or rhs is None:
+            return [lhs, rhs], [None], []
+        if not lhs or not rhs:
+            raise InvalidArgumentError(
+                f"{self.name}: arguments 'lhs' of shape {lhs} and 'rhs' of shape {rhs} need at "
+                "least one dimension each"
+            )
+        rows, a, cols, b = _parts(lhs, rhs, self.attrs)
+        if a >= 0 and b >= 0 and a != b:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'rhs' of shape {rhs} has {b} elements along the axis of "
+                f"the sum, 'lhs' of shape {lhs} has {a}"
+            )
+        return [lhs, rhs], [rows + cols or (1,)], []
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """Products of matrices, into which tensors are folded and from which they are unfolded."""
+        first, second = self.attrs["transpose_a"], self.attrs["transpose_b"]
+        lhs, rhs = (Term(graph, e) for e in graph.in_data)
+        fold = {"transpose_a": first, "transpose_b": second}
+        g = Term(graph, graph.out_grad[0]).op("_dot_fold", lhs, rhs, **fold)
+        a, b = _matrix(lhs, keep_first=first), _matrix(rhs, keep_first=not second)
+        if first:
+            da = b.op("dot", g, transpose_a=second, transpose_b=True)
+        else:
+            da = g.op("dot", b, transpose_b=not second)
+        if second:
+            db = g.op("dot", a, transpose_a=True, transpose_b=first)
+        else:
+            db = a.op("dot", g, transpose_a=not first)
+        return [da.op("_reshape_like", lhs).entry, db.op("_reshape_like", rhs).entry]
+
+
+def _parts(lhs: Shape, rhs: Shape, attrs: dict[str, bool]) -> tuple[Shape, int, Shape, int]:
+    """The free extents and the summed one, of either input."""
+    rows, a = (lhs[1:], lhs[0]) if attrs["transpose_a"] else (lhs[:-1], lhs[-1])
+    cols, b = (rhs[:-1], rhs[-1]) if attrs["transpose_b"] else (rhs[1:], rhs[0])
+    return rows, a, cols, b
+
+
+def _matrix(tensor: Term, keep_first: bool) -> Term:
+    return tensor.op("_matrix", keep_first=keep_first)
+
+
+@register
+class Matrix(OperatorProperty):
+    """A tensor as a matrix that keeps its first extent, or its last."""
+
+    name = "_matrix"
+    kernel = "_reshape"
+    hidden = True
+    differentiable = False
+    dtypes = FLOATS
+    params: ClassVar[Params] = {"keep_first": Param("bool", doc="Which extent is kept.")}
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The extent that is kept, and the product of the others."""
+        (shape,) = in_shapes
+        if shape is None:
+            return [None], [None], []
+        if self.attrs["keep_first"]:
+            return [shape], [(shape[0], count(shape[1:]))], []
+        return [shape], [(count(shape[:-1]), shape[-1])], []
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The elements stay where they are."""
+        return [(0, 0)]
+
+
+@register
+class DotFold(Backward):
+    """``out_grad`` of dot as a matrix: the free extents of ``lhs`` by those of ``rhs``."""
+
+    name = "_dot_fold"
+    kernel = "_reshape"
+    arguments = ("out_grad", "lhs", "rhs")
+    gradients: ClassVar[Mapping[str, str]] = {"matrix": "out_grad"}
+    dtypes = FLOATS
+    params: ClassVar[Params] = {k: Dot.params[k] for k in ("transpose_a", "transpose_b")}
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """One extent for each input."""
+        _, lhs, rhs = in_shapes
+        if lhs is None or rhs is None:
+            return list(in_shapes), [None], []
+        rows, _, cols, _ = _parts(lhs, rhs, self.attrs)
+        return list(in_shapes), [(count(rows), count(cols))], []
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The elements stay where they are."""
+        return [(0, 0)]
+
+    def ignored_inputs(self) -> list[int]:
+        """The inputs of dot give their shapes only."""
+        return [1, 2]

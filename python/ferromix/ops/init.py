@@ -1,0 +1,211 @@
+"""Operators that make tensors out of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ..error import InvalidArgumentError
+from .card import MaybeShape, OperatorProperty, register
+from .family import ALL_TYPES, NUMBERS, Elementwise, Types
+from .param import Param, Params
+
+__all__ = ["Arange", "Full", "Ones", "OnesLike", "Source", "Zeros", "ZerosLike"]
+
+SHAPE = Param("shape", (), "The shape of the output; -1 where others decide.", low=-1)
+CTX = Param("str", "", "Where the output lives; read by imperative calls only.")
+DTYPE = Param("dtype", "float32", "The type of the output.")
+
+
+class Source(OperatorProperty):
+    """The base of operators without inputs, whose attributes give shape and type."""
+
+    arguments: ClassVar[tuple[str, ...]] = ()
+    differentiable: ClassVar[bool] = False
+    dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The attribute."""
+        return [], [self.attrs["shape"]], []
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """The attribute."""
+        dtype = self.attrs["dtype"] or "float32"
+        self.check_dtype(dtype)
+        return [], [dtype], []
+
+
+class Constant(Source):
+    """The base of operators that fill a tensor with one number."""
+
+    kernel: ClassVar[str | None] = "_full"
+    params: ClassVar[Params] = {"shape": SHAPE, "ctx": CTX, "dtype": DTYPE}
+    value: ClassVar[float] = 0.0
+
+    def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
+        """The number."""
+        return {"value": self.value}
+
+
+@register
+class Zeros(Constant):
+    """Zeros.
+
+    Formula: ``out = 0``. Shapes: ``shape``. Types: all.
+    Gradient: none, there is no input.
+
+    Examples
+    --------
+    >>> print(mx.nd._internal._zeros(shape=(2,)).asnumpy())
+    [0. 0.]
+    """
+
+    name = "_zeros"
+
+
+@register
+class Ones(Constant):
+    """Ones.
+
+    Formula: ``out = 1``. Shapes: ``shape``. Types: all.
+    Gradient: none, there is no input.
+
+    Examples
+    --------
+    >>> print(mx.nd._internal._ones(shape=(2,)).asnumpy())
+    [1. 1.]
+    """
+
+    name = "_ones"
+    value = 1.0
+
+
+@register
+class Full(Source):
+    """One number everywhere.
+
+    Formula: ``out = value``. Shapes: ``shape``. Types: all.
+    Gradient: none, there is no input.
+
+    Examples
+    --------
+    >>> print(mx.nd._internal._full(shape=(2,), value=3).asnumpy())
+    [3. 3.]
+    """
+
+    name = "_full"
+    params: ClassVar[Params] = {
+        "shape": SHAPE,
+        "ctx": CTX,
+        "dtype": DTYPE,
+        "value": Param("float", doc="The number."),
+    }
+
+
+@register
+class Arange(Source):
+    """Numbers at equal distances.
+
+    Formula: ``out[i] = start + (i // repeat) * step``. Shapes: one dimension, as long as ``out``
+    stays below ``stop``; without ``stop`` the numbers go from 0 to ``start``. Types: numbers.
+    Gradient: none, there is no input.
+
+    Examples
+    --------
+    >>> print(mx.nd._internal._arange(start=1, stop=6, step=2, repeat=2).asnumpy())
+    [1. 1. 3. 3. 5. 5.]
+    """
+
+    name = "_arange"
+    dtypes = NUMBERS
+    params: ClassVar[Params] = {
+        "start": Param("float", doc="The first number, or the end where `stop` is None."),
+        "stop": Param("float", None, "The end, which is not reached.", optional=True),
+        "step": Param("float", 1.0, "The distance."),
+        "repeat": Param("int", 1, "How often each number comes.", low=1),
+        "infer_range": Param("bool", False, "Whether others decide the length."),
+        "ctx": CTX,
+        "dtype": DTYPE,
+    }
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The number of steps from start to stop, times `repeat`."""
+        if self.attrs["infer_range"] and self.attrs["stop"] is None:
+            return [], [(-1,)], []
+        start, stop = self._range()
+        step = self.attrs["step"]
+        if step == 0 or not all(map(math.isfinite, (start, stop, step))):
+            raise InvalidArgumentError(
+                f"{self.name}: start={start}, stop={stop}, step={step} make no range; they must be "
+                "finite, and step not 0"
+            )
+        return [], [(max(0, math.ceil((stop - start) / step)) * self.attrs["repeat"],)], []
+
+    def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
+        """The start after MXNet's rule for a missing stop."""
+        return {
+            "start": self._range()[0],
+            "step": self.attrs["step"],
+            "repeat": self.attrs["repeat"],
+        }
+
+    def _range(self) -> tuple[float, float]:
+        start, stop = self.attrs["start"], self.attrs["stop"]
+        if stop is None and not self.attrs["infer_range"]:
+            return 0.0, start
+        return start, start if stop is None else stop
+
+
+class ConstantLike(Elementwise):
+    """The base of operators that fill a tensor of the shape and type of another."""
+
+    kernel: ClassVar[str | None] = "_full"
+    dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
+    differentiable: ClassVar[bool] = False
+    value: ClassVar[float] = 0.0
+
+    def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
+        """The number."""
+        return {"value": self.value}
+
+    def ignored_inputs(self) -> list[int]:
+        """The input gives its shape and type only."""
+        return [0]
+
+
+@register
+class ZerosLike(ConstantLike):
+    """Zeros in the shape and type of another tensor.
+
+    Formula: ``out = 0``. Shapes: ``out`` has the shape of ``data``. Types: all.
+    Gradient: none, nothing flows back.
+
+    Examples
+    --------
+    >>> print(mx.nd.zeros_like(mx.nd.array([5, 6])).asnumpy())
+    [0. 0.]
+    """
+
+    name = "zeros_like"
+
+
+@register
+class OnesLike(ConstantLike):
+    """Ones in the shape and type of another tensor.
+
+    Formula: ``out = 1``. Shapes: ``out`` has the shape of ``data``. Types: all.
+    Gradient: none, nothing flows back.
+
+    Examples
+    --------
+    >>> print(mx.nd.ones_like(mx.nd.array([5, 6])).asnumpy())
+    [1. 1.]
+    """
+
+    name = "ones_like"
+    value = 1.0

@@ -1,0 +1,156 @@
+"""Pooling in one, two or three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ..error import InvalidArgumentError
+from .card import (
+    Entry,
+    GradientGraph,
+    MaybeShape,
+    OperatorProperty,
+    Shape,
+    merge_shapes,
+    register,
+)
+from .convolution import LAYOUTS
+from .family import FLOATS, Backward
+from .param import Param, Params
+from .shapes import require_rank, spatial
+
+__all__ = ["Pooling"]
+
+_PARAMS = {
+    "kernel": Param("shape", (), "The extents of a window: (w,), (h, w) or (d, h, w).", low=1),
+    "pool_type": Param("str", "max", "What is taken of a window.", choices=("max", "avg", "sum")),
+    "global_pool": Param("bool", False, "Whether a window is a whole image."),
+    "cudnn_off": Param("bool", False, "Whether cuDNN is not used; of no effect."),
+    "pooling_convention": Param(
+        "str", "valid", "How extents are rounded.", choices=("valid", "full", "same")
+    ),
+    "stride": Param("shape", (), "The steps of the window; 1.", low=1),
+    "pad": Param("shape", (), "What is added on either side; none.", low=0),
+    "p_value": Param("int", None, "For a type of pooling that is not there.", optional=True),
+    "count_include_pad": Param(
+        "bool", None, "Whether an average counts what was added; it does.", optional=True
+    ),
+    "layout": Param(
+        "str",
+        None,
+        "The order of the dimensions: channels come second.",
+        choices=tuple(LAYOUTS.values()),
+        optional=True,
+    ),
+}
+
+
+@register
+class Pooling(OperatorProperty):
+    """The maximum, average or sum over windows of images.
+
+    Formula: ``out[n, c, y, x] = max over i, j of data[n, c, y * stride + i - pad,
+    x * stride + j - pad]``, or the average or sum, where data outside of the image do not count (an
+    average with ``count_include_pad`` divides by the whole window, up to the padding's end).
+    Shapes: ``data`` is ``(n, c, h, w)``, ``out`` ``(n, c, h', w')`` with
+    ``h' = (h + 2 * pad - kernel) / stride + 1``, rounded down for the convention ``"valid"`` and
+    up for ``"full"``; for ``"same"``, ``h' = (h + 2 * pad) / stride``, rounded up; 1 for
+    ``global_pool``. One and three dimensions likewise. Types: floats.
+    Gradient: ``out_grad`` goes to the first maximum of a window, or to all of its elements, divided
+    as the average is.
+
+    Examples
+    --------
+    >>> data = mx.nd.array([[[[1, 2], [3, 4]]]])
+    >>> print(mx.nd.Pooling(data, kernel=(2, 2), pool_type="max").asnumpy())
+    [[[[4.]]]]
+    >>> print(mx.nd.Pooling(data, global_pool=True, pool_type="avg").asnumpy())
+    [[[[2.5]]]]
+    """
+
+    name = "Pooling"
+    dtypes = FLOATS
+    params: ClassVar[Params] = _PARAMS
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        kernel, layout = self.attrs["kernel"], self.attrs["layout"]
+        if self.attrs["count_include_pad"] is None:
+            self.attrs["count_include_pad"] = True
+        if self.attrs["global_pool"]:
+            return
+        if len(kernel) not in LAYOUTS:
+            raise InvalidArgumentError(
+                f"{self.name}: attribute 'kernel' must have 1, 2 or 3 ints, got {kernel}"
+            )
+        for name, fill in (("stride", 1), ("pad", 0)):
+            self.attrs[name] = spatial(self.name, name, self.attrs[name], len(kernel), fill, fill)
+        if any(p >= k for p, k in zip(self.attrs["pad"], kernel, strict=True)):
+            raise InvalidArgumentError(
+                f"{self.name}: pad={self.attrs['pad']} must be smaller than kernel={kernel}"
+            )
+        if layout not in (None, LAYOUTS[len(kernel)]):
+            raise InvalidArgumentError(
+                f"{self.name}: layout {layout} does not fit kernel={kernel}; expected "
+                f"{LAYOUTS[len(kernel)]}"
+            )
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The number of windows in each dimension."""
+        (data,) = in_shapes
+        if data is None:
+            return [None], [None], []
+        if self.attrs["global_pool"]:
+            if len(data) - 2 not in LAYOUTS:
+                raise InvalidArgumentError(
+                    f"{self.name}: argument 'data' has shape {data}, expected 3, 4 or 5 dimensions"
+                )
+            return [data], [(*data[:2], *[1] * (len(data) - 2))], []
+        rank = len(self.attrs["kernel"])
+        require_rank(self.name, "data", data, rank + 2, LAYOUTS[rank])
+        extents = [self._extent(data, i) for i in range(rank)]
+        return [data], [(*data[:2], *extents)], []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """The numbers of images and channels from the output."""
+        (data,), (out,) = in_shapes, out_shapes
+        if out is None:
+            return [data]
+        leading = (*out[:2], *[-1] * (len(out) - 2))
+        return [merge_shapes(self.name, "data", data, leading)]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's."""
+        entries = (graph.out_grad[0], graph.in_data[0], graph.out_data[0])
+        return [graph.op("_backward_Pooling", *entries, **self.attrs)[0]]
+
+    def _extent(self, data: Shape, i: int) -> int:
+        kernel, stride, pad = (self.attrs[a][i] for a in ("kernel", "stride", "pad"))
+        if data[i + 2] < 0:
+            return -1
+        padded = data[i + 2] + 2 * pad
+        if self.attrs["pooling_convention"] == "same":
+            return -(-padded // stride)
+        if padded < kernel:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'data' of shape {data} with pad={self.attrs['pad']} is "
+                f"smaller than kernel={self.attrs['kernel']}"
+            )
+        if self.attrs["pooling_convention"] == "full":
+            return -(-(padded - kernel) // stride) + 1
+        return (padded - kernel) // stride + 1
+
+
+@register
+class BackwardPooling(Backward):
+    """The gradient of Pooling."""
+
+    name = "_backward_Pooling"
+    arguments = ("out_grad", "data", "out")
+    dtypes = FLOATS
+    params: ClassVar[Params] = _PARAMS

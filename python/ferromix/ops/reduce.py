@@ -1,0 +1,274 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ..error import InvalidArgumentError
+from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
+from .family import FLOATS, NUMBERS, Backward, Types, derive, document
+from .param import Param, Params
+from .shapes import normal_axes, normal_axis
+from .term import Term
+
+__all__ = ["Arg", "Norm", "Reduction"]
+
+AXIS = Param("axis", None, "The axes to reduce; all of them where empty or None.", optional=True)
+KEEPDIMS = Param("bool", False, "Whether reduced axes stay, with extent 1.")
+EXCLUDE = Param("bool", False, "Whether to reduce the axes that are not in `axis`.")
+
+ReduceRule = Callable[["Reduction", GradientGraph], Term]
+
+
+def reduced_axes(operator: str, attrs: dict[str, Any], rank: int) -> tuple[int, ...]:
+    """The axes over which a reduction goes, counted from the front.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an axis that does not exist, or one given twice.
+    """
+    axis = attrs["axis"]
+    given = (axis,) if isinstance(axis, int) else axis or ()
+    chosen = normal_axes(operator, given, rank)
+    if not chosen:
+        return tuple(range(rank))
+    if attrs.get("exclude"):
+        return tuple(a for a in range(rank) if a not in chosen)
+    return chosen
+
+
+def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
+    """The shape that is left; MXNet's reduction over everything has the shape ``(1,)``."""
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes) or (1,)
+
+
+class Reduction(OperatorProperty):
+    """The base of reductions over any number of axes."""
+
+    dtypes: ClassVar[tuple[str, ...]] = NUMBERS
+    params: ClassVar[Params] = {"axis": AXIS, "keepdims": KEEPDIMS, "exclude": EXCLUDE}
+    rule: ClassVar[ReduceRule | None] = None
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The reduced axes vanish, or keep the extent 1."""
+        (shape,) = in_shapes
+        if shape is None:
+            return [None], [None], []
+        axes = reduced_axes(self.name, self.attrs, len(shape))
+        return [shape], [reduced_shape(shape, axes, self.attrs["keepdims"])], []
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The rule of the table."""
+        return [self.rule(graph).entry if self.rule else None]
+
+    def spread(self, graph: GradientGraph, value: Term, mean: bool = False) -> Term:
+        """`value`, of the output's shape, over the axes that were reduced."""
+        axes = {a: self.attrs[a] for a in ("axis", "keepdims", "exclude") if a in self.attrs}
+        return value.op("_broadcast_back", Term(graph, graph.in_data[0]), mean=mean, **axes)
+
+
+def _sum_rule(card: Reduction, graph: GradientGraph) -> Term:
+    return card.spread(graph, Term(graph, graph.out_grad[0]))
+
+
+def _mean_rule(card: Reduction, graph: GradientGraph) -> Term:
+    return card.spread(graph, Term(graph, graph.out_grad[0]), mean=True)
+
+
+def _prod_rule(card: Reduction, graph: GradientGraph) -> Term:
+    g, y = Term(graph, graph.out_grad[0]), Term(graph, graph.out_data[0])
+    return card.spread(graph, g * y) / Term(graph, graph.in_data[0])
+
+
+def _extreme_rule(card: Reduction, graph: GradientGraph) -> Term:
+    g, y = Term(graph, graph.out_grad[0]), Term(graph, graph.out_data[0])
+    winners = Term(graph, graph.in_data[0]).op("_equal", card.spread(graph, y))
+    return card.spread(graph, g) * winners
+
+
+def reduction(
+    name: str,
+    summary: str,
+    formula: str,
+    gradient: tuple[str, ReduceRule],
+    printed: str,
+    aliases: tuple[str, ...] = (),
+) -> None:
+    """Registers the card of a reduction; `printed` is for [[1, 2], [3, 4]] over axis 1."""
+    card = derive(Reduction, name.title(), name=name, aliases=aliases, rule=gradient[1])
+    card.__doc__ = document(
+        summary,
+        formula,
+        "``axis`` chooses what is reduced, ``exclude`` the rest; everything gives ``(1,)``",
+        card.dtypes,
+        {"data": gradient[0]},
+        ">>> a = mx.nd.array([[1, 2], [3, 4]])\n"
+        f">>> print(mx.nd.{name}(a, axis=1).asnumpy())\n{printed}",
+    )
+    register(card)
+
+
+reduction(
+    "sum",
+    "The sum over axes.",
+    "out[i] = sum over j of data[i, j]",
+    ("out_grad, spread over the reduced axes", _sum_rule),
+    "[3. 7.]",
+    ("sum_axis",),
+)
+reduction(
+    "mean",
+    "The mean over axes.",
+    "out[i] = sum over j of data[i, j] / n",
+    ("out_grad / n, spread over the reduced axes", _mean_rule),
+    "[1.5 3.5]",
+)
+reduction(
+    "prod",
+    "The product over axes.",
+    "out[i] = product over j of data[i, j]",
+    ("out_grad * out / data", _prod_rule),
+    "[ 2. 12.]",
+)
+reduction(
+    "max",
+    "The maximum over axes.",
+    "out[i] = max over j of data[i, j]",
+    ("out_grad * (data == out)", _extreme_rule),
+    "[2. 4.]",
+    ("max_axis",),
+)
+reduction(
+    "min",
+    "The minimum over axes.",
+    "out[i] = min over j of data[i, j]",
+    ("out_grad * (data == out)", _extreme_rule),
+    "[1. 3.]",
+    ("min_axis",),
+)
+
+
+@register
+class Norm(Reduction):
+    """The Euclidean norm over axes.
+
+    Formula: ``out[i] = sqrt(sum over j of data[i, j] ** 2)``. Shapes: ``axis`` chooses what is
+    reduced; everything gives ``(1,)``. Types: floats.
+    Gradient: ``data_grad = out_grad * data / out``.
+
+    Examples
+    --------
+    >>> print(mx.nd.norm(mx.nd.array([[3, 4], [6, 8]]), axis=1).asnumpy())
+    [ 5. 10.]
+    """
+
+    name = "norm"
+    dtypes = FLOATS
+    params: ClassVar[Params] = {
+        "ord": Param("int", 2, "The order of the norm; only 2 is there.", low=2, high=2),
+        "axis": AXIS,
+        "out_dtype": Param("dtype", None, "The type of the output; the input's.", optional=True),
+        "keepdims": KEEPDIMS,
+    }
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """The output has the type of the input, which `out_dtype` may only repeat."""
+        wanted = self.attrs["out_dtype"]
+        if wanted is not None and in_types[0] not in (None, wanted):
+            raise InvalidArgumentError(
+                f"{self.name}: out_dtype {wanted} differs from the type {in_types[0]} of "
+                "'data'; cast the output instead"
+            )
+        return super().infer_type([in_types[0] or wanted])
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The direction of the data."""
+        g, y = Term(graph, graph.out_grad[0]), Term(graph, graph.out_data[0])
+        return [(Term(graph, graph.in_data[0]) * self.spread(graph, g / y)).entry]
+
+
+class Arg(OperatorProperty):
+    """The base of operators that find where an extreme value is."""
+
+    dtypes: ClassVar[tuple[str, ...]] = NUMBERS
+    differentiable: ClassVar[bool] = False
+    params: ClassVar[Params] = {
+        "axis": Param("int", None, "The axis; the flat index where None.", optional=True),
+        "keepdims": KEEPDIMS,
+    }
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The axis vanishes, or keeps the extent 1."""
+        (shape,) = in_shapes
+        if shape is None:
+            return [None], [None], []
+        axis, rank = self.attrs["axis"], len(shape)
+        axes = range(rank) if axis is None else (normal_axis(self.name, axis, rank),)
+        return [shape], [reduced_shape(shape, axes, self.attrs["keepdims"])], []
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """Indices are float32."""
+        return list(in_types), ["float32"], []
+
+
+@register
+class ArgMax(Arg):
+    """The index of the maximum, the first one of several.
+
+    Formula: ``out[i] = argmax over j of data[i, j]``. Shapes: without ``axis``, or with
+    ``keepdims`` where it has the extent 1. Types: numbers; the indices are float32.
+    Gradient: none, nothing flows back.
+
+    Examples
+    --------
+    >>> print(mx.nd.argmax(mx.nd.array([[1, 5, 2], [7, 0, 3]]), axis=1).asnumpy())
+    [1. 0.]
+    """
+
+    name = "argmax"
+
+
+@register
+class ArgMin(Arg):
+    """The index of the minimum, the first one of several.
+
+    Formula: ``out[i] = argmin over j of data[i, j]``. Shapes: without ``axis``, or with
+    ``keepdims`` where it has the extent 1. Types: numbers; the indices are float32.
+    Gradient: none, nothing flows back.
+
+    Examples
+    --------
+    >>> print(mx.nd.argmin(mx.nd.array([[1, 5, 2], [7, 0, 3]]), axis=1).asnumpy())
+    [0. 1.]
+    """
+
+    name = "argmin"
+
+
+@register
+class BroadcastBack(Backward):
+    """The gradient of a reduction: ``out_grad``, spread over the axes that were reduced.
+
+    With ``mean`` it is divided by the number of elements that each output came from.
+    """
+
+    name = "_broadcast_back"
+    dtypes = NUMBERS
+    params: ClassVar[Params] = {
+        "axis": AXIS,
+        "keepdims": KEEPDIMS,
+        "exclude": EXCLUDE,
+        "mean": Param("bool", False, "Whether the reduction was a mean."),
+    }
+
+    def ignored_inputs(self) -> list[int]:
+        """The data give their shape only."""
+        return [1]

@@ -1,0 +1,121 @@
+"""Softmax with the gradient of the cross entropy: the usual last layer of a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from ..error import InvalidArgumentError
+from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, merge_shapes, register
+from .family import FLOATS, Backward
+from .param import Param, Params
+from .shapes import count, is_known
+
+__all__ = ["SoftmaxOutput"]
+
+_PARAMS = {
+    "grad_scale": Param("float", 1.0, "The factor of the gradient."),
+    "ignore_label": Param("float", -1.0, "The label without gradient, with `use_ignore`."),
+    "multi_output": Param("bool", False, "Whether the classes are along axis 1."),
+    "use_ignore": Param("bool", False, "Whether `ignore_label` counts."),
+    "preserve_shape": Param("bool", False, "Whether the classes are along the last axis."),
+    "normalization": Param(
+        "str", "null", "What the gradient is divided by.", choices=("null", "batch", "valid")
+    ),
+    "out_grad": Param("bool", False, "Whether the gradient of the output is a factor."),
+    "smooth_alpha": Param(
+        "float", 0.0, "What the wrong classes share of the right one.", low=0, high=1
+    ),
+}
+
+
+@register
+class SoftmaxOutput(OperatorProperty):
+    """Softmax, with the gradient of the cross entropy with integer labels.
+
+    Formula: ``out = softmax(data)`` over all but the first axis, over axis 1 with
+    ``multi_output``, or over the last axis with ``preserve_shape``.
+    Shapes: ``out`` has the shape of ``data``; for ``data`` of ``(n, k)`` ``label`` is ``(n,)``,
+    and ``(n, h * w)``, ``(n, h, w)`` or ``(n, 1, h, w)`` for ``(n, k, h, w)`` with
+    ``multi_output``; probabilities in the shape of ``data`` are labels too. Types: floats, all
+    alike.
+    Gradient: ``data_grad = grad_scale * (out - onehot(label))``, divided by the number of samples
+    (``normalization="batch"``) or of those not ignored (``"valid"``), and times ``out_grad`` only
+    where the attribute of that name is set; none for the label.
+
+    Examples
+    --------
+    >>> data, label = mx.nd.array([[1, 1, 1, 1]]), mx.nd.array([2])
+    >>> print(mx.nd.SoftmaxOutput(data, label).asnumpy())
+    [[0.25 0.25 0.25 0.25]]
+    """
+
+    name = "SoftmaxOutput"
+    aliases = ("Softmax",)
+    arguments = ("data", "label")
+    dtypes = FLOATS
+    params: ClassVar[Params] = _PARAMS
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The label from the data."""
+        data, label = in_shapes
+        if data is None:
+            return [None, label], [None], []
+        allowed = self._labels(data)
+        if label is None or not is_known(label):
+            label = merge_shapes(self.name, "label", label, allowed[0])
+        elif is_known(data) and label not in allowed:
+            words = " or ".join(map(str, allowed))
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'label' has shape {label}, expected {words} for data of "
+                f"shape {data}"
+            )
+        return [data, label], [data], []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """The data have the shape of the output."""
+        return [merge_shapes(self.name, "data", in_shapes[0], out_shapes[0]), in_shapes[1]]
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The output may take the place of the data."""
+        return [(0, 0)]
+
+    def needs_out_grad(self) -> bool:
+        """Only where it is asked for."""
+        return self.attrs["out_grad"]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's."""
+        entries = [graph.out_data[0], graph.in_data[1]]
+        if self.attrs["out_grad"]:
+            entries.insert(0, graph.out_grad[0])
+        return [graph.op("_backward_SoftmaxOutput", *entries, **self.attrs)[0], None]
+
+    def _labels(self, data: Shape) -> list[Shape]:
+        """The shapes that a label may have, the usual one first."""
+        if len(data) < 2:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'data' has shape {data}, expected at least 2 dimensions"
+            )
+        if not self.attrs["multi_output"]:
+            return [data[:-1], data]
+        rest = data[2:]
+        return [(data[0], count(rest)), (data[0], *rest), (data[0], 1, *rest), data]
+
+
+@register
+class BackwardSoftmaxOutput(Backward):
+    """The gradient of SoftmaxOutput, from its output and the label."""
+
+    name = "_backward_SoftmaxOutput"
+    gradients: ClassVar[Mapping[str, str]] = {"data_grad": "out"}
+    dtypes = FLOATS
+    params: ClassVar[Params] = _PARAMS
+
+    def list_arguments(self) -> list[str]:
+        """The gradient of the output comes first where it is a factor."""
+        return [*["out_grad"] * self.attrs["out_grad"], "out", "label"]
