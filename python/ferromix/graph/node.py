@@ -1,0 +1,162 @@
+"""Nodes of a computation graph, and the walks over them that every pass shares.
+
+A node is a variable or the use of an operator card. Graphs are acyclic because a node's inputs
+exist before it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..ops.card import OperatorProperty
+from ..ops.param import Param
+
+__all__ = [
+    "Entry",
+    "Node",
+    "argument_names",
+    "copy_graph",
+    "entry_name",
+    "mutated_variables",
+    "topological",
+    "variables",
+]
+
+
+class Entry(NamedTuple):
+    """One output of one node."""
+
+    node: Node
+    output: int
+
+
+class Node:
+    """A variable, or the use of an operator.
+
+    Parameters
+    ----------
+    op
+        The operator's card with its attributes, or None for a variable.
+    name
+        The node's name.
+    inputs
+        What the node reads: the card's arguments, then its auxiliary states.
+    attrs
+        The symbol's own attributes such as ``__shape__`` and ``__lr_mult__``; the operator's are
+        on the card.
+    """
+
+    __slots__ = ("attrs", "inputs", "name", "op")
+
+    def __init__(
+        self,
+        op: OperatorProperty | None,
+        name: str,
+        inputs: Sequence[Entry] = (),
+        attrs: Mapping[str, str] | None = None,
+    ) -> None:
+        self.op = op
+        self.name = name
+        self.inputs = list(inputs)
+        self.attrs = dict(attrs or {})
+
+    @property
+    def num_outputs(self) -> int:
+        """How many outputs there are, hidden ones included."""
+        return 1 if self.op is None else len(self.op.list_outputs())
+
+    @property
+    def num_visible_outputs(self) -> int:
+        """How many of the outputs a user sees."""
+        return 1 if self.op is None else self.op.num_visible_outputs()
+
+    def outputs(self) -> list[Entry]:
+        """All outputs, hidden ones included."""
+        return [Entry(self, i) for i in range(self.num_outputs)]
+
+    def all_attrs(self) -> dict[str, str]:
+        """The given attributes of the operator in MXNet's spelling, and the symbol's own."""
+        given = {} if self.op is None else self.op.given
+        return {k: Param.format(v) for k, v in given.items()} | self.attrs
+
+    def __repr__(self) -> str:
+        return f"Node({'variable' if self.op is None else self.op.name} {self.name!r})"
+
+
+def topological(heads: Iterable[Entry]) -> list[Node]:
+    """All nodes that `heads` depend on, each after its inputs, depth first as in MXNet."""
+    seen: set[Node] = set()
+    order: list[Node] = []
+    for head in heads:
+        if head.node in seen:
+            continue
+        seen.add(head.node)
+        stack = [(head.node, 0)]
+        while stack:
+            node, position = stack.pop()
+            if position == len(node.inputs):
+                order.append(node)
+                continue
+            stack.append((node, position + 1))
+            child = node.inputs[position].node
+            if child not in seen:
+                seen.add(child)
+                stack.append((child, 0))
+    return order
+
+
+def variables(nodes: Iterable[Node]) -> list[Node]:
+    """The variables among `nodes`."""
+    return [n for n in nodes if n.op is None]
+
+
+def mutated_variables(nodes: Iterable[Node]) -> set[Node]:
+    """The variables that some operator changes; MXNet calls them auxiliary states."""
+    found: set[Node] = set()
+    for node in nodes:
+        if node.op is not None:
+            changed = (node.inputs[i].node for i in node.op.mutated_inputs())
+            found.update(n for n in changed if n.op is None)
+    return found
+
+
+def argument_names(card: OperatorProperty) -> list[str]:
+    """The names of a node's inputs, auxiliary states last."""
+    return [*card.list_arguments(), *card.list_auxiliary_states()]
+
+
+def entry_name(entry: Entry) -> str:
+    """The public name of an output, ``fc1_output``; a variable's is its own."""
+    node = entry.node
+    return node.name if node.op is None else f"{node.name}_{node.op.list_outputs()[entry.output]}"
+
+
+def copy_graph(
+    heads: Sequence[Entry],
+    replace: Mapping[Node, Entry] | None = None,
+    rename: Callable[[Node], str] | None = None,
+) -> list[Entry]:
+    """`heads` over new nodes.
+
+    Parameters
+    ----------
+    heads
+        The outputs of the graph to copy.
+    replace
+        What stands for a node in the copy; such entries are taken as they are.
+    rename
+        Gives the name of a copy; by default names stay.
+    """
+    replaced = replace or {}
+    copies: dict[Node, Node] = {}
+
+    def moved(entry: Entry) -> Entry:
+        return replaced.get(entry.node) or Entry(copies[entry.node], entry.output)
+
+    for node in topological(heads):
+        if node in replaced:
+            continue
+        name = rename(node) if rename else node.name
+        copies[node] = Node(node.op, name, [moved(e) for e in node.inputs], node.attrs)
+    return [moved(head) for head in heads]

@@ -1,0 +1,235 @@
+"""The memory plan: which results of a graph may share a buffer, given the order of execution.
+
+Results whose lives do not overlap share one buffer; an operator that allows it writes over an
+input that nobody needs any more; a reshape becomes a view. Buffers are handed out to the largest
+results first, each the smallest buffer that is free for its whole life (greedy by size: Pisarchyk
+and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020). Lives are counted in
+steps of the order, so that the plan holds for any engine which keeps reads and writes of one
+buffer in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .node import Entry, Node, entry_name
+
+__all__ = ["MemoryPlan", "plan_memory"]
+
+VIEWS = ("_copy", "_reshape")
+"""Kernels whose output holds the elements of their input in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """Where each result of a graph lives.
+
+    Attributes
+    ----------
+    buffers
+        The size of each buffer in bytes.
+    places
+        The buffer of each result that is in one.
+    inplace
+        The input over which a result is written, where that is so.
+    views
+        The input that a result is a view of; its node need not run.
+    peak
+        The bytes alive at the worst step, below which no plan of this order can go.
+    """
+
+    buffers: list[int]
+    places: dict[Entry, int]
+    inplace: dict[Entry, Entry]
+    views: dict[Entry, Entry]
+    peak: int
+    sizes: Mapping[Entry, int]
+
+    @property
+    def total(self) -> int:
+        """The bytes of all buffers."""
+        return sum(self.buffers)
+
+    def __str__(self) -> str:
+        rows = [f"{'result':40} {'bytes':>12}  place"]
+        for entry, size in self.sizes.items():
+            if entry in self.views:
+                place = f"view of {entry_name(self.views[entry])}"
+            elif entry in self.places:
+                place = f"buffer {self.places[entry]}"
+                if entry in self.inplace:
+                    place += f", over {entry_name(self.inplace[entry])}"
+            else:
+                continue
+            rows.append(f"{entry_name(entry):40} {size:>12}  {place}")
+        rows += [f"buffer {i}: {size} bytes" for i, size in enumerate(self.buffers)]
+        rows.append(f"{self.total} bytes in {len(self.buffers)} buffers, {self.peak} at the peak")
+        return "\n".join(rows)
+
+
+@dataclass(eq=False, slots=True)
+class _Life:
+    """Results that share memory because each takes the place of, or is a view of, another.
+
+    `apart` are lives that end before, but whose memory must still not be written at `first`.
+    """
+
+    size: int
+    first: int
+    last: int
+    fixed: bool
+    entries: list[Entry]
+    apart: list[_Life] = field(default_factory=list)
+
+    def clashes(self, other: _Life) -> bool:
+        """Whether the two may not share a buffer."""
+        overlap = self.first <= other.last and other.first <= self.last
+        return overlap or other in self.apart or self in other.apart
+
+
+def plan_memory(
+    order: Sequence[Node],
+    sizes: Mapping[Entry, int],
+    fixed: Collection[Entry],
+    viewable: Collection[Entry] = (),
+) -> MemoryPlan:
+    """Plans the memory of one run of `order`.
+
+    Parameters
+    ----------
+    order
+        The operator nodes in the order of execution.
+    sizes
+        The bytes of every output of `order` and of every input that is not a variable.
+    fixed
+        Results that have memory of their own, such as the outputs of the graph. Variables are
+        fixed without being listed.
+    viewable
+        Fixed results and variables of which a reshape may be a view.
+    """
+    planner = _Planner(order, sizes, fixed, viewable)
+    for step, node in enumerate(order):
+        planner.place(step, node)
+    return planner.finish()
+
+
+class _Planner:
+    """Goes through the steps and groups results that share memory, then hands out buffers."""
+
+    def __init__(
+        self,
+        order: Sequence[Node],
+        sizes: Mapping[Entry, int],
+        fixed: Collection[Entry],
+        viewable: Collection[Entry],
+    ) -> None:
+        self.sizes = sizes
+        self.fixed = set(fixed)
+        self.viewable = set(viewable)
+        self.last = _last_reads(order)
+        self.lives: dict[Entry, _Life] = {}
+        self.inplace: dict[Entry, Entry] = {}
+        self.views: dict[Entry, Entry] = {}
+
+    def place(self, step: int, node: Node) -> None:
+        """Decides for each output of `node` whether it shares the memory of an input."""
+        card = node.op
+        assert card is not None
+        taken: set[int] = set()
+        replaced: set[int] = set()
+        if card.kernel_name() in VIEWS and self._view(node):
+            return
+        for i, o in card.inplace_options():
+            out = Entry(node, o)
+            if o in taken or i in replaced or not self._is_wanted(out):
+                continue
+            if self._may_replace(step, node, i, out):
+                self._join(out, node.inputs[i])
+                self.inplace[out] = node.inputs[i]
+                taken.add(o)
+                replaced.add(i)
+        ignored = [node.inputs[i] for i in card.ignored_inputs()]
+        apart = [self.lives[e] for e in ignored if e in self.lives]
+        for out in node.outputs():
+            if out.output not in taken and self._is_wanted(out):
+                last = max(step, self.last[out])
+                self.lives[out] = _Life(self.sizes[out], step, last, False, [out], apart)
+
+    def finish(self) -> MemoryPlan:
+        """Hands out buffers, the largest lives first."""
+        lives = list(dict.fromkeys(life for life in self.lives.values() if not life.fixed))
+        sizes: list[int] = []
+        members: list[list[_Life]] = []
+        places: dict[Entry, int] = {}
+        for life in sorted(lives, key=lambda one: (-one.size, one.first)):
+            free = [
+                b
+                for b, others in enumerate(members)
+                if not any(life.clashes(other) for other in others)
+            ]
+            buffer = min(free, key=lambda b: sizes[b], default=len(sizes))
+            if buffer == len(sizes):
+                sizes.append(life.size)
+                members.append([])
+            members[buffer].append(life)
+            places.update(dict.fromkeys(life.entries, buffer))
+        return MemoryPlan(sizes, places, self.inplace, self.views, _peak(lives), self.sizes)
+
+    def _is_wanted(self, entry: Entry) -> bool:
+        return entry in self.last and entry not in self.fixed
+
+    def _view(self, node: Node) -> bool:
+        """Makes the output a view of the input where both are ours to decide on."""
+        source, out = node.inputs[0], Entry(node, 0)
+        if not self._is_wanted(out):
+            return False
+        if source not in self.lives:
+            if source not in self.viewable:
+                return False
+            self.lives[source] = _Life(0, -1, -1, True, [source])
+        self._join(out, source)
+        self.views[out] = source
+        return True
+
+    def _may_replace(self, step: int, node: Node, i: int, out: Entry) -> bool:
+        """Whether input `i` is read here for the last time, by this argument alone."""
+        life = self.lives.get(node.inputs[i])
+        if life is None or life.fixed or life.last != step:
+            return False
+        if life.size != self.sizes[out]:
+            return False
+        return sum(self.lives.get(e) is life for e in node.inputs) == 1
+
+    def _join(self, out: Entry, source: Entry) -> None:
+        life = self.lives[source]
+        life.entries.append(out)
+        life.last = max(life.last, self.last[out])
+        self.lives[out] = life
+
+
+def _last_reads(order: Sequence[Node]) -> dict[Entry, int]:
+    """The last step at which each result is read; inputs that are ignored read nothing."""
+    last: dict[Entry, int] = {}
+    for step, node in enumerate(order):
+        assert node.op is not None
+        ignored = node.op.ignored_inputs()
+        for i, entry in enumerate(node.inputs):
+            if i not in ignored:
+                last[entry] = step
+            else:
+                last.setdefault(entry, -1)
+    return last
+
+
+def _peak(lives: Sequence[_Life]) -> int:
+    """The largest sum of sizes that are alive at one step."""
+    change: dict[int, int] = {}
+    for life in lives:
+        change[life.first] = change.get(life.first, 0) + life.size
+        change[life.last + 1] = change.get(life.last + 1, 0) - life.size
+    alive = peak = 0
+    for step in sorted(change):
+        alive += change[step]
+        peak = max(peak, alive)
+    return peak

@@ -1,0 +1,237 @@
+"""MXNet's JSON form of graphs: written as version 1.9 does, read in every version.
+
+What older versions did differently: operator attributes in ``param`` and symbol attributes in
+``attr`` (before 0.9) or both in ``attr`` (before 1.0); entries of two numbers; inputs that have
+come into being since, such as auxiliary states, left out; ``ctx_group`` and its like without
+underscores, and ``weight_lr_mult`` on the operator in place of its variable.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..attribute import HIDDEN_KEYS, hide
+from ..error import FileFormatError, InvalidArgumentError
+from ..ops.card import OperatorProperty, exists, find
+from .node import Entry, Node, argument_names, mutated_variables, topological
+
+__all__ = ["dump", "parse"]
+
+VERSION = 10901
+"""The version of MXNet whose form is written."""
+
+_INDEX_WIDTH = range(2, 4)
+
+
+def dump(heads: Sequence[Entry]) -> str:
+    """The graph of `heads` as JSON that MXNet 1.9 loads."""
+    order = topological(heads)
+    position = {node: i for i, node in enumerate(order)}
+    changed = mutated_variables(order)
+
+    def entry(e: Entry) -> list[int]:
+        return [position[e.node], e.output, int(e.node in changed)]
+
+    rows = [0]
+    nodes: list[str] = []
+    for node in order:
+        row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
+        attrs = node.all_attrs()
+        if attrs:
+            row["attrs"] = dict(sorted(attrs.items()))
+        row["inputs"] = [entry(e) for e in node.inputs]
+        nodes.append(_object(row, "    "))
+        rows.append(rows[-1] + node.num_outputs)
+    graph = {
+        "arg_nodes": [i for i, node in enumerate(order) if node.op is None],
+        "node_row_ptr": rows,
+        "heads": [entry(e) for e in heads],
+        "attrs": {"mxnet_version": ["int", VERSION]},
+    }
+    listed = "[\n    " + ",\n    ".join(nodes) + "\n  ]"
+    return '{\n  "nodes": ' + listed + ",\n" + _object(graph, "")[2:]
+
+
+def _object(row: Mapping[str, Any], indent: str) -> str:
+    """JSON with each key on a line of its own."""
+    lines = [f'{indent}  "{key}": {json.dumps(value)}' for key, value in row.items()]
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+
+
+def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
+    """The heads of the graph in `text`.
+
+    Parameters
+    ----------
+    text
+        What some version of MXNet, or :func:`dump`, wrote; bytes are UTF-8.
+    source
+        What errors call the text, commonly the file's name.
+
+    Raises
+    ------
+    FileFormatError
+        For text that is no such graph; names the source, the node and what is wrong.
+    """
+    try:
+        graph = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{source}: not JSON: {error}") from None
+    return _Reader(source).read(graph)
+
+
+class _Reader:
+    """Builds nodes from JSON, trusting nothing in it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.nodes: list[Node] = []
+        self.implicit: list[tuple[Node, dict[str, str]]] = []
+
+    def read(self, graph: Any) -> list[Entry]:
+        """The heads of a graph."""
+        if not isinstance(graph, dict):
+            raise self.wrong("expected an object", graph)
+        for row in self.listed(graph, "nodes", self.source):
+            self.nodes.append(self.node(row))
+        for node, attrs in self.implicit:
+            self.move_attrs(node, attrs)
+        heads = [
+            self.entry(head, len(self.nodes), f"head {i}")
+            for i, head in enumerate(self.listed(graph, "heads", self.source))
+        ]
+        if not heads:
+            raise FileFormatError(f"{self.source}: 'heads' is empty; a graph has an output")
+        return heads
+
+    def node(self, row: Any) -> Node:
+        """The next node."""
+        where = f"node {len(self.nodes)}"
+        if not isinstance(row, dict):
+            raise self.wrong(f"{where}: expected an object", row)
+        op, name = row.get("op"), row.get("name")
+        if not isinstance(op, str) or not isinstance(name, str):
+            raise self.wrong(f"{where}: expected strings 'op' and 'name'", (op, name))
+        where = f"{where} '{name}'"
+        if row.get("subgraphs"):
+            raise FileFormatError(f"{self.source}: {where}: subgraphs are not supported")
+        inputs = [
+            self.entry(e, len(self.nodes), f"{where}, input {i}")
+            for i, e in enumerate(self.listed(row, "inputs", where))
+        ]
+        attrs = self.attributes(row, where)
+        if op != "null" and "param" in row:
+            # Before 0.9 a symbol's attributes stood apart and could have any name.
+            attrs = {k if k in row["param"] else _decorated(k): v for k, v in attrs.items()}
+        if op != "null":
+            return self.operator(op, name, inputs, attrs, where)
+        if inputs:
+            raise self.wrong(f"{where}: a variable has no inputs", row["inputs"])
+        return Node(None, name, [], {hide(k): v for k, v in attrs.items()})
+
+    def operator(
+        self, op: str, name: str, inputs: list[Entry], attrs: dict[str, str], where: str
+    ) -> Node:
+        """An operator's node; inputs that the file leaves out become variables."""
+        where = f"{where} ({op})"
+        if not exists(op):
+            raise FileFormatError(f"{self.source}: {where}: unknown operator '{op}'")
+        card = find(op)
+        own, moved, params = _sort_attrs(card, attrs)
+        if card.variadic is not None:
+            params.setdefault(card.variadic, str(len(inputs)))
+        try:
+            made = card(**params)
+        except InvalidArgumentError as error:
+            raise FileFormatError(f"{self.source}: {where}: {error}") from None
+        names = argument_names(made)
+        if len(inputs) > len(names) or (card.variadic and len(inputs) < len(names)):
+            raise FileFormatError(
+                f"{self.source}: {where}: takes {len(names)} inputs ({', '.join(names)}), "
+                f"got {len(inputs)}"
+            )
+        missing = names[len(inputs) :]
+        inputs += [Entry(Node(None, f"{name}_{n}"), 0) for n in missing]
+        node = Node(made, name, inputs, own)
+        self.implicit.append((node, moved))
+        return node
+
+    def move_attrs(self, node: Node, attrs: Mapping[str, str]) -> None:
+        """Puts ``weight_lr_mult`` and its like where they belong."""
+        assert node.op is not None
+        inputs = dict(zip(argument_names(node.op), node.inputs, strict=True))
+        for key, value in attrs.items():
+            argument, hidden = next(
+                (key[: -len(h) - 1], h) for h in HIDDEN_KEYS if key.endswith("_" + h)
+            )
+            if argument in inputs and inputs[argument].node.op is None:
+                inputs[argument].node.attrs.setdefault(hide(hidden), value)
+
+    def attributes(self, row: Mapping[str, Any], where: str) -> dict[str, str]:
+        """All attributes of a node, from whichever keys its version uses."""
+        found: dict[str, str] = {}
+        for key in ("param", "attr", "attrs"):
+            attrs = row.get(key, {})
+            if not isinstance(attrs, dict):
+                raise self.wrong(f"{where}: expected an object '{key}'", attrs)
+            for name, value in attrs.items():
+                if not isinstance(value, str):
+                    raise self.wrong(f"{where}: expected a string for attribute '{name}'", value)
+                found[name] = value
+        return found
+
+    def entry(self, value: Any, limit: int, where: str) -> Entry:
+        """The output that a pair or triple of numbers means."""
+        numbers = isinstance(value, list) and all(type(v) is int for v in value)
+        if not numbers or len(value) not in _INDEX_WIDTH:
+            raise self.wrong(f"{where}: expected [node, output, version]", value)
+        index, output = value[:2]
+        if not 0 <= index < limit:
+            raise self.wrong(f"{where}: expected one of the {limit} nodes before", index)
+        node = self.nodes[index]
+        if not 0 <= output < node.num_outputs:
+            raise self.wrong(
+                f"{where}: '{node.name}' has outputs 0 to {node.num_outputs - 1}", output
+            )
+        return Entry(node, output)
+
+    def listed(self, row: Mapping[str, Any], key: str, where: str) -> list[Any]:
+        """A list under a key that must be there."""
+        value = row.get(key)
+        if not isinstance(value, list):
+            raise self.wrong(f"{where}: expected a list '{key}'", value)
+        return value
+
+    def wrong(self, problem: str, found: Any) -> FileFormatError:
+        """An error that shows what was found, cut to a readable length."""
+        shown = repr(found)
+        shown = shown if len(shown) <= 80 else shown[:77] + "..."
+        prefix = "" if problem.startswith(self.source) else f"{self.source}: "
+        return FileFormatError(f"{prefix}{problem}, found {shown}")
+
+
+def _decorated(key: str) -> str:
+    """`key` in the form that no operator takes for its own attribute."""
+    known = any(key == h or key.endswith("_" + h) for h in HIDDEN_KEYS)
+    return key if known or key.startswith("__") else f"__{key}__"
+
+
+def _sort_attrs(
+    card: type[OperatorProperty], attrs: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """A node's attributes: the symbol's own, those for variables of its inputs, the operator's."""
+    own: dict[str, str] = {}
+    moved: dict[str, str] = {}
+    params: dict[str, str] = {}
+    for key, value in attrs.items():
+        if key in card.params:
+            params[key] = value
+        elif key in HIDDEN_KEYS or (key.startswith("__") and key.endswith("__")):
+            own[hide(key)] = value
+        elif any(key.endswith("_" + h) for h in HIDDEN_KEYS):
+            moved[key] = value
+        else:
+            params[key] = value
+    return own, moved, params

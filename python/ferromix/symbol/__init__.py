@@ -1,0 +1,61 @@
+"""Symbols: computations described before they run.
+
+``mx.sym.<operator>`` exists for every registered operator under each of its names; the functions
+are made from the cards when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..attribute import AttrScope
+from ..name import NameManager, Prefix
+from ..ops.card import exists, names
+from .functions import (
+    Variable,
+    arange,
+    full,
+    function,
+    hypot,
+    maximum,
+    minimum,
+    ones,
+    pow,
+    power,
+    var,
+    zeros,
+)
+from .symbol import Group, Symbol, load, load_json
+
+__all__ = [
+    "AttrScope",
+    "Group",
+    "NameManager",
+    "Prefix",
+    "Symbol",
+    "Variable",
+    "arange",
+    "full",
+    "hypot",
+    "load",
+    "load_json",
+    "maximum",
+    "minimum",
+    "ones",
+    "pow",
+    "power",
+    "var",
+    "zeros",
+]
+
+fromjson = load_json
+
+
+def __getattr__(name: str) -> Any:
+    if exists(name):
+        return function(name)
+    raise AttributeError(f"ferromix.symbol has no operator or attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *names()})

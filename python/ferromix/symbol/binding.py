@@ -1,0 +1,144 @@
+"""Binding of symbols to arrays.
+
+Executors are built on symbols, so symbols do not import them: the executor package enters itself
+here when it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ..error import InternalError
+
+__all__ = ["Binder", "Binding", "install"]
+
+
+class Binder(Protocol):
+    """What the executor package does for symbols."""
+
+    def bind(self, symbol: Any, ctx: Any, args: Any, **options: Any) -> Any:
+        """An executor over the caller's arrays."""
+        ...
+
+    def simple_bind(self, symbol: Any, ctx: Any, shapes: Mapping[str, Any], **options: Any) -> Any:
+        """An executor over new arrays."""
+        ...
+
+
+_BINDER: list[Binder] = []
+
+
+def install(binder: Binder) -> None:
+    """Makes `binder` the one that symbols use."""
+    _BINDER[:] = [binder]
+
+
+def _binder() -> Binder:
+    if not _BINDER:
+        raise InternalError("symbols cannot be bound before ferromix.executor is imported")
+    return _BINDER[0]
+
+
+class Binding:
+    """The methods of a symbol that make executors."""
+
+    __slots__ = ()
+
+    def bind(
+        self,
+        ctx: Any,
+        args: Any,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+    ) -> Any:
+        """An executor over arrays of the caller.
+
+        Parameters
+        ----------
+        ctx
+            The device to compute on.
+        args
+            The arguments, as a list in the order of ``list_arguments()`` or as a dict.
+        args_grad
+            Arrays for the gradients of arguments, as a list (None where not wanted) or a dict.
+        grad_req
+            ``"write"``, ``"add"`` or ``"null"`` for all arguments, or a list or a dict of these.
+        aux_states
+            The auxiliary states, as a list in the order of ``list_auxiliary_states()`` or a dict.
+
+        Returns
+        -------
+        Executor
+
+        Raises
+        ------
+        InvalidArgumentError
+            For arrays that are missing or do not fit; names them.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> y = mx.sym.Variable("x") * 2
+        >>> y.bind(mx.cpu(), {"x": mx.nd.ones((2,))}).forward()[0].asnumpy().tolist()
+        [2.0, 2.0]
+        """
+        return _binder().bind(
+            self, ctx, args, args_grad=args_grad, grad_req=grad_req, aux_states=aux_states
+        )
+
+    def simple_bind(
+        self,
+        ctx: Any,
+        grad_req: Any = "write",
+        type_dict: Mapping[str, Any] | None = None,
+        shared_exec: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """An executor over new arrays of zeros, whose shapes are inferred.
+
+        Parameters
+        ----------
+        ctx
+            The device to compute on.
+        grad_req
+            ``"write"``, ``"add"`` or ``"null"`` for all arguments, or a list or a dict of these.
+        type_dict
+            Element types of arguments by name; float32 where nothing else decides.
+        shared_exec
+            An executor whose arrays of the same name, shape and type are used, and whose planned
+            memory is reused. The two must not be in use at the same time.
+        **kwargs
+            Shapes of arguments by name.
+
+        Returns
+        -------
+        Executor
+
+        Raises
+        ------
+        InvalidArgumentError
+            If shapes do not follow from those given; names the arguments.
+        """
+        return _binder().simple_bind(
+            self, ctx, kwargs, grad_req=grad_req, type_dict=type_dict, shared_exec=shared_exec
+        )
+
+    def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
+        """The outputs for the given arrays.
+
+        Parameters
+        ----------
+        ctx
+            The device to compute on; the current one if None.
+        **kwargs
+            An array for each argument.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> (mx.sym.Variable("x") + 1).eval(x=mx.nd.ones((2,)))[0].asnumpy().tolist()
+        [2.0, 2.0]
+        """
+        return self.bind(ctx, kwargs, grad_req="null").forward(is_train=False)

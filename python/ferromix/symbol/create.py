@@ -1,0 +1,144 @@
+"""How a node of an operator comes into being: names, missing inputs, attributes of the scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..attribute import HIDDEN_KEYS, AttrScope
+from ..error import DTypeError, InvalidArgumentError
+from ..graph.node import Entry, Node, argument_names
+from ..name import NameManager
+from ..ops.call import split
+from ..ops.card import OperatorProperty, find, make
+from .arithmetic import Arithmetic
+
+__all__ = ["call", "create", "require_own", "single"]
+
+
+def create(
+    card: OperatorProperty,
+    inputs: Mapping[str, Entry],
+    name: str | None,
+    attr: Mapping[str, str] | None,
+    hint: str,
+) -> list[Entry]:
+    """The visible outputs of a new node, with variables for the inputs that are not given.
+
+    Parameters
+    ----------
+    card
+        The operator with its attributes.
+    inputs
+        Inputs by name.
+    name
+        The node's name; one is made from `hint` if it is None.
+    attr
+        Attributes of the symbol, besides those of the scope in force.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an input that the operator lacks, or an attribute that looks like the operator's own.
+    """
+    names = argument_names(card)
+    for key in inputs:
+        if key not in names:
+            raise InvalidArgumentError(
+                f"{card.name}: unknown input '{key}'; inputs: {', '.join(names) or 'none'}"
+            )
+    attrs = AttrScope.current.get(attr)
+    require_own(card, attrs)
+    name = NameManager.current.get(name, hint)
+    entries = [
+        inputs[key] if key in inputs else Entry(Node(None, f"{name}_{key}", [], attrs), 0)
+        for key in names
+    ]
+    node = Node(card, name, entries, attrs)
+    return node.outputs()[: node.num_visible_outputs]
+
+
+def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Entry]:
+    """What ``mx.sym.<operator>(*args, **kwargs)`` means.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Inputs or attributes that the operator lacks, or that are given twice.
+    DTypeError
+        Something that is no symbol in the place of an input.
+    """
+    card = find(operator)
+    rest = dict(kwargs)
+    name = rest.pop("name", None)
+    attr = dict(rest.pop("attr", None) or {})
+    for key in [k for k in rest if _is_symbol_attribute(card, k)]:
+        attr[key] = rest.pop(key)
+    for key in (*card.arguments, *card.auxiliary_states):
+        if rest.get(key) is not None and key not in card.params:
+            single(rest[key], key, card.name)
+    positional, named, attrs = split(card, args, rest, _is_symbol)
+    made = make(operator, attrs)
+    names = argument_names(made)
+    if len(positional) > len(names):
+        raise InvalidArgumentError(
+            f"{card.name}: takes {len(names)} inputs ({', '.join(names)}) with these attributes, "
+            f"got {len(positional)}"
+        )
+    inputs = {n: s for n, s in zip(names, positional, strict=False) if s is not None}
+    twice = inputs.keys() & named.keys()
+    if twice:
+        raise InvalidArgumentError(f"{card.name}: argument '{min(twice)}' is given twice")
+    entries = {n: single(s, n, card.name) for n, s in {**inputs, **named}.items()}
+    return create(made, entries, name, attr, operator.lower())
+
+
+def single(symbol: Any, argument: str, operator: str) -> Entry:
+    """The one output of a symbol that becomes an input.
+
+    Raises
+    ------
+    DTypeError
+        For anything but a symbol.
+    InvalidArgumentError
+        For a symbol of several outputs.
+    """
+    if not _is_symbol(symbol):
+        raise DTypeError(
+            f"{operator}: argument '{argument}' must be a symbol, got {type(symbol).__name__}"
+        )
+    entries = symbol.entries
+    if len(entries) != 1:
+        raise InvalidArgumentError(
+            f"{operator}: argument '{argument}' must have one output, got {symbol!r} with "
+            f"{len(entries)}; choose one with [...]"
+        )
+    return entries[0]
+
+
+def require_own(card: OperatorProperty | None, attrs: Mapping[str, str]) -> None:
+    """Checks that attributes for an operator's symbol do not look like the operator's own.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a key without two underscores at both ends.
+    """
+    for key in attrs:
+        if card is not None and not _is_decorated(key):
+            raise InvalidArgumentError(
+                f"{card.name}: attribute '{key}' of a symbol must start and end with two "
+                f"underscores, such as '__{key}__'"
+            )
+
+
+def _is_symbol(value: Any) -> bool:
+    return isinstance(value, Arithmetic)
+
+
+def _is_symbol_attribute(card: type[OperatorProperty], key: str) -> bool:
+    return key not in card.params and (key in HIDDEN_KEYS or _is_decorated(key))
+
+
+def _is_decorated(key: str) -> bool:
+    return len(key) > 4 and key.startswith("__") and key.endswith("__")

@@ -1,0 +1,196 @@
+"""The functions of ``mx.sym``: variables, arithmetic by name, and one for each operator card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from ..attribute import AttrScope
+from ..error import InvalidArgumentError
+from ..graph.node import Entry, Node
+from ..name import NameManager
+from ..ops.call import describe, signature
+from ..ops.card import find
+from ..ops.param import dtype_name
+from .arithmetic import BINARY
+from .create import call
+from .inference import DTYPE_CODES, shape_text
+from .symbol import Symbol
+
+__all__ = [
+    "Variable",
+    "arange",
+    "full",
+    "function",
+    "hypot",
+    "maximum",
+    "minimum",
+    "ones",
+    "pow",
+    "power",
+    "var",
+    "zeros",
+]
+
+
+def Variable(  # noqa: N802 - MXNet's name
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: Any = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: Any = None,
+    init: Any = None,
+    stype: str | None = None,
+    **kwargs: str,
+) -> Symbol:
+    """A variable: an input of the computation that is bound to an array later.
+
+    Parameters
+    ----------
+    name
+        Its name, which should be unique.
+    attr
+        Attributes, besides those of the scope in force.
+    shape
+        Its shape, if it is known already; an extent of 0 is unknown.
+    lr_mult, wd_mult
+        Factors for its learning rate and its weight decay.
+    dtype
+        Its element type.
+    init
+        The initializer for it, or its JSON description.
+    stype
+        Its storage type.
+    **kwargs
+        Further attributes; their keys take the form ``__key__``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a name that is no string, a wrong shape, or an attribute of another form.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.sym.Variable("x", shape=(2, 0), lr_mult=2.0).list_attr()
+    {'__shape__': '(2, 0)', '__lr_mult__': '2.0', 'lr_mult': '2.0'}
+    """
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"the name of a variable must be a string, got {name!r}")
+    attrs = AttrScope.current.get(attr)
+    if shape is not None:
+        attrs["__shape__"] = shape_text(shape, name)
+    if lr_mult is not None:
+        attrs["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        attrs["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        attrs["__dtype__"] = str(DTYPE_CODES[dtype_name(dtype)])
+    if init is not None:
+        attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        attrs["__storage_type__"] = _storage_type(stype)
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise InvalidArgumentError(
+                f"Variable: unknown attribute '{key}'; further attributes take the form '__{key}__'"
+            )
+        attrs[key] = str(value)
+    return Symbol([Entry(Node(None, NameManager.current.get(name, "var"), [], attrs), 0)])
+
+
+var = Variable
+
+
+def _storage_type(stype: str) -> str:
+    kinds = ("default", "row_sparse", "csr")
+    if stype not in kinds:
+        raise InvalidArgumentError(f"stype must be one of {', '.join(kinds)}, got {stype!r}")
+    return str(kinds.index(stype))
+
+
+@cache
+def function(name: str) -> Callable[..., Symbol]:
+    """The function that makes symbols of the operator `name`, with its signature and its
+    documentation.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an unknown operator.
+    """
+    card = find(name)
+
+    def operator(*args: Any, **kwargs: Any) -> Symbol:
+        return Symbol(call(name, args, kwargs))
+
+    operator.__name__ = operator.__qualname__ = name
+    operator.__module__ = "ferromix.symbol"
+    operator.__doc__ = describe(card)
+    operator.__signature__ = signature(card, extra=("name", "attr"))  # type: ignore[attr-defined]
+    return operator
+
+
+def _either(sign: str, left: Any, right: Any) -> Any:
+    """A binary operator of which at least one side is a symbol; two numbers are computed."""
+    if isinstance(left, Symbol):
+        return left._binary(sign, right)
+    if isinstance(right, Symbol):
+        return right._binary(sign, left, True)
+    raise InvalidArgumentError(
+        f"{BINARY[sign].hint.strip('_')}: one of the two must be a symbol, "
+        f"got {left!r} and {right!r}"
+    )
+
+
+def maximum(left: Any, right: Any) -> Symbol:
+    """The larger of two symbols, or of a symbol and a number, element by element."""
+    return _either("max", left, right)
+
+
+def minimum(left: Any, right: Any) -> Symbol:
+    """The smaller of two symbols, or of a symbol and a number, element by element."""
+    return _either("min", left, right)
+
+
+def power(base: Any, exp: Any) -> Symbol:
+    """A symbol or a number to the power of a symbol or a number, element by element."""
+    return _either("**", base, exp)
+
+
+pow = power
+
+
+def hypot(left: Any, right: Any) -> Symbol:
+    """The hypotenuse over two symbols, or a symbol and a number, element by element."""
+    return _either("hypot", left, right)
+
+
+def zeros(shape: Any, dtype: Any = "float32", **kwargs: Any) -> Symbol:
+    """A symbol of zeros."""
+    return function("_zeros")(shape=shape, dtype=dtype or "float32", **kwargs)
+
+
+def ones(shape: Any, dtype: Any = "float32", **kwargs: Any) -> Symbol:
+    """A symbol of ones."""
+    return function("_ones")(shape=shape, dtype=dtype or "float32", **kwargs)
+
+
+def full(shape: Any, val: float, dtype: Any = "float32", **kwargs: Any) -> Symbol:
+    """A symbol of which every element is `val`."""
+    return function("_full")(shape=shape, value=val, dtype=dtype or "float32", **kwargs)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    dtype: Any = "float32",
+    **kwargs: Any,
+) -> Symbol:
+    """A symbol of evenly spaced numbers from `start` (or 0) to before `stop`."""
+    attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    return function("_arange")(**attrs, dtype=dtype or "float32", **kwargs)

@@ -1,0 +1,293 @@
+"""Symbols: descriptions of computations, made of operators and variables, before any array exists.
+
+A symbol is a list of outputs of a graph's nodes. Graphs are shared between symbols; composition
+copies what it changes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..attribute import check_attributes, show
+from ..error import DTypeError, InvalidArgumentError
+from ..graph import serial
+from ..graph.node import (
+    Entry,
+    Node,
+    copy_graph,
+    entry_name,
+    mutated_variables,
+    topological,
+    variables,
+)
+from ..ops.card import make
+from .arithmetic import Arithmetic
+from .binding import Binding
+from .create import call, create, require_own, single
+from .describe import describe
+from .inference import Inference
+from .methods import Methods
+
+__all__ = ["Group", "Symbol", "load", "load_json"]
+
+
+class Symbol(Methods, Binding, Inference, Arithmetic):
+    """A computation: one or several outputs of a graph of operators.
+
+    Symbols come from :func:`Variable`, from the operators in ``mx.sym``, from arithmetic and from
+    files.
+
+    Parameters
+    ----------
+    outputs
+        The outputs of the graph's nodes.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    >>> c = a + b
+    >>> c.list_arguments(), c.list_outputs()
+    (['a', 'b'], ['_plus0_output'])
+    """
+
+    __slots__ = ("_heads",)
+
+    def __init__(self, outputs: Iterable[Entry]) -> None:
+        self._heads = list(outputs)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The outputs as entries of the graph, for passes over it."""
+        return list(self._heads)
+
+    def _make(self, op: str, inputs: list[Any], attrs: dict[str, Any], hint: str) -> Symbol:
+        card = make(op, attrs)
+        pairs = zip(card.list_arguments(), inputs, strict=True)
+        return Symbol(create(card, {n: single(s, n, op) for n, s in pairs}, None, None, hint))
+
+    def _call(self, op: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Symbol:
+        return Symbol(call(op, (self, *args), kwargs))
+
+    # -- names and lists -----------------------------------------------------------------------
+
+    @property
+    def name(self) -> str | None:
+        """The name of the node whose outputs these are; None for a group of several nodes."""
+        nodes = {e.node for e in self._heads}
+        return self._heads[0].node.name if len(nodes) == 1 else None
+
+    def list_arguments(self) -> list[str]:
+        """The names of the variables that the computation reads, depth first."""
+        nodes = topological(self._heads)
+        changed = mutated_variables(nodes)
+        return [n.name for n in variables(nodes) if n not in changed]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """The names of the variables that operators change, such as ``bn_moving_mean``."""
+        nodes = topological(self._heads)
+        changed = mutated_variables(nodes)
+        return [n.name for n in variables(nodes) if n in changed]
+
+    def list_inputs(self) -> list[str]:
+        """The names of all variables, auxiliary states included."""
+        return [n.name for n in variables(topological(self._heads))]
+
+    def list_outputs(self) -> list[str]:
+        """The names of the outputs, ``fc1_output``."""
+        return [entry_name(e) for e in self._heads]
+
+    def get_internals(self) -> Symbol:
+        """All outputs of all nodes as a group, from which ``[name]`` takes one."""
+        nodes = topological(self._heads)
+        return Symbol(e for n in nodes for e in n.outputs()[: n.num_visible_outputs])
+
+    def get_children(self) -> Symbol | None:
+        """The inputs of the nodes whose outputs these are, as a group; None if there are none."""
+        nodes = dict.fromkeys(e.node for e in self._heads)
+        inputs = [e for n in nodes for e in n.inputs]
+        return Symbol(inputs) if inputs else None
+
+    # -- outputs -------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return (Symbol([e]) for e in self._heads)
+
+    def __getitem__(self, index: int | str | slice) -> Symbol:
+        """The output of a number or a name; a slice gives a group.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For a name that is not the name of exactly one output.
+        IndexError
+            For a number beyond the outputs.
+        """
+        if isinstance(index, slice):
+            return Symbol(self._heads[index])
+        if not isinstance(index, str):
+            return Symbol([self._heads[index]])
+        names = self.list_outputs()
+        if names.count(index) != 1:
+            problem = f"{names.count(index)} outputs are" if index in names else "no output is"
+            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+            raise InvalidArgumentError(f"{problem} called '{index}'; outputs: {shown}")
+        return Symbol([self._heads[names.index(index)]])
+
+    # -- composition ---------------------------------------------------------------------------
+
+    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
+        """A copy of this symbol in which other symbols take the place of variables.
+
+        Parameters
+        ----------
+        *args
+            What takes the place of the variables, in the order of :meth:`list_arguments`.
+        name
+            The name of the copy.
+        **kwargs
+            What takes the place of variables, by name.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For a name that is no variable of this symbol.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> layer = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        >>> layer(data=mx.sym.Variable("x"), name="again").list_arguments()
+        ['x', 'fc_weight', 'fc_bias']
+        """
+        given = dict(zip(self.list_arguments(), args, strict=False))
+        if len(given) < len(args) or given.keys() & kwargs.keys():
+            raise InvalidArgumentError(
+                f"composition got {len(args)} symbols by position and {', '.join(kwargs) or 'none'}"
+                f" by name for the arguments {', '.join(self.list_arguments())}"
+            )
+        given.update(kwargs)
+        nodes = variables(topological(self._heads))
+        unknown = given.keys() - {n.name for n in nodes}
+        if unknown:
+            raise InvalidArgumentError(
+                f"composition: there is no argument '{min(unknown)}'; "
+                f"arguments: {', '.join(n.name for n in nodes)}"
+            )
+        replace = {
+            n: single(given[n.name], n.name, "composition") for n in nodes if n.name in given
+        }
+        own = {e.node for e in self._heads}
+        new_name = name if name and len(own) == 1 else None
+        heads = copy_graph(
+            self._heads, replace, lambda n: new_name if new_name and n in own else n.name
+        )
+        return Symbol(heads)
+
+    def __copy__(self) -> Symbol:
+        return Symbol(copy_graph(self._heads))
+
+    def __deepcopy__(self, _: Any) -> Symbol:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load_json, (self.tojson(),)
+
+    # -- attributes ----------------------------------------------------------------------------
+
+    def attr(self, key: str) -> str | None:
+        """An attribute of the node, or None; both the operator's and the symbol's own count."""
+        return show(self._node("attr").all_attrs()).get(key)
+
+    def list_attr(self) -> dict[str, str]:
+        """All attributes of the node."""
+        return show(self._node("list_attr").all_attrs())
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """The attributes of all nodes that have some, by name."""
+        nodes = topological(self._heads)
+        return {n.name: show(attrs) for n in nodes if (attrs := n.all_attrs())}
+
+    def _set_attr(self, **attrs: str) -> None:
+        """Sets attributes of the node, in all symbols that share it."""
+        node = self._node("_set_attr")
+        checked = check_attributes(attrs)
+        require_own(node.op, checked)
+        node.attrs.update(checked)
+
+    def _node(self, method: str) -> Node:
+        nodes = {e.node for e in self._heads}
+        if len(nodes) != 1:
+            raise InvalidArgumentError(f"{method}: a group of {len(nodes)} symbols has no one node")
+        return self._heads[0].node
+
+    # -- text ----------------------------------------------------------------------------------
+
+    def tojson(self) -> str:
+        """The graph as JSON that MXNet 1.9 loads too."""
+        return serial.dump(self._heads)
+
+    def save(self, fname: str | os.PathLike[str]) -> None:
+        """Writes :meth:`tojson` to a file, which is either complete or not changed at all."""
+        path = Path(fname)
+        unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                file.write(self.tojson())
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def debug_str(self) -> str:
+        """All nodes with their inputs and attributes, for people."""
+        return describe(self._heads)
+
+    def __repr__(self) -> str:
+        name = self.name
+        if name is not None:
+            return f"<Symbol {name}>"
+        return f"<Symbol group [{', '.join(e.node.name for e in self._heads)}]>"
+
+
+def Group(symbols: Sequence[Symbol]) -> Symbol:  # noqa: N802 - MXNet's name
+    """The outputs of several symbols as one symbol.
+
+    Raises
+    ------
+    DTypeError
+        For anything but a sequence of symbols that is not empty.
+    """
+    found = list(symbols)
+    if not found or not all(isinstance(s, Symbol) for s in found):
+        raise DTypeError(f"Group: expected a list of symbols, got {symbols!r}")
+    return Symbol(e for s in found for e in s.entries)
+
+
+def load_json(json_str: str) -> Symbol:
+    """The symbol that :meth:`Symbol.tojson` of Ferromix or of any version of MXNet wrote.
+
+    Raises
+    ------
+    FileFormatError
+        For text that is no graph; names the node and what is wrong with it.
+    """
+    return Symbol(serial.parse(json_str))
+
+
+def load(fname: str | os.PathLike[str]) -> Symbol:
+    """The symbol in a file of JSON.
+
+    Raises
+    ------
+    FileFormatError
+        For a file that holds no graph; names the file, the node and what is wrong with it.
+    """
+    return Symbol(serial.parse(Path(fname).read_bytes(), str(fname)))
