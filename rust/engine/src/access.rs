@@ -1,0 +1,252 @@
+//! One operation's hold on one variable, and the atomic word through which holds talk.
+//!
+//! The accesses of a variable form a chain in push order. Tokens travel down the chain; the state
+//! word records which tokens an access has and what it knows about its successor. Every bit is set
+//! once, by one `fetch_add`, and the old value says who completed the set: that thread makes the
+//! last touch and retires the access. README.md gives the protocol; this file is the only one that
+//! reads or writes the word.
+
+use std::ptr::{self, NonNull};
+
+use crate::core::Core;
+use crate::op::OpPtr;
+use crate::sync::{AcqRel, Acquire, AtomicPtr, AtomicU32, Relaxed};
+use crate::var::VarSlot;
+
+/// Every earlier writer has finished. Sent by the predecessor; a reader starts on it.
+const R: u32 = 1;
+/// Every earlier access has finished. Sent by the predecessor; a writer starts on it.
+const W: u32 = 2;
+/// The operation has finished. Set by whoever completes it.
+const D: u32 = 4;
+/// The successor is known. Set by the registrar.
+const N: u32 = 8;
+/// The successor, if known, is a reader. Set together with `N`.
+const NEXT_READS: u32 = 16;
+/// This access mutates. Constant.
+const WRITES: u32 = 32;
+
+/// What an access tells its successor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Message {
+    /// Earlier writers have finished (only ever sent from a reader to a reader).
+    Read,
+    /// Everything earlier has finished, and [`Message::Read`] came or is not needed.
+    Rest,
+    /// Everything earlier has finished; this is the first message.
+    All,
+}
+
+impl Message {
+    const fn bits(self) -> u32 {
+        match self {
+            Message::Read => R,
+            Message::Rest => W,
+            Message::All => R | W,
+        }
+    }
+}
+
+/// The place of one operation in one variable's chain.
+#[repr(C)]
+pub(crate) struct Access {
+    state: AtomicU32,
+    /// Generation of the variable as the pusher named it; the registrar compares it.
+    generation: u32,
+    op: OpPtr,
+    /// Null when the registrar dropped this access (listed twice, or variable deleted).
+    slot: *const VarSlot,
+    next: AtomicPtr<Access>,
+}
+
+/// A counted pointer to an access: whoever may still touch it keeps its operation's block alive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AccessPtr(NonNull<Access>);
+
+/// What arriving tokens mean to the access that got them.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Received {
+    /// Nothing to do now.
+    Hold,
+    /// The access may start: drop one pending count of its operation.
+    Start,
+    /// The same, and the reader behind it may start too: send it [`Message::Read`].
+    StartAndForward(AccessPtr),
+    /// The access had finished and is now behind everything: retire it, send [`Message::Rest`].
+    PassOn(AccessPtr),
+}
+
+/// What the registrar learns when it links a successor.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Linked {
+    /// The predecessor is wholly finished: retire it and start the successor.
+    Satisfied,
+    /// Both read and the predecessor may read already: send the successor [`Message::Read`].
+    Readable,
+    /// The predecessor will send the tokens.
+    Waiting,
+}
+
+/// What the finishing operation must do with one of its accesses.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Finished {
+    /// Someone else will retire it (the registrar, or whoever brings the missing token).
+    Kept,
+    /// Retire it and send the message on.
+    PassOn(AccessPtr, Message),
+}
+
+impl AccessPtr {
+    /// # Safety
+    /// `raw` points to an initialised access.
+    pub(crate) unsafe fn from_raw(raw: NonNull<Access>) -> Self {
+        Self(raw)
+    }
+
+    /// Fills raw memory with a fresh access.
+    ///
+    /// # Safety
+    /// `place` is valid for writes, aligned, and not shared yet.
+    pub(crate) unsafe fn init(
+        place: *mut Access,
+        op: OpPtr,
+        slot: *const VarSlot,
+        generation: u32,
+        writes: bool,
+    ) {
+        let access = Access {
+            state: AtomicU32::new(if writes { WRITES } else { 0 }),
+            generation,
+            op,
+            slot,
+            next: AtomicPtr::new(ptr::null_mut()),
+        };
+        // SAFETY: the caller owns the memory.
+        unsafe { place.write(access) }
+    }
+
+    fn state(&self) -> &AtomicU32 {
+        // SAFETY: counted pointer; the reference covers the atomic alone and ends with the call.
+        unsafe { &(*self.0.as_ptr()).state }
+    }
+
+    fn successor(&self) -> AccessPtr {
+        // SAFETY: counted pointer. Relaxed: `next` was stored before the registrar's release of
+        // `N`, which the caller has acquired.
+        let next = unsafe { (*self.0.as_ptr()).next.load(Relaxed) };
+        debug_assert!(!next.is_null(), "successor asked for before it was linked");
+        // SAFETY: `N` is only set after a non-null store.
+        Self(unsafe { NonNull::new_unchecked(next) })
+    }
+
+    /// The operation that this access belongs to.
+    pub(crate) fn op(self) -> OpPtr {
+        // SAFETY: counted pointer; the field never changes.
+        unsafe { (*self.0.as_ptr()).op }
+    }
+
+    /// The variable's slot, or `None` if the registrar dropped the access. The slot belongs to
+    /// `core`, as the operation does.
+    pub(crate) fn slot_for_core(self, _core: &Core) -> Option<&VarSlot> {
+        // SAFETY: counted pointer; only the registrar changes the field, before the operation is
+        // released to run. Slots live as long as the core.
+        unsafe { (*self.0.as_ptr()).slot.as_ref() }
+    }
+
+    /// The generation that the pusher asked for.
+    pub(crate) fn generation(self) -> u32 {
+        // SAFETY: counted pointer; the field never changes.
+        unsafe { (*self.0.as_ptr()).generation }
+    }
+
+    /// Whether this access mutates the variable.
+    pub(crate) fn writes(self) -> bool {
+        // Relaxed: the bit is constant from before the access was shared.
+        self.state().load(Relaxed) & WRITES != 0
+    }
+
+    /// Registrar: takes the access out of the protocol.
+    ///
+    /// # Safety
+    /// The caller holds the baton and has not linked this access.
+    pub(crate) unsafe fn drop_out(self) {
+        // SAFETY: by the contract nobody else looks at the field yet.
+        unsafe { (*self.0.as_ptr()).slot = ptr::null() }
+    }
+
+    /// Registrar: the chain in front is empty; nobody else knows this access yet.
+    pub(crate) fn start_satisfied(self) {
+        let bits = self.state().load(Relaxed) | R | W;
+        // Relaxed: published by the registrar's release of the operation or of the baton.
+        self.state().store(bits, Relaxed);
+    }
+
+    /// Registrar: whether nothing more will happen to this access, so that it may be retired.
+    pub(crate) fn is_over(self) -> bool {
+        // Acquire: pairs with the release in `finish` and `receive`; the successor then sees all
+        // effects of this operation and of those before it.
+        self.state().load(Acquire) & (W | D) == W | D
+    }
+
+    /// Registrar: appends `next` behind this access.
+    pub(crate) fn link(self, next: AccessPtr) -> Linked {
+        let next_writes = next.writes();
+        // SAFETY: counted pointer (the variable's tail holds a count until this call ends).
+        // Relaxed: released by the `fetch_add` below.
+        unsafe { (*self.0.as_ptr()).next.store(next.0.as_ptr(), Relaxed) };
+        let add = if next_writes { N } else { N | NEXT_READS };
+        // Release: publishes `next`. Acquire: sees the effects of a predecessor that has finished.
+        let old = self.state().fetch_add(add, AcqRel);
+        debug_assert!(old & N == 0, "an access got two successors");
+        if old & (W | D) == W | D {
+            Linked::Satisfied
+        } else if old & (WRITES | R) == R && !next_writes {
+            Linked::Readable
+        } else {
+            Linked::Waiting
+        }
+    }
+
+    /// Takes in tokens from the predecessor (or, once, from the registrar on its behalf).
+    pub(crate) fn receive(self, message: Message) -> Received {
+        let bits = message.bits();
+        // Acquire: the effects of everything in front. Release: passes them on with the tokens.
+        let old = self.state().fetch_add(bits, AcqRel);
+        debug_assert!(old & bits & (R | W) == 0, "a token came twice");
+        if old & WRITES != 0 {
+            debug_assert!(bits & W != 0, "a writer got a reader's token");
+            return Received::Start;
+        }
+        if bits & R != 0 {
+            if old & (N | NEXT_READS) == N | NEXT_READS {
+                return Received::StartAndForward(self.successor());
+            }
+            return Received::Start;
+        }
+        if old & (N | D) == N | D {
+            Received::PassOn(self.successor())
+        } else {
+            Received::Hold
+        }
+    }
+
+    /// The operation has finished with this variable.
+    pub(crate) fn finish(self) -> Finished {
+        // Release: publishes the operation's effects. Acquire: `next`, and the effects that came
+        // with `W`, which travel on in the message.
+        let old = self.state().fetch_add(D, AcqRel);
+        debug_assert!(old & D == 0, "an access finished twice");
+        if old & N == 0 {
+            Finished::Kept
+        } else if old & WRITES != 0 {
+            Finished::PassOn(self.successor(), Message::All)
+        } else if old & W != 0 {
+            Finished::PassOn(self.successor(), Message::Rest)
+        } else {
+            Finished::Kept
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The shared engine's configuration, from the environment.
+
+use crate::builder::Kind;
+
+/// The first of these variables that is set.
+fn read(names: [&str; 2]) -> Option<String> {
+    names.iter().find_map(|name| std::env::var(name).ok())
+}
+
+/// The engine that `FERROMIX_ENGINE_TYPE`, else `MXNET_ENGINE_TYPE`, names. Unset or unknown: the
+/// threaded engine.
+pub(crate) fn kind() -> Kind {
+    parse_kind(read(["FERROMIX_ENGINE_TYPE", "MXNET_ENGINE_TYPE"]).as_deref())
+}
+
+fn parse_kind(text: Option<&str>) -> Kind {
+    match text {
+        Some("NaiveEngine") => Kind::Naive,
+        _ => Kind::Threaded,
+    }
+}
+
+/// A positive number of threads from the environment; `None` when unset or not one.
+pub(crate) fn threads(names: [&str; 2]) -> Option<usize> {
+    parse_threads(read(names).as_deref())
+}
+
+fn parse_threads(text: Option<&str>) -> Option<usize> {
+    text?
+        .trim()
+        .parse()
+        .ok()
+        .filter(|count| (1..=4096).contains(count))
+}
+
+/// Cores that this process may use: its affinity mask and its cgroup's quota, whichever is less.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_named_as_in_mxnet() {
+        assert_eq!(parse_kind(Some("NaiveEngine")), Kind::Naive);
+        for text in [
+            Some("ThreadedEngine"),
+            Some("ThreadedEnginePerDevice"),
+            Some("?"),
+            None,
+        ] {
+            assert_eq!(parse_kind(text), Kind::Threaded);
+        }
+    }
+
+    #[test]
+    fn bad_thread_counts_fall_back() {
+        assert_eq!(parse_threads(Some(" 3 ")), Some(3));
+        for text in [Some("0"), Some("-1"), Some("many"), Some("1000000"), None] {
+            assert_eq!(parse_threads(text), None);
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Lanes: one queue of ready operations for each (device, class), and the threads that serve it.
+
+use std::ptr;
+use std::thread::{Builder as ThreadBuilder, JoinHandle};
+
+use crate::core::Core;
+use crate::op::OpPtr;
+use crate::park::{Idle, Wake};
+use crate::queue::{Exact, Fair, Queue};
+use crate::spec::{Device, FnProperty};
+use crate::sync::{
+    AcqRel, Acquire, Arc, AtomicBool, AtomicPtr, AtomicU64, Mutex, Relaxed, SeqCst, fence, lock,
+};
+use crate::worker;
+
+/// Replacement threads that a lane may start while its workers wait inside operations.
+const SPARE: usize = 64;
+
+/// What a lane is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    Compute,
+    Priority,
+    CopyIn,
+    CopyOut,
+}
+
+/// Which lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LaneKey {
+    /// `None` for the host.
+    gpu: Option<u16>,
+    class: Class,
+}
+
+impl LaneKey {
+    pub(crate) fn new(device: Device, property: FnProperty) -> Self {
+        let gpu = device.is_gpu().then_some(device.id);
+        let class = match property {
+            FnProperty::CpuPrioritized | FnProperty::GpuPrioritized => Class::Priority,
+            FnProperty::CopyFromGpu if gpu.is_some() => Class::CopyOut,
+            FnProperty::CopyToGpu if gpu.is_some() => Class::CopyIn,
+            _ => Class::Compute,
+        };
+        Self { gpu, class }
+    }
+
+    fn label(self) -> String {
+        let class = match self.class {
+            Class::Compute => "run",
+            Class::Priority => "pri",
+            Class::CopyIn => "in",
+            Class::CopyOut => "out",
+        };
+        match self.gpu {
+            None => format!("fmx-cpu-{class}"),
+            Some(id) => format!("fmx-gpu{id}-{class}"),
+        }
+    }
+}
+
+/// Threads per kind of lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) cpu: usize,
+    pub(crate) cpu_priority: usize,
+    pub(crate) gpu: usize,
+    pub(crate) gpu_copy: usize,
+}
+
+impl Sizes {
+    fn of(self, key: LaneKey) -> usize {
+        let size = match (key.gpu, key.class) {
+            (None, Class::Priority) => self.cpu_priority,
+            (None, _) => self.cpu,
+            (Some(_), Class::CopyIn | Class::CopyOut) => self.gpu_copy,
+            (Some(_), _) => self.gpu,
+        };
+        size.max(1)
+    }
+}
+
+const STARTED_ONE: u64 = 1;
+const BLOCKED_ONE: u64 = 1 << 32;
+
+#[derive(Clone, Copy)]
+struct Crew {
+    started: u64,
+    blocked: u64,
+}
+
+impl From<u64> for Crew {
+    fn from(word: u64) -> Self {
+        Self {
+            started: word & (BLOCKED_ONE - 1),
+            blocked: word >> 32,
+        }
+    }
+}
+
+struct Roster {
+    free: Vec<usize>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+/// One queue and its threads, which are started when there is work for them.
+pub(crate) struct Lane {
+    pub(crate) key: LaneKey,
+    pub(crate) queue: Queue,
+    pub(crate) idle: Idle,
+    size: usize,
+    /// Threads started, and those of them that wait inside an operation.
+    crew: AtomicU64,
+    stopped: AtomicBool,
+    roster: Mutex<Roster>,
+    next: AtomicPtr<Lane>,
+}
+
+impl Lane {
+    fn new(key: LaneKey, sizes: Sizes, stopped: bool) -> Self {
+        let size = sizes.of(key);
+        let most = size + SPARE;
+        let queue = match key.class {
+            Class::Compute => Queue::Fair(Fair::new(size)),
+            _ => Queue::Exact(Exact::new()),
+        };
+        Self {
+            key,
+            queue,
+            idle: Idle::new(most),
+            size,
+            crew: AtomicU64::new(0),
+            stopped: AtomicBool::new(stopped),
+            roster: Mutex::new(Roster {
+                free: (0..most).rev().collect(),
+                handles: Vec::new(),
+            }),
+            next: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    fn crew(&self) -> Crew {
+        Crew::from(self.crew.load(Acquire))
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Acquire)
+    }
+
+    /// Queues a ready operation. Gives it back if the lane has no thread and cannot start one.
+    pub(crate) fn submit(&self, core: &Core, op: OpPtr) -> Result<(), OpPtr> {
+        if self.crew().started == 0 && !self.is_stopped() && !self.recruit(core) {
+            return Err(op);
+        }
+        self.queue.push(op);
+        self.wake(core);
+        Ok(())
+    }
+
+    /// Sees to it that somebody looks for work, which the caller has made available.
+    pub(crate) fn wake(&self, core: &Core) {
+        // Pairs with the fences of the workers: see park.rs.
+        fence(SeqCst);
+        if self.idle.wake_one() == Wake::NobodyIdle {
+            self.recruit(core);
+        }
+    }
+
+    /// Starts one more thread if the lane is short of them; false if there is none at all.
+    fn recruit(&self, core: &Core) -> bool {
+        let crew = self.crew();
+        if crew.started - crew.blocked >= self.size as u64 || self.is_stopped() {
+            return true;
+        }
+        let mut roster = lock(&self.roster);
+        let crew = self.crew();
+        if crew.started - crew.blocked >= self.size as u64 || self.is_stopped() {
+            return true;
+        }
+        let (Some(index), Some(core)) = (roster.free.pop(), core.shared()) else {
+            return crew.started > 0;
+        };
+        self.crew.fetch_add(STARTED_ONE, AcqRel);
+        self.idle.start_search();
+        let lane: *const Lane = self;
+        let lane = LanePtr(lane);
+        let name = format!("{}{index}", self.key.label());
+        match ThreadBuilder::new()
+            .name(name)
+            .spawn(move || worker::run(&core, lane, index))
+        {
+            Ok(handle) => {
+                roster.handles.retain(|handle| !handle.is_finished());
+                roster.handles.push(handle);
+                true
+            }
+            Err(_) => {
+                let _ = self.idle.stop_search();
+                self.crew.fetch_sub(STARTED_ONE, AcqRel);
+                roster.free.push(index);
+                crew.started > 0
+            }
+        }
+    }
+
+    /// A worker has nothing to do: may it end, because the lane has more threads than it needs?
+    pub(crate) fn retire_surplus(&self, index: usize) -> bool {
+        let crew = self.crew();
+        if crew.started - crew.blocked <= self.size as u64 {
+            return false;
+        }
+        let mut roster = lock(&self.roster);
+        let crew = self.crew();
+        // Only replacements end: the others own a queue that would have to be handed on.
+        if crew.started - crew.blocked <= self.size as u64 || index < self.size {
+            return false;
+        }
+        self.crew.fetch_sub(STARTED_ONE, AcqRel);
+        roster.free.push(index);
+        true
+    }
+
+    /// A worker ends because the lane is stopped.
+    pub(crate) fn sign_off(&self, index: usize) {
+        let mut roster = lock(&self.roster);
+        self.crew.fetch_sub(STARTED_ONE, AcqRel);
+        roster.free.push(index);
+    }
+
+    /// A worker is about to wait inside an operation. False if that could leave nobody to run
+    /// what it waits for.
+    #[must_use]
+    pub(crate) fn enter_blocking(&self) -> bool {
+        let old = Crew::from(self.crew.fetch_add(BLOCKED_ONE, AcqRel));
+        if old.blocked + 1 >= (self.size + SPARE) as u64 {
+            self.crew.fetch_sub(BLOCKED_ONE, AcqRel);
+            return false;
+        }
+        true
+    }
+
+    /// After [`Lane::enter_blocking`], when the wait turns out to take time: work that was queued
+    /// while everybody was busy has nobody coming for it any more.
+    pub(crate) fn cover(&self, core: &Core) {
+        fence(SeqCst);
+        if self.queue.has_work() {
+            self.wake(core);
+        }
+    }
+
+    /// The end of [`Lane::enter_blocking`].
+    pub(crate) fn leave_blocking(&self) {
+        self.crew.fetch_sub(BLOCKED_ONE, AcqRel);
+    }
+
+    /// Makes the threads end once they are through with what they run; waits for that.
+    pub(crate) fn stop(&self) {
+        let handles = {
+            let mut roster = lock(&self.roster);
+            self.stopped.store(true, SeqCst);
+            std::mem::take(&mut roster.handles)
+        };
+        fence(SeqCst);
+        // Each thread that ends wakes the next.
+        let _ = self.idle.wake_one();
+        for handle in handles {
+            // A worker does not panic: operations are caught. If one did, it is gone anyway.
+            let _ = handle.join();
+        }
+    }
+
+    /// Lets threads be started again.
+    pub(crate) fn start(&self, core: &Core) {
+        self.stopped.store(false, SeqCst);
+        if self.queue.has_work() {
+            self.wake(core);
+        }
+    }
+}
+
+/// A lane, for a thread that keeps the core alive.
+#[derive(Clone, Copy)]
+pub(crate) struct LanePtr(*const Lane);
+
+// SAFETY: lanes are `Sync` and live as long as the core.
+unsafe impl Send for LanePtr {}
+
+impl LanePtr {
+    /// # Safety
+    /// The core of the lane stays alive for `'a`.
+    pub(crate) unsafe fn get<'a>(self) -> &'a Lane {
+        // SAFETY: by the contract.
+        unsafe { &*self.0 }
+    }
+}
+
+/// All lanes of an engine: a list that only grows, and is short.
+pub(crate) struct Lanes {
+    sizes: Sizes,
+    head: AtomicPtr<Lane>,
+    stopped: AtomicBool,
+}
+
+impl Lanes {
+    pub(crate) fn new(sizes: Sizes) -> Self {
+        let lanes = Self {
+            sizes,
+            head: AtomicPtr::new(ptr::null_mut()),
+            stopped: AtomicBool::new(false),
+        };
+        // The host's lanes last, so that they are found first.
+        lanes.find(LaneKey::new(Device::CPU, FnProperty::CpuPrioritized));
+        lanes.find(LaneKey::new(Device::CPU, FnProperty::Normal));
+        lanes
+    }
+
+    /// The lane of a key, made if there is none yet.
+    #[inline]
+    pub(crate) fn find(&self, key: LaneKey) -> &Lane {
+        let mut mine: *mut Lane = ptr::null_mut();
+        loop {
+            // Acquire: pairs with the exchange below.
+            let head = self.head.load(Acquire);
+            if let Some(found) = self.iter_from(head).find(|lane| lane.key == key) {
+                if !mine.is_null() {
+                    // SAFETY: made below and never shared.
+                    drop(unsafe { Box::from_raw(mine) });
+                }
+                return found;
+            }
+            if mine.is_null() {
+                let stopped = self.stopped.load(Acquire);
+                mine = Box::into_raw(Box::new(Lane::new(key, self.sizes, stopped)));
+            }
+            // SAFETY: not shared yet.
+            unsafe { (*mine).next.store(head, Relaxed) };
+            // Release: the new lane's contents.
+            if self
+                .head
+                .compare_exchange(head, mine, AcqRel, Relaxed)
+                .is_ok()
+            {
+                // SAFETY: lanes live as long as the list.
+                return unsafe { &*mine };
+            }
+        }
+    }
+
+    fn iter_from(&self, head: *mut Lane) -> impl Iterator<Item = &Lane> {
+        // SAFETY: null or a lane, which lives as long as the list.
+        std::iter::successors(unsafe { head.as_ref() }, |lane| {
+            // SAFETY: as above. Relaxed: set before the lane was published.
+            unsafe { lane.next.load(Relaxed).as_ref() }
+        })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Lane> {
+        self.iter_from(self.head.load(Acquire))
+    }
+
+    pub(crate) fn cpu(&self) -> &Lane {
+        self.find(LaneKey::new(Device::CPU, FnProperty::Normal))
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, SeqCst);
+        self.iter().for_each(Lane::stop);
+    }
+
+    pub(crate) fn start(&self, core: &Core) {
+        self.stopped.store(false, SeqCst);
+        self.iter().for_each(|lane| lane.start(core));
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        let mut lane = self.head.load(Acquire);
+        while !lane.is_null() {
+            // SAFETY: the list owns its lanes, and every thread of theirs has ended: each holds
+            // the core, which holds the list.
+            let owned = unsafe { Box::from_raw(lane) };
+            lane = owned.next.load(Relaxed);
+        }
+    }
+}
+
+/// Keeps the type of a shared core in one place.
+pub(crate) type SharedCore = Arc<Core>;

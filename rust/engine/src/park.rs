@@ -1,0 +1,145 @@
+//! Which workers of a lane are asleep, and who wakes them.
+//!
+//! One word holds a stack of sleeping workers and the number of workers that are searching for
+//! work. The rule that no wake-up is lost:
+//!
+//! * Whoever makes work available does so, then a `SeqCst` fence, then [`Idle::wake_one`], which
+//!   does nothing if somebody is searching.
+//! * A worker that gives up searching leaves that state, then a `SeqCst` fence, then looks once
+//!   more at all sources of work; if there is some, it calls `wake_one` itself (which may pick the
+//!   worker itself) before it parks.
+//! * A worker that found work leaves the searching state; if it was the last, the same: a fence,
+//!   another look, and `wake_one` if there is more. So wakers wake one, and that one wakes the next.
+//!
+//! Of the two fences one comes first: either the waker sees the worker not searching, or the
+//! worker sees the work.
+
+use crate::sync::{
+    AcqRel, Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release, Thread, UnsafeCell,
+    current, park,
+};
+
+const TOP_MASK: u64 = 0xffff;
+const SEARCH_ONE: u64 = 1 << 16;
+const SEARCH_MASK: u64 = 0xffff << 16;
+const TAG_ONE: u64 = 1 << 32;
+
+struct Sleeper {
+    /// The sleeper below, plus one; 0 ends the stack.
+    below: AtomicU32,
+    woken: AtomicBool,
+    /// Set by the worker before it enters the stack, cloned by whoever took it out.
+    thread: UnsafeCell<Option<Thread>>,
+}
+
+// SAFETY: see `thread`: the exchanges on the word order the two.
+unsafe impl Sync for Sleeper {}
+
+/// The sleeping and searching workers of one lane.
+pub(crate) struct Idle {
+    /// Tag (against ABA), number searching, index + 1 of the top sleeper.
+    word: crossbeam_utils::CachePadded<AtomicU64>,
+    sleepers: Box<[Sleeper]>,
+}
+
+/// What [`Idle::wake_one`] found.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wake {
+    /// A worker was woken, or one is searching and will find the work.
+    Enough,
+    /// Nobody is asleep or searching.
+    NobodyIdle,
+}
+
+impl Idle {
+    /// For workers numbered below `most`.
+    pub(crate) fn new(most: usize) -> Self {
+        assert!(most < TOP_MASK as usize, "a lane has at most 65534 workers");
+        let sleeper = |_| Sleeper {
+            below: AtomicU32::new(0),
+            woken: AtomicBool::new(false),
+            thread: UnsafeCell::new(None),
+        };
+        Self {
+            word: crossbeam_utils::CachePadded::new(AtomicU64::new(0)),
+            sleepers: (0..most).map(sleeper).collect(),
+        }
+    }
+
+    /// A worker begins to search (or is about to be started, searching).
+    pub(crate) fn start_search(&self) {
+        self.word.fetch_add(SEARCH_ONE, AcqRel);
+    }
+
+    /// A worker stops searching; true if it was the last that did.
+    #[must_use]
+    pub(crate) fn stop_search(&self) -> bool {
+        self.word.fetch_sub(SEARCH_ONE, AcqRel) & SEARCH_MASK == SEARCH_ONE
+    }
+
+    /// A searching worker goes among the sleepers. It must then look for work again, after a
+    /// fence, and then call [`Idle::sleep`].
+    pub(crate) fn enter(&self, index: usize) {
+        let sleeper = &self.sleepers[index];
+        sleeper.woken.store(false, Relaxed);
+        // SAFETY: the worker is not in the stack, so nobody else looks.
+        sleeper
+            .thread
+            .with_mut(|thread| unsafe { *thread = Some(current()) });
+        let mut word = self.word.load(Relaxed);
+        loop {
+            sleeper.below.store((word & TOP_MASK) as u32, Relaxed);
+            let new = ((word & !TOP_MASK) - SEARCH_ONE).wrapping_add(TAG_ONE) | (index as u64 + 1);
+            // Release: the sleeper's fields; pairs with `wake_one`.
+            match self.word.compare_exchange_weak(word, new, AcqRel, Relaxed) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Parks until woken. The worker is then searching again.
+    pub(crate) fn sleep(&self, index: usize) {
+        // Acquire: pairs with `wake_one`.
+        while !self.sleepers[index].woken.load(Acquire) {
+            park();
+        }
+    }
+
+    /// Wakes one sleeper, unless somebody is searching. Call after making work available and after
+    /// a `SeqCst` fence.
+    pub(crate) fn wake_one(&self) -> Wake {
+        // Acquire: the sleepers' fields.
+        let mut word = self.word.load(Acquire);
+        loop {
+            if word & SEARCH_MASK != 0 {
+                return Wake::Enough;
+            }
+            let Some(top) = ((word & TOP_MASK) as usize).checked_sub(1) else {
+                return Wake::NobodyIdle;
+            };
+            // May be stale if the sleeper left and came back; the tag then makes us fail.
+            let below = u64::from(self.sleepers[top].below.load(Relaxed));
+            let new = ((word & !TOP_MASK) + SEARCH_ONE).wrapping_add(TAG_ONE) | below;
+            match self.word.compare_exchange_weak(word, new, AcqRel, Acquire) {
+                Ok(_) => {
+                    self.signal(top);
+                    return Wake::Enough;
+                }
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn signal(&self, index: usize) {
+        let sleeper = &self.sleepers[index];
+        // SAFETY: we took the sleeper out, and it does not touch the field until `woken`.
+        let thread = sleeper.thread.with(|thread| unsafe { (*thread).clone() });
+        // Release: pairs with `sleep`.
+        sleeper.woken.store(true, Release);
+        if let Some(thread) = thread {
+            thread.unpark();
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Memory of operation blocks: taken from and given back to lists, so that a warm engine does not
+//! allocate.
+//!
+//! Each thread adopts a *home*, which owns the blocks that were carved for it. A thread takes
+//! blocks from its home's local list without any atomic operation. Another thread that frees a
+//! block collects up to 32 for one home and returns them by one exchange on the home's remote list,
+//! which the owner takes over as a whole when its local list is empty (push by exchange, take by
+//! swap: no ABA). Homes outlive threads: a new thread adopts one that was abandoned. Blocks are
+//! kept for the life of the process; their number is the highest number in flight ever, plus what
+//! the batches hold.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+use crate::op::{BLOCK_ALIGN, Op, block_bytes};
+use crate::stack::TakeAllStack;
+
+/// Accesses that fit into a block of each class; more are allocated one by one.
+const CLASSES: [usize; 3] = [4, 8, 16];
+/// Blocks carved from one allocation.
+const CARVE: usize = 64;
+/// Blocks of another home that a thread collects before returning them.
+const BATCH: u32 = 32;
+
+/// Where a block came from.
+#[derive(Clone, Copy)]
+pub(crate) struct Block(Origin);
+
+#[derive(Clone, Copy)]
+enum Origin {
+    Pooled { class: u8, home: &'static Home },
+    Heap { accesses: u32 },
+}
+
+/// A block while nobody uses it.
+struct Free {
+    next: *mut Free,
+    class: u8,
+    home: &'static Home,
+}
+
+struct Home {
+    /// Blocks returned by other threads, per class.
+    remote: [crossbeam_utils::CachePadded<TakeAllStack<Free>>; CLASSES.len()],
+    /// Blocks at hand, per class. Only the adopter looks here.
+    local: [Cell<*mut Free>; CLASSES.len()],
+}
+
+// SAFETY: `local` is touched by the adopting thread alone; adoption passes through a mutex.
+unsafe impl Sync for Home {}
+
+fn layout(accesses: usize, blocks: usize) -> Layout {
+    let bytes = block_bytes(accesses).next_multiple_of(BLOCK_ALIGN) * blocks;
+    match Layout::from_size_align(bytes, BLOCK_ALIGN) {
+        Ok(layout) => layout,
+        Err(_) => handle_alloc_error(Layout::new::<Op>()),
+    }
+}
+
+fn allocate(accesses: usize, blocks: usize) -> NonNull<u8> {
+    let layout = layout(accesses, blocks);
+    // SAFETY: the layout is not empty: it holds a header.
+    match NonNull::new(unsafe { alloc(layout) }) {
+        Some(memory) => memory,
+        None => handle_alloc_error(layout),
+    }
+}
+
+fn take_heap(accesses: usize) -> (NonNull<Op>, Block) {
+    let origin = Origin::Heap {
+        accesses: accesses as u32,
+    };
+    (allocate(accesses, 1).cast(), Block(origin))
+}
+
+impl Home {
+    fn new() -> Self {
+        Self {
+            remote: std::array::from_fn(|_| crossbeam_utils::CachePadded::new(TakeAllStack::new())),
+            local: std::array::from_fn(|_| Cell::new(ptr::null_mut())),
+        }
+    }
+
+    fn take(&'static self, class: usize) -> NonNull<Op> {
+        let mut free = self.local[class].get();
+        if free.is_null() {
+            free = self.remote[class].take();
+        }
+        if free.is_null() {
+            free = self.carve(class);
+        }
+        // SAFETY: lists hold free blocks only, and non-null; this one is ours now.
+        unsafe {
+            self.local[class].set((*free).next);
+            NonNull::new_unchecked(free).cast()
+        }
+    }
+
+    /// Cuts new memory into blocks and links them up.
+    fn carve(&'static self, class: usize) -> *mut Free {
+        let memory = allocate(CLASSES[class], CARVE).as_ptr();
+        let step = block_bytes(CLASSES[class]).next_multiple_of(BLOCK_ALIGN);
+        let mut next = ptr::null_mut();
+        for k in (0..CARVE).rev() {
+            // SAFETY: block k lies within the allocation.
+            unsafe {
+                let free = memory.add(k * step).cast::<Free>();
+                free.write(Free {
+                    next,
+                    class: class as u8,
+                    home: self,
+                });
+                next = free;
+            }
+        }
+        next
+    }
+}
+
+/// Blocks of one foreign home and class on their way back.
+#[derive(Clone, Copy)]
+struct Parcel {
+    first: *mut Free,
+    last: *mut Free,
+    len: u32,
+}
+
+const NO_PARCEL: Parcel = Parcel {
+    first: ptr::null_mut(),
+    last: ptr::null_mut(),
+    len: 0,
+};
+
+impl Parcel {
+    /// # Safety
+    /// The caller owns the blocks of the parcel.
+    unsafe fn send(self) {
+        if self.len == 0 {
+            return;
+        }
+        // SAFETY: the parcel's blocks are free and linked from first to last.
+        unsafe {
+            let (home, class) = ((*self.first).home, (*self.first).class);
+            home.remote[usize::from(class)].push(self.first, |next| (*self.last).next = next)
+        }
+    }
+}
+
+/// A thread's hold on its home.
+struct Tenant {
+    home: Cell<Option<&'static Home>>,
+    parcel: Cell<Parcel>,
+}
+
+static ABANDONED: std::sync::Mutex<Vec<&'static Home>> = std::sync::Mutex::new(Vec::new());
+
+fn abandoned() -> std::sync::MutexGuard<'static, Vec<&'static Home>> {
+    ABANDONED
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Tenant {
+    fn home(&self) -> &'static Home {
+        if let Some(home) = self.home.get() {
+            return home;
+        }
+        let home = abandoned()
+            .pop()
+            .unwrap_or_else(|| Box::leak(Box::new(Home::new())));
+        self.home.set(Some(home));
+        home
+    }
+
+    /// # Safety
+    /// The caller owns the block.
+    unsafe fn give(&self, free: *mut Free) {
+        // SAFETY: a free block that we own.
+        let (home, class) = unsafe { ((*free).home, usize::from((*free).class)) };
+        if self.home.get().is_some_and(|mine| ptr::eq(mine, home)) {
+            // SAFETY: as above.
+            unsafe { (*free).next = home.local[class].get() };
+            home.local[class].set(free);
+            return;
+        }
+        let parcel = self.parcel.get();
+        // SAFETY: the parcel's blocks are free and ours.
+        let fits = parcel.len > 0
+            && parcel.len < BATCH
+            && unsafe {
+                ptr::eq((*parcel.first).home, home) && usize::from((*parcel.first).class) == class
+            };
+        if fits {
+            // SAFETY: as above.
+            unsafe { (*free).next = parcel.first };
+            self.parcel.set(Parcel {
+                first: free,
+                len: parcel.len + 1,
+                ..parcel
+            });
+        } else {
+            // SAFETY: as above; then the parcel is forgotten.
+            unsafe { parcel.send() };
+            self.parcel.set(Parcel {
+                first: free,
+                last: free,
+                len: 1,
+            });
+        }
+    }
+
+    fn flush(&self) {
+        // SAFETY: replaced by an empty one at once, so its blocks are sent once.
+        unsafe { self.parcel.replace(NO_PARCEL).send() };
+    }
+}
+
+impl Drop for Tenant {
+    fn drop(&mut self) {
+        self.flush();
+        if let Some(home) = self.home.get() {
+            abandoned().push(home);
+        }
+    }
+}
+
+thread_local! {
+    static TENANT: Tenant =
+        const { Tenant { home: Cell::new(None), parcel: Cell::new(NO_PARCEL) } };
+}
+
+/// Memory for an operation with so many accesses, uninitialised.
+#[inline]
+pub(crate) fn take(accesses: usize) -> (NonNull<Op>, Block) {
+    if cfg!(loom) {
+        return take_heap(accesses); // Threads of a loom model share one thread's locals.
+    }
+    let Some(class) = CLASSES.iter().position(|&most| accesses <= most) else {
+        return take_heap(accesses);
+    };
+    let pooled = TENANT.try_with(|tenant| {
+        let home = tenant.home();
+        (
+            home.take(class),
+            Block(Origin::Pooled {
+                class: class as u8,
+                home,
+            }),
+        )
+    });
+    // No thread-locals: the thread is ending, and another thread-local's destructor pushed.
+    pooled.unwrap_or_else(|_| take_heap(accesses))
+}
+
+/// Gives a block's memory back.
+///
+/// # Safety
+/// The memory came from [`take`] together with `block`, its contents are dropped, and the caller is
+/// the only one who knows it.
+#[inline]
+pub(crate) unsafe fn give(place: NonNull<Op>, block: Block) {
+    match block.0 {
+        Origin::Heap { accesses } => {
+            // SAFETY: allocated in `take_heap` with this layout.
+            unsafe { dealloc(place.as_ptr().cast(), layout(accesses as usize, 1)) }
+        }
+        Origin::Pooled { class, home } => {
+            let free = place.as_ptr().cast::<Free>();
+            // SAFETY: ours, and large enough for the free header.
+            unsafe {
+                free.write(Free {
+                    next: ptr::null_mut(),
+                    class,
+                    home,
+                })
+            };
+            // SAFETY: ours, and free.
+            let kept = TENANT.try_with(|tenant| unsafe { tenant.give(free) });
+            if kept.is_err() {
+                // SAFETY: as above.
+                unsafe {
+                    Parcel {
+                        first: free,
+                        last: free,
+                        len: 1,
+                    }
+                    .send()
+                };
+            }
+        }
+    }
+}
+
+/// Sends collected blocks home. Called when a thread is about to sleep.
+pub(crate) fn flush() {
+    // An error means that the thread is ending and has flushed already.
+    let _ = TENANT.try_with(Tenant::flush);
+}

@@ -1,0 +1,130 @@
+//! Waits: operations of the engine's own that let a thread go when their turn comes.
+
+use std::ptr;
+
+use crate::core::Core;
+use crate::failure::WaitError;
+use crate::lane::LaneKey;
+use crate::op::{Fields, Kind, OpPtr};
+use crate::spec::OpSpec;
+use crate::task::Task;
+use crate::thread::{self, Blocking};
+use crate::var::Var;
+use crate::wait::{Report, Waiter};
+
+impl Core {
+    /// A new operation, its accesses still to be set.
+    pub(crate) fn new_op(
+        &self,
+        kind: Kind,
+        spec: &OpSpec<'_>,
+        accesses: usize,
+        waiter: *const Waiter,
+        task: Task,
+    ) -> OpPtr {
+        let lane = if kind.runs_inline() {
+            ptr::null()
+        } else {
+            ptr::from_ref(self.lanes.find(LaneKey::new(spec.device, spec.property)))
+        };
+        let fields = Fields {
+            kind,
+            name: spec.name,
+            tag: spec.tag,
+            device: spec.device,
+            priority: spec.priority,
+            lane,
+            waiter,
+            task,
+        };
+        OpPtr::new(accesses, fields)
+    }
+
+    /// See [`Engine::wait_for_var`](crate::Engine::wait_for_var).
+    pub(crate) fn wait_for_var(&self, var: Var) -> Result<(), WaitError> {
+        let Some(slot) = self.vars.live(var) else {
+            return Err(WaitError::StaleVariable(var));
+        };
+        let mutates = |op: OpPtr| {
+            op.accesses().any(|access| {
+                access.writes()
+                    && access
+                        .slot_for_core(self)
+                        .is_some_and(|own| ptr::eq(own, slot))
+            })
+        };
+        if thread::running_ops(self).any(mutates) {
+            return Err(WaitError::SelfDependency(var));
+        }
+        let report = self.wait(OpSpec::new("wait for variable"), Kind::Wait, |op| {
+            // SAFETY: the one access, of an operation that is not shared yet.
+            unsafe { op.init_access(0, slot, var.generation, false) };
+        })?;
+        match report.failure {
+            Some(failure) => Err(WaitError::Failed(failure)),
+            None if report.stale => Err(WaitError::StaleVariable(var)),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for all, and leaves failures where they are. Returns the wait's place in the log.
+    pub(crate) fn finish_all(&self) -> Result<u64, WaitError> {
+        if thread::running_ops(self).next().is_some() {
+            return Err(WaitError::InsideOperation);
+        }
+        let report = self.wait(OpSpec::new("wait for all"), Kind::Fence, |_| {})?;
+        let blocking = Blocking::enter();
+        self.epochs.wait(report.epoch, || {
+            self.assist();
+            self.run_own_frames();
+            if let Some(blocking) = &blocking {
+                blocking.cover();
+            }
+        });
+        Ok(report.seq)
+    }
+
+    /// Submits a wait's operation and waits for it.
+    fn wait(
+        &self,
+        spec: OpSpec<'_>,
+        kind: Kind,
+        fill: impl FnOnce(OpPtr),
+    ) -> Result<Report, WaitError> {
+        let blocking = Blocking::enter().ok_or(WaitError::TooManyBlocked)?;
+        let mut waiter = Waiter::new();
+        let accesses = usize::from(kind == Kind::Wait);
+        let op = self.new_op(kind, &spec, accesses, &raw const waiter, Task::none());
+        fill(op);
+        self.submit(op);
+        if !waiter.is_done() {
+            blocking.cover();
+            self.block_on(&waiter);
+        }
+        Ok(waiter.take_report())
+    }
+
+    /// Waits for the signal of an operation that was submitted, after doing what might otherwise
+    /// wait for this very thread.
+    pub(crate) fn block_on(&self, waiter: &Waiter) {
+        if !waiter.is_done() {
+            self.assist();
+            self.run_own_frames();
+            waiter.wait();
+        }
+    }
+
+    /// Whether waiting for all operations could end, seen from this thread.
+    pub(crate) fn may_block_here(&self) -> bool {
+        !thread::is_worker_of(self) && thread::running_ops(self).next().is_none()
+    }
+
+    /// Finishes everything and ends the threads, for good.
+    pub(crate) fn shut_down(&self) {
+        // Somebody may have stopped the engine and pushed afterwards.
+        self.lanes.start(self);
+        // Cannot fail: no operation of this engine is on this thread's stack.
+        let _ = self.finish_all();
+        self.lanes.stop();
+    }
+}

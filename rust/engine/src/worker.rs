@@ -1,0 +1,168 @@
+//! The loop of a worker thread: look for work, run it, sleep when there is none.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use crate::core::{Agenda, Core};
+use crate::lane::{Lane, LanePtr, SharedCore};
+use crate::op::OpPtr;
+use crate::pool;
+use crate::queue::Local;
+use crate::sync::{SeqCst, fence};
+use crate::thread;
+
+/// How long a worker looks for work before it parks.
+const SPIN: Duration = Duration::from_micros(1);
+/// Successors in a row that a worker runs at once before it looks at the queue again.
+const STREAK: u32 = 64;
+
+/// A worker's private things.
+pub(crate) struct Worker<'a> {
+    pub(crate) lane: &'a Lane,
+    pub(crate) index: usize,
+    local: Local,
+    /// The next operation, made ready by the one before.
+    slot: Cell<Option<OpPtr>>,
+    streak: Cell<u32>,
+}
+
+impl Worker<'_> {
+    /// Takes a ready operation of this lane to run next. Only while completing an operation: what
+    /// lies here is run as soon as the completion is through.
+    #[must_use]
+    pub(crate) fn keep(&self, op: OpPtr) -> bool {
+        if self.slot.get().is_some() || op.header().priority < 0 || self.streak.get() >= STREAK {
+            return false;
+        }
+        self.slot.set(Some(op));
+        true
+    }
+
+    /// Puts a ready operation where this worker and its neighbours find it.
+    #[must_use]
+    pub(crate) fn share(&self, op: OpPtr) -> bool {
+        match &self.local {
+            Some(deque) if op.header().priority == 0 => {
+                deque.push(op);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn next(&self, core: &Core) -> Option<OpPtr> {
+        if let Some(op) = self.slot.take() {
+            self.streak.set(self.streak.get() + 1);
+            return Some(op);
+        }
+        self.streak.set(0);
+        let (op, others) = self.lane.queue.pop(self.index, &self.local)?;
+        if others {
+            self.lane.wake(core);
+        }
+        Some(op)
+    }
+
+    /// Whether there is a reason not to sleep.
+    fn has_work(&self, core: &Core) -> bool {
+        self.lane.queue.has_work() || core.log.has_handed() || self.lane.is_stopped()
+    }
+
+    /// Searches for about a microsecond; then sleeps. Returns searching again.
+    fn rest(&self, core: &Core) {
+        let begin = Instant::now();
+        while begin.elapsed() < SPIN {
+            for _ in 0..8 {
+                std::hint::spin_loop();
+            }
+            if self.has_work(core) {
+                return;
+            }
+        }
+        pool::flush();
+        self.lane.idle.enter(self.index);
+        fence(SeqCst);
+        if self.has_work(core) {
+            self.lane.wake(core);
+        }
+        self.lane.idle.sleep(self.index);
+    }
+
+    fn run_one(&self, core: &Core, op: OpPtr) {
+        let mut agenda = Agenda::of_worker(self);
+        core.execute(op, &mut agenda);
+        if agenda.has_inline()
+            && let Some(op) = self.slot.take()
+        {
+            // What runs inline may be a user's function, and that may wait or take long.
+            agenda.leave_worker();
+            core.dispatch(op, &mut agenda);
+        }
+        core.settle(agenda);
+    }
+
+    fn end_search(&self, core: &Core) {
+        if self.lane.idle.stop_search() {
+            fence(SeqCst);
+            if self.has_work(core) {
+                self.lane.wake(core);
+            }
+        }
+    }
+
+    /// Works until the lane is stopped, or until the lane has too many threads. True if the
+    /// worker still has to sign off.
+    fn work(&self, core: &Core) -> bool {
+        let mut searching = true;
+        loop {
+            if self.slot.get().is_none() && self.lane.is_stopped() {
+                break;
+            }
+            core.assist();
+            if let Some(op) = self.next(core) {
+                if std::mem::take(&mut searching) {
+                    self.end_search(core);
+                }
+                self.run_one(core, op);
+                continue;
+            }
+            if !std::mem::replace(&mut searching, true) {
+                self.lane.idle.start_search();
+            }
+            if self.lane.retire_surplus(self.index) {
+                self.end_search(core);
+                return false;
+            }
+            self.rest(core);
+        }
+        if searching {
+            let _ = self.lane.idle.stop_search();
+        }
+        true
+    }
+}
+
+/// The life of a worker thread. It is counted as started and as searching.
+pub(crate) fn run(core: &SharedCore, lane: LanePtr, index: usize) {
+    // SAFETY: the core, which we hold, owns the lane.
+    let lane = unsafe { lane.get() };
+    let local = lane.queue.adopt(index);
+    let worker = Worker {
+        lane,
+        index,
+        local,
+        slot: Cell::new(None),
+        streak: Cell::new(0),
+    };
+    thread::enter_worker(core, lane, core.next_shard());
+    let stopped = worker.work(core);
+    thread::leave_worker();
+    lane.queue.abandon(index, worker.local);
+    if stopped {
+        lane.sign_off(index);
+        // The next sleeper finds the lane stopped, too.
+        fence(SeqCst);
+        let _ = lane.idle.wake_one();
+    }
+    pool::flush();
+}
