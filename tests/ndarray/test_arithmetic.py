@@ -62,7 +62,8 @@ def test_array_with_number(op, name):
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_division_power_and_modulo(name):
-    a, b = small((4, 5), name, 0), small((5,), name, 1)
+    # At most 4, so that no power leaves the range of float16.
+    a, b = np.minimum(small((4, 5), name, 0), 4), np.minimum(small((5,), name, 1), 4)
     tolerance = {"float32": 1e-6, "float64": 1e-14, "float16": 1e-3, "bfloat16": 8e-3}[name]
     for op in (operator.truediv, operator.mod, operator.pow):
         for left, right in ((a, b), (a, numpy_type(name).type(2))):
@@ -109,7 +110,7 @@ def test_functions():
 def test_misuse():
     with pytest.raises(InvalidArgumentError, match="operand must be an NDArray or a number"):
         _ = mx.nd.ones((2,)) + "x"
-    with pytest.raises(InvalidArgumentError, match=r"broadcast_add.*\(2, 3\).*\(2, 4\)"):
+    with pytest.raises(InvalidArgumentError, match=r"broadcast_add.*'rhs' of shape \(2, 4\).*\(2, 3\)"):
         _ = mx.nd.ones((2, 3)) + mx.nd.ones((2, 4))
     with pytest.raises(InvalidArgumentError, match="float64.*float32|float32.*float64"):
         _ = mx.nd.ones((2,)) + mx.nd.ones((2,), dtype="float64")

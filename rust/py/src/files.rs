@@ -2,6 +2,7 @@
 
 use crate::convert::dtype;
 use crate::errors::to_py;
+use ferromix_base::DType;
 use ferromix_io as io;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -14,13 +15,14 @@ type Tensor<'py> = (Vec<usize>, &'static str, Bound<'py, PyBytes>);
 #[pyfunction]
 fn read_idx(py: Python<'_>, path: PathBuf) -> PyResult<Tensor<'_>> {
     let read = py.detach(|| io::read_idx(&path)).map_err(to_py)?;
-    Ok((read.shape, read.dtype.name(), PyBytes::new(py, &read.data)))
+    Ok((read.shape.to_vec(), read.dtype.name(), PyBytes::new(py, &read.data)))
 }
 
 /// Writes an idx file of unsigned bytes.
 #[pyfunction]
 fn write_idx(py: Python<'_>, path: PathBuf, shape: Vec<usize>, data: &[u8]) -> PyResult<()> {
-    py.detach(|| io::write_idx(&path, &shape, data)).map_err(to_py)
+    let array = io::IdxArray { dtype: DType::U8, shape: shape.into(), data: data.to_vec() };
+    py.detach(|| io::write_idx(&path, &array)).map_err(to_py)
 }
 
 /// The names and tensors of a `.params` file.
@@ -28,7 +30,7 @@ fn write_idx(py: Python<'_>, path: PathBuf, shape: Vec<usize>, data: &[u8]) -> P
 fn read_params(py: Python<'_>, path: PathBuf) -> PyResult<(Vec<String>, Bound<'_, PyList>)> {
     let read = py.detach(|| io::read_params(&path)).map_err(to_py)?;
     let rows = read.tensors.iter().map(|t| {
-        (t.shape.clone(), t.dtype.name(), PyBytes::new(py, &t.data))
+        (t.shape.to_vec(), t.dtype.name(), PyBytes::new(py, &t.data))
     });
     Ok((read.names, PyList::new(py, rows.collect::<Vec<_>>())?))
 }

@@ -169,8 +169,8 @@ impl Bound {
         let random = self.prepared.row.random.then(|| runtime.random().next());
         let (me, rt) = (self.clone(), runtime.clone());
         let spec = OpSpec::new(self.name)
-            .const_vars(&self.reads)
-            .mutate_vars(&self.writes)
+            .reads(&self.reads)
+            .writes(&self.writes)
             .tag(site);
         runtime
             .engine()

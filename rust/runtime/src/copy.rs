@@ -38,7 +38,7 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
     let overlap = src.overlaps(dst);
     let runtime = dst.chunk().runtime().clone();
     let (reads, writes) = ([src.chunk().var()], [dst.chunk().var()]);
-    let spec = OpSpec::new("_copyto").const_vars(&reads).mutate_vars(&writes).tag(site);
+    let spec = OpSpec::new("_copyto").reads(&reads).writes(&writes).tag(site);
     let run = move |rt: &Runtime| -> Result<()> {
         if !overlap {
             return kernels::copy(&from, &mut to.clone());

@@ -1,0 +1,175 @@
+"""What a user sees when something is wrong, message by message, and that work goes on after it."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ferromix as mx
+from ferromix.error import FileFormatError, InvalidArgumentError, OutOfMemoryError
+
+
+@pytest.fixture(autouse=True)
+def work_goes_on():
+    """After each error a small computation still gives the right result."""
+    yield
+    data, weight = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3)
+    found = mx.nd.FullyConnected(
+        mx.nd.array(data), mx.nd.array(weight), num_hidden=4, no_bias=True
+    )
+    np.testing.assert_allclose(found.asnumpy(), data @ weight.T)
+    mx.nd.waitall()
+
+
+@pytest.fixture
+def no_more_memory():
+    """The pool may not take another byte than what is in use."""
+    mx.nd.waitall()
+    mx.storage.set_limit(mx.storage.stats()["in_use"])
+    yield
+    mx.storage.set_limit(None)
+
+
+def test_wrong_shape_names_operator_argument_and_both_shapes():
+    with pytest.raises(
+        InvalidArgumentError, match=r"FullyConnected.*'weight' has shape \(4, 5\).*\(4, 3\)"
+    ):
+        mx.nd.FullyConnected(
+            mx.nd.ones((2, 3)), mx.nd.ones((4, 5)), num_hidden=4, no_bias=True
+        )
+
+
+def test_wrong_shape_in_a_graph_names_the_node_too():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="dense")
+    with pytest.raises(InvalidArgumentError, match=r"dense.*\(4, 5\).*\(4, 3\)") as e:
+        net.simple_bind(mx.cpu(), data=(2, 3), dense_weight=(4, 5))
+    assert "FullyConnected" in str(e.value)
+    assert "weight" in str(e.value)
+
+
+def test_wrong_shape_into_forward():
+    ex = mx.sym.tanh(mx.sym.Variable("data")).simple_bind(mx.cpu(), data=(2, 3))
+    with pytest.raises(InvalidArgumentError, match=r"'data'.*\(3, 3\).*\(2, 3\)"):
+        ex.forward(data=mx.nd.ones((3, 3)))
+
+
+def test_unknown_attribute_lists_the_valid_ones():
+    with pytest.raises(
+        InvalidArgumentError,
+        match="Convolution: unknown attribute 'strides'.*did you mean 'stride'.*kernel.*num_filter",
+    ):
+        mx.sym.Convolution(mx.sym.Variable("x"), kernel=(3, 3), num_filter=1, strides=(2, 2))
+
+
+def test_ill_typed_attribute_says_what_is_allowed():
+    with pytest.raises(
+        InvalidArgumentError, match="Activation: attribute 'act_type' must be one of.*'relu'.*'x'"
+    ):
+        mx.nd.Activation(mx.nd.ones((1,)), act_type="x")
+    with pytest.raises(InvalidArgumentError, match="Dropout: attribute 'p' must be a float.*2"):
+        mx.nd.Dropout(mx.nd.ones((1,)), p=2)
+
+
+def test_missing_argument_is_named():
+    with pytest.raises(InvalidArgumentError, match="FullyConnected: argument 'weight' is missing"):
+        mx.nd.FullyConnected(mx.nd.ones((2, 3)), num_hidden=4)
+    with pytest.raises(InvalidArgumentError, match="attribute 'num_hidden' is required: an int"):
+        mx.nd.FullyConnected(mx.nd.ones((2, 3)), mx.nd.ones((4, 3)), no_bias=True)
+
+
+def test_missing_array_at_bind_is_named():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="dense")
+    with pytest.raises(InvalidArgumentError, match="dense_weight"):
+        net.bind(mx.cpu(), {"data": mx.nd.ones((2, 3)), "dense_bias": mx.nd.ones((4,))})
+
+
+def test_incomplete_shapes_list_what_is_unknown():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="dense")
+    with pytest.raises(InvalidArgumentError, match="data") as e:
+        net.simple_bind(mx.cpu())
+    assert "dense_weight" in str(e.value)
+
+
+def test_unknown_operator_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="Convolutionn"):
+        _ = mx.nd.Convolutionn
+
+
+def test_a_failing_operator_surfaces_at_the_wait_with_the_users_line(no_more_memory_later):
+    data, weight, out, forbid = no_more_memory_later
+    forbid()
+    line = inspect.currentframe().f_lineno + 1
+    mx.nd.Convolution(data, weight, kernel=(5, 5), num_filter=8, no_bias=True, out=out)
+    with pytest.raises(OutOfMemoryError, match="Convolution") as e:
+        out.wait_to_read()
+    assert f"test_errors.py:{line}" in str(e.value)
+    out.wait_to_read()  # raised once, and only once
+
+
+def test_an_error_passes_on_to_what_depends_on_it(no_more_memory_later):
+    data, weight, out, forbid = no_more_memory_later
+    dependent = mx.nd.zeros(out.shape)
+    other = mx.nd.zeros((2,))
+    mx.nd.waitall()
+    forbid()
+    mx.nd.Convolution(data, weight, kernel=(5, 5), num_filter=8, no_bias=True, out=out)
+    mx.nd.tanh(out, out=dependent)
+    other += 1
+    with pytest.raises(OutOfMemoryError, match="Convolution"):
+        dependent.asnumpy()
+    np.testing.assert_array_equal(other.asnumpy(), [1, 1])
+
+
+@pytest.fixture
+def no_more_memory_later():
+    """Arrays of a convolution that needs scratch memory, and a function that forbids taking it."""
+    data, weight = mx.nd.ones((4, 8, 64, 64)), mx.nd.ones((8, 8, 5, 5))
+    out = mx.nd.zeros((4, 8, 60, 60))
+    mx.nd.waitall()
+    yield (
+        data,
+        weight,
+        out,
+        lambda: mx.storage.set_limit(mx.storage.stats()["in_use"]),
+    )
+    mx.storage.set_limit(None)
+
+
+def test_out_of_memory_says_asked_for_in_use_and_limit(no_more_memory):
+    with pytest.raises(OutOfMemoryError, match=r"4194304.*in use.*limit"):
+        mx.nd.zeros((1024, 1024))
+
+
+def test_truncated_params_file(tmp_path):
+    path = tmp_path / "cut.params"
+    mx.nd.save(path, {"weight": mx.nd.ones((8,))})
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(FileFormatError, match=r"cut\.params.*offset.*expected.*found"):
+        mx.nd.load(path)
+
+
+@pytest.mark.parametrize("compress", [False, True], ids=["plain", "gzip"])
+def test_truncated_idx_file(tmp_path, compress):
+    whole = bytes([0, 0, 8, 1, 0, 0, 0, 10]) + bytes(4)
+    path = tmp_path / "labels-idx1-ubyte"
+    path.write_bytes(gzip.compress(whole) if compress else whole)
+    with pytest.raises(FileFormatError, match=r"labels-idx1-ubyte.*offset.*expected.*found"):
+        mx.io.MNISTIter(image=str(path), label=str(path), batch_size=1)
+
+
+def test_an_error_that_nobody_waits_for_does_not_disturb_the_exit():
+    program = """
+import ferromix as mx
+data, weight = mx.nd.ones((4, 8, 64, 64)), mx.nd.ones((8, 8, 5, 5))
+out = mx.nd.zeros((4, 8, 60, 60))
+mx.nd.waitall()
+mx.storage.set_limit(mx.storage.stats()["in_use"])
+mx.nd.Convolution(data, weight, kernel=(5, 5), num_filter=8, no_bias=True, out=out)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
