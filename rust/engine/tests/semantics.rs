@@ -96,7 +96,8 @@ fn readers_of_one_variable_run_at_once() {
 fn a_variable_listed_twice_counts_once_and_mutation_wins() {
     for engine in engines() {
         let (a, b) = (engine.new_variable(), engine.new_variable());
-        let spec = OpSpec::new("dup").reads(&[a, b, a, b, b]).writes(&[a, a]);
+        let (reads, writes) = ([a, b, a, b, b], [a, a]);
+        let spec = OpSpec::new("dup").reads(&reads).writes(&writes);
         for _ in 0..10 {
             engine.push_sync(&spec, |_| Ok(())).unwrap();
         }
@@ -227,7 +228,8 @@ fn deletion_runs_after_the_last_user_and_makes_the_handle_stale() {
         let stale = PushError::StaleVariable(var);
         assert_eq!(engine.version(var).unwrap_err(), stale);
         assert_eq!(engine.delete_variable(var, || ()).unwrap_err(), stale);
-        let spec = OpSpec::new("late").reads(&[other, var]);
+        let reads = [other, var];
+        let spec = OpSpec::new("late").reads(&reads);
         assert_eq!(engine.push_sync(&spec, |_| Ok(())).unwrap_err(), stale);
         assert!(matches!(engine.wait_for_var(var), Err(WaitError::StaleVariable(v)) if v == var));
         engine.wait_for_all().unwrap();
@@ -479,9 +481,10 @@ fn operators_are_pushed_many_times_and_outlive_their_deletion() {
         let (a, b) = (engine.new_variable(), engine.new_variable());
         let count = Arc::new(AtomicUsize::new(0));
         let c = count.clone();
+        let (reads, writes) = ([a], [b]);
         let spec = OpSpec::new(Name::intern("my op"))
-            .reads(&[a])
-            .writes(&[b])
+            .reads(&reads)
+            .writes(&writes)
             .tag(3);
         let operator = engine.new_operator(&spec, move |context| {
             assert_eq!(context.tag(), 3);
