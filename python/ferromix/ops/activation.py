@@ -142,3 +142,7 @@ class BackwardLeakyReLU(Backward):
 
     def _like(self, given: Sequence[Any]) -> list[Any]:
         return list(given[1:])
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The gradient of the data may take the place of that of the output, or of the data."""
+        return [(0, 0), (1, 0)]

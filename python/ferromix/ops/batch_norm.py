@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from ..error import InvalidArgumentError
 from .card import (
     Entry,
     GradientGraph,
@@ -15,7 +14,7 @@ from .card import (
     merge_shapes,
     register,
 )
-from .family import FLOATS, Backward, Types
+from .family import REALS, Backward
 from .param import Param, Params
 from .shapes import normal_axis
 
@@ -26,17 +25,12 @@ _PARAMS = {
     "momentum": Param("float", 0.9, "The decay of the running statistics."),
     "fix_gamma": Param("bool", True, "Whether gamma counts as 1, and is set to it."),
     "use_global_stats": Param("bool", False, "Whether training uses the running statistics."),
-    "output_mean_var": Param("bool", False, "Whether mean and variance are visible outputs."),
+    "output_mean_var": Param("bool", False, "Whether the statistics are visible outputs."),
     "axis": Param("int", 1, "The axis of the channels."),
     "cudnn_off": Param("bool", False, "Whether cuDNN is not used; of no effect."),
     "min_calib_range": Param("float", None, "For quantization; of no effect.", optional=True),
     "max_calib_range": Param("float", None, "For quantization; of no effect.", optional=True),
 }
-
-
-def _statistics_type(data: str | None) -> str | None:
-    """Statistics of half-precision data are kept in float32."""
-    return "float32" if data in ("float16", "bfloat16") else data
 
 
 @register
@@ -49,7 +43,8 @@ class BatchNorm(OperatorProperty):
     ``moving = momentum * moving + (1 - momentum) * batch``, in the backward pass in MXNet and in
     the forward pass here.
     Shapes: ``data`` and ``out`` are alike; all others are ``(c,)``, with the extent ``c`` of
-    ``axis``. Types: floats; all but ``data`` and ``out`` are float32 where those have 16 bits.
+    ``axis``. The second and third output are the mean and one over the square root of
+    ``var + eps``. Types: float32 and float64, all alike.
     Gradient: that of the formula, through the batch's statistics where they are used;
     ``gamma_grad`` is 0 with ``fix_gamma``.
 
@@ -64,7 +59,7 @@ class BatchNorm(OperatorProperty):
     name = "BatchNorm"
     arguments: ClassVar[tuple[str, ...]] = ("data", "gamma", "beta")
     auxiliary_states = ("moving_mean", "moving_var")
-    dtypes = FLOATS
+    dtypes = REALS
     params: ClassVar[Params] = _PARAMS
     uses_train_mode = True
 
@@ -93,19 +88,6 @@ class BatchNorm(OperatorProperty):
         data = merge_shapes(self.name, "data", in_shapes[0], out_shapes[0])
         return [data, *in_shapes[1:]]
 
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """Statistics have the type of the data, or float32."""
-        data, stats = in_types[0], _statistics_type(in_types[0])
-        for name, given in zip(self.arguments[1:], in_types[1:], strict=True):
-            if given is not None and stats is not None and given != stats:
-                raise InvalidArgumentError(
-                    f"{self.name}: argument '{name}' is {given}, expected {stats} for data of "
-                    f"type {data}"
-                )
-            stats = stats or given
-        data = data or stats
-        return [data, stats, stats], [data, stats, stats], [stats, stats]
-
     def inplace_options(self) -> list[tuple[int, int]]:
         """None: the gradient needs the data."""
         return []
@@ -132,6 +114,10 @@ class BackwardBatchNorm(Backward):
         "gamma_grad": "gamma",
         "beta_grad": "gamma",
     }
-    dtypes = FLOATS
+    dtypes = REALS
     params: ClassVar[Params] = _PARAMS
     uses_train_mode = True
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The gradient of the data may take the place of that of the output, or of the data."""
+        return [(0, 0), (1, 0)]

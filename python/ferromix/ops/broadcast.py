@@ -34,6 +34,10 @@ class SumLike(OperatorProperty):
         """``like`` gives its shape only."""
         return [1]
 
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """Where nothing was spread, nothing is left to do."""
+        return [(0, 0)]
+
 
 class Spread(OperatorProperty):
     """The base of operators that broadcast one input to a larger shape."""

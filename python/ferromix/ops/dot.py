@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
-from .family import FLOATS, Backward
+from .family import REALS, Backward
 from .param import Param, Params
 from .shapes import count
 from .term import Term
@@ -22,7 +22,7 @@ class Dot(OperatorProperty):
     Formula: ``out[i, j] = sum over k of lhs[i, k] * rhs[k, j]``. Shapes: ``(..., k)`` and
     ``(k, ...)`` give all the other extents in order; ``(1,)`` where there are none. With
     ``transpose_a`` the sum is over the first axis of ``lhs``, with ``transpose_b`` over the last
-    one of ``rhs``. Types: floats.
+    one of ``rhs``. Types: float32 and float64.
     Gradient: ``lhs_grad = dot(out_grad, rhs, transpose_b=True)``,
     ``rhs_grad = dot(lhs, out_grad, transpose_a=True)``.
 
@@ -35,7 +35,7 @@ class Dot(OperatorProperty):
 
     name = "dot"
     arguments = ("lhs", "rhs")
-    dtypes = FLOATS
+    dtypes = REALS
     params: ClassVar[Params] = {
         "transpose_a": Param("bool", False, "Whether the sum is over the first axis of lhs."),
         "transpose_b": Param("bool", False, "Whether the sum is over the last axis of rhs."),
@@ -105,7 +105,7 @@ class Matrix(OperatorProperty):
     kernel = "_reshape"
     hidden = True
     differentiable = False
-    dtypes = FLOATS
+    dtypes = REALS
     params: ClassVar[Params] = {"keep_first": Param("bool", doc="Which extent is kept.")}
 
     def infer_shape(
@@ -132,7 +132,7 @@ class DotFold(Backward):
     kernel = "_reshape"
     arguments = ("out_grad", "lhs", "rhs")
     gradients: ClassVar[Mapping[str, str]] = {"matrix": "out_grad"}
-    dtypes = FLOATS
+    dtypes = REALS
     params: ClassVar[Params] = {k: Dot.params[k] for k in ("transpose_a", "transpose_b")}
 
     def infer_shape(

@@ -19,6 +19,7 @@ __all__ = [
     "ALL_TYPES",
     "FLOATS",
     "NUMBERS",
+    "REALS",
     "Backward",
     "Elementwise",
     "Types",
@@ -28,6 +29,8 @@ __all__ = [
     "unary",
 ]
 
+REALS = ("float32", "float64")
+"""The element types of kernels without half precision."""
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 """The real element types."""
 NUMBERS = (*FLOATS, "uint8", "int8", "int32", "int64")

@@ -156,11 +156,12 @@ reduction(
 
 @register
 class Norm(Reduction):
-    """The Euclidean norm over axes.
+    """The Euclidean norm over axes, or the sum of magnitudes.
 
-    Formula: ``out[i] = sqrt(sum over j of data[i, j] ** 2)``. Shapes: ``axis`` chooses what is
-    reduced; everything gives ``(1,)``. Types: floats.
-    Gradient: ``data_grad = out_grad * data / out``.
+    Formula: ``out[i] = sqrt(sum over j of data[i, j] ** 2)``, or ``sum over j of |data[i, j]|``
+    with ``ord = 1``. Shapes: ``axis`` chooses what is reduced; everything gives ``(1,)``.
+    Types: floats.
+    Gradient: ``data_grad = out_grad * data / out``, or ``out_grad * sign(data)``.
 
     Examples
     --------
@@ -171,7 +172,7 @@ class Norm(Reduction):
     name = "norm"
     dtypes = FLOATS
     params: ClassVar[Params] = {
-        "ord": Param("int", 2, "The order of the norm; only 2 is there.", low=2, high=2),
+        "ord": Param("int", 2, "The order of the norm: 1 or 2.", low=1, high=2),
         "axis": AXIS,
         "out_dtype": Param("dtype", None, "The type of the output; the input's.", optional=True),
         "keepdims": KEEPDIMS,
@@ -188,9 +189,11 @@ class Norm(Reduction):
         return super().infer_type([in_types[0] or wanted])
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The direction of the data."""
-        g, y = Term(graph, graph.out_grad[0]), Term(graph, graph.out_data[0])
-        return [(Term(graph, graph.in_data[0]) * self.spread(graph, g / y)).entry]
+        """The direction of the data, or their signs."""
+        g, x = Term(graph, graph.out_grad[0]), Term(graph, graph.in_data[0])
+        if self.attrs["ord"] == 1:
+            return [(x.op("sign") * self.spread(graph, g)).entry]
+        return [(x * self.spread(graph, g / Term(graph, graph.out_data[0]))).entry]
 
 
 class Arg(OperatorProperty):
@@ -215,8 +218,10 @@ class Arg(OperatorProperty):
         return [shape], [reduced_shape(shape, axes, self.attrs["keepdims"])], []
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """Indices are float32."""
-        return list(in_types), ["float32"], []
+        """Indices have a type that can hold them: the input's, or float32."""
+        (given,) = in_types
+        wide = given in (None, "float64", "int32", "int64")
+        return [given], [given if wide else "float32"], []
 
 
 @register
@@ -224,7 +229,8 @@ class ArgMax(Arg):
     """The index of the maximum, the first one of several.
 
     Formula: ``out[i] = argmax over j of data[i, j]``. Shapes: without ``axis``, or with
-    ``keepdims`` where it has the extent 1. Types: numbers; the indices are float32.
+    ``keepdims`` where it has the extent 1. Types: numbers; the indices have the type of ``data``
+    if that is float64, int32 or int64, and are float32 otherwise.
     Gradient: none, nothing flows back.
 
     Examples
@@ -241,7 +247,8 @@ class ArgMin(Arg):
     """The index of the minimum, the first one of several.
 
     Formula: ``out[i] = argmin over j of data[i, j]``. Shapes: without ``axis``, or with
-    ``keepdims`` where it has the extent 1. Types: numbers; the indices are float32.
+    ``keepdims`` where it has the extent 1. Types: numbers; the indices have the type of ``data``
+    if that is float64, int32 or int64, and are float32 otherwise.
     Gradient: none, nothing flows back.
 
     Examples

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from .card import Entry, GradientGraph, register
-from .family import ALL_TYPES, NUMBERS, Types, Unary, derive, document
+from .family import ALL_TYPES, Types, Unary, derive, document
 from .param import Param, Params
 from .term import Term
 
@@ -20,18 +20,25 @@ ScalarRule = Callable[[Term, Term, Term, float], Term]
 class Scalar(Unary):
     """The base of operators of one input and one number.
 
-    An integer tensor takes the whole part of the number, and stays an integer tensor.
+    An integer tensor takes the whole part of the number, and stays an integer tensor; a bool
+    tensor becomes an int64 or float64 one, as `is_int` says.
     """
 
     params: ClassVar[Params] = {
         "scalar": Param("float", 1.0, "The number."),
-        "is_int": Param("bool", True, "Whether the number is an integer; of no effect."),
+        "is_int": Param("bool", True, "Whether the number is an integer; matters for bools only."),
     }
     scalar_rule: ClassVar[ScalarRule | None] = None
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the input."""
-        return list(in_types), list(in_types), []
+        """The output has the type of the input, unless that is bool."""
+        (given,) = in_types
+        number = "int64" if self.attrs["is_int"] else "float64"
+        return [given], [number if given == "bool" else given], []
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The output may take the place of the input, unless it has another type."""
+        return [(0, 0)]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The rule of the table, or none."""
@@ -48,7 +55,6 @@ def scalar(
     gradient: tuple[str, ScalarRule] | None,
     printed: str,
     alias: str,
-    dtypes: tuple[str, ...] = NUMBERS,
 ) -> None:
     """Registers the card of a function of a tensor and a number.
 
@@ -64,8 +70,6 @@ def scalar(
         What is printed for 1, 2 and 3 and the scalar 2.
     alias
         MXNet's older name.
-    dtypes
-        The element types.
     """
     name = f"_{stem}_scalar"
     card = derive(
@@ -73,7 +77,7 @@ def scalar(
         f"Scalar{stem.title().replace('_', '')}",
         name=name,
         aliases=(alias,),
-        dtypes=dtypes,
+        dtypes=ALL_TYPES,
         scalar_rule=staticmethod(gradient[1]) if gradient else None,
         differentiable=gradient is not None,
     )
@@ -81,7 +85,7 @@ def scalar(
         f"``{formula}`` for every element.",
         f"out = {formula}",
         "``out`` has the shape of ``data``",
-        dtypes,
+        ALL_TYPES,
         {"data": gradient[0]} if gradient else {},
         ">>> a = mx.nd.array([1, 2, 3])\n"
         f">>> print(mx.nd._internal.{name}(a, scalar=2).asnumpy())\n{printed}",
@@ -175,9 +179,12 @@ scalar(
     "[1. 2. 2.]",
     "_MinimumScalar",
 )
-scalar("equal", "data == scalar", None, "[0. 1. 0.]", "_EqualScalar", ALL_TYPES)
-scalar("not_equal", "data != scalar", None, "[1. 0. 1.]", "_NotEqualScalar", ALL_TYPES)
-scalar("greater", "data > scalar", None, "[0. 0. 1.]", "_GreaterScalar", ALL_TYPES)
-scalar("greater_equal", "data >= scalar", None, "[0. 1. 1.]", "_GreaterEqualScalar", ALL_TYPES)
-scalar("lesser", "data < scalar", None, "[1. 0. 0.]", "_LesserScalar", ALL_TYPES)
-scalar("lesser_equal", "data <= scalar", None, "[1. 1. 0.]", "_LesserEqualScalar", ALL_TYPES)
+scalar("equal", "data == scalar", None, "[0. 1. 0.]", "_EqualScalar")
+scalar("not_equal", "data != scalar", None, "[1. 0. 1.]", "_NotEqualScalar")
+scalar("greater", "data > scalar", None, "[0. 0. 1.]", "_GreaterScalar")
+scalar("greater_equal", "data >= scalar", None, "[0. 1. 1.]", "_GreaterEqualScalar")
+scalar("lesser", "data < scalar", None, "[1. 0. 0.]", "_LesserScalar")
+scalar("lesser_equal", "data <= scalar", None, "[1. 1. 0.]", "_LesserEqualScalar")
+scalar("logical_and", "data != 0 and scalar != 0", None, "[1. 1. 1.]", "_LogicalAndScalar")
+scalar("logical_or", "data != 0 or scalar != 0", None, "[1. 1. 1.]", "_LogicalOrScalar")
+scalar("logical_xor", "(data != 0) != (scalar != 0)", None, "[0. 0. 0.]", "_LogicalXorScalar")

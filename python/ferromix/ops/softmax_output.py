@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, merge_shapes, register
-from .family import FLOATS, Backward
+from .family import REALS, Backward
 from .param import Param, Params
 from .shapes import count, is_known
 
@@ -37,8 +37,8 @@ class SoftmaxOutput(OperatorProperty):
     ``multi_output``, or over the last axis with ``preserve_shape``.
     Shapes: ``out`` has the shape of ``data``; for ``data`` of ``(n, k)`` ``label`` is ``(n,)``,
     and ``(n, h * w)``, ``(n, h, w)`` or ``(n, 1, h, w)`` for ``(n, k, h, w)`` with
-    ``multi_output``; probabilities in the shape of ``data`` are labels too. Types: floats, all
-    alike.
+    ``multi_output``; probabilities in the shape of ``data`` are labels too. Types: float32 and
+    float64, all alike.
     Gradient: ``data_grad = grad_scale * (out - onehot(label))``, divided by the number of samples
     (``normalization="batch"``) or of those not ignored (``"valid"``), and times ``out_grad`` only
     where the attribute of that name is set; none for the label.
@@ -53,7 +53,7 @@ class SoftmaxOutput(OperatorProperty):
     name = "SoftmaxOutput"
     aliases = ("Softmax",)
     arguments = ("data", "label")
-    dtypes = FLOATS
+    dtypes = REALS
     params: ClassVar[Params] = _PARAMS
 
     def infer_shape(
@@ -101,8 +101,10 @@ class SoftmaxOutput(OperatorProperty):
             raise InvalidArgumentError(
                 f"{self.name}: argument 'data' has shape {data}, expected at least 2 dimensions"
             )
-        if not self.attrs["multi_output"]:
+        if self.attrs["preserve_shape"]:
             return [data[:-1], data]
+        if not self.attrs["multi_output"]:
+            return [data[:1], data[:-1], data]
         rest = data[2:]
         return [(data[0], count(rest)), (data[0], *rest), (data[0], 1, *rest), data]
 
@@ -113,9 +115,13 @@ class BackwardSoftmaxOutput(Backward):
 
     name = "_backward_SoftmaxOutput"
     gradients: ClassVar[Mapping[str, str]] = {"data_grad": "out"}
-    dtypes = FLOATS
+    dtypes = REALS
     params: ClassVar[Params] = _PARAMS
 
     def list_arguments(self) -> list[str]:
         """The gradient of the output comes first where it is a factor."""
         return [*["out_grad"] * self.attrs["out_grad"], "out", "label"]
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The gradient may take the place of the output, or of its gradient."""
+        return [(i, 0) for i in range(len(self.list_arguments()) - 1)]
