@@ -1,11 +1,12 @@
 """The memory plan: which results of a graph may share a buffer, given the order of execution.
 
-Results whose lives do not overlap share one buffer; an operator that allows it writes over an
-input that nobody needs any more; a reshape becomes a view. Buffers are handed out to the largest
-results first, each the smallest buffer that is free for its whole life (greedy by size: Pisarchyk
-and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020). Lives are counted in
-steps of the order, so that the plan holds for any engine which keeps reads and writes of one
-buffer in that order.
+Results whose lives do not overlap share memory; an operator that allows it writes over an input
+that nobody needs any more; a reshape becomes a view. Places are handed out to the largest results
+first, in buffers that earlier ones opened where there is room for the whole life (greedy by size:
+Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020). Lives are
+counted in steps of the order, so that the plan holds for any engine which keeps reads and writes
+of one buffer in that order. Since such an engine orders even users of different parts of a buffer,
+a place is preferred where few others are alive.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ __all__ = ["MemoryPlan", "plan_memory"]
 VIEWS = ("_copy", "_reshape")
 """Kernels whose output holds the elements of their input in the same order."""
 
+ALIGNMENT = 64
+"""Offsets in a buffer are multiples of this, in bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
@@ -30,7 +34,7 @@ class MemoryPlan:
     buffers
         The size of each buffer in bytes.
     places
-        The buffer of each result that is in one.
+        The buffer of each result that is in one, and its offset there in bytes.
     inplace
         The input over which a result is written, where that is so.
     views
@@ -40,7 +44,7 @@ class MemoryPlan:
     """
 
     buffers: list[int]
-    places: dict[Entry, int]
+    places: dict[Entry, tuple[int, int]]
     inplace: dict[Entry, Entry]
     views: dict[Entry, Entry]
     peak: int
@@ -57,7 +61,8 @@ class MemoryPlan:
             if entry in self.views:
                 place = f"view of {entry_name(self.views[entry])}"
             elif entry in self.places:
-                place = f"buffer {self.places[entry]}"
+                buffer, offset = self.places[entry]
+                place = f"buffer {buffer} at {offset}"
                 if entry in self.inplace:
                     place += f", over {entry_name(self.inplace[entry])}"
             else:
@@ -86,6 +91,25 @@ class _Life:
         """Whether the two may not share a buffer."""
         overlap = self.first <= other.last and other.first <= self.last
         return overlap or other in self.apart or self in other.apart
+
+
+@dataclass(slots=True)
+class _Buffer:
+    """A buffer and the lives that have a place in it, with their offsets."""
+
+    size: int
+    members: list[tuple[_Life, int]]
+
+    def fit(self, life: _Life) -> tuple[int, int, int] | None:
+        """The tightest place for `life`: how many others are alive, bytes left over, offset."""
+        busy = sorted((at, at + one.size) for one, at in self.members if life.clashes(one))
+        gaps: list[tuple[int, int, int]] = []
+        start = 0
+        for low, high in [*busy, (self.size, self.size)]:
+            if low - start >= life.size:
+                gaps.append((len(busy), low - start - life.size, start))
+            start = max(start, -(-high // ALIGNMENT) * ALIGNMENT)
+        return min(gaps, default=None)
 
 
 def plan_memory(
@@ -157,23 +181,18 @@ class _Planner:
                 self.lives[out] = _Life(self.sizes[out], step, last, False, [out], apart)
 
     def finish(self) -> MemoryPlan:
-        """Hands out buffers, the largest lives first."""
+        """Hands out places, to the largest lives first."""
         lives = list(dict.fromkeys(life for life in self.lives.values() if not life.fixed))
-        sizes: list[int] = []
-        members: list[list[_Life]] = []
-        places: dict[Entry, int] = {}
-        for life in sorted(lives, key=lambda one: (-one.size, one.first)):
-            free = [
-                b
-                for b, others in enumerate(members)
-                if not any(life.clashes(other) for other in others)
-            ]
-            buffer = min(free, key=lambda b: sizes[b], default=len(sizes))
-            if buffer == len(sizes):
-                sizes.append(life.size)
-                members.append([])
-            members[buffer].append(life)
-            places.update(dict.fromkeys(life.entries, buffer))
+        buffers: list[_Buffer] = []
+        places: dict[Entry, tuple[int, int]] = {}
+        for life in sorted(lives, key=lambda one: (-one.size, -one.last)):
+            fits = [(*fit, b) for b, buffer in enumerate(buffers) if (fit := buffer.fit(life))]
+            _, _, offset, number = min(fits, default=(0, 0, 0, len(buffers)))
+            if number == len(buffers):
+                buffers.append(_Buffer(life.size, []))
+            buffers[number].members.append((life, offset))
+            places.update(dict.fromkeys(life.entries, (number, offset)))
+        sizes = [buffer.size for buffer in buffers]
         return MemoryPlan(sizes, places, self.inplace, self.views, _peak(lives), self.sizes)
 
     def _is_wanted(self, entry: Entry) -> bool:

@@ -17,11 +17,27 @@ __all__ = ["Binder", "Binding", "install"]
 class Binder(Protocol):
     """What the executor package does for symbols."""
 
-    def bind(self, symbol: Any, ctx: Any, args: Any, **options: Any) -> Any:
+    def bind(
+        self,
+        symbol: Any,
+        ctx: Any,
+        args: Any,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+    ) -> Any:
         """An executor over the caller's arrays."""
         ...
 
-    def simple_bind(self, symbol: Any, ctx: Any, shapes: Mapping[str, Any], **options: Any) -> Any:
+    def simple_bind(
+        self,
+        symbol: Any,
+        ctx: Any,
+        shapes: Mapping[str, Any],
+        grad_req: Any = "write",
+        type_dict: Mapping[str, Any] | None = None,
+        shared_exec: Any = None,
+    ) -> Any:
         """An executor over new arrays."""
         ...
 
@@ -84,9 +100,7 @@ class Binding:
         >>> y.bind(mx.cpu(), {"x": mx.nd.ones((2,))}).forward()[0].asnumpy().tolist()
         [2.0, 2.0]
         """
-        return _binder().bind(
-            self, ctx, args, args_grad=args_grad, grad_req=grad_req, aux_states=aux_states
-        )
+        return _binder().bind(self, ctx, args, args_grad, grad_req, aux_states)
 
     def simple_bind(
         self,
@@ -121,9 +135,7 @@ class Binding:
         InvalidArgumentError
             If shapes do not follow from those given; names the arguments.
         """
-        return _binder().simple_bind(
-            self, ctx, kwargs, grad_req=grad_req, type_dict=type_dict, shared_exec=shared_exec
-        )
+        return _binder().simple_bind(self, ctx, kwargs, grad_req, type_dict, shared_exec)
 
     def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
         """The outputs for the given arrays.

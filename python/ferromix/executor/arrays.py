@@ -1,0 +1,118 @@
+"""Matching and making the arrays that a symbol is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..error import DTypeError, InvalidArgumentError
+from ..graph.node import Node
+from ..ndarray import NDArray, zeros
+
+__all__ = ["by_node", "like", "match", "requests_of", "shrunk"]
+
+REQUESTS = ("null", "write", "add")
+
+Given = Sequence[NDArray | None] | Mapping[str, NDArray | None] | None
+
+
+def match(what: str, nodes: Sequence[Node], given: Given, required: bool) -> dict[Node, NDArray]:
+    """The array of each variable, from a list in their order or a dict by name.
+
+    Parameters
+    ----------
+    what
+        What errors call `given`.
+    nodes
+        The variables.
+    given
+        Arrays; None for those that are not there.
+    required
+        Whether every variable needs one.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For arrays that are missing or too many.
+    DTypeError
+        For something that is no NDArray.
+    """
+    names = [n.name for n in nodes]
+    if isinstance(given, Mapping):
+        found = [given.get(name) for name in names]
+    else:
+        found = list(given or ())
+        if len(found) != len(names) and (found or required):
+            raise InvalidArgumentError(
+                f"{what}: got {len(found)} arrays for {len(names)}: {', '.join(names)}"
+            )
+        found = found or [None] * len(names)
+    arrays: dict[Node, NDArray] = {}
+    for node, value in zip(nodes, found, strict=True):
+        if value is None:
+            if required:
+                raise InvalidArgumentError(f"{what}: the array of '{node.name}' is missing")
+        elif isinstance(value, NDArray):
+            arrays[node] = value
+        else:
+            raise DTypeError(
+                f"{what}: '{node.name}' must be an NDArray, got {type(value).__name__}"
+            )
+    return arrays
+
+
+def requests_of(nodes: Sequence[Node], grad_req: Any) -> dict[Node, str]:
+    """What is to be done with each argument's gradient: ``"null"``, ``"write"`` or ``"add"``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For another word, a list of another length, or a name that is no argument.
+    """
+    names = [n.name for n in nodes]
+    if isinstance(grad_req, str):
+        words = [grad_req] * len(names)
+    elif isinstance(grad_req, Mapping):
+        unknown = grad_req.keys() - set(names)
+        if unknown:
+            raise InvalidArgumentError(
+                f"grad_req: there is no argument '{min(unknown)}'; arguments: {', '.join(names)}"
+            )
+        words = [grad_req.get(name, "null") for name in names]
+    else:
+        words = list(grad_req)
+        if len(words) != len(names):
+            raise InvalidArgumentError(
+                f"grad_req: got {len(words)} requests for {len(names)} arguments: "
+                f"{', '.join(names)}"
+            )
+    for name, word in zip(names, words, strict=True):
+        if word not in REQUESTS:
+            raise InvalidArgumentError(
+                f"grad_req of '{name}' must be one of {', '.join(REQUESTS)}, got {word!r}"
+            )
+    return dict(zip(nodes, words, strict=True))
+
+
+def by_node(nodes: Sequence[Node], arrays: Sequence[NDArray | None]) -> dict[Node, NDArray]:
+    """The arrays that are there, by variable."""
+    return {n: a for n, a in zip(nodes, arrays, strict=True) if a is not None}
+
+
+def like(shape: tuple[int, ...], dtype: str, shared: NDArray | None) -> NDArray:
+    """`shared` if it has that shape and type, and otherwise new zeros."""
+    if shared is not None and shared.shape == shape and shared.dtype_name == dtype:
+        return shared
+    return zeros(shape, dtype=dtype)
+
+
+def shrunk(old: NDArray, shape: tuple[int, ...]) -> NDArray:
+    """An array of `shape` in the memory of `old` where there is room, and otherwise new zeros."""
+    size = 1
+    strides: list[int] = []
+    for extent in reversed(shape):
+        strides.append(size)
+        size *= extent
+    if size > old.size or not old.handle.contiguous:
+        return zeros(shape, dtype=old.dtype_name)
+    return NDArray(old.handle.view(0, shape, tuple(reversed(strides))))

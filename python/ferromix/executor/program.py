@@ -1,0 +1,174 @@
+"""Programs: a network bound to memory, as one plan of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from .. import _core
+from ..dispatch.cpu import changes_states, prepare
+from ..graph.node import Entry, Node
+from ..graph.plan_memory import MemoryPlan, plan_memory
+from ..ops.card import Shape
+from .network import Network
+
+__all__ = ["BufferPool", "Program", "item_size"]
+
+NULL, WRITE, INPLACE, ADD = range(4)
+_ITEM_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
+
+
+def item_size(dtype: str) -> int:
+    """Bytes of one element."""
+    return _ITEM_SIZES.get(dtype, 1)
+
+
+class BufferPool:
+    """Buffers that the programs of one executor, or of executors that share, take in turn.
+
+    `user` is whoever wrote results into the buffers last.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: list[Any] = []
+        self.user: object = None
+
+    @property
+    def total(self) -> int:
+        """The bytes of all buffers."""
+        return sum(b.shape[0] for b in self._buffers)
+
+    def take(self, sizes: Sequence[int]) -> list[Any]:
+        """A buffer of at least each size; the largest sizes get the largest buffers."""
+        free = sorted(self._buffers, key=lambda b: -b.shape[0])
+        taken: dict[int, Any] = {}
+        for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
+            if free and free[0].shape[0] >= sizes[i]:
+                taken[i] = free.pop(0)
+            else:
+                taken[i] = _core.Array((sizes[i],), "uint8")
+                self._buffers.append(taken[i])
+        return [taken[i] for i in range(len(sizes))]
+
+
+class Program:
+    """A network, or its forward half, bound to arrays.
+
+    Parameters
+    ----------
+    network
+        The graph.
+    arrays
+        The arrays of variables, of outputs and of gradients.
+    adds
+        Gradients that are added to what their array holds.
+    pool
+        Where buffers for everything else come from.
+    backward
+        Whether the program computes gradients too.
+    is_train
+        Whether operators train or predict.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        arrays: Mapping[Entry, Any],
+        adds: set[Entry],
+        pool: BufferPool,
+        *,
+        backward: bool,
+        is_train: bool,
+    ) -> None:
+        order = [*network.forward, *network.backward] if backward else network.forward
+        self.memory = _plan(network, order, arrays, adds)
+        self._network = network
+        self._adds = adds
+        self._arrays = dict(arrays)
+        self._is_train = is_train
+        self._place(order, pool.take(self.memory.buffers))
+        steps = [self._step(node) for node in order if not self._is_view(node)]
+        self.split = sum(not self._is_view(node) for node in network.forward)
+        self._plan = _core.Plan(steps)
+
+    def forward(self) -> None:
+        """Pushes the forward half."""
+        self._plan.run(0, self.split)
+
+    def backward(self) -> None:
+        """Pushes the backward half."""
+        self._plan.run(self.split)
+
+    def _is_view(self, node: Node) -> bool:
+        return Entry(node, 0) in self.memory.views
+
+    def _place(self, order: Sequence[Node], buffers: Sequence[Any]) -> None:
+        """Finds the array of every result."""
+        for node in order:
+            for entry in node.outputs():
+                shape = self._network.shapes[entry]
+                if entry in self._arrays:
+                    continue
+                if entry in self.memory.places:
+                    self._arrays[entry] = self._within(buffers, entry)
+                elif entry in self.memory.views:
+                    source = self._arrays[self.memory.views[entry]]
+                    self._arrays[entry] = source.reshape(shape)
+
+    def _within(self, buffers: Sequence[Any], entry: Entry) -> Any:
+        """The part of a buffer that a result has been given."""
+        shape, dtype = self._network.shapes[entry], self._network.types[entry]
+        number, offset = self.memory.places[entry]
+        if not offset:
+            return buffers[number].cast_view(dtype, shape)
+        # Offsets are multiples of the largest element.
+        elements = offset // item_size(dtype)
+        whole = buffers[number].cast_view(dtype, (elements + prod(shape),))
+        return whole.view(elements, (prod(shape),), (1,)).reshape(shape)
+
+    def _step(self, node: Node) -> tuple[Any, str, list[Any], list[Any], list[int]]:
+        card = node.op
+        assert card is not None
+        inputs = [self._arrays[e] for e in node.inputs]
+        entries = node.outputs()
+        outputs = [self._arrays.get(e) for e in entries]
+        reqs = [self._request(e) for e in entries]
+        changed = [inputs[i] for i in card.mutated_inputs()]
+        state = INPLACE if changes_states(card, self._is_train) else NULL
+        prepared = prepare(
+            card,
+            tuple(self._desc(e) for e in node.inputs),
+            tuple(self._desc(e) for e in entries),
+            self._is_train,
+        )
+        return prepared, node.name, inputs, outputs + changed, reqs + [state] * len(changed)
+
+    def _request(self, entry: Entry) -> int:
+        if entry not in self._arrays:
+            return NULL
+        if entry in self._adds:
+            return ADD
+        return INPLACE if entry in self.memory.inplace else WRITE
+
+    def _desc(self, entry: Entry) -> tuple[Shape, str]:
+        return self._network.shapes[entry], self._network.types[entry]
+
+
+def _plan(
+    network: Network, order: Sequence[Node], arrays: Mapping[Entry, Any], adds: set[Entry]
+) -> MemoryPlan:
+    sizes = {
+        entry: prod(network.shapes[entry]) * item_size(network.types[entry])
+        for node in order
+        for entry in node.outputs()
+    }
+    # A view needs no copy, but must not see changes that are made after it was read.
+    states = {Entry(n, 0) for n in network.states}
+    own = set(network.gradients.values())
+    viewable = {
+        entry
+        for entry, array in arrays.items()
+        if entry not in states and entry not in own and array.contiguous
+    }
+    return plan_memory(order, sizes, arrays.keys(), viewable)
