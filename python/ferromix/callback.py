@@ -1,0 +1,162 @@
+"""What training loops call after each batch or epoch: progress, speed, checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tqdm import tqdm
+
+from .metric import EvalMetric
+from .model import BatchEndParam, save_checkpoint
+from .ndarray import NDArray
+from .symbol import Symbol
+
+__all__ = ["ProgressBar", "Speedometer", "do_checkpoint", "log_train_metric"]
+
+_log = logging.getLogger(__name__)
+EpochEnd = Callable[[int, Symbol, Mapping[str, NDArray], Mapping[str, NDArray]], None]
+
+
+def do_checkpoint(prefix: str | os.PathLike[str], period: int = 1) -> EpochEnd:
+    """An epoch-end callback that saves a checkpoint after every `period` epochs.
+
+    The file of the first epoch has the number 1.
+    """
+    period = max(1, int(period))
+
+    def save(
+        epoch: int,
+        symbol: Symbol,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray],
+    ) -> None:
+        if (epoch + 1) % period == 0:
+            save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
+
+    return save
+
+
+def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
+    """A batch-end callback that logs the metric every `period` batches.
+
+    Parameters
+    ----------
+    auto_reset
+        Whether each line tells of the batches since the last one only.
+    """
+
+    def log(param: BatchEndParam) -> None:
+        if param.nbatch % period == 0 and param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                _log.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+            if auto_reset:
+                param.eval_metric.reset_local()
+
+    return log
+
+
+class Speedometer:
+    """Logs samples per second, and the metric, every `frequent` batches.
+
+    Parameters
+    ----------
+    batch_size
+        Samples per batch.
+    frequent
+        Batches per line.
+    auto_reset
+        Whether each line tells of the metric since the last one only.
+    """
+
+    def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
+        self.batch_size = batch_size
+        self.frequent = frequent
+        self.auto_reset = auto_reset
+        self._since: float | None = None
+        self._last = 0
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Takes note of one batch."""
+        count = param.nbatch
+        if count < self._last:
+            self._since = None
+        self._last = count
+        if self._since is None:
+            self._since = time.perf_counter()
+        elif count % self.frequent == 0:
+            elapsed = time.perf_counter() - self._since
+            speed = self.frequent * self.batch_size / elapsed if elapsed else float("inf")
+            self._report(param, speed)
+            self._since = time.perf_counter()
+
+    def _report(self, param: BatchEndParam, speed: float) -> None:
+        first = param.nbatch - self.frequent if self.auto_reset else 0
+        line = (
+            f"Epoch[{param.epoch}] Batch [{first}-{param.nbatch}]\tSpeed: {speed:.2f} samples/sec"
+        )
+        metric: EvalMetric | None = param.eval_metric
+        if metric is not None:
+            line += "".join(f"\t{name}={value:f}" for name, value in metric.get_name_value())
+            if self.auto_reset:
+                metric.reset_local()
+        _log.info("%s", line)
+
+
+class ProgressBar:
+    """Shows each epoch as a bar with samples per second and the metric.
+
+    Parameters
+    ----------
+    total
+        Batches per epoch.
+    batch_size
+        Samples per batch; the bar counts batches where it is 1.
+    length
+        Columns of the line, or None for the width of the terminal.
+    **kwargs
+        Passed on to :class:`tqdm.tqdm`.
+    """
+
+    def __init__(
+        self, total: int, batch_size: int = 1, length: int | None = None, **kwargs: Any
+    ) -> None:
+        self._options = {"ncols": length, **kwargs}
+        self.total = total
+        self.batch_size = batch_size
+        self._bar: Any = None
+        self._epoch: int | None = None
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Takes note of one batch."""
+        bar = self._bar
+        if bar is None or param.epoch != self._epoch:
+            bar = self._open(param.epoch)
+        done = (param.nbatch + 1) * self.batch_size
+        if param.eval_metric is not None:
+            values = {n: f"{v:.4f}" for n, v in param.eval_metric.get_name_value()}
+            bar.set_postfix(values, refresh=False)
+        bar.update(done - bar.n)
+        if param.nbatch + 1 >= self.total:
+            self.close()
+
+    def close(self) -> None:
+        """Ends the bar of an epoch that stopped before its last batch."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def _open(self, epoch: int) -> Any:
+        self.close()
+        self._epoch = epoch
+        options = {
+            "total": self.total * self.batch_size,
+            "desc": f"epoch {epoch}",
+            "unit": " batches" if self.batch_size == 1 else " samples",
+            **self._options,
+        }
+        self._bar = tqdm(**options)
+        return self._bar

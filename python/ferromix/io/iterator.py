@@ -1,0 +1,166 @@
+"""What iterators over data give and have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..error import InvalidArgumentError
+from ..ndarray import NDArray
+
+__all__ = ["DataBatch", "DataDesc", "DataIter"]
+
+
+class _NameAndShape(NamedTuple):
+    name: str
+    shape: tuple[int, ...]
+
+
+class DataDesc(_NameAndShape):
+    """Name, shape, element type and layout of one array of a batch; unpacks to name and shape.
+
+    Parameters
+    ----------
+    name
+        The name of the variable that it feeds.
+    shape
+        The shape, batch included.
+    dtype
+        The element type.
+    layout
+        One letter per axis; ``N`` is the batch.
+    """
+
+    dtype: Any
+    layout: str
+
+    def __new__(
+        cls, name: str, shape: Sequence[int], dtype: Any = np.float32, layout: str = "NCHW"
+    ) -> DataDesc:
+        """A pair of name and shape, with the rest beside."""
+        desc = super().__new__(cls, name, tuple(shape))
+        desc.dtype = dtype
+        desc.layout = layout
+        return desc
+
+    def __repr__(self) -> str:
+        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+
+    @staticmethod
+    def get_batch_axis(layout: str | None) -> int:
+        """Which axis is the batch: that of ``N``, or the first where there is no layout."""
+        return 0 if layout is None else layout.find("N")
+
+
+class DataBatch:
+    """The arrays of one batch.
+
+    Parameters
+    ----------
+    data, label
+        Lists of arrays.
+    pad
+        How many samples at the end only fill the batch up.
+    index
+        The numbers of the samples.
+    bucket_key
+        Which bucket the batch belongs to.
+    provide_data, provide_label
+        Descriptions, where they differ from the iterator's.
+    """
+
+    def __init__(
+        self,
+        data: list[NDArray],
+        label: list[NDArray] | None = None,
+        pad: int | None = None,
+        index: np.ndarray | None = None,
+        bucket_key: Any = None,
+        provide_data: list[DataDesc] | None = None,
+        provide_label: list[DataDesc] | None = None,
+    ) -> None:
+        for what, arrays in (("data", data), ("label", label or [])):
+            if not isinstance(arrays, (list, tuple)):
+                raise InvalidArgumentError(
+                    f"DataBatch: {what} must be a list of arrays, got {type(arrays).__name__}"
+                )
+        self.data = data
+        self.label = [] if label is None else label
+        self.pad = pad
+        self.index = index
+        self.bucket_key = bucket_key
+        self.provide_data = provide_data
+        self.provide_label = provide_label
+
+    def __str__(self) -> str:
+        data, label = ([a.shape for a in arrays] for arrays in (self.data, self.label))
+        return f"DataBatch: data shapes: {data} label shapes: {label}"
+
+
+class DataIter:
+    """The base of all iterators over batches.
+
+    A subclass overrides :meth:`next`, or :meth:`iter_next` with the four that describe the
+    current batch, and gives ``provide_data`` and ``provide_label``.
+
+    Parameters
+    ----------
+    batch_size
+        Samples per batch.
+    """
+
+    def __init__(self, batch_size: int = 0) -> None:
+        self.batch_size = batch_size
+
+    def __iter__(self) -> DataIter:
+        return self
+
+    def __next__(self) -> DataBatch:
+        return self.next()
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """Names and shapes of the data."""
+        raise NotImplementedError(f"{type(self).__name__} must give provide_data")
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """Names and shapes of the labels."""
+        raise NotImplementedError(f"{type(self).__name__} must give provide_label")
+
+    def reset(self) -> None:
+        """Starts the next epoch."""
+
+    def next(self) -> DataBatch:
+        """The next batch.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        """
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
+
+    def iter_next(self) -> bool:
+        """Moves to the next batch; false at the end of the epoch."""
+        raise NotImplementedError(f"{type(self).__name__} must override next or iter_next")
+
+    def getdata(self) -> list[NDArray]:
+        """The data of the current batch."""
+        raise NotImplementedError(f"{type(self).__name__} must override getdata")
+
+    def getlabel(self) -> list[NDArray]:
+        """The labels of the current batch."""
+        raise NotImplementedError(f"{type(self).__name__} must override getlabel")
+
+    def getindex(self) -> np.ndarray | None:
+        """The numbers of the current batch's samples."""
+        return None
+
+    def getpad(self) -> int | None:
+        """How many samples at the end only fill the current batch up."""
+        return 0

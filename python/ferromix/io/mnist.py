@@ -1,0 +1,160 @@
+"""Batches of images in the format of the MNIST digits."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..error import FileFormatError, InvalidArgumentError
+from ..ndarray import NDArray, array
+from ..ops.param import dtype_name
+from .idx import read_idx
+from .iterator import DataDesc
+from .order import EpochOrder, OrderedIter
+
+__all__ = ["MNISTIter"]
+
+_log = logging.getLogger(__name__)
+
+
+class MNISTIter(OrderedIter):
+    """Batches of grey images and their classes, from a pair of idx files, gzipped or not.
+
+    Batches are (batch_size, 1, rows, columns), or (batch_size, rows * columns) when flat; pixels
+    are divided by 256. Labels are (batch_size,).
+
+    Parameters
+    ----------
+    image, label
+        Paths of the two files.
+    batch_size
+        Samples per batch.
+    shuffle
+        Whether each epoch has its own order.
+    flat
+        Whether each image is a row of numbers.
+    seed
+        The orders of a shuffling iterator; they depend on it, the epoch and the part only.
+    silent
+        Whether to say nothing of what was loaded.
+    num_parts, part_index
+        Read only part `part_index` of `num_parts` parts of nearly equal size.
+    input_shape
+        The shape of one sample, where it is to be another than the above.
+    round_batch
+        Whether the last batch is filled up from the start of the epoch, with its ``pad`` saying
+        by how many; otherwise samples that do not fill a batch are left out.
+    dtype
+        The element type of data and labels.
+    data_name, label_name
+        The names of the variables to feed.
+    prefetch_buffer
+        Accepted as in MXNet; the images are in memory, so there is nothing to fetch ahead.
+
+    Raises
+    ------
+    FileFormatError
+        For files that are not idx, or that do not fit together.
+    InvalidArgumentError
+        For an unfit part or shape.
+    """
+
+    def __init__(
+        self,
+        image: str | os.PathLike[str] = "./train-images-idx3-ubyte",
+        label: str | os.PathLike[str] = "./train-labels-idx1-ubyte",
+        batch_size: int = 128,
+        shuffle: bool = True,
+        flat: bool = False,
+        seed: int = 0,
+        silent: bool = False,
+        num_parts: int = 1,
+        part_index: int = 0,
+        input_shape: Sequence[int] | None = None,
+        round_batch: bool = False,
+        dtype: Any = "float32",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        prefetch_buffer: int = 4,
+    ) -> None:
+        images, labels = _read_pair(image, label)
+        part = _part(len(images), num_parts, part_index)
+        self._images, self._labels = images[part], labels[part]
+        last_batch = "pad" if round_batch else "discard"
+        order = EpochOrder(len(self._images), batch_size, shuffle, seed, last_batch)
+        super().__init__(order)
+        self._shape = _sample_shape(images.shape[1:], flat, input_shape)
+        self._dtype = dtype_name(dtype)
+        self._names = data_name, label_name
+        if not silent:
+            _log.info(
+                "MNISTIter: %d images from %s, shuffle=%s, batches of shape %s",
+                len(self._images),
+                os.fspath(image),
+                shuffle,
+                (batch_size, *self._shape),
+            )
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """Names and shapes of the data."""
+        return [DataDesc(self._names[0], (self.batch_size, *self._shape), np.dtype(self._dtype))]
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """Names and shapes of the labels."""
+        return [DataDesc(self._names[1], (self.batch_size,), np.dtype(self._dtype))]
+
+    def getdata(self) -> list[NDArray]:
+        """The data of the current batch."""
+        pixels = self._images[self._rows].reshape(-1, *self._shape)
+        return [array(pixels * np.float32(1 / 256), dtype=self._dtype)]
+
+    def getlabel(self) -> list[NDArray]:
+        """The labels of the current batch."""
+        return [array(self._labels[self._rows], dtype=self._dtype)]
+
+
+def _read_pair(
+    image: str | os.PathLike[str], label: str | os.PathLike[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    images, labels = read_idx(image), read_idx(label)
+    for path, found, ndim, what in ((image, images, 3, "images"), (label, labels, 1, "labels")):
+        if found.ndim != ndim or found.dtype != np.uint8:
+            raise FileFormatError(
+                f"{os.fspath(path)}: {what} must be {ndim}-dimensional unsigned bytes, "
+                f"found shape {found.shape} of {found.dtype}"
+            )
+    if len(images) != len(labels):
+        raise FileFormatError(
+            f"{os.fspath(image)} has {len(images)} images, "
+            f"but {os.fspath(label)} has {len(labels)} labels"
+        )
+    return images, labels
+
+
+def _part(count: int, num_parts: int, part_index: int) -> slice:
+    if not 0 <= part_index < num_parts:
+        raise InvalidArgumentError(
+            f"MNISTIter: part_index must be in [0, num_parts), got {part_index} of {num_parts}"
+        )
+    return slice(count * part_index // num_parts, count * (part_index + 1) // num_parts)
+
+
+def _sample_shape(
+    image: tuple[int, ...], flat: bool, input_shape: Sequence[int] | None
+) -> tuple[int, ...]:
+    if input_shape is None:
+        return (math.prod(image),) if flat else (1, *image)
+    shape = tuple(input_shape)
+    if math.prod(shape) != math.prod(image):
+        raise InvalidArgumentError(
+            f"MNISTIter: input_shape {shape} has {math.prod(shape)} elements, "
+            f"but an image of {image} has {math.prod(image)}"
+        )
+    return shape

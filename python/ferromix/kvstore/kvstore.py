@@ -1,0 +1,201 @@
+"""What every key-value store does, and how one is created by name.
+
+A store holds one array per key. A push hands it a gradient (or several, one per device, which it
+sums) and the store's updater changes its array; a pull copies the array out. Both return at once:
+they are operations of the engine, ordered with whatever else uses the same arrays.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from ..error import InvalidArgumentError, MXNetError
+from ..ndarray import NDArray
+from ..optimizer import Optimizer, Updater, get_updater
+
+__all__ = ["KVStore", "Key", "Keys", "Values", "create"]
+
+Key = int | str
+Keys = Key | Sequence[Key]
+Values = NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]
+"""One array or one list of arrays per device, for one key or for each of a list of keys."""
+UpdateFunction = Callable[[Key, NDArray, NDArray], None]
+
+
+class KVStore(ABC):
+    """The interface of all stores.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> kv = mx.kv.create("local")
+    >>> kv.init("w", mx.nd.ones((2,)))
+    >>> kv.push("w", [mx.nd.ones((2,)), mx.nd.ones((2,)) * 3])
+    >>> out = mx.nd.zeros((2,))
+    >>> kv.pull("w", out=out)
+    >>> out.asnumpy()
+    array([4., 4.], dtype=float32)
+    """
+
+    def __init__(self, name: str) -> None:
+        self._type = name
+        self._updater: UpdateFunction | None = None
+
+    @property
+    def type(self) -> str:
+        """The name that the store was created by."""
+        return self._type
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker among all."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers share the store."""
+        return 1
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """Whether the store can do something; all can run an ``"optimizer"``."""
+        return capability.lower() == "optimizer"
+
+    # -- data ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def init(self, key: Keys, value: Values) -> None:
+        """Gives each key its first value, which is copied.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For a key that has a value already.
+        """
+
+    @abstractmethod
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Sums the arrays of each key and updates the store by the sum.
+
+        Without an updater the sum replaces the store's value. The pushed arrays never change.
+
+        Parameters
+        ----------
+        key
+            A key or a list of keys.
+        value
+            For each key an array or a list of arrays.
+        priority
+            A hint for stores that send over a network: higher goes first.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For an unknown key, or a shape that is not the key's.
+        """
+
+    @abstractmethod
+    def pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
+        """Copies the value of each key to an array or to each of a list of arrays.
+
+        Parameters
+        ----------
+        key, priority
+            As in :meth:`push`.
+        out
+            For each key an array or a list of arrays to overwrite.
+        ignore_sparse
+            Accepted as in MXNet; this store is dense.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For an unknown key, or a shape that is not the key's.
+        """
+
+    def pushpull(
+        self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
+    ) -> None:
+        """Pushes `value`, then pulls into `out`, or into `value` itself where None."""
+        self.push(key, value, priority)
+        self.pull(key, value if out is None else out, priority)
+
+    def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
+        """Gives each key its first value, then pulls it into `out`."""
+        self.init(key, value)
+        self.pull(key, out, priority)
+
+    # -- updates -------------------------------------------------------------------------------
+
+    def set_updater(self, updater: UpdateFunction) -> None:
+        """Sets what a push does: ``updater(key, received, stored)`` changes ``stored``."""
+        self._updater = updater
+
+    _set_updater = set_updater
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """Lets the store apply an optimizer to whatever is pushed."""
+        self.set_updater(get_updater(optimizer))
+
+    def save_optimizer_states(
+        self, fname: str | os.PathLike[str], dump_optimizer: bool = False
+    ) -> None:
+        """Writes what the optimizer remembers to a file; any earlier file is replaced at once.
+
+        Parameters
+        ----------
+        fname
+            The path.
+        dump_optimizer
+            Whether to save the optimizer too.
+        """
+        states = self._optimizer_updater("saved").get_states(dump_optimizer)
+        path = os.fspath(fname)
+        draft = f"{path}.{os.getpid()}.tmp"
+        try:
+            with open(draft, "wb") as file:
+                file.write(states)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+        finally:
+            if os.path.exists(draft):
+                os.unlink(draft)
+
+    def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
+        """Restores what :meth:`save_optimizer_states` wrote; load only files that you trust."""
+        updater = self._optimizer_updater("loaded")
+        with open(fname, "rb") as file:
+            updater.set_states(file.read())
+
+    def _optimizer_updater(self, done: str) -> Updater:
+        if not isinstance(self._updater, Updater):
+            raise MXNetError(
+                f"KVStore: states of an optimizer cannot be {done}, because the store has none; "
+                "call set_optimizer first"
+            )
+        return self._updater
+
+
+def create(name: str = "local") -> KVStore:
+    """A store by its name.
+
+    Parameters
+    ----------
+    name
+        ``"local"`` or ``"device"``: one process, sums and updates where the store's arrays are.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an unknown name.
+    """
+    from .local import NAMES, LocalKVStore
+
+    if not isinstance(name, str) or name.lower() not in NAMES:
+        raise InvalidArgumentError(f"unknown KVStore {name!r}; known: {', '.join(NAMES)}")
+    return LocalKVStore(name.lower())

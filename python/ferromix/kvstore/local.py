@@ -1,0 +1,136 @@
+"""The store of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..error import InvalidArgumentError
+from ..ndarray import NDArray
+from .kvstore import Key, Keys, KVStore, Values
+
+__all__ = ["NAMES", "LocalKVStore"]
+
+NAMES = (
+    "local",
+    "device",
+    "local_update_cpu",
+    "local_allreduce_cpu",
+    "local_allreduce_device",
+)
+"""What the store answers to, as in MXNet."""
+
+
+class LocalKVStore(KVStore):
+    """A store within this process; see :func:`ferromix.kvstore.create`.
+
+    The arrays pushed to a key are added up in their order, in an array of the store's own.
+
+    Parameters
+    ----------
+    name
+        One of :data:`NAMES`.
+    """
+
+    def __init__(self, name: str = "local") -> None:
+        super().__init__(name)
+        self._stored: dict[Key, NDArray] = {}
+        self._sums: dict[Key, NDArray] = {}
+
+    def init(self, key: Keys, value: Values) -> None:
+        """Gives each key its first value; see :meth:`KVStore.init`."""
+        for k, arrays in _pair(key, value, "init"):
+            if len(arrays) != 1:
+                raise InvalidArgumentError(
+                    f"KVStore.init: key {k!r} needs one array, got {len(arrays)}"
+                )
+            if k in self._stored:
+                raise InvalidArgumentError(
+                    f"KVStore.init: key {k!r} has a value already, of shape "
+                    f"{self._stored[k].shape}; push to it, or use another key"
+                )
+            self._stored[k] = arrays[0].copy()
+
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Sums and updates; see :meth:`KVStore.push`."""
+        grouped = _pair(key, value, "push")
+        for k, arrays in grouped:
+            self._check(k, arrays, "push")
+        for k, arrays in grouped:
+            stored = self._stored[k]
+            if self._updater is None:
+                _sum_into(stored, arrays)
+                continue
+            if k not in self._sums:
+                self._sums[k] = stored.copy()
+            _sum_into(self._sums[k], arrays)
+            self._updater(k, self._sums[k], stored)
+
+    def pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
+        """Copies values out; see :meth:`KVStore.pull`."""
+        if out is None:
+            raise InvalidArgumentError("KVStore.pull: out is required: the arrays to overwrite")
+        grouped = _pair(key, out, "pull")
+        for k, arrays in grouped:
+            self._check(k, arrays, "pull")
+        for k, arrays in grouped:
+            for array in arrays:
+                self._stored[k].copyto(array)
+
+    def _check(self, key: Key, arrays: Sequence[NDArray], method: str) -> None:
+        stored = self._stored.get(key)
+        if stored is None:
+            raise InvalidArgumentError(
+                f"KVStore.{method}: key {key!r} has no value; call init first"
+            )
+        if not arrays:
+            raise InvalidArgumentError(f"KVStore.{method}: key {key!r} got an empty list of arrays")
+        for array in arrays:
+            if array.shape != stored.shape:
+                raise InvalidArgumentError(
+                    f"KVStore.{method}: key {key!r} holds shape {stored.shape}, "
+                    f"got an array of shape {array.shape}"
+                )
+
+
+def _sum_into(total: NDArray, arrays: Sequence[NDArray]) -> None:
+    """Overwrites `total` with the sum of `arrays`, added up from the first to the last."""
+    arrays[0].copyto(total)
+    for array in arrays[1:]:
+        total += array.as_in_context(total.context).astype(total.dtype_name, copy=False)
+
+
+def _pair(key: Keys, value: Values, method: str) -> list[tuple[Key, list[NDArray]]]:
+    """Keys with their arrays; what is given for one key in several places is put together.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For keys that are neither int nor str, values that are not arrays, or unequal numbers.
+    """
+    if isinstance(key, (int, str)):
+        return [(key, _arrays(key, value, method))]
+    if not isinstance(key, Sequence):
+        raise InvalidArgumentError(
+            f"KVStore.{method}: a key must be an int or a str, or a list of such, got {key!r}"
+        )
+    if isinstance(value, NDArray) or len(key) != len(value):
+        count = "one array" if isinstance(value, NDArray) else len(value)
+        raise InvalidArgumentError(f"KVStore.{method}: got {len(key)} keys, but values for {count}")
+    grouped: dict[Key, list[NDArray]] = {}
+    for k, v in zip(key, value, strict=True):
+        for one, arrays in _pair(k, v, method):
+            grouped.setdefault(one, []).extend(arrays)
+    return list(grouped.items())
+
+
+def _arrays(key: Key, value: Values, method: str) -> list[NDArray]:
+    given = [value] if isinstance(value, NDArray) else value
+    found = list(given) if isinstance(given, Sequence) else [given]
+    arrays = [a for a in found if isinstance(a, NDArray)]
+    if len(arrays) != len(found):
+        raise InvalidArgumentError(
+            f"KVStore.{method}: key {key!r} needs an NDArray or a list of them, got {value!r}"
+        )
+    return arrays

@@ -1,0 +1,174 @@
+"""Learning rates that fall with the number of updates.
+
+A schedule is a function of the number of updates alone. It keeps no count of its own, so asking
+twice, or for an earlier update, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from .error import InvalidArgumentError
+
+__all__ = ["FactorScheduler", "LRScheduler", "MultiFactorScheduler"]
+
+
+class LRScheduler:
+    """The base of all schedules: the warm-up that precedes the schedule proper.
+
+    Parameters
+    ----------
+    base_lr
+        The learning rate before any reduction; an optimizer sets it to its own learning rate.
+    warmup_steps
+        The number of updates during which the rate grows to `base_lr`.
+    warmup_begin_lr
+        The rate of the first update where there is a warm-up.
+    warmup_mode
+        ``"linear"`` growth, or ``"constant"``: `warmup_begin_lr` until the warm-up ends.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an unknown mode, a negative number of steps, or a start above `base_lr`.
+    """
+
+    def __init__(
+        self,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        name = type(self).__name__
+        if warmup_mode not in ("linear", "constant"):
+            raise InvalidArgumentError(
+                f"{name}: warmup_mode must be 'linear' or 'constant', got {warmup_mode!r}"
+            )
+        if warmup_steps < 0:
+            raise InvalidArgumentError(f"{name}: warmup_steps must be >= 0, got {warmup_steps}")
+        if warmup_begin_lr > base_lr:
+            raise InvalidArgumentError(
+                f"{name}: warmup_begin_lr {warmup_begin_lr} is above base_lr {base_lr}"
+            )
+        self.base_lr = base_lr
+        self.warmup_steps = warmup_steps
+        self.warmup_begin_lr = warmup_begin_lr
+        self.warmup_mode = warmup_mode
+
+    def get_warmup_lr(self, num_update: int) -> float:
+        """The rate of an update within the warm-up."""
+        if self.warmup_mode == "constant":
+            return self.warmup_begin_lr
+        rise = self.base_lr - self.warmup_begin_lr
+        return self.warmup_begin_lr + rise * num_update / self.warmup_steps
+
+    def __call__(self, num_update: int) -> float:
+        """The learning rate of update number `num_update`, counted from 1."""
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        return self._scheduled_lr(num_update)
+
+    def _scheduled_lr(self, num_update: int) -> float:
+        raise NotImplementedError(f"{type(self).__name__} must override _scheduled_lr")
+
+
+class FactorScheduler(LRScheduler):
+    """Multiplies the rate by `factor` after every `step` updates.
+
+    Parameters
+    ----------
+    step
+        Updates between two reductions, at least 1.
+    factor
+        What the rate is multiplied by, at most 1.
+    stop_factor_lr
+        The rate below which it does not fall.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As in :class:`LRScheduler`.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> halve = mx.lr_scheduler.FactorScheduler(step=100, factor=0.5, base_lr=0.1)
+    >>> halve(100), halve(101), halve(201)
+    (0.1, 0.05, 0.025)
+    """
+
+    def __init__(
+        self,
+        step: int,
+        factor: float = 1,
+        stop_factor_lr: float = 1e-8,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        if step < 1:
+            raise InvalidArgumentError(f"FactorScheduler: step must be >= 1, got {step}")
+        _check_factor("FactorScheduler", factor)
+        self.step = step
+        self.factor = factor
+        self.stop_factor_lr = stop_factor_lr
+
+    def _scheduled_lr(self, num_update: int) -> float:
+        reductions = max(0, int((num_update - 1) // self.step))
+        if reductions == 0:
+            return self.base_lr
+        return max(self.base_lr * self.factor**reductions, self.stop_factor_lr)
+
+
+class MultiFactorScheduler(LRScheduler):
+    """Multiplies the rate by `factor` after each of the given numbers of updates.
+
+    Parameters
+    ----------
+    step
+        Increasing numbers of updates, each at least 1.
+    factor
+        What the rate is multiplied by, at most 1.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As in :class:`LRScheduler`.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> steps = mx.lr_scheduler.MultiFactorScheduler([2, 5], factor=0.5, base_lr=0.1)
+    >>> [steps(n) for n in (2, 3, 5, 6)]
+    [0.1, 0.05, 0.05, 0.025]
+    """
+
+    def __init__(
+        self,
+        step: Sequence[int],
+        factor: float = 1,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        if not isinstance(step, Sequence) or not step:
+            raise InvalidArgumentError(
+                f"MultiFactorScheduler: step must be a list of numbers of updates, got {step!r}"
+            )
+        steps = list(step)
+        if steps[0] < 1 or any(b <= a for a, b in pairwise(steps)):
+            raise InvalidArgumentError(
+                f"MultiFactorScheduler: step must increase and start at 1 or more, got {steps}"
+            )
+        _check_factor("MultiFactorScheduler", factor)
+        self.step = steps
+        self.factor = factor
+
+    def _scheduled_lr(self, num_update: int) -> float:
+        reductions = sum(num_update > s for s in self.step)
+        return self.base_lr * self.factor**reductions
+
+
+def _check_factor(name: str, factor: float) -> None:
+    if factor > 1:
+        raise InvalidArgumentError(f"{name}: factor must be <= 1 to lower the rate, got {factor}")

@@ -1,0 +1,200 @@
+"""The base of all optimizers: learning rates and weight decays of each parameter.
+
+A parameter is known by an index (an int, or its name). Its rate is that of the optimizer or its
+schedule times the multipliers that were set for it, by the symbol's attributes ``__lr_mult__``
+and ``__wd_mult__`` or by :meth:`Optimizer.set_lr_mult` and :meth:`Optimizer.set_wd_mult`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..error import InvalidArgumentError
+from ..lr_scheduler import LRScheduler
+from ..ndarray import NDArray
+from ..registry import Registry
+from ..symbol import Symbol
+
+__all__ = ["Index", "Optimizer", "create", "register"]
+
+Index = int | str
+"""How a parameter is known: by its position, or by its name."""
+
+
+class Optimizer:
+    """The base of all optimizers.
+
+    A subclass overrides :meth:`create_state` and :meth:`update`.
+
+    Parameters
+    ----------
+    rescale_grad
+        What gradients are multiplied by first; 1 / batch size for gradients that are sums.
+    param_idx2name
+        Names of parameters by index. Those whose name does not end in ``_weight`` or ``_gamma``
+        are not decayed.
+    wd
+        Weight decay: this times the weight is added to the gradient.
+    clip_gradient
+        Bound of the rescaled gradient's elements; None for none.
+    learning_rate
+        The learning rate; 0.01 where neither it nor a schedule is given. A schedule starts from
+        it where both are.
+    lr_scheduler
+        A function from the number of updates to the learning rate.
+    sym
+        The graph, whose variables may carry multipliers.
+    begin_num_update
+        The number of updates already made.
+    multi_precision
+        Whether parameters in float16 or bfloat16 are updated through a copy in float32.
+    """
+
+    def __init__(
+        self,
+        rescale_grad: float = 1.0,
+        param_idx2name: Mapping[int, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: LRScheduler | None = None,
+        sym: Symbol | None = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+    ) -> None:
+        self.rescale_grad = rescale_grad
+        self.wd = wd
+        self.clip_gradient = clip_gradient
+        self.lr_scheduler = lr_scheduler
+        if lr_scheduler is None:
+            self.lr = 0.01 if learning_rate is None else learning_rate
+        elif learning_rate is not None:
+            lr_scheduler.base_lr = learning_rate
+        self.multi_precision = multi_precision
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        self._update_counts: dict[Index, int] = {}
+        self.idx2name = dict(param_idx2name or {})
+        # Attributes only: an optimizer must stay small and picklable.
+        self._variables = {} if sym is None else sym.attr_dict()
+        self._arguments = () if sym is None else tuple(sym.list_arguments())
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    # -- rules for subclasses ------------------------------------------------------------------
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """What the optimizer remembers of a parameter: None, an array or a tuple of such."""
+        return None
+
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+        """Changes `weight` by its gradient, and `state` along."""
+        raise NotImplementedError(f"{type(self).__name__} must override update")
+
+    # -- lower precision -----------------------------------------------------------------------
+
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
+        """As :meth:`create_state`, with a copy in float32 where the weight's type calls for it."""
+        if self._needs_copy(weight):
+            copy = weight.astype("float32")
+            return copy, self.create_state(index, copy)
+        return self.create_state(index, weight)
+
+    def update_multi_precision(
+        self, index: Index, weight: NDArray, grad: NDArray, state: Any
+    ) -> None:
+        """As :meth:`update`, for a state of :meth:`create_state_multi_precision`."""
+        if not self._needs_copy(weight):
+            self.update(index, weight, grad, state)
+            return
+        copy, inner = state
+        self.update(index, copy, grad.astype("float32"), inner)
+        copy.copyto(weight)
+
+    def _needs_copy(self, weight: NDArray) -> bool:
+        return self.multi_precision and weight.dtype_name in ("float16", "bfloat16")
+
+    # -- learning rates and decays -------------------------------------------------------------
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate at this number of updates, before multipliers."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Sets the learning rate.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the optimizer has a schedule, which would override it.
+        """
+        if self.lr_scheduler is not None:
+            raise InvalidArgumentError(
+                "the learning rate follows the optimizer's lr_scheduler; "
+                "set lr_scheduler.base_lr, or remove the scheduler"
+            )
+        self.lr = lr
+
+    def set_lr_mult(self, args_lr_mult: Mapping[Index, float]) -> None:
+        """Sets multipliers of the learning rate by index or name, over those of the symbol."""
+        self.lr_mult: dict[Index, float] = self._symbol_multipliers("__lr_mult__")
+        self.lr_mult.update(args_lr_mult)
+
+    def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
+        """Sets multipliers of the weight decay by index or name, over those of the symbol."""
+        self.wd_mult: dict[Index, float] = {
+            name: 0.0 for name in self.idx2name.values() if not name.endswith(("_weight", "_gamma"))
+        }
+        self.wd_mult.update(self._symbol_multipliers("__wd_mult__"))
+        self.wd_mult.update(args_wd_mult)
+
+    def _symbol_multipliers(self, attr: str) -> dict[Index, float]:
+        attrs = {name: self._variables.get(name, {}) for name in self._arguments}
+        return {name: float(of[attr]) for name, of in attrs.items() if attr in of}
+
+    def _update_count(self, index: Index) -> None:
+        count = self._update_counts.get(index, self.begin_num_update) + 1
+        self._update_counts[index] = count
+        self.num_update = max(self.num_update, count)
+
+    def _get_lr(self, index: Index) -> float:
+        return self.learning_rate * self._multiplier(self.lr_mult, index)
+
+    def _get_wd(self, index: Index) -> float:
+        return self.wd * self._multiplier(self.wd_mult, index)
+
+    def _multiplier(self, multipliers: Mapping[Index, float], index: Index) -> float:
+        if index in multipliers:
+            return multipliers[index]
+        name = self.idx2name.get(index) if isinstance(index, int) else None
+        return 1.0 if name is None else multipliers.get(name, 1.0)
+
+    def _common_attrs(self, index: Index) -> dict[str, Any]:
+        """The attributes that all fused update operators share."""
+        attrs = {
+            "lr": self._get_lr(index),
+            "wd": self._get_wd(index),
+            "rescale_grad": self.rescale_grad,
+        }
+        if self.clip_gradient:
+            attrs["clip_gradient"] = self.clip_gradient
+        return attrs
+
+
+_registry = Registry(Optimizer, "optimizer")
+register = _registry.register
+"""Decorator that makes a class known by its name."""
+
+
+def create(name: Optimizer | str, *args: Any, **kwargs: Any) -> Optimizer:
+    """An optimizer from its name.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.optimizer.create("sgd", learning_rate=0.3).learning_rate
+    0.3
+    """
+    return _registry.create(name, *args, **kwargs)

@@ -1,0 +1,59 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ndarray as nd
+from ..ndarray import NDArray
+from .optimizer import Index, Optimizer, register
+
+__all__ = ["SGD"]
+
+
+@register
+class SGD(Optimizer):
+    r"""Stochastic gradient descent, with momentum if asked for.
+
+    With the gradient g rescaled, clipped and increased by wd times the weight w:
+
+    .. math:: v \leftarrow momentum \cdot v - lr \cdot g, \qquad w \leftarrow w + v
+
+    Parameters
+    ----------
+    momentum
+        The share of the last step that is kept; without it there is no state.
+    lazy_update
+        Accepted as in MXNet; concerns sparse gradients only.
+    **kwargs
+        As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> sgd = mx.optimizer.SGD(learning_rate=0.5)
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([1.0, -1.0])
+    >>> sgd.update(0, weight, grad, sgd.create_state(0, weight))
+    >>> weight.asnumpy().tolist()
+    [0.5, 2.5]
+    """
+
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+
+    def create_state(self, index: Index, weight: NDArray) -> NDArray | None:
+        """Zeros for the momentum, or None without it."""
+        if self.momentum == 0.0:
+            return None
+        return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype_name)
+
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+        """Changes `weight`, and its momentum in `state`."""
+        self._update_count(index)
+        attrs = self._common_attrs(index)
+        if state is None:
+            nd.sgd_update(weight, grad, out=weight, **attrs)
+        else:
+            nd.sgd_mom_update(weight, grad, state, out=weight, momentum=self.momentum, **attrs)

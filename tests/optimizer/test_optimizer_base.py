@@ -1,0 +1,138 @@
+"""Multipliers, counts, names and saved states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ferromix as mx
+from ferromix.error import FileFormatError, InvalidArgumentError
+
+NAMES = {0: "a_weight", 1: "a_bias", 2: "bn_gamma", 3: "bn_beta", 4: "x", 5: "xweight"}
+
+
+def small_net(**attrs):
+    weight = mx.sym.Variable("fc_weight", **attrs)
+    return mx.sym.FullyConnected(mx.sym.Variable("data"), weight=weight, num_hidden=3, name="fc")
+
+
+def test_only_weights_and_gammas_decay():
+    sgd = mx.optimizer.SGD(param_idx2name=NAMES, wd=0.1)
+    assert sgd.wd_mult == {"a_bias": 0.0, "bn_beta": 0.0, "x": 0.0, "xweight": 0.0}
+    assert [sgd._get_wd(i) for i in range(6)] == [0.1, 0.0, 0.1, 0.0, 0.0, 0.0]
+
+
+def test_multipliers_of_the_symbol():
+    net = small_net(lr_mult=2.0, wd_mult=3.0)
+    names = {0: "fc_weight", 1: "fc_bias"}
+    sgd = mx.optimizer.SGD(param_idx2name=names, sym=net, wd=0.5, learning_rate=0.25)
+    assert sgd.lr_mult == {"fc_weight": 2.0}
+    assert sgd.wd_mult == {"fc_bias": 0.0, "fc_weight": 3.0}
+    assert [sgd._get_lr(i) for i in (0, 1)] == [0.5, 0.25]
+    assert [sgd._get_wd(i) for i in (0, 1)] == [1.5, 0.0]
+
+
+def test_multipliers_set_later_win_and_an_index_wins_over_a_name():
+    sgd = mx.optimizer.SGD(param_idx2name=NAMES, learning_rate=1.0)
+    sgd.set_lr_mult({"a_weight": 0.5, 1: 0.0})
+    assert [sgd._get_lr(i) for i in (0, 1, 2, "a_weight")] == [0.5, 0.0, 1.0, 0.5]
+    weight = mx.nd.ones((2,))
+    sgd.update(1, weight, mx.nd.ones((2,)), None)
+    assert weight.asnumpy().tolist() == [1, 1]
+
+
+def test_counts_of_updates_are_kept_per_parameter():
+    sgd = mx.optimizer.SGD(begin_num_update=5)
+    weight, grad = mx.nd.ones((1,)), mx.nd.ones((1,))
+    for index in (0, 0, "w"):
+        sgd.update(index, weight, grad, None)
+    assert sgd.num_update == 7
+    assert sgd._update_counts == {0: 7, "w": 6}
+
+
+def test_creation_by_name():
+    assert isinstance(mx.optimizer.create("SGD"), mx.optimizer.SGD)
+    assert mx.optimizer.create("adam").learning_rate == 0.001
+    assert mx.optimizer.SGD().learning_rate == 0.01
+    with pytest.raises(InvalidArgumentError, match="unknown optimizer 'adma'; did you mean adam"):
+        mx.optimizer.create("adma")
+
+
+def test_registration_of_a_new_rule():
+    @mx.optimizer.register
+    class SignDescent(mx.optimizer.Optimizer):
+        def update(self, index, weight, grad, state):
+            self._update_count(index)
+            weight -= self._get_lr(index) * mx.nd.sign(grad)
+
+    updater = mx.optimizer.get_updater(mx.optimizer.create("signdescent", learning_rate=0.5))
+    weight = mx.nd.zeros((3,))
+    updater(0, mx.nd.array([-2, 0, 7]), weight)
+    assert weight.asnumpy().tolist() == [0.5, 0, -0.5]
+
+
+def test_the_rate_cannot_be_set_beside_a_schedule():
+    sgd = mx.optimizer.SGD(learning_rate=0.1)
+    sgd.set_learning_rate(0.5)
+    assert sgd.learning_rate == 0.5
+    sgd = mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.FactorScheduler(2))
+    with pytest.raises(InvalidArgumentError, match="lr_scheduler"):
+        sgd.set_learning_rate(0.5)
+
+
+def test_unknown_arguments_and_missing_rules():
+    with pytest.raises(TypeError, match="momentun"):
+        mx.optimizer.SGD(momentun=0.9)
+    with pytest.raises(NotImplementedError, match="Optimizer must override update"):
+        mx.optimizer.Optimizer().update(0, mx.nd.ones((1,)), mx.nd.ones((1,)), None)
+
+
+def test_half_precision_goes_through_a_float32_copy():
+    sgd = mx.optimizer.SGD(learning_rate=1.0, multi_precision=True)
+    updater = mx.optimizer.get_updater(sgd)
+    weight = mx.nd.ones((2,), dtype="float16")
+    tiny = mx.nd.full((2,), 2.0**-13, dtype="float16")
+    for _ in range(16):  # each step is too small to show in float16 near 1
+        updater(0, tiny, weight)
+    assert weight.dtype == np.float16
+    assert weight.asnumpy().tolist() == [1 - 2.0**-9] * 2
+
+
+@pytest.mark.parametrize("dump_optimizer", [False, True])
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_training_goes_on_from_saved_states(name, dump_optimizer):
+    options = {"momentum": 0.9} if name == "sgd" else {}
+
+    def fresh():
+        return mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1, **options))
+
+    grads = [mx.nd.array([i + 1.0, -i]) for i in range(6)]
+    whole, weight = fresh(), mx.nd.ones((2,))
+    for grad in grads:
+        whole("w", grad, weight)
+
+    first, other = fresh(), mx.nd.ones((2,))
+    for grad in grads[:3]:
+        first("w", grad, other)
+    second = fresh()
+    second.set_states(first.get_states(dump_optimizer))
+    if not dump_optimizer:
+        second.optimizer = first.optimizer
+    for grad in grads[3:]:
+        second("w", grad, other)
+    assert other.asnumpy().tolist() == weight.asnumpy().tolist()
+
+
+def test_an_updater_takes_lists():
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=1.0, momentum=0.9))
+    weights = [mx.nd.zeros((2,)), mx.nd.zeros((3,))]
+    updater([0, 1], [mx.nd.ones((2,)), mx.nd.ones((3,))], weights)
+    assert [w.asnumpy().tolist() for w in weights] == [[-1, -1], [-1, -1, -1]]
+    assert sorted(updater.states) == [0, 1]
+
+
+def test_states_that_are_no_states():
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD())
+    for junk in (b"", b"junk", b"\x80\x04]."):
+        with pytest.raises(FileFormatError, match="not the saved states of an optimizer"):
+            updater.set_states(junk)
