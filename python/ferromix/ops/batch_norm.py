@@ -23,7 +23,7 @@ __all__ = ["BatchNorm"]
 _PARAMS = {
     "eps": Param("float", 1e-3, "What keeps the divisor from 0.", low=0),
     "momentum": Param("float", 0.9, "The decay of the running statistics."),
-    "fix_gamma": Param("bool", True, "Whether gamma counts as 1, and is set to it."),
+    "fix_gamma": Param("bool", True, "Whether gamma counts as 1."),
     "use_global_stats": Param("bool", False, "Whether training uses the running statistics."),
     "output_mean_var": Param("bool", False, "Whether the statistics are visible outputs."),
     "axis": Param("int", 1, "The axis of the channels."),

@@ -18,7 +18,7 @@ LR = Param("float", doc="The learning rate.")
 COMMON = {
     "wd": Param("float", 0.0, "The weight decay."),
     "rescale_grad": Param("float", 1.0, "The factor of the gradient."),
-    "clip_gradient": Param("float", -1.0, "The bound of the gradient; none where not positive."),
+    "clip_gradient": Param("float", -1.0, "The bound of the gradient; none where negative."),
     "lazy_update": Param("bool", True, "Whether rows without gradient stay; for sparse ones."),
 }
 
