@@ -151,6 +151,18 @@ def test_optimizer_on_the_store():
     np.testing.assert_allclose(pulled(kv, 0), 1 - 0.2 - 0.38, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_optimizer_leaves_gradients_alone(name, dtype):
+    kv = store(0)
+    kv.set_optimizer(mx.optimizer.create(name, rescale_grad=0.5, clip_gradient=0.1, wd=0.1))
+    grad = mx.nd.ones(SHAPE, dtype=dtype)
+    kv.push(0, grad)
+    kv.push(0, [grad, grad])
+    assert (grad.asnumpy() == 1).all()
+    assert (pulled(kv, 0) < 1).all()
+
+
 @pytest.mark.parametrize("dump_optimizer", [False, True])
 def test_states_survive_a_restart(tmp_path, dump_optimizer):
     def optimizer():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..error import InvalidArgumentError
 from ..ndarray import NDArray
+from ..optimizer import Updater
 from .kvstore import Key, Keys, KVStore, Values
 
 __all__ = ["NAMES", "LocalKVStore"]
@@ -60,10 +61,7 @@ class LocalKVStore(KVStore):
             if self._updater is None:
                 _sum_into(stored, arrays)
                 continue
-            if k not in self._sums:
-                self._sums[k] = stored.copy()
-            _sum_into(self._sums[k], arrays)
-            self._updater(k, self._sums[k], stored)
+            self._updater(k, self._received(k, arrays), stored)
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
@@ -77,6 +75,17 @@ class LocalKVStore(KVStore):
         for k, arrays in grouped:
             for array in arrays:
                 self._stored[k].copyto(array)
+
+    def _received(self, key: Key, arrays: Sequence[NDArray]) -> NDArray:
+        """The sum of what was pushed, for an updater to use as it likes."""
+        stored = self._stored[key]
+        plain = len(arrays) == 1 and arrays[0].dtype_name == stored.dtype_name
+        if plain and isinstance(self._updater, Updater):
+            return arrays[0]  # an optimizer leaves gradients as they are
+        if key not in self._sums:
+            self._sums[key] = stored.copy()
+        _sum_into(self._sums[key], arrays)
+        return self._sums[key]
 
     def _check(self, key: Key, arrays: Sequence[NDArray], method: str) -> None:
         stored = self._stored.get(key)

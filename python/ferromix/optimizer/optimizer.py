@@ -89,7 +89,7 @@ class Optimizer:
         return None
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Changes `weight` by its gradient, and `state` along."""
+        """Changes `weight` by its gradient, and `state` along; leaves the gradient as it is."""
         raise NotImplementedError(f"{type(self).__name__} must override update")
 
     # -- lower precision -----------------------------------------------------------------------

@@ -1,0 +1,53 @@
+"""Labels and predictions as NumPy arrays that fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..error import InvalidArgumentError
+from ..ndarray import NDArray
+
+__all__ = ["Arrays", "batches", "check_counts", "class_indices"]
+
+Arrays = NDArray | np.ndarray | Sequence[NDArray | np.ndarray]
+"""One array, or one for each output of a network."""
+
+
+def batches(name: str, labels: Arrays, preds: Arrays) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of label and prediction as NumPy arrays."""
+    label_list, pred_list = _as_list(labels), _as_list(preds)
+    if len(label_list) != len(pred_list):
+        raise InvalidArgumentError(
+            f"{name}: got {len(label_list)} arrays of labels, but {len(pred_list)} of predictions"
+        )
+    return [(_numpy(a), _numpy(b)) for a, b in zip(label_list, pred_list, strict=True)]
+
+
+def _as_list(arrays: Arrays) -> list[NDArray | np.ndarray]:
+    return [arrays] if isinstance(arrays, (NDArray, np.ndarray)) else list(arrays)
+
+
+def _numpy(array: NDArray | np.ndarray) -> np.ndarray:
+    return array.asnumpy() if isinstance(array, NDArray) else np.asarray(array)
+
+
+def check_counts(name: str, label: np.ndarray, pred: np.ndarray) -> None:
+    """Refuses labels and predictions of different numbers."""
+    if label.shape[0] != pred.shape[0]:
+        raise InvalidArgumentError(
+            f"{name}: got {label.shape[0]} labels, but {pred.shape[0]} predictions"
+        )
+
+
+def class_indices(name: str, label: np.ndarray, pred: np.ndarray) -> np.ndarray:
+    """The labels as classes, one per row of `pred`, checked against its number of classes."""
+    right = label.ravel().astype(np.int64)
+    check_counts(name, right, pred)
+    classes = pred.size // max(1, right.size)
+    if right.size and (right.min() < 0 or right.max() >= classes):
+        raise InvalidArgumentError(
+            f"{name}: labels must be in [0, {classes}), got {right.min()} to {right.max()}"
+        )
+    return right
