@@ -114,7 +114,17 @@ impl Row {
 }
 
 /// The families' tables.
-const FAMILIES: &[&[Row]] = &[];
+const FAMILIES: &[&[Row]] = &[
+    crate::arg::ROWS,
+    crate::binary::ROWS,
+    crate::elemwise::ROWS,
+    crate::init::ROWS,
+    crate::optimizer::ROWS,
+    crate::reduce::ROWS,
+    crate::sample::ROWS,
+    crate::scalar::ROWS,
+    crate::shape::ROWS,
+];
 
 /// The kernel of the operator `name`.
 pub fn find(name: &str) -> Option<&'static Row> {

@@ -1,0 +1,160 @@
+//! Where the largest or smallest element lies: argmax and argmin. The first of equals counts; NaN
+//! counts as the extreme one.
+
+use crate::axes::Axes;
+use crate::check::{NUMBERS, arity, unsupported};
+use crate::copy::assign;
+use crate::kernel::{Call, Desc, Kernel, Row};
+use crate::loops::{GRAIN, Parts, Reader, Room};
+use crate::number::Number;
+use crate::walk::{Order, Walk};
+use crate::{Attrs, Req, View, par};
+use ferromix_base::{DType, Error, Result};
+
+struct Arg {
+    axes: Axes,
+    least: bool,
+}
+
+impl Kernel for Arg {
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        let (data, out, req) = (&call.inputs[0], &call.outputs[0], call.reqs[0]);
+        if req == Req::Null || out.is_empty() {
+            return Ok(());
+        }
+        let mut places = vec![0i64; out.len()];
+        match data.dtype() {
+            DType::F64 => self.find::<f64>(data, &mut places),
+            t if t.is_float() => self.find::<f32>(data, &mut places),
+            _ => self.find::<i64>(data, &mut places),
+        }
+        assign(&View::of_slice(&mut places, out.shape())?, out, req)
+    }
+}
+
+/// Columns that are searched side by side.
+const TILE: usize = 256;
+
+impl Arg {
+    fn find<C: Number>(&self, data: &View, places: &mut [i64]) {
+        let walk = |reduced| {
+            let (dims, strides) = self.axes.select(data, reduced);
+            Walk::new(&dims, [&strides], Order::Kept)
+        };
+        let (kept, reduced) = (walk(false), walk(true));
+        let search = Search {
+            input: Reader::<C>::new(data),
+            least: self.least,
+        };
+        let along = kept.inner_strides()[0].abs();
+        let side_by_side = kept.inner() > 1 && along < reduced.inner_strides()[0].abs();
+        let tile = if side_by_side {
+            TILE.min(kept.inner())
+        } else {
+            1
+        };
+        let grain = (GRAIN / reduced.total.max(1) / tile).max(1);
+        let (width, per_row) = (kept.inner(), kept.inner().div_ceil(tile));
+        let shared = Parts::new(places);
+        par::for_ranges(kept.total / width * per_row, grain, |range| {
+            for unit in range {
+                let column = unit % per_row * tile;
+                let n = tile.min(width - column);
+                let start = unit / per_row * width + column;
+                // SAFETY: units have disjoint outputs.
+                let places = unsafe { shared.part(start, n) };
+                if side_by_side {
+                    search.columns(&kept, start, &reduced, places);
+                } else {
+                    places[0] = search.row(kept.cursor(start).place[0], &reduced) as i64;
+                }
+            }
+        });
+    }
+}
+
+struct Search<'a, C> {
+    input: Reader<'a, C>,
+    least: bool,
+}
+
+impl<C: Number> Search<'_, C> {
+    #[inline(always)]
+    fn better(&self, x: C, best: C) -> bool {
+        let beats = if self.least { x < best } else { x > best };
+        beats || (x.is_nan() && !best.is_nan())
+    }
+
+    /// The place of the extreme one of the positions of `reduced` at `offset`.
+    fn row(&self, offset: isize, reduced: &Walk<1>) -> usize {
+        let mut room = Room::new();
+        let mut best: Option<(C, usize)> = None;
+        for start in (0..reduced.total).step_by(Room::LEN) {
+            let n = Room::LEN.min(reduced.total - start);
+            // SAFETY: positions of the two walks together lie within the view.
+            let run = unsafe { self.input.read(offset, reduced, start, n, &mut room) };
+            let extreme = run.iter().copied().fold(run[0], |a, x| {
+                if self.least {
+                    x.smaller(a)
+                } else {
+                    x.larger(a)
+                }
+            });
+            if best.is_none_or(|(b, _)| self.better(extreme, b)) {
+                let is_it = |x: &C| *x == extreme || (x.is_nan() && extreme.is_nan());
+                let place = run.iter().position(is_it).unwrap_or(0);
+                best = Some((extreme, start + place));
+            }
+        }
+        best.map_or(0, |(_, place)| place)
+    }
+
+    /// The places for the positions of `kept` from `start` on, which are in one row.
+    fn columns(&self, kept: &Walk<1>, start: usize, reduced: &Walk<1>, places: &mut [i64]) {
+        let mut room = Room::new();
+        let mut best = [C::ZERO; TILE];
+        let mut cursor = reduced.cursor(0);
+        for row in 0..reduced.total {
+            let [offset] = cursor.place;
+            cursor.advance_in_row(1);
+            // SAFETY: as above.
+            let run = unsafe {
+                self.input
+                    .read(offset, kept, start, places.len(), &mut room)
+            };
+            for ((place, best), &x) in places.iter_mut().zip(&mut best).zip(run) {
+                if row == 0 || self.better(x, *best) {
+                    *best = x;
+                    *place = row as i64;
+                }
+            }
+        }
+    }
+}
+
+fn prepare(
+    name: &str,
+    least: bool,
+    attrs: &Attrs,
+    i: &[Desc],
+    o: &[Desc],
+) -> Result<Box<dyn Kernel>> {
+    let ([data], [out]) = arity(name, i, o)?;
+    let axes = Axes::from_attrs(name, attrs, data.shape.len())?;
+    crate::reduce::check_shapes(name, &axes, data, out)?;
+    if data.dtype == DType::Bool {
+        return Err(unsupported(name, data.dtype, &NUMBERS));
+    }
+    if axes.count(&data.shape) == 0 && out.shape.iter().all(|&d| d > 0) {
+        return Err(Error::value(format!(
+            "{name} of no elements is undefined: data has shape {:?}",
+            data.shape
+        )));
+    }
+    Ok(Box::new(Arg { axes, least }))
+}
+
+pub(crate) const ROWS: &[Row] = &[
+    Row::new("argmax", |a, i, o| prepare("argmax", false, a, i, o)).strided(),
+    Row::new("argmin", |a, i, o| prepare("argmin", true, a, i, o)).strided(),
+];

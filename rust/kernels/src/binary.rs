@@ -1,0 +1,165 @@
+//! Functions of two tensors with broadcasting, and of a tensor and a scalar.
+
+use crate::body::{Body, binary};
+use crate::check::{NUMBERS, arity, one_dtype, unsupported};
+use crate::kernel::{Call, Desc, Kernel, Row};
+use crate::loops::{DEAR_GRAIN, GRAIN, Op, map};
+use crate::number::{From3, Number};
+use crate::walk::broadcast_strides;
+use crate::{Attrs, View};
+use ferromix_base::{DType, Error, Result};
+
+/// A function of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Function {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    Power,
+    Maximum,
+    Minimum,
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterEqual,
+    Lesser,
+    LesserEqual,
+    And,
+    Or,
+    Xor,
+}
+use Function::*;
+
+impl Function {
+    /// Whether bools are taken, too.
+    fn logical(self) -> bool {
+        !matches!(self, Add | Sub | Mul | Div | Mod | Power)
+    }
+
+    fn grain(self) -> usize {
+        if matches!(self, Power | Mod) {
+            DEAR_GRAIN
+        } else {
+            GRAIN
+        }
+    }
+}
+
+/// A loop and the type that it computes in.
+pub(crate) struct Loop {
+    pub(crate) dtype: DType,
+    pub(crate) body: Box<dyn Body<3>>,
+    pub(crate) grain: usize,
+}
+
+/// The loop of `f` for tensors of `dtype`. Halves are computed as `f32`; powers of integers as
+/// `f64`, as in MXNet.
+pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop> {
+    let real = dtype.is_float();
+    let compute = match dtype {
+        DType::Bool if f.logical() => DType::Bool,
+        DType::Bool => return Err(unsupported(name, dtype, &NUMBERS)),
+        DType::F16 | DType::BF16 => DType::F32,
+        _ if f == Power && !real => DType::F64,
+        _ => dtype,
+    };
+    let body = match compute {
+        DType::F32 if f == Power => binary(f32::powf),
+        DType::F64 if f == Power => binary(f64::powf),
+        DType::F32 => body_of::<f32>(f),
+        DType::F64 => body_of::<f64>(f),
+        DType::U8 | DType::Bool => body_of::<u8>(f),
+        DType::I8 => body_of::<i8>(f),
+        DType::I32 => body_of::<i32>(f),
+        _ => body_of::<i64>(f),
+    };
+    let grain = f.grain();
+    Ok(Loop {
+        dtype: compute,
+        body,
+        grain,
+    })
+}
+
+fn body_of<T: Number + From3>(f: Function) -> Box<dyn Body<3>> {
+    match f {
+        Add => binary(T::plus),
+        Sub => binary(T::minus),
+        Mul => binary(T::times),
+        Div => binary(T::over),
+        Mod => binary(T::modulo),
+        Maximum => binary(T::larger),
+        Minimum => binary(T::smaller),
+        Equal => binary(|a: T, b: T| T::flag(a == b)),
+        NotEqual => binary(|a: T, b: T| T::flag(a != b)),
+        Greater => binary(|a: T, b: T| T::flag(a > b)),
+        GreaterEqual => binary(|a: T, b: T| T::flag(a >= b)),
+        Lesser => binary(|a: T, b: T| T::flag(a < b)),
+        LesserEqual => binary(|a: T, b: T| T::flag(a <= b)),
+        And => binary(|a: T, b: T| T::flag(a.truth() & b.truth())),
+        Or => binary(|a: T, b: T| T::flag(a.truth() | b.truth())),
+        Xor => binary(|a: T, b: T| T::flag(a.truth() ^ b.truth())),
+        Power => binary(|a: T, b: T| T::from_f64(a.to_f64().powf(b.to_f64()))),
+    }
+}
+
+impl Loop {
+    /// Computes `views[0]` from the others.
+    pub(crate) fn run(&self, views: [&View; 3], req: crate::Req) -> Result<()> {
+        let op = Op {
+            types: [self.dtype; 3],
+            body: &*self.body,
+            grain: self.grain,
+        };
+        map(&op, views, req)
+    }
+}
+
+struct Broadcast(Loop);
+
+impl Kernel for Broadcast {
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        let [a, b] = [&call.inputs[0], &call.inputs[1]];
+        self.0.run([&call.outputs[0], a, b], call.reqs[0])
+    }
+}
+
+fn prepare(name: &str, f: Function, inputs: &[Desc], outputs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let ([a, b], [out]) = arity(name, inputs, outputs)?;
+    let dtype = one_dtype(name, &[a, b, out])?;
+    for (side, d) in [("lhs", a), ("rhs", b)] {
+        let strides = ferromix_base::contiguous_strides(&d.shape);
+        broadcast_strides(&d.shape, &strides, &out.shape)
+            .map_err(|e| Error::value(format!("{name}: {side}: {e}")))?;
+    }
+    Ok(Box::new(Broadcast(find(name, f, dtype)?)))
+}
+
+macro_rules! rows {
+    ($($name:literal => $f:expr),* $(,)?) => {
+        pub(crate) const ROWS: &[Row] = &[
+            $(Row::new($name, |_: &Attrs, i, o| prepare($name, $f, i, o)).strided()),*
+        ];
+    };
+}
+rows! {
+    "broadcast_add" => Add,
+    "broadcast_sub" => Sub,
+    "broadcast_mul" => Mul,
+    "broadcast_div" => Div,
+    "broadcast_mod" => Mod,
+    "broadcast_power" => Power,
+    "broadcast_maximum" => Maximum,
+    "broadcast_minimum" => Minimum,
+    "broadcast_equal" => Equal,
+    "broadcast_not_equal" => NotEqual,
+    "broadcast_greater" => Greater,
+    "broadcast_greater_equal" => GreaterEqual,
+    "broadcast_lesser" => Lesser,
+    "broadcast_lesser_equal" => LesserEqual,
+    "broadcast_logical_and" => And,
+    "broadcast_logical_or" => Or,
+    "broadcast_logical_xor" => Xor,
+}

@@ -1,0 +1,153 @@
+//! The innermost loops: a scalar function over gapless runs of elements, with no strides, types
+//! or requests left to decide.
+
+use crate::twice::twice;
+use std::marker::PhantomData;
+
+/// A run of one operand.
+#[derive(Clone, Copy)]
+pub(crate) struct Run {
+    /// The first element.
+    pub(crate) ptr: *mut u8,
+    /// Whether the first element stands for all.
+    pub(crate) uniform: bool,
+}
+
+/// A loop over `N` operands, of which the first is written and the others are read.
+pub(crate) trait Body<const N: usize>: Send + Sync {
+    /// Runs over `n` elements.
+    ///
+    /// # Safety
+    /// `args[0]` is valid for writing `n` elements, every other for reading `n` (one, where
+    /// uniform), all of the types that the loop was made for and aligned. `args[0]` overlaps
+    /// another only in a loop of two operands of one type, and then is the same address.
+    unsafe fn run(&self, args: [Run; N], n: usize);
+}
+
+twice! {
+    fn map_in_place[T: Copy, F: Fn(T) -> T](d: &mut [T], f: &F) [T, F] {
+        for x in d {
+            *x = f(*x);
+        }
+    }
+}
+
+twice! {
+    fn map1[S: Copy, D, F: Fn(S) -> D](d: &mut [D], s: &[S], f: &F) [S, D, F] {
+        for (d, s) in d.iter_mut().zip(s) {
+            *d = f(*s);
+        }
+    }
+}
+
+twice! {
+    fn map2[S: Copy, D, F: Fn(S, S) -> D](d: &mut [D], a: &[S], b: &[S], f: &F) [S, D, F] {
+        let n = d.len();
+        let (a, b) = (&a[..n], &b[..n]);
+        for i in 0..n {
+            d[i] = f(a[i], b[i]);
+        }
+    }
+}
+
+twice! {
+    fn map2_left[S: Copy, D, F: Fn(S, S) -> D](d: &mut [D], a: S, b: &[S], f: &F) [S, D, F] {
+        for (d, b) in d.iter_mut().zip(b) {
+            *d = f(a, *b);
+        }
+    }
+}
+
+twice! {
+    fn map2_right[S: Copy, D, F: Fn(S, S) -> D](d: &mut [D], a: &[S], b: S, f: &F) [S, D, F] {
+        for (d, a) in d.iter_mut().zip(a) {
+            *d = f(*a, b);
+        }
+    }
+}
+
+/// The loop of a function of one operand.
+pub(crate) struct Unary<T, F>(F, PhantomData<fn(T) -> T>);
+
+/// Boxes the loop of `f`.
+pub(crate) fn unary<T: Copy + 'static, F>(f: F) -> Box<dyn Body<2>>
+where
+    F: Fn(T) -> T + Send + Sync + 'static,
+{
+    Box::new(Unary(f, PhantomData))
+}
+
+impl<T: Copy, F: Fn(T) -> T + Send + Sync> Body<2> for Unary<T, F> {
+    unsafe fn run(&self, [d, s]: [Run; 2], n: usize) {
+        // SAFETY: the caller vouches for `n` elements of T.
+        let out = unsafe { std::slice::from_raw_parts_mut(d.ptr.cast::<T>(), n) };
+        if s.uniform {
+            // SAFETY: the caller vouches for one element of T.
+            out.fill((self.0)(unsafe { *s.ptr.cast::<T>() }));
+        } else if d.ptr == s.ptr {
+            map_in_place(out, &self.0);
+        } else {
+            // SAFETY: as above, and the addresses differ, so that the runs do not overlap.
+            map1(
+                out,
+                unsafe { std::slice::from_raw_parts(s.ptr.cast::<T>(), n) },
+                &self.0,
+            );
+        }
+    }
+}
+
+/// The loop of a conversion.
+pub(crate) struct Change<S, D, F>(F, PhantomData<fn(S) -> D>);
+
+/// A loop that changes elements of type S to D.
+pub(crate) const fn change<S, D, F: Fn(S) -> D>(f: F) -> Change<S, D, F> {
+    Change(f, PhantomData)
+}
+
+impl<S: Copy, D: Copy, F: Fn(S) -> D + Send + Sync> Body<2> for Change<S, D, F> {
+    unsafe fn run(&self, [d, s]: [Run; 2], n: usize) {
+        // SAFETY: the caller vouches for `n` elements of D.
+        let out = unsafe { std::slice::from_raw_parts_mut(d.ptr.cast::<D>(), n) };
+        if s.uniform {
+            // SAFETY: the caller vouches for one element of S.
+            out.fill((self.0)(unsafe { *s.ptr.cast::<S>() }));
+        } else {
+            // SAFETY: as above; operands of two types never overlap.
+            map1(
+                out,
+                unsafe { std::slice::from_raw_parts(s.ptr.cast::<S>(), n) },
+                &self.0,
+            );
+        }
+    }
+}
+
+/// The loop of a function of two operands.
+pub(crate) struct Binary<T, F>(F, PhantomData<fn(T) -> T>);
+
+/// Boxes the loop of `f`.
+pub(crate) fn binary<T: Copy + 'static, F>(f: F) -> Box<dyn Body<3>>
+where
+    F: Fn(T, T) -> T + Send + Sync + 'static,
+{
+    Box::new(Binary(f, PhantomData))
+}
+
+impl<T: Copy, F: Fn(T, T) -> T + Send + Sync> Body<3> for Binary<T, F> {
+    unsafe fn run(&self, [d, a, b]: [Run; 3], n: usize) {
+        // SAFETY: the caller vouches for `n` elements of T that overlap no other operand.
+        let out = unsafe { std::slice::from_raw_parts_mut(d.ptr.cast::<T>(), n) };
+        // SAFETY: the caller vouches for `n` elements, or one where uniform.
+        let slice = |r: Run| unsafe {
+            std::slice::from_raw_parts(r.ptr.cast::<T>(), if r.uniform { 1 } else { n })
+        };
+        let (x, y) = (slice(a), slice(b));
+        match (a.uniform, b.uniform) {
+            (false, false) => map2(out, x, y, &self.0),
+            (true, false) => map2_left(out, x[0], y, &self.0),
+            (false, true) => map2_right(out, x, y[0], &self.0),
+            (true, true) => out.fill((self.0)(x[0], y[0])),
+        }
+    }
+}

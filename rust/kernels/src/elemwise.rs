@@ -1,0 +1,231 @@
+//! Functions of one tensor, element by element, and conversions.
+
+use crate::Attrs;
+use crate::body::{Body, unary};
+use crate::check::{NUMBERS, arity, leading, one_dtype, one_shape, unsupported};
+use crate::copy::assign;
+use crate::kernel::{Call, Desc, Kernel, Row};
+use crate::loops::{DEAR_GRAIN, GRAIN, Op, map};
+use crate::number::Number;
+use ferromix_base::{DType, Result};
+
+/// A function that every type with arithmetic has.
+#[derive(Clone, Copy)]
+enum Plain {
+    Negative,
+    Abs,
+    Sign,
+    Square,
+    Relu,
+    Not,
+}
+
+fn plain<T: Number>(f: Plain) -> Box<dyn Body<2>> {
+    match f {
+        Plain::Negative => unary(T::opposite),
+        Plain::Abs => unary(T::magnitude),
+        Plain::Sign => unary(T::signum_or_zero),
+        Plain::Square => unary(|x: T| x.times(x)),
+        // NaN stays, -0 becomes 0.
+        Plain::Relu => unary(|x: T| if x <= T::ZERO { T::ZERO } else { x }),
+        Plain::Not => unary(|x: T| T::flag(!x.truth())),
+    }
+}
+
+/// A function of reals, in both precisions.
+struct Real {
+    f32: fn() -> Box<dyn Body<2>>,
+    f64: fn() -> Box<dyn Body<2>>,
+    /// Whether it maps integers to themselves.
+    rounds: bool,
+}
+
+macro_rules! real {
+    ($rounds:literal, $x:ident => $body:expr) => {
+        Real {
+            f32: || unary(|$x: f32| $body),
+            f64: || unary(|$x: f64| $body),
+            rounds: $rounds,
+        }
+    };
+}
+
+/// A loop and the type that it computes in.
+struct Map {
+    dtype: DType,
+    body: Box<dyn Body<2>>,
+    grain: usize,
+}
+
+impl Kernel for Map {
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        let op = Op {
+            types: [self.dtype; 2],
+            body: &*self.body,
+            grain: self.grain,
+        };
+        map(&op, [&call.outputs[0], &call.inputs[0]], call.reqs[0])
+    }
+}
+
+/// A copy that may change the type.
+pub(crate) struct Assign;
+
+impl Kernel for Assign {
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        assign(&call.inputs[0], &call.outputs[0], call.reqs[0])
+    }
+}
+
+fn checked(name: &str, inputs: &[Desc], outputs: &[Desc]) -> Result<DType> {
+    let ([data], [out]) = arity(name, inputs, outputs)?;
+    one_shape(name, &[data, out])?;
+    one_dtype(name, &[data, out])
+}
+
+fn prepare_plain(name: &str, f: Plain, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let dtype = checked(name, i, o)?;
+    let (dtype, body) = match dtype {
+        DType::F32 | DType::F16 | DType::BF16 => (DType::F32, plain::<f32>(f)),
+        DType::F64 => (dtype, plain::<f64>(f)),
+        DType::U8 => (dtype, plain::<u8>(f)),
+        DType::I8 => (dtype, plain::<i8>(f)),
+        DType::I32 => (dtype, plain::<i32>(f)),
+        DType::I64 => (dtype, plain::<i64>(f)),
+        DType::Bool if matches!(f, Plain::Not) => (dtype, plain::<u8>(f)),
+        DType::Bool => return Err(unsupported(name, dtype, &NUMBERS)),
+    };
+    Ok(Box::new(Map {
+        dtype,
+        body,
+        grain: GRAIN,
+    }))
+}
+
+/// Integers are computed as `f64` and truncated, as in MXNet.
+fn prepare_real(name: &str, f: &Real, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let dtype = checked(name, i, o)?;
+    let (dtype, body) = match dtype {
+        DType::F32 | DType::F16 | DType::BF16 => (DType::F32, (f.f32)()),
+        DType::F64 => (dtype, (f.f64)()),
+        DType::Bool => return Err(unsupported(name, dtype, &NUMBERS)),
+        _ if f.rounds => return Ok(Box::new(Assign)),
+        _ => (DType::F64, (f.f64)()),
+    };
+    let grain = if f.rounds { GRAIN } else { DEAR_GRAIN };
+    Ok(Box::new(Map { dtype, body, grain }))
+}
+
+fn prepare_copy(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    checked("_copy", i, o)?;
+    Ok(Box::new(Assign))
+}
+
+fn prepare_cast(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let ([data], [out]) = leading("Cast", i, o)?;
+    one_shape("Cast", &[data, out])?;
+    Ok(Box::new(Assign))
+}
+
+/// NaN stays; the upper bound counts first.
+fn clip<T: Number>(low: T, high: T) -> Box<dyn Body<2>> {
+    unary(move |x: T| {
+        let y = if x < low { low } else { x };
+        if x > high { high } else { y }
+    })
+}
+
+fn prepare_clip(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let dtype = checked("clip", i, o)?;
+    let bound = |name: &str| attrs.float(name).map_err(|e| e.within("clip"));
+    let (low, high) = (bound("a_min")?, bound("a_max")?);
+    // Bounds of integers are truncated, as in MXNet, but stay within the type's range.
+    macro_rules! whole {
+        ($T:ty) => {
+            clip::<$T>(low as $T, high as $T)
+        };
+    }
+    let (dtype, body) = match dtype {
+        DType::F32 => (dtype, clip(low as f32, high as f32)),
+        DType::F16 | DType::BF16 => (DType::F32, clip(low as f32, high as f32)),
+        DType::F64 => (dtype, clip(low, high)),
+        DType::U8 => (dtype, whole!(u8)),
+        DType::I8 => (dtype, whole!(i8)),
+        DType::I32 => (dtype, whole!(i32)),
+        DType::I64 => (dtype, whole!(i64)),
+        DType::Bool => return Err(unsupported("clip", dtype, &NUMBERS)),
+    };
+    Ok(Box::new(Map {
+        dtype,
+        body,
+        grain: GRAIN,
+    }))
+}
+
+/// MXNet's rounding: halves go down.
+macro_rules! rint {
+    ($x:expr) => {{
+        let (below, above) = ($x.floor(), $x.ceil());
+        if $x - below <= above - $x {
+            below
+        } else {
+            above
+        }
+    }};
+}
+
+macro_rules! plain_row {
+    ($name:literal, $f:expr) => {
+        Row::new($name, |_: &Attrs, i, o| prepare_plain($name, $f, i, o)).strided()
+    };
+}
+macro_rules! real_row {
+    ($name:literal, $($real:tt)*) => {
+        Row::new($name, |_: &Attrs, i, o| prepare_real($name, &real!($($real)*), i, o)).strided()
+    };
+}
+
+pub(crate) const ROWS: &[Row] = &[
+    Row::new("_copy", prepare_copy).strided(),
+    Row::new("Cast", prepare_cast).strided(),
+    Row::new("clip", prepare_clip).strided(),
+    plain_row!("negative", Plain::Negative),
+    plain_row!("abs", Plain::Abs),
+    plain_row!("sign", Plain::Sign),
+    plain_row!("square", Plain::Square),
+    plain_row!("relu", Plain::Relu),
+    plain_row!("logical_not", Plain::Not),
+    real_row!("exp", false, x => x.exp()),
+    real_row!("log", false, x => x.ln()),
+    real_row!("log1p", false, x => x.ln_1p()),
+    real_row!("expm1", false, x => x.exp_m1()),
+    real_row!("sqrt", false, x => x.sqrt()),
+    real_row!("rsqrt", false, x => x.sqrt().recip()),
+    real_row!("reciprocal", false, x => x.recip()),
+    real_row!("sigmoid", false, x => ((-x).exp() + 1.0).recip()),
+    real_row!("tanh", false, x => x.tanh()),
+    real_row!("softsign", false, x => x / (1.0 + x.abs())),
+    real_row!("sin", false, x => x.sin()),
+    real_row!("cos", false, x => x.cos()),
+    real_row!("erf", false, x => Erf::erf(x)),
+    real_row!("floor", true, x => x.floor()),
+    real_row!("ceil", true, x => x.ceil()),
+    real_row!("trunc", true, x => x.trunc()),
+    real_row!("round", true, x => x.round()),
+    real_row!("rint", true, x => rint!(x)),
+];
+
+/// The error function, which the standard library lacks.
+trait Erf {
+    fn erf(self) -> Self;
+}
+impl Erf for f32 {
+    fn erf(self) -> f32 {
+        libm::erff(self)
+    }
+}
+impl Erf for f64 {
+    fn erf(self) -> f64 {
+        libm::erf(self)
+    }
+}

@@ -1,0 +1,115 @@
+//! Functions of a tensor and a scalar. The scalar is first converted to the type of the result, as
+//! MXNet does: 2.5 is 2 to an integer tensor.
+
+use crate::binary::{Function, Loop, find};
+use crate::check::{arity, one_shape};
+use crate::kernel::{Call, Desc, Kernel, Row};
+use crate::{Attrs, View, copy};
+use Function::*;
+use ferromix_base::{DType, Error, Result};
+
+/// Where the scalar stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+    /// The tensor stands in for it: squares.
+    Nowhere,
+}
+
+struct WithScalar {
+    inner: Loop,
+    side: Side,
+    dtype: DType,
+    /// The bits of the scalar as `dtype`.
+    scalar: [u64; 1],
+}
+
+impl Kernel for WithScalar {
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        let mut bits = self.scalar;
+        let scalar = cell(&mut bits, self.dtype);
+        let (data, out) = (&call.inputs[0], &call.outputs[0]);
+        let views = match self.side {
+            Side::Left => [out, &scalar, data],
+            Side::Right => [out, data, &scalar],
+            Side::Nowhere => [out, data, data],
+        };
+        self.inner.run(views, call.reqs[0])
+    }
+}
+
+/// A 0-d tensor in `bits`.
+pub(crate) fn cell(bits: &mut [u64; 1], dtype: DType) -> View {
+    let none = ferromix_base::Shape::new();
+    // SAFETY: eight aligned bytes hold an element of any type, and all bit patterns in use are
+    // zero or were written as that type.
+    unsafe { View::from_raw(bits.as_mut_ptr().cast(), dtype, none, Default::default()) }
+}
+
+fn prepare(
+    name: &str,
+    (f, side): (Function, Side),
+    attrs: &Attrs,
+    inputs: &[Desc],
+    outputs: &[Desc],
+) -> Result<Box<dyn Kernel>> {
+    let ([data], [out]) = arity(name, inputs, outputs)?;
+    one_shape(name, &[data, out])?;
+    let scalar = attrs.float("scalar").map_err(|e| e.within(name))?;
+    if data.dtype != out.dtype && data.dtype != DType::Bool {
+        return Err(Error::dtype(format!(
+            "{name} gives the dtype of its data, {}, not {}",
+            data.dtype, out.dtype
+        )));
+    }
+    let square = f == Power && side == Side::Right && scalar == 2.0 && out.dtype.is_float();
+    let (f, side) = if square {
+        (Mul, Side::Nowhere)
+    } else {
+        (f, side)
+    };
+    let mut bits = [0];
+    let mut value = [scalar];
+    copy(
+        &View::of_slice(&mut value, &[])?,
+        &mut cell(&mut bits, out.dtype),
+    )?;
+    Ok(Box::new(WithScalar {
+        inner: find(name, f, out.dtype)?,
+        side,
+        dtype: out.dtype,
+        scalar: bits,
+    }))
+}
+
+macro_rules! rows {
+    ($($name:literal => $f:expr, $side:expr);* $(;)?) => {
+        pub(crate) const ROWS: &[Row] = &[
+            $(Row::new($name, |a, i, o| prepare($name, ($f, $side), a, i, o)).strided()),*
+        ];
+    };
+}
+rows! {
+    "_plus_scalar" => Add, Side::Right;
+    "_minus_scalar" => Sub, Side::Right;
+    "_rminus_scalar" => Sub, Side::Left;
+    "_mul_scalar" => Mul, Side::Right;
+    "_div_scalar" => Div, Side::Right;
+    "_rdiv_scalar" => Div, Side::Left;
+    "_mod_scalar" => Mod, Side::Right;
+    "_rmod_scalar" => Mod, Side::Left;
+    "_power_scalar" => Power, Side::Right;
+    "_rpower_scalar" => Power, Side::Left;
+    "_maximum_scalar" => Maximum, Side::Right;
+    "_minimum_scalar" => Minimum, Side::Right;
+    "_equal_scalar" => Equal, Side::Right;
+    "_not_equal_scalar" => NotEqual, Side::Right;
+    "_greater_scalar" => Greater, Side::Right;
+    "_greater_equal_scalar" => GreaterEqual, Side::Right;
+    "_lesser_scalar" => Lesser, Side::Right;
+    "_lesser_equal_scalar" => LesserEqual, Side::Right;
+    "_logical_and_scalar" => And, Side::Right;
+    "_logical_or_scalar" => Or, Side::Right;
+    "_logical_xor_scalar" => Xor, Side::Right;
+}

@@ -1,0 +1,88 @@
+//! The same bits for one, two and three threads, on sizes that are split into several tasks.
+
+#![allow(clippy::unwrap_used)] // A failure to run is a failed test.
+
+mod tensor_support;
+use ferromix_base::DType;
+use ferromix_kernels::random::Stream;
+use ferromix_kernels::{Attrs, Req, Value, View, find};
+use tensor_support::*;
+
+/// The bits of the output for each number of threads.
+fn bits(threads: usize, name: &str, attrs: &Attrs, inputs: &[View], mut out: Tensor) -> Vec<u64> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap();
+    let random = find(name)
+        .unwrap()
+        .random
+        .then_some(Stream { seed: 9, number: 2 });
+    let mut outputs = [out.view()];
+    pool.install(|| run_views(name, attrs, inputs, &mut outputs, &[Req::Write], random))
+        .unwrap();
+    out.bytes().to_vec()
+}
+
+fn check(name: &str, attrs: &Attrs, inputs: &mut [Tensor], out: &Tensor) {
+    let views: Vec<View> = inputs.iter_mut().map(Tensor::view).collect();
+    let one = bits(1, name, attrs, &views, out.clone());
+    for threads in [2, 3] {
+        assert_eq!(
+            one,
+            bits(threads, name, attrs, &views, out.clone()),
+            "{name} {threads}"
+        );
+    }
+}
+
+#[test]
+fn elementwise_and_moves() {
+    let mut rng = Rng(12);
+    let none = Attrs::default();
+    let shape = [500usize, 700];
+    for dtype in [DType::F32, DType::BF16] {
+        let mut pair = [
+            random(dtype, &shape, Layout::Plain, &mut rng),
+            random(dtype, &[700], Layout::Plain, &mut rng),
+        ];
+        let out = Tensor::zeros(dtype, &shape, Layout::Plain);
+        check("broadcast_add", &none, &mut pair, &out);
+        check("exp", &none, &mut pair[..1], &out);
+        let turned = Tensor::zeros(dtype, &[700, 500], Layout::Plain);
+        check("transpose", &none, &mut pair[..1], &turned);
+        let range = Attrs::from([("low", number(0.0)), ("high", number(1.0))]);
+        check("_random_uniform", &range, &mut [], &out);
+        let range = Attrs::from([("loc", number(0.0)), ("scale", number(1.0))]);
+        check("_random_normal", &range, &mut [], &out);
+    }
+}
+
+#[test]
+fn reductions() {
+    let mut rng = Rng(13);
+    let shapes: [(&[usize], &[i64]); 7] = [
+        (&[500, 700], &[0]),
+        (&[500, 700], &[1]),
+        (&[500, 700], &[0, 1]),
+        (&[100_000, 3], &[0]),
+        (&[3, 100_000], &[1]),
+        (&[16, 32, 30, 30], &[0, 2, 3]),
+        (&[2, 300, 700], &[1]),
+    ];
+    for (shape, axes) in shapes {
+        for name in ["sum", "mean", "norm", "max", "prod"] {
+            for layout in LAYOUTS {
+                let mut data = [random(DType::F32, shape, layout, &mut rng)];
+                let gone = |a: usize| axes.contains(&(a as i64));
+                let kept: Vec<usize> = (0..shape.len())
+                    .filter(|&a| !gone(a))
+                    .map(|a| shape[a])
+                    .collect();
+                let out = Tensor::zeros(DType::F32, &kept, Layout::Plain);
+                let attrs = Attrs::from([("axis", Value::Ints(axes.to_vec()))]);
+                check(name, &attrs, &mut data, &out);
+            }
+        }
+    }
+}
