@@ -121,7 +121,7 @@ impl Lane {
         let size = sizes.of(key);
         let most = size + SPARE;
         let queue = match key.class {
-            Class::Compute => Queue::Fair(Fair::new(size)),
+            Class::Compute => Queue::Fair(Box::new(Fair::new(size))),
             _ => Queue::Exact(Exact::new()),
         };
         Self {
@@ -163,9 +163,7 @@ impl Lane {
 
     /// Sees to it that somebody looks for work, which the caller has made available.
     pub(crate) fn wake(&self, core: &Core) {
-        // Pairs with the fences of the workers: see park.rs.
-        fence(SeqCst);
-        if self.idle.wake_one() == Wake::NobodyIdle {
+        if self.idle.announce() == Wake::NobodyIdle {
             self.recruit(core);
         }
     }
@@ -199,7 +197,7 @@ impl Lane {
                 true
             }
             Err(_) => {
-                let _ = self.idle.stop_search();
+                let _ = self.idle.stop_search(|| false);
                 self.crew.fetch_sub(STARTED_ONE, AcqRel);
                 roster.free.push(index);
                 crew.started > 0
@@ -264,9 +262,8 @@ impl Lane {
             self.stopped.store(true, SeqCst);
             std::mem::take(&mut roster.handles)
         };
-        fence(SeqCst);
         // Each thread that ends wakes the next.
-        let _ = self.idle.wake_one();
+        let _ = self.idle.announce();
         for handle in handles {
             // A worker does not panic: operations are caught. If one did, it is gone anyway.
             let _ = handle.join();

@@ -14,6 +14,8 @@ mod epoch;
 mod failure;
 mod lane;
 mod log;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod op;
 mod operator;
 mod park;

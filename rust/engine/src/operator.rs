@@ -6,9 +6,12 @@ use crate::spec::{FnProperty, Name, OpSpec};
 use crate::sync::Arc;
 use crate::var::Var;
 
+type SyncFn = dyn Fn(&RunContext) -> Result<(), OpError> + Send + Sync;
+type AsyncFn = dyn Fn(&RunContext, OnComplete) + Send + Sync;
+
 pub(crate) enum Function {
-    Sync(Box<dyn Fn(&RunContext) -> Result<(), OpError> + Send + Sync>),
-    Async(Box<dyn Fn(&RunContext, OnComplete) + Send + Sync>),
+    Sync(Box<SyncFn>),
+    Async(Box<AsyncFn>),
 }
 
 pub(crate) struct Inner {

@@ -3,20 +3,21 @@
 //! One word holds a stack of sleeping workers and the number of workers that are searching for
 //! work. The rule that no wake-up is lost:
 //!
-//! * Whoever makes work available does so, then a `SeqCst` fence, then [`Idle::wake_one`], which
-//!   does nothing if somebody is searching.
-//! * A worker that gives up searching leaves that state, then a `SeqCst` fence, then looks once
-//!   more at all sources of work; if there is some, it calls `wake_one` itself (which may pick the
-//!   worker itself) before it parks.
-//! * A worker that found work leaves the searching state; if it was the last, the same: a fence,
-//!   another look, and `wake_one` if there is more. So wakers wake one, and that one wakes the next.
+//! * Whoever makes work available calls [`Idle::announce`] afterwards: a `SeqCst` fence, and then
+//!   the top sleeper is woken unless somebody is searching.
+//! * A worker that gives up searching ([`Idle::rest`]) leaves that state, then a `SeqCst` fence,
+//!   then looks once more at all sources of work; if there is some, it wakes a sleeper (perhaps
+//!   itself) before it parks.
+//! * A worker that found work ([`Idle::stop_search`]) leaves the searching state; if it was the
+//!   last, the same: a fence, another look, and somebody is woken if there is more. So wakers wake
+//!   one, and that one wakes the next.
 //!
 //! Of the two fences one comes first: either the waker sees the worker not searching, or the
 //! worker sees the work.
 
 use crate::sync::{
-    AcqRel, Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release, Thread, UnsafeCell,
-    current, park,
+    AcqRel, Acquire, AtomicBool, AtomicU32, AtomicU64, Relaxed, Release, SeqCst, Thread,
+    UnsafeCell, current, fence, park,
 };
 
 const TOP_MASK: u64 = 0xffff;
@@ -72,15 +73,38 @@ impl Idle {
         self.word.fetch_add(SEARCH_ONE, AcqRel);
     }
 
-    /// A worker stops searching; true if it was the last that did.
+    /// A worker stops searching, having found work or to end. True if somebody else must be woken
+    /// for what is left: the worker was the last that searched, and there is more.
     #[must_use]
-    pub(crate) fn stop_search(&self) -> bool {
-        self.word.fetch_sub(SEARCH_ONE, AcqRel) & SEARCH_MASK == SEARCH_ONE
+    pub(crate) fn stop_search(&self, has_work: impl FnOnce() -> bool) -> bool {
+        if self.word.fetch_sub(SEARCH_ONE, AcqRel) & SEARCH_MASK != SEARCH_ONE {
+            return false;
+        }
+        // Pairs with the fence in `announce`.
+        fence(SeqCst);
+        has_work()
     }
 
-    /// A searching worker goes among the sleepers. It must then look for work again, after a
-    /// fence, and then call [`Idle::sleep`].
-    pub(crate) fn enter(&self, index: usize) {
+    /// A searching worker that found nothing sleeps until it is woken, and is searching again then.
+    pub(crate) fn rest(&self, index: usize, has_work: impl FnOnce() -> bool) {
+        self.enter(index);
+        // Pairs with the fence in `announce`.
+        fence(SeqCst);
+        if has_work() {
+            let _ = self.wake_one(); // Perhaps ourselves.
+        }
+        self.sleep(index);
+    }
+
+    /// Wakes one sleeper, unless somebody is searching. Call after making work available.
+    pub(crate) fn announce(&self) -> Wake {
+        // Pairs with the fences in `rest` and `stop_search`.
+        fence(SeqCst);
+        self.wake_one()
+    }
+
+    /// A searching worker goes among the sleepers.
+    fn enter(&self, index: usize) {
         let sleeper = &self.sleepers[index];
         sleeper.woken.store(false, Relaxed);
         // SAFETY: the worker is not in the stack, so nobody else looks.
@@ -100,16 +124,14 @@ impl Idle {
     }
 
     /// Parks until woken. The worker is then searching again.
-    pub(crate) fn sleep(&self, index: usize) {
+    fn sleep(&self, index: usize) {
         // Acquire: pairs with `wake_one`.
         while !self.sleepers[index].woken.load(Acquire) {
             park();
         }
     }
 
-    /// Wakes one sleeper, unless somebody is searching. Call after making work available and after
-    /// a `SeqCst` fence.
-    pub(crate) fn wake_one(&self) -> Wake {
+    fn wake_one(&self) -> Wake {
         // Acquire: the sleepers' fields.
         let mut word = self.word.load(Acquire);
         loop {

@@ -17,7 +17,7 @@ use crate::sync::{Mutex, Relaxed, lock};
 pub(crate) type Local = Option<Deque<OpPtr>>;
 
 pub(crate) enum Queue {
-    Fair(Fair),
+    Fair(Box<Fair>),
     Exact(Exact),
 }
 

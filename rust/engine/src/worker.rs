@@ -8,7 +8,6 @@ use crate::lane::{Lane, LanePtr, SharedCore};
 use crate::op::OpPtr;
 use crate::pool;
 use crate::queue::Local;
-use crate::sync::{SeqCst, fence};
 use crate::thread;
 
 /// How long a worker looks for work before it parks.
@@ -80,12 +79,7 @@ impl Worker<'_> {
             }
         }
         pool::flush();
-        self.lane.idle.enter(self.index);
-        fence(SeqCst);
-        if self.has_work(core) {
-            self.lane.wake(core);
-        }
-        self.lane.idle.sleep(self.index);
+        self.lane.idle.rest(self.index, || self.has_work(core));
     }
 
     fn run_one(&self, core: &Core, op: OpPtr) {
@@ -102,11 +96,8 @@ impl Worker<'_> {
     }
 
     fn end_search(&self, core: &Core) {
-        if self.lane.idle.stop_search() {
-            fence(SeqCst);
-            if self.has_work(core) {
-                self.lane.wake(core);
-            }
+        if self.lane.idle.stop_search(|| self.has_work(core)) {
+            self.lane.wake(core);
         }
     }
 
@@ -136,7 +127,7 @@ impl Worker<'_> {
             self.rest(core);
         }
         if searching {
-            let _ = self.lane.idle.stop_search();
+            let _ = self.lane.idle.stop_search(|| false);
         }
         true
     }
@@ -161,8 +152,7 @@ pub(crate) fn run(core: &SharedCore, lane: LanePtr, index: usize) {
     if stopped {
         lane.sign_off(index);
         // The next sleeper finds the lane stopped, too.
-        fence(SeqCst);
-        let _ = lane.idle.wake_one();
+        let _ = lane.idle.announce();
     }
     pool::flush();
 }

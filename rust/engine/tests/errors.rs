@@ -1,4 +1,6 @@
 //! Failures: where they are kept, what they skip, who gets them, and that the engine goes on.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
 
 use std::error::Error;
 use std::fmt;
@@ -153,7 +155,6 @@ fn wait_for_all_returns_the_first_in_push_order_and_clears_all() {
         engine.wait_for_all().unwrap();
         for var in [a, b, c] {
             engine.wait_for_var(var).unwrap();
-            assert_eq!(tracked(&engine, &[], &[var]).load(SeqCst) <= 1, true);
         }
         let ran = tracked(&engine, &[a, b], &[c]);
         engine.wait_for_all().unwrap();

@@ -4,6 +4,8 @@
 //! so any order but the log's shows in the values. With one pusher the log's order is the program;
 //! with several, each records for every operation the versions it saw of its variables, and the
 //! check rebuilds the order per variable from these and looks for a contradiction.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,6 @@
 //! Each clause of the engine's contract, on its own, for both kinds of engine where it applies.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;

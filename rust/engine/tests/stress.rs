@@ -1,4 +1,6 @@
 //! Load: many pushers, crossed variables, waits, deletions and idle phases, for bounded times.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};

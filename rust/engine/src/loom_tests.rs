@@ -1,0 +1,276 @@
+//! Loom models of the parts that are shared between threads on their own: the sleeping of workers,
+//! the event, the stack, and the log with its baton.
+//!
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p ferromix-engine --release --lib loom`.
+
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+use crate::op::{Fields, Kind, OpPtr};
+use crate::park::Idle;
+use crate::spec::{Device, Name};
+use crate::stack::TakeAllStack;
+use crate::sync::{AcqRel, Acquire, AtomicPtr, UnsafeCell};
+use crate::task::Task;
+use crate::wait::Event;
+
+fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(f);
+}
+
+/// A lane in small: a number of items instead of a queue.
+struct SmallLane {
+    idle: Idle,
+    items: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl SmallLane {
+    fn has_work(&self) -> bool {
+        self.items.load(Relaxed) > 0
+    }
+
+    fn pop(&self) -> bool {
+        let mut items = self.items.load(Relaxed);
+        while items > 0 {
+            match self
+                .items
+                .compare_exchange(items, items - 1, AcqRel, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => items = now,
+            }
+        }
+        false
+    }
+
+    fn push(&self) {
+        self.items.fetch_add(1, Relaxed);
+        let _ = self.idle.announce();
+    }
+
+    /// A worker that ends after `quota` items.
+    fn work(&self, index: usize, quota: usize) {
+        let mut searching = true;
+        let mut left = quota;
+        while left > 0 {
+            if self.pop() {
+                if std::mem::take(&mut searching) && self.idle.stop_search(|| self.has_work()) {
+                    let _ = self.idle.announce();
+                }
+                left -= 1;
+                self.done.fetch_add(1, Relaxed);
+                continue;
+            }
+            if !std::mem::replace(&mut searching, true) {
+                self.idle.start_search();
+            }
+            self.idle.rest(index, || self.has_work());
+        }
+    }
+
+    fn new(workers: usize) -> Arc<Self> {
+        let lane = Self {
+            idle: Idle::new(workers),
+            items: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+        };
+        (0..workers).for_each(|_| lane.idle.start_search());
+        Arc::new(lane)
+    }
+}
+
+/// A lost wake-up would leave the worker parked, which loom reports as a deadlock.
+#[test]
+fn a_sleeping_worker_gets_every_item() {
+    model(4, || {
+        let lane = SmallLane::new(1);
+        let worker = lane.clone();
+        let worker = thread::spawn(move || worker.work(0, 2));
+        lane.push();
+        lane.push();
+        worker.join().unwrap();
+        assert_eq!(lane.done.load(Relaxed), 2);
+    });
+}
+
+/// Two workers of one item each: if only one were woken for two items, the other would sleep on.
+#[test]
+fn two_items_wake_two_workers() {
+    model(4, || {
+        let lane = SmallLane::new(2);
+        let workers = [0, 1].map(|index| {
+            let lane = lane.clone();
+            thread::spawn(move || lane.work(index, 1))
+        });
+        lane.push();
+        lane.push();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn an_event_lets_every_waiter_go() {
+    model(4, || {
+        let event = Arc::new(Event::new());
+        let value = Arc::new(AtomicUsize::new(0));
+        let waiters = [0, 1].map(|_| {
+            let (event, value) = (event.clone(), value.clone());
+            thread::spawn(move || {
+                event.wait();
+                assert_eq!(value.load(Relaxed), 7);
+            })
+        });
+        value.store(7, Relaxed);
+        event.set();
+        for waiter in waiters {
+            waiter.join().unwrap();
+        }
+    });
+}
+
+struct Node {
+    next: AtomicPtr<Node>,
+    value: UnsafeCell<usize>,
+}
+
+#[test]
+fn the_stack_loses_nothing() {
+    model(4, || {
+        let stack = Arc::new(TakeAllStack::<Node>::new());
+        let pushers = [1, 2].map(|value| {
+            let stack = stack.clone();
+            thread::spawn(move || {
+                let node = Node {
+                    next: AtomicPtr::new(std::ptr::null_mut()),
+                    value: UnsafeCell::new(value),
+                };
+                let node = Box::into_raw(Box::new(node));
+                // SAFETY: ours until the push succeeds.
+                stack.push(node, |next| unsafe { (*node).next.store(next, Relaxed) });
+            })
+        });
+        let mut sum = 0;
+        let mut empty = |stack: &TakeAllStack<Node>| {
+            let mut next = stack.take();
+            while !next.is_null() {
+                // SAFETY: taken, so ours.
+                let node = unsafe { Box::from_raw(next) };
+                // SAFETY: ours.
+                sum += node.value.with(|value| unsafe { *value });
+                next = node.next.load(Relaxed);
+            }
+        };
+        empty(&stack);
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        empty(&stack);
+        assert_eq!(sum, 3);
+    });
+}
+
+fn entry() -> OpPtr {
+    OpPtr::new(0, fields())
+}
+
+fn fields() -> Fields {
+    Fields {
+        kind: Kind::Sync,
+        name: Name::new("entry"),
+        tag: 0,
+        device: Device::CPU,
+        priority: 0,
+        lane: std::ptr::null(),
+        waiter: std::ptr::null(),
+        task: Task::none(),
+    }
+}
+
+/// The log, and what only the registrar may touch, which loom watches.
+struct SmallLog {
+    log: crate::log::Log,
+    registered: UnsafeCell<Vec<OpPtr>>,
+    count: AtomicUsize,
+}
+
+// SAFETY: `registered` is what the baton protects, and what is being checked.
+unsafe impl Sync for SmallLog {}
+// SAFETY: as above.
+unsafe impl Send for SmallLog {}
+
+impl SmallLog {
+    /// Registers what there is, but hands the baton over after one entry.
+    fn register(&self, baton: crate::log::Baton) {
+        let op = baton.next;
+        // SAFETY: under the baton.
+        self.registered.with_mut(|list| unsafe { (*list).push(op) });
+        self.count.fetch_add(1, AcqRel);
+        if let Some(baton) = self.log.advance(op) {
+            self.log.hand_over(baton);
+        }
+    }
+
+    fn assist(&self) {
+        while let Some(baton) = self.log.take_handed() {
+            self.register(baton);
+        }
+    }
+
+    fn push(&self, op: OpPtr) {
+        if let Some(baton) = self.log.insert(op) {
+            self.register(baton);
+        }
+        self.assist();
+    }
+}
+
+/// Every entry is registered once, serially, in an order that agrees with each pusher's.
+#[test]
+fn the_baton_is_neither_lost_nor_doubled() {
+    model(4, || {
+        let small = Arc::new(SmallLog {
+            log: crate::log::Log::new(OpPtr::new_log_head(fields())),
+            registered: UnsafeCell::new(Vec::new()),
+            count: AtomicUsize::new(0),
+        });
+        let pushed = Arc::new(Mutex::new(Vec::new()));
+        let pushers = [2, 1].map(|entries| {
+            let (small, pushed) = (small.clone(), pushed.clone());
+            thread::spawn(move || {
+                let mine: Vec<OpPtr> = (0..entries).map(|_| entry()).collect();
+                mine.iter().for_each(|op| small.push(*op));
+                pushed.lock().unwrap().push(mine);
+            })
+        });
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        small.assist();
+        assert_eq!(small.count.load(Acquire), 3);
+        // SAFETY: everybody else has ended.
+        let order = small.registered.with(|list| unsafe { (*list).clone() });
+        for mine in pushed.lock().unwrap().iter() {
+            let places: Vec<usize> = mine
+                .iter()
+                .map(|op| order.iter().position(|o| o == op).unwrap())
+                .collect();
+            assert!(places.is_sorted());
+        }
+        // The end of the log counts only for the log; the others only for their execution.
+        for op in order {
+            op.release(1);
+        }
+        if let Ok(mut small) = Arc::try_unwrap(small).map_err(drop) {
+            if let Some(last) = small.log.last() {
+                assert!(last.is_last());
+                last.release(1);
+            }
+        }
+    });
+}

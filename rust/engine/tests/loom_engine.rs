@@ -1,0 +1,238 @@
+//! The engine under loom: every interleaving (with at most four preemptions) of a few
+//! operations, through the real log, chains, waits and completions. The naive engine runs all
+//! operations inline, so these programs need no worker threads; asynchronous ones are completed by
+//! another thread.
+//!
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p ferromix-engine --release --test loom_engine`.
+#![allow(clippy::unwrap_used)]
+#![cfg(loom)]
+
+use ferromix_engine::{Engine, Kind, OnComplete, OpSpec, Var, WaitError};
+use loom::cell::UnsafeCell;
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = runs.clone();
+    builder.check(move || {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        f();
+    });
+    let runs = runs.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(
+        runs > 30,
+        "only {runs} interleavings: the model does not test anything"
+    );
+}
+
+fn naive() -> Engine {
+    Engine::builder().kind(Kind::Naive).build()
+}
+
+/// Data that loom watches: an unordered pair of accesses, one a write, is an error.
+struct Data(UnsafeCell<u32>);
+
+// SAFETY: the engine orders the accesses, which is what is being checked.
+unsafe impl Sync for Data {}
+// SAFETY: as above.
+unsafe impl Send for Data {}
+
+impl Data {
+    fn new() -> Arc<Self> {
+        Arc::new(Data(UnsafeCell::new(0)))
+    }
+    fn add(&self, n: u32) {
+        // SAFETY: called with write access only.
+        self.0.with_mut(|value| unsafe { *value = *value * 10 + n });
+    }
+    fn get(&self) -> u32 {
+        // SAFETY: called with an access, or after a wait.
+        self.0.with(|value| unsafe { *value })
+    }
+}
+
+fn write(engine: &Engine, vars: &[Var], data: &[&Arc<Data>], n: u32) {
+    let data: Vec<Arc<Data>> = data.iter().map(|data| (*data).clone()).collect();
+    let pushed = engine.push_sync(&OpSpec::new("write").writes(vars), move |_| {
+        data.iter().for_each(|data| data.add(n));
+        Ok(())
+    });
+    pushed.unwrap();
+}
+
+/// Two pushers, two variables in crossed order: no deadlock, no overlap, one order.
+#[test]
+fn crossed_writes() {
+    model(4, || {
+        let engine = naive();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let (x, y) = (Data::new(), Data::new());
+        let (other, x2, y2) = (engine.clone(), x.clone(), y.clone());
+        let thread = thread::spawn(move || write(&other, &[b, a], &[&y2, &x2], 1));
+        write(&engine, &[a, b], &[&x, &y], 2);
+        thread.join().unwrap();
+        engine.wait_for_var(a).unwrap();
+        assert!(matches!(x.get(), 12 | 21));
+        engine.wait_for_var(b).unwrap();
+        assert_eq!(x.get(), y.get());
+        assert_eq!(engine.version(a).unwrap(), 2);
+    });
+}
+
+/// A chain of writer, readers and writer, one of them completed by another thread meanwhile.
+#[test]
+fn completion_against_registration() {
+    model(4, || {
+        let engine = naive();
+        let a = engine.new_variable();
+        let x = Data::new();
+        let slot: Arc<Mutex<Option<OnComplete>>> = Arc::new(Mutex::new(None));
+        let (s, x2, inner) = (slot.clone(), x.clone(), engine.clone());
+        // Pushed by an operation, so that the naive engine does not wait for it.
+        engine
+            .push_sync(&OpSpec::new("outer"), move |_| {
+                let (s, x2) = (s.clone(), x2.clone());
+                inner.push_async(&OpSpec::new("async").writes(&[a]), move |_, done| {
+                    x2.add(1);
+                    *s.lock().unwrap() = Some(done);
+                })?;
+                Ok(())
+            })
+            .unwrap();
+        let done = slot.lock().unwrap().take().unwrap();
+        let finisher = thread::spawn(move || done.complete(Ok(())));
+        let (x2, x3, inner) = (x.clone(), x.clone(), engine.clone());
+        engine
+            .push_sync(&OpSpec::new("outer"), move |_| {
+                for x in [x2.clone(), x3.clone()] {
+                    inner.push_sync(&OpSpec::new("read").reads(&[a]), move |_| {
+                        assert_eq!(x.get(), 1);
+                        Ok(())
+                    })?;
+                }
+                let x = x2.clone();
+                inner.push_sync(&OpSpec::new("write").writes(&[a]), move |_| {
+                    x.add(2);
+                    Ok(())
+                })?;
+                Ok(())
+            })
+            .unwrap();
+        engine.wait_for_var(a).unwrap();
+        assert_eq!(x.get(), 12);
+        finisher.join().unwrap();
+    });
+}
+
+/// Two asynchronous readers completed by two threads, with a writer behind them.
+#[test]
+fn readers_complete_in_any_order() {
+    model(4, || {
+        let engine = naive();
+        let a = engine.new_variable();
+        let x = Data::new();
+        let slot: Arc<Mutex<Vec<OnComplete>>> = Arc::new(Mutex::new(Vec::new()));
+        let (s, x2, inner) = (slot.clone(), x.clone(), engine.clone());
+        engine
+            .push_sync(&OpSpec::new("outer"), move |_| {
+                for _ in 0..2 {
+                    let s = s.clone();
+                    inner.push_async(&OpSpec::new("read").reads(&[a]), move |_, done| {
+                        s.lock().unwrap().push(done);
+                    })?;
+                }
+                let x = x2.clone();
+                inner.push_sync(&OpSpec::new("write").writes(&[a]), move |_| {
+                    x.add(5);
+                    Ok(())
+                })?;
+                Ok(())
+            })
+            .unwrap();
+        let (first, second) = {
+            let mut list = slot.lock().unwrap();
+            (list.pop().unwrap(), list.pop().unwrap())
+        };
+        let finish = |done: OnComplete, x: Arc<Data>| {
+            thread::spawn(move || {
+                let _before = x.get();
+                done.complete(Ok(()));
+            })
+        };
+        let threads = [finish(first, x.clone()), finish(second, x.clone())];
+        engine.wait_for_var(a).unwrap();
+        assert_eq!(x.get(), 5);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+/// `wait_for_all` against a push and a completion of other threads.
+#[test]
+fn wait_for_all_misses_nothing() {
+    model(4, || {
+        let engine = naive();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let (x, y) = (Data::new(), Data::new());
+        let (other, y2) = (engine.clone(), y.clone());
+        let thread = thread::spawn(move || {
+            write(&other, &[b], &[&y2], 3);
+            other.wait_for_all().unwrap();
+            assert_eq!(y2.get(), 3);
+        });
+        write(&engine, &[a], &[&x], 4);
+        engine.wait_for_all().unwrap();
+        assert_eq!(x.get(), 4);
+        thread.join().unwrap();
+        assert_eq!(engine.counters().in_flight, 0);
+    });
+}
+
+/// A failure of one thread's operation is returned by exactly one of two waits.
+#[test]
+fn a_failure_surfaces_once() {
+    model(4, || {
+        let engine = naive();
+        let a = engine.new_variable();
+        engine
+            .push_sync(&OpSpec::new("bad").writes(&[a]), |_| Err("bad".into()))
+            .unwrap();
+        let other = engine.clone();
+        let thread = thread::spawn(move || other.wait_for_var(a).is_err());
+        let here = matches!(engine.wait_for_var(a), Err(WaitError::Failed(_)));
+        assert!(here ^ thread.join().unwrap());
+    });
+}
+
+/// A push races with the deletion of its variable.
+#[test]
+fn deletion_against_push() {
+    model(4, || {
+        let engine = naive();
+        let a = engine.new_variable();
+        let x = Data::new();
+        let (other, x2) = (engine.clone(), x.clone());
+        let thread = thread::spawn(move || {
+            other.delete_variable(a, move || x2.add(9)).unwrap();
+        });
+        let x2 = x.clone();
+        let pushed = engine.push_sync(&OpSpec::new("use").writes(&[a]), move |_| {
+            x2.add(1);
+            Ok(())
+        });
+        thread.join().unwrap();
+        let waited = engine.wait_for_all();
+        let value = x.get();
+        match (pushed, waited) {
+            (Ok(()), Ok(())) => assert_eq!(value, 19),
+            (Ok(()), Err(_)) | (Err(_), Ok(())) => assert_eq!(value, 9),
+            (Err(_), Err(_)) => panic!("refused twice"),
+        }
+        let b = engine.new_variable();
+        assert_eq!(engine.version(b).unwrap(), 0);
+    });
+}
