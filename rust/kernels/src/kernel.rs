@@ -115,15 +115,25 @@ impl Row {
 
 /// The families' tables.
 const FAMILIES: &[&[Row]] = &[
+    crate::activation::ROWS,
+    crate::add_n::ROWS,
     crate::arg::ROWS,
+    crate::batch_norm::ROWS,
     crate::binary::ROWS,
+    crate::convolution::ROWS,
+    crate::dot::ROWS,
+    crate::dropout::ROWS,
     crate::elemwise::ROWS,
+    crate::fully_connected::ROWS,
     crate::init::ROWS,
     crate::optimizer::ROWS,
+    crate::pooling::ROWS,
     crate::reduce::ROWS,
     crate::sample::ROWS,
     crate::scalar::ROWS,
     crate::shape::ROWS,
+    crate::softmax::ROWS,
+    crate::softmax_output::ROWS,
 ];
 
 /// The kernel of the operator `name`.

@@ -4,30 +4,48 @@
 //! A kernel is found by the name of its operator ([`find`]), prepared once for attributes, shapes
 //! and element types, and then run any number of times.
 
+mod activation;
+mod add_n;
 mod arg;
 mod attrs;
 mod axes;
+mod batch_norm;
 mod binary;
+mod blockwise;
 mod body;
 mod check;
 mod convert;
+mod convolution;
 mod copy;
+mod dot;
+mod dropout;
 mod elemwise;
 mod fill;
 mod fold;
+mod fully_connected;
+mod gemm;
 mod init;
 mod kernel;
 mod loops;
 mod number;
 mod optimizer;
 pub mod par;
+mod pooling;
+mod prepared;
 pub mod random;
+mod raw;
+mod real;
 mod reduce;
 mod sample;
 mod scalar;
 mod shape;
+mod softmax;
+mod softmax_output;
+mod sums;
+mod tile;
 mod twice;
 mod update;
+mod vector;
 mod view;
 mod walk;
 

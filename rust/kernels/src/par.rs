@@ -12,9 +12,13 @@ pub fn set_threads(n: usize) -> usize {
     pool(n).current_num_threads()
 }
 
-/// The number of threads that kernels share.
+/// The number of threads that kernels share; inside a rayon pool, the threads of that pool.
 pub fn threads() -> usize {
-    pool(default_threads()).current_num_threads()
+    if rayon::current_thread_index().is_some() {
+        rayon::current_num_threads()
+    } else {
+        pool(default_threads()).current_num_threads()
+    }
 }
 
 fn default_threads() -> usize {
@@ -36,11 +40,28 @@ fn build(n: usize) -> Option<rayon::ThreadPool> {
 }
 
 /// Runs `task(0..n)`, in parallel where there is more than one task and more than one thread.
+/// Called inside a rayon pool it stays in that pool.
 pub fn for_each(n: usize, task: impl Fn(usize) + Sync + Send) {
     if n <= 1 || threads() == 1 {
         (0..n).for_each(task);
     } else {
-        pool(1).install(|| (0..n).into_par_iter().with_max_len(1).for_each(task));
+        install(|| (0..n).into_par_iter().with_max_len(1).for_each(task));
+    }
+}
+
+/// Runs `task(slot, 0..n)` as [`for_each`] does. Tasks that run at the same time have different
+/// slots, all below the value of [`threads`] at the time of the call: room for scratch memory that
+/// is made once per thread.
+pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
+    if n <= 1 || threads() == 1 {
+        (0..n).for_each(|i| task(0, i));
+    } else {
+        install(|| {
+            (0..n)
+                .into_par_iter()
+                .with_max_len(1)
+                .for_each(|i| task(rayon::current_thread_index().unwrap_or(0), i));
+        });
     }
 }
 
@@ -52,9 +73,10 @@ pub fn for_ranges(n: usize, grain: usize, task: impl Fn(std::ops::Range<usize>) 
     });
 }
 
-/// Runs `f` inside the kernels' thread pool, for libraries that use rayon's current pool.
+/// Runs `f` inside the kernels' thread pool, for libraries that use rayon's current pool; inside a
+/// pool already, runs it there.
 pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    if threads() == 1 {
+    if rayon::current_thread_index().is_some() || threads() == 1 {
         f()
     } else {
         pool(1).install(f)

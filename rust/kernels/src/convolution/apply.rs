@@ -1,0 +1,274 @@
+//! Convolution as a product of a matrix of weights with a matrix that is never stored: the columns
+//! are positions of the output grid, the rows the input elements that the taps reach. Panels of it
+//! are gathered into the cache as the product needs them. The gradient of the data is the same
+//! product with other taps.
+
+use super::field::{Field, Grid, Run};
+use crate::raw::{Target, scratch_bytes};
+use crate::real::Real;
+use crate::tile::{Operands, Tiled, Tiles, tile_rows};
+use crate::vector::multiversion;
+use crate::{Req, par};
+
+/// One product. Places of groups are distances from one group to the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Apply {
+    pub(crate) field: Field,
+    pub(crate) grid: Grid,
+    /// Where each tap reads, from the place of the position.
+    pub(crate) taps: Vec<usize>,
+    /// Where the weight of each tap stands, from the start of the row.
+    pub(crate) weights: Vec<usize>,
+    /// Distance between rows of weights.
+    pub(crate) weight_row: usize,
+    pub(crate) weight_group: usize,
+    /// Rows of the result, per group.
+    pub(crate) rows: usize,
+    pub(crate) groups: usize,
+    pub(crate) source_group: usize,
+    /// Where the first position writes.
+    pub(crate) target_start: usize,
+    pub(crate) target_row: usize,
+    pub(crate) target_group: usize,
+}
+
+/// Taps that are gathered at a time.
+const DEPTH: usize = 256;
+/// Panels that are gathered at a time.
+const PANELS: usize = 4;
+/// Multiplications per task, at least.
+const TASK: usize = 1 << 21;
+
+/// The arguments and scratch memory of a product.
+pub(crate) struct Arguments<'a, T> {
+    /// What the taps read, with its border.
+    pub(crate) source: &'a [T],
+    pub(crate) weights: &'a [T],
+    pub(crate) bias: Option<&'a [T]>,
+    pub(crate) target: Target<T>,
+    pub(crate) req: Req,
+    /// Room for [`Apply::packed`] numbers.
+    pub(crate) packed: &'a mut [T],
+    /// Room for [`Apply::per_thread`] numbers for each thread.
+    pub(crate) threads: &'a mut [T],
+}
+
+multiversion! {
+    /// Gathers what `taps` read at the positions of `runs`: one row of `width` numbers per tap.
+    fn gather<T: Real>(x: &[T], taps: &[usize], runs: &[Run], step: usize, width: usize, out: &mut [T]) {
+        for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(width)) {
+            for run in runs {
+                let at = run.at % width;
+                let from = run.source + tap;
+                let to = &mut row[at..at + run.len];
+                match (step, run.len) {
+                    (1, 32) => copy::<T, 32>(&x[from..], to),
+                    (1, 16) => copy::<T, 16>(&x[from..], to),
+                    (1, 8) => copy::<T, 8>(&x[from..], to),
+                    (1, len) => copy_any(&x[from..from + len], to),
+                    (2, _) => {
+                        for (o, pair) in to.iter_mut().zip(x[from..].chunks(2)) {
+                            *o = pair[0];
+                        }
+                    }
+                    _ => {
+                        for (o, &v) in to.iter_mut().zip(x[from..].iter().step_by(step)) {
+                            *o = v;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn copy<T: Real, const N: usize>(from: &[T], to: &mut [T]) {
+    let fixed: &[T; N] = match from.first_chunk() {
+        Some(fixed) => fixed,
+        None => return,
+    };
+    if let Some(to) = to.first_chunk_mut::<N>() {
+        *to = *fixed;
+    }
+}
+
+#[inline(always)]
+fn copy_any<T: Real>(from: &[T], to: &mut [T]) {
+    for (o, &v) in to.iter_mut().zip(from) {
+        *o = v;
+    }
+}
+
+impl Apply {
+    /// Numbers of the packed weights.
+    pub(crate) fn packed(&self) -> usize {
+        self.groups * self.rows * self.taps.len()
+    }
+
+    /// Scratch numbers of one thread.
+    pub(crate) fn per_thread<T: Tiled>(&self) -> usize {
+        let block = T::tiles().width * PANELS;
+        let numbers = block * (DEPTH.min(self.taps.len()) + self.rows);
+        scratch_bytes::<T>(numbers) / size_of::<T>()
+    }
+
+    /// Orders the weights as tiles read them: tap by tap, the rows of a tile side by side.
+    fn pack<T: Tiled>(&self, tiles: &Tiles<T>, weights: &[T], packed: &mut [T]) {
+        let depth = self.taps.len();
+        let mut out = packed.iter_mut();
+        for group in 0..self.groups {
+            for (first, n) in tile_rows(self.rows, tiles.most_rows) {
+                let start = group * self.weight_group + first * self.weight_row;
+                for &w in &self.weights[..depth] {
+                    for (r, o) in out.by_ref().take(n).enumerate() {
+                        *o = weights[start + r * self.weight_row + w];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the product.
+    pub(crate) fn run<T: Tiled>(&self, args: Arguments<'_, T>) {
+        let tiles = T::tiles();
+        self.pack(&tiles, args.weights, args.packed);
+        let args = Arguments {
+            packed: args.packed,
+            ..args
+        };
+        let block = tiles.width * PANELS;
+        let blocks = self.grid.len().div_ceil(block);
+        let work = self.rows * self.taps.len() * block;
+        let grain = (TASK / work.max(1)).max(1);
+        let per_group = blocks.div_ceil(grain);
+        let room = self.per_thread::<T>();
+        let threads = Target::of_slice(args.threads);
+        let (packed, source) = (&*args.packed, args.source);
+        par::for_each_slot(self.groups * per_group, |slot, task| {
+            // SAFETY: tasks that run at the same time have different slots.
+            let scratch = unsafe { threads.slice(slot * room..(slot + 1) * room) };
+            let group = task / per_group;
+            let packed = &packed[group * self.rows * self.taps.len()..];
+            let source = source.get(group * self.source_group..).unwrap_or(&[]);
+            let mut runs = Vec::new();
+            let first = task % per_group * grain;
+            for b in first..(first + grain).min(blocks) {
+                let start = b * block;
+                let n = block.min(self.grid.len() - start);
+                self.grid.runs(start, n, tiles.width, &mut runs);
+                let result = self.block(&tiles, source, packed, &runs, scratch);
+                // SAFETY: positions and groups belong to one task each.
+                unsafe {
+                    self.store(
+                        result,
+                        block,
+                        &runs,
+                        group,
+                        args.bias,
+                        args.target,
+                        args.req,
+                    )
+                };
+            }
+        });
+    }
+
+    /// The product for the positions of `runs`: rows of a block each.
+    fn block<'a, T: Tiled>(
+        &self,
+        tiles: &Tiles<T>,
+        source: &[T],
+        packed: &[T],
+        runs: &[Run],
+        scratch: &'a mut [T],
+    ) -> &'a [T] {
+        let width = tiles.width;
+        let block = width * PANELS;
+        let (result, gathered) = scratch.split_at_mut(self.rows * block);
+        let panels = runs.last().map_or(0, |r| (r.at + r.len).div_ceil(width));
+        if self.taps.is_empty() {
+            result.fill(T::ZERO);
+        }
+        for (chunk, taps) in self.taps.chunks(DEPTH).enumerate() {
+            let depth = taps.len();
+            for p in 0..panels {
+                let low = runs.partition_point(|r| r.at < p * width);
+                let high = runs.partition_point(|r| r.at < (p + 1) * width);
+                let to = &mut gathered[p * DEPTH.min(self.taps.len()) * width..];
+                gather(
+                    source,
+                    taps,
+                    &runs[low..high],
+                    self.grid.source[2],
+                    width,
+                    &mut to[..depth * width],
+                );
+            }
+            for (first, n) in tile_rows(self.rows, tiles.most_rows) {
+                let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
+                for p in 0..panels {
+                    let b = &gathered[p * DEPTH.min(self.taps.len()) * width..];
+                    let c = &mut result[first * block + p * width..];
+                    let fresh = chunk == 0;
+                    tiles.panels(
+                        n,
+                        Operands {
+                            depth,
+                            a,
+                            b,
+                            c,
+                            c_stride: block,
+                            fresh,
+                        },
+                    );
+                }
+            }
+        }
+        result
+    }
+
+    /// Writes a block of results to its places.
+    ///
+    /// # Safety
+    /// Nobody else uses the positions of `runs` of this group meanwhile.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn store<T: Real>(
+        &self,
+        result: &[T],
+        block: usize,
+        runs: &[Run],
+        group: usize,
+        bias: Option<&[T]>,
+        target: Target<T>,
+        req: Req,
+    ) {
+        let step = self.grid.target[2];
+        let start = self.target_start + group * self.target_group;
+        for (r, row) in result.chunks_exact(block).enumerate().take(self.rows) {
+            let shift = bias.map_or(T::ZERO, |b| b[group * self.rows + r]);
+            for run in runs {
+                let at = start + r * self.target_row + run.target;
+                // SAFETY: as the caller vouches.
+                let to = unsafe { target.slice(at..at + (run.len - 1) * step + 1) };
+                let from = &row[run.at..run.at + run.len];
+                match (req, step) {
+                    (Req::Null, _) => {}
+                    (Req::Add, _) => {
+                        to.iter_mut()
+                            .step_by(step)
+                            .zip(from)
+                            .for_each(|(o, &v)| *o += v + shift);
+                    }
+                    (_, 1) => to.iter_mut().zip(from).for_each(|(o, &v)| *o = v + shift),
+                    (_, _) => {
+                        to.iter_mut()
+                            .step_by(step)
+                            .zip(from)
+                            .for_each(|(o, &v)| *o = v + shift);
+                    }
+                }
+            }
+        }
+    }
+}

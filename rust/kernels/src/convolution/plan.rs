@@ -1,0 +1,151 @@
+//! The products that a convolution and the gradient of its data consist of.
+//!
+//! The gradient of the data at position `i` collects the output positions `o` and taps `t` with
+//! `o * stride + t * dilate = i + pad`. Positions with the same `i mod stride` use the same taps,
+//! and their `o` are neighbours: each such phase is one product.
+
+use super::apply::Apply;
+use super::field::{Field, Grid};
+use super::geometry::{Geometry, volume};
+
+/// The product of the forward pass.
+pub(crate) fn forward(g: &Geometry) -> Apply {
+    let flat = |x: [usize; 3]| if g.pointwise() { [1, 1, volume(&x)] } else { x };
+    let input = flat(g.input);
+    let output = flat(g.output);
+    let last = |i: usize| (output[i].max(1) - 1) * g.stride[i] + (g.kernel[i] - 1) * g.dilate[i];
+    let field = Field {
+        planes: g.batch * g.groups * g.channels,
+        inner: input,
+        before: g.pad,
+        after: std::array::from_fn(|i| (last(i) + 1).saturating_sub(input[i] + g.pad[i])),
+    };
+    let (steps, plane) = (field.steps(), field.plane());
+    let mut taps = Vec::with_capacity(g.depth());
+    for c in 0..g.channels {
+        for t in g.positions() {
+            let place: usize = (0..3).map(|i| t[i] * g.dilate[i] * steps[i]).sum();
+            taps.push(c * plane + place);
+        }
+    }
+    let out_plane = volume(&output);
+    let filters = g.groups * g.filters;
+    Apply {
+        field,
+        grid: Grid {
+            batch: g.batch,
+            extents: output,
+            source: std::array::from_fn(|i| g.stride[i] * steps[i]),
+            source_sample: g.groups * g.channels * plane,
+            target: [output[1] * output[2], output[2], 1],
+            target_sample: filters * out_plane,
+        },
+        weights: (0..taps.len()).collect(),
+        taps,
+        weight_row: g.depth(),
+        weight_group: g.filters * g.depth(),
+        rows: g.filters,
+        groups: g.groups,
+        source_group: g.channels * plane,
+        target_start: 0,
+        target_row: out_plane,
+        target_group: g.filters * out_plane,
+    }
+}
+
+/// Along one axis, for positions `phase, phase + stride, ...`: the taps that reach them, each with
+/// the output position that the first of them reads.
+fn phase_taps(g: &Geometry, i: usize, phase: usize) -> Vec<(usize, isize)> {
+    (0..g.kernel[i])
+        .filter_map(|t| {
+            let shift = (phase + g.pad[i]) as isize - (t * g.dilate[i]) as isize;
+            let stride = g.stride[i] as isize;
+            (shift % stride == 0).then_some((t, shift / stride))
+        })
+        .collect()
+}
+
+/// Positions of one phase along axis `i`.
+fn phase_len(g: &Geometry, i: usize, phase: usize) -> usize {
+    g.input[i].saturating_sub(phase).div_ceil(g.stride[i])
+}
+
+/// The products of the gradient of the data, one per phase.
+pub(crate) fn backward(g: &Geometry) -> Vec<Apply> {
+    if g.pointwise() {
+        let flat = Geometry {
+            input: [1, 1, volume(&g.input)],
+            output: [1, 1, volume(&g.output)],
+            ..g.clone()
+        };
+        return vec![phase(&flat, [0; 3], border(&flat))];
+    }
+    let field = border(g);
+    let [a, b, c] = g.stride;
+    (0..a)
+        .flat_map(|x| (0..b).flat_map(move |y| (0..c).map(move |z| [x, y, z])))
+        .filter(|p| (0..3).all(|i| phase_len(g, i, p[i]) > 0))
+        .map(|p| phase(g, p, field))
+        .collect()
+}
+
+/// The gradient of the output with a border that serves every phase.
+fn border(g: &Geometry) -> Field {
+    let mut field = Field {
+        planes: g.batch * g.groups * g.filters,
+        inner: g.output,
+        before: [0; 3],
+        after: [0; 3],
+    };
+    for i in 0..3 {
+        for p in 0..g.stride[i] {
+            let n = phase_len(g, i, p) as isize;
+            for (_, first) in phase_taps(g, i, p) {
+                let behind = first + n - g.output[i] as isize;
+                field.before[i] = field.before[i].max((-first).max(0) as usize);
+                field.after[i] = field.after[i].max(behind.max(0) as usize);
+            }
+        }
+    }
+    field
+}
+
+fn phase(g: &Geometry, p: [usize; 3], field: Field) -> Apply {
+    let (steps, plane) = (field.steps(), field.plane());
+    let axes: [Vec<(usize, isize)>; 3] = std::array::from_fn(|i| phase_taps(g, i, p[i]));
+    let place = |i: usize, first: isize| (first + field.before[i] as isize) as usize * steps[i];
+    let (mut taps, mut weights) = (Vec::new(), Vec::new());
+    for f in 0..g.filters {
+        for &(tz, z) in &axes[0] {
+            for &(ty, y) in &axes[1] {
+                for &(tx, x) in &axes[2] {
+                    taps.push(f * plane + place(0, z) + place(1, y) + place(2, x));
+                    weights.push(f * g.depth() + (tz * g.kernel[1] + ty) * g.kernel[2] + tx);
+                }
+            }
+        }
+    }
+    let in_plane = volume(&g.input);
+    let target = [g.input[1] * g.input[2], g.input[2], 1];
+    Apply {
+        field,
+        grid: Grid {
+            batch: g.batch,
+            extents: std::array::from_fn(|i| phase_len(g, i, p[i])),
+            source: steps,
+            source_sample: g.groups * g.filters * plane,
+            target: std::array::from_fn(|i| target[i] * g.stride[i]),
+            target_sample: g.groups * g.channels * in_plane,
+        },
+        taps,
+        weights,
+        weight_row: volume(&g.kernel),
+        weight_group: g.filters * g.depth(),
+        rows: g.channels,
+        groups: g.groups,
+        source_group: g.filters * plane,
+        target_start: (0..3).map(|i| p[i] * target[i]).sum(),
+        target_row: in_plane,
+        target_group: g.channels * in_plane,
+    }
+}

@@ -1,0 +1,208 @@
+//! The gradient of a convolution's weights: the product of the matrix that the taps read with the
+//! transposed gradient of the output, summed over positions. The batch is cut into a fixed number
+//! of parts with a partial sum each.
+
+use super::apply::Apply;
+use super::field::Run;
+use crate::raw::{Target, scratch_bytes};
+use crate::real::Real;
+use crate::tile::{Operands, ROW_STRIDE, Tiled, Tiles, tile_rows};
+use crate::vector::multiversion;
+use crate::{Req, blockwise, par};
+
+/// Positions that are worked on at a time.
+const POSITIONS: usize = 128;
+/// Weights of a filter that one task sums.
+const ROWS: usize = 192;
+/// Tasks to aim for.
+const TASKS: usize = 16;
+
+/// The sums; `apply` is the product of the forward pass.
+#[derive(Clone, Debug)]
+pub(crate) struct WeightSums {
+    pub(crate) apply: Apply,
+    /// Parts of the batch.
+    parts: usize,
+}
+
+multiversion! {
+    /// `out[p][f] = head[f][p]` for the filters of one panel; `out` has rows of `width` numbers.
+    fn transpose<T: Real>(head: &[T], runs: &[Run], row: usize, filters: usize, width: usize, out: &mut [T]) {
+        for run in runs {
+            let to = &mut out[run.at * width..(run.at + run.len) * width];
+            for f in 0..filters {
+                let from = &head[f * row + run.target..][..run.len];
+                for (o, &v) in to[f..].iter_mut().step_by(width).zip(from) {
+                    *o = v;
+                }
+            }
+        }
+    }
+
+    /// Gathers what `taps` read at the positions of `runs`, one row of [`ROW_STRIDE`] per tap.
+    fn gather_rows<T: Real>(x: &[T], taps: &[usize], runs: &[Run], step: usize, out: &mut [T]) {
+        for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(ROW_STRIDE)) {
+            for run in runs {
+                let from = run.source + tap;
+                let to = &mut row[run.at..run.at + run.len];
+                if step == 1 {
+                    for (o, &v) in to.iter_mut().zip(&x[from..from + run.len]) {
+                        *o = v;
+                    }
+                } else {
+                    for (o, &v) in to.iter_mut().zip(x[from..].iter().step_by(step)) {
+                        *o = v;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl WeightSums {
+    pub(crate) fn new(apply: Apply) -> Self {
+        let tasks = apply.groups * apply.taps.len().div_ceil(ROWS);
+        let parts = (TASKS / tasks.max(1)).clamp(1, apply.grid.batch.max(1));
+        WeightSums { apply, parts }
+    }
+
+    /// Filters, with the rest of the last panel.
+    fn columns<T: Tiled>(&self) -> usize {
+        self.apply.rows.next_multiple_of(T::tiles().width)
+    }
+
+    /// Scratch numbers for the partial sums.
+    pub(crate) fn partials<T: Tiled>(&self) -> usize {
+        self.parts * self.apply.groups * self.apply.taps.len() * self.columns::<T>()
+    }
+
+    /// Scratch numbers of one thread.
+    pub(crate) fn per_thread<T: Tiled>(&self) -> usize {
+        let numbers = POSITIONS * self.columns::<T>() + T::tiles().most_rows * ROW_STRIDE;
+        scratch_bytes::<T>(numbers) / size_of::<T>()
+    }
+
+    /// Sums the gradient into `out`, `[groups * filters, weights of a filter]`.
+    pub(crate) fn run<T: Tiled>(
+        &self,
+        (source, head): (&[T], &[T]),
+        partials: &mut [T],
+        threads: &mut [T],
+        out: &mut [T],
+        req: Req,
+    ) {
+        let a = &self.apply;
+        let depth = a.taps.len();
+        let columns = self.columns::<T>();
+        let room = self.per_thread::<T>();
+        let threads = Target::of_slice(threads);
+        let target = Target::of_slice(partials);
+        let cuts = depth.div_ceil(ROWS);
+        par::for_each_slot(self.parts * a.groups * cuts, |slot, task| {
+            let (part, group, cut) = (task / cuts / a.groups, task / cuts % a.groups, task % cuts);
+            let rows = cut * ROWS..((cut + 1) * ROWS).min(depth);
+            let first = (part * a.groups + group) * depth;
+            let sums = (first + rows.start) * columns..(first + rows.end) * columns;
+            // SAFETY: each task has its own rows of its own part; tasks that run at the same time
+            // have different slots.
+            let (sums, scratch) = unsafe {
+                (
+                    target.slice(sums),
+                    threads.slice(slot * room..(slot + 1) * room),
+                )
+            };
+            sums.fill(T::ZERO);
+            let source = source.get(group * a.source_group..).unwrap_or(&[]);
+            let head = head.get(group * a.target_group..).unwrap_or(&[]);
+            self.part(part, &a.taps[rows], (source, head), scratch, sums);
+        });
+        self.collect(partials, out, req);
+    }
+
+    /// The samples of a part.
+    fn samples(&self, part: usize) -> std::ops::Range<usize> {
+        let batch = self.apply.grid.batch;
+        part * batch / self.parts..(part + 1) * batch / self.parts
+    }
+
+    /// Adds the products of one part of the batch to `sums`, rows of taps.
+    fn part<T: Tiled>(
+        &self,
+        part: usize,
+        taps: &[usize],
+        (source, head): (&[T], &[T]),
+        scratch: &mut [T],
+        sums: &mut [T],
+    ) {
+        let tiles = T::tiles();
+        let a = &self.apply;
+        let columns = self.columns::<T>();
+        let (turned, rows) = scratch.split_at_mut(POSITIONS * columns);
+        let samples = self.samples(part);
+        let per_sample = a.grid.len() / a.grid.batch.max(1);
+        let end = samples.end * per_sample;
+        let mut runs = Vec::new();
+        for start in (samples.start * per_sample..end).step_by(POSITIONS) {
+            let n = POSITIONS.min(end - start);
+            a.grid.runs(start, n, POSITIONS, &mut runs);
+            self.turn(&tiles, head, &runs, turned);
+            for (first, count) in tile_rows(taps.len(), tiles.most_rows) {
+                gather_rows(
+                    source,
+                    &taps[first..first + count],
+                    &runs,
+                    a.grid.source[2],
+                    rows,
+                );
+                for panel in 0..columns / tiles.width {
+                    let c = &mut sums[first * columns + panel * tiles.width..];
+                    tiles.rows(
+                        count,
+                        Operands {
+                            depth: n,
+                            a: rows,
+                            b: &turned[panel * tiles.width * POSITIONS..],
+                            c,
+                            c_stride: columns,
+                            fresh: false,
+                        },
+                    );
+                }
+            }
+        }
+    }
+
+    /// The gradient of the output, transposed, in panels of the tiles' width.
+    fn turn<T: Tiled>(&self, tiles: &Tiles<T>, head: &[T], runs: &[Run], turned: &mut [T]) {
+        let a = &self.apply;
+        for (panel, out) in turned.chunks_mut(tiles.width * POSITIONS).enumerate() {
+            let first = panel * tiles.width;
+            let filters = tiles.width.min(a.rows - first);
+            let head = head.get(first * a.target_row..).unwrap_or(&[]);
+            transpose(head, runs, a.target_row, filters, tiles.width, out);
+        }
+    }
+
+    /// Adds the partial sums up, in order, and stores them transposed.
+    fn collect<T: Tiled>(&self, partials: &[T], out: &mut [T], req: Req) {
+        let a = &self.apply;
+        let (depth, columns) = (a.taps.len(), self.columns::<T>());
+        let target = Target::of_slice(out);
+        let grain = (65_536 / (depth * self.parts).max(1)).max(1);
+        par::for_ranges(a.groups * a.rows, grain, |filters| {
+            let mut totals = vec![T::ZERO; depth];
+            for filter in filters {
+                let (group, f) = (filter / a.rows, filter % a.rows);
+                totals.fill(T::ZERO);
+                for part in 0..self.parts {
+                    let first = (part * a.groups + group) * depth * columns + f;
+                    let sums = partials[first..].iter().step_by(columns);
+                    totals.iter_mut().zip(sums).for_each(|(t, &s)| *t += s);
+                }
+                // SAFETY: filters belong to one task each.
+                let to = unsafe { target.slice(filter * depth..(filter + 1) * depth) };
+                blockwise::store(&totals, to, req);
+            }
+        });
+    }
+}

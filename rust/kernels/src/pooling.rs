@@ -1,0 +1,400 @@
+//! `Pooling` over windows of one to three spatial axes, and its gradient. A window is reduced
+//! first across rows, into one row as wide as the input, then along that row: both loops run over
+//! neighbouring elements.
+//!
+//! As in MXNet 1.9: NaN loses every comparison, a window that lies in the padding altogether gives
+//! the least finite number (`max`) or zero, and the gradient of a maximum goes to the first
+//! element that has it.
+
+use crate::kernel::Row;
+use crate::prepared::{boxed, check_args, check_shape};
+use crate::raw::{Source, Target};
+use crate::real::{Real, by_real};
+use crate::vector::multiversion;
+use crate::{Attrs, Call, Desc, Kernel, Req, par};
+use ferromix_base::{Error, Result};
+use std::ops::Range;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row::new("Pooling", prepare_forward),
+    Row::new("_backward_Pooling", prepare_backward),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Max,
+    Avg,
+    Sum,
+}
+
+/// One spatial axis.
+#[derive(Clone, Copy)]
+struct Axis {
+    input: usize,
+    output: usize,
+    kernel: usize,
+    stride: usize,
+    pad: usize,
+}
+
+impl Axis {
+    const TRIVIAL: Axis = Axis {
+        input: 1,
+        output: 1,
+        kernel: 1,
+        stride: 1,
+        pad: 0,
+    };
+
+    /// The part of the input that window `o` covers.
+    fn window(&self, o: usize) -> Range<usize> {
+        let start = (o * self.stride) as isize - self.pad as isize;
+        let end = start + self.kernel as isize;
+        let clip = |x: isize| x.clamp(0, self.input as isize) as usize;
+        clip(start)..clip(end)
+    }
+
+    /// The size by which an average divides; with padding counted, but not beyond it.
+    fn divisor(&self, o: usize, with_pad: bool) -> usize {
+        if !with_pad {
+            return self.window(o).len();
+        }
+        (o * self.stride + self.kernel)
+            .min(self.input + 2 * self.pad)
+            .saturating_sub(o * self.stride)
+    }
+
+    /// The windows that have their element `tap` inside the input, and where the first one is.
+    fn reach(&self, tap: usize) -> (Range<usize>, usize) {
+        let first = self.pad.saturating_sub(tap).div_ceil(self.stride);
+        let end = (self.input + self.pad)
+            .saturating_sub(tap)
+            .div_ceil(self.stride)
+            .min(self.output);
+        (
+            first.min(end)..end,
+            (first * self.stride + tap).saturating_sub(self.pad),
+        )
+    }
+}
+
+/// The whole operator: planes of one to three axes, filled up in front.
+#[derive(Clone, Copy)]
+struct Pool {
+    planes: usize,
+    axes: [Axis; 3],
+    kind: Kind,
+    with_pad: bool,
+}
+
+impl Pool {
+    fn new(attrs: &Attrs, data: &Desc, out: &Desc) -> Result<Self> {
+        let shape = &data.shape[..];
+        let n = shape.len().wrapping_sub(2);
+        if !(1..=3).contains(&n) {
+            return Err(Error::value(format!(
+                "Pooling: data must have a batch, a channel and one to three spatial axes, got \
+                 shape {shape:?}"
+            )));
+        }
+        let kind = match attrs.str("pool_type")? {
+            "max" => Kind::Max,
+            "avg" => Kind::Avg,
+            "sum" => Kind::Sum,
+            other => {
+                return Err(Error::value(format!(
+                    "Pooling: unknown pool_type '{other}'; known: max, avg, sum"
+                )));
+            }
+        };
+        let spatial = &shape[2..];
+        let axes = if attrs.bool("global_pool")? {
+            spatial
+                .iter()
+                .map(|&d| Axis {
+                    input: d,
+                    kernel: d,
+                    ..Axis::TRIVIAL
+                })
+                .collect()
+        } else {
+            Self::windows(attrs, spatial)?
+        };
+        let mut expected = shape[..2].to_vec();
+        expected.extend(axes.iter().map(|a| a.output));
+        check_shape("Pooling", "output", out, &expected)?;
+        let mut all = [Axis::TRIVIAL; 3];
+        all[3 - n..].copy_from_slice(&axes);
+        let with_pad = kind == Kind::Avg
+            && (!attrs.has("count_include_pad") || attrs.bool("count_include_pad")?);
+        Ok(Pool {
+            planes: shape[0] * shape[1],
+            axes: all,
+            kind,
+            with_pad,
+        })
+    }
+
+    fn windows(attrs: &Attrs, spatial: &[usize]) -> Result<Vec<Axis>> {
+        let n = spatial.len();
+        let kernel = attrs.extents("kernel", n, 0)?;
+        let stride = attrs.extents("stride", n, 1)?;
+        let pad = attrs.extents("pad", n, 0)?;
+        let convention = attrs.str("pooling_convention")?;
+        let mut axes = Vec::with_capacity(n);
+        for i in 0..n {
+            let (input, kernel, stride, pad) = (spatial[i], kernel[i], stride[i], pad[i]);
+            let room = (input + 2 * pad).checked_sub(kernel);
+            let (Some(room), true) = (room, kernel > 0 && stride > 0) else {
+                return Err(Error::value(format!(
+                    "Pooling: a kernel of {kernel} with stride {stride} does not fit an axis of \
+                     {input} with padding {pad}"
+                )));
+            };
+            let output = match convention {
+                "valid" => room / stride + 1,
+                "full" => room.div_ceil(stride) + 1,
+                "same" => (input + 2 * pad).div_ceil(stride),
+                other => {
+                    return Err(Error::value(format!(
+                        "Pooling: unknown pooling_convention '{other}'; known: valid, full, same"
+                    )));
+                }
+            };
+            axes.push(Axis {
+                input,
+                output,
+                kernel,
+                stride,
+                pad,
+            });
+        }
+        Ok(axes)
+    }
+
+    fn input_plane(&self) -> usize {
+        self.axes.iter().map(|a| a.input).product()
+    }
+
+    fn output_plane(&self) -> usize {
+        self.axes.iter().map(|a| a.output).product()
+    }
+
+    /// Planes per task.
+    fn grain(&self) -> usize {
+        (16_384 / self.input_plane().max(self.output_plane()).max(1)).max(1)
+    }
+
+    /// Where the rows start that window `(d, h)` covers.
+    fn rows(&self, d: usize, h: usize) -> impl Iterator<Item = usize> + use<> {
+        let [deep, high, wide] = self.axes;
+        deep.window(d).flat_map(move |z| {
+            high.window(h)
+                .map(move |y| (z * high.input + y) * wide.input)
+        })
+    }
+
+    /// One over the number of elements that window `(d, h, w)` averages.
+    fn share<R: Real>(&self, d: usize, h: usize, w: usize) -> R {
+        if self.kind != Kind::Avg {
+            return R::ONE;
+        }
+        let [deep, high, wide] = self.axes;
+        let n = deep.divisor(d, self.with_pad)
+            * high.divisor(h, self.with_pad)
+            * wide.divisor(w, self.with_pad);
+        R::ONE / R::of(n.max(1) as f64)
+    }
+}
+
+/// How two elements of a window become one.
+trait Fold {
+    fn start<R: Real>() -> R;
+    fn fold<R: Real>(a: R, b: R) -> R;
+}
+struct Larger;
+struct Plus;
+impl Fold for Larger {
+    #[inline(always)]
+    fn start<R: Real>() -> R {
+        R::LOWEST
+    }
+    #[inline(always)]
+    fn fold<R: Real>(a: R, b: R) -> R {
+        a.at_least(b)
+    }
+}
+impl Fold for Plus {
+    #[inline(always)]
+    fn start<R: Real>() -> R {
+        R::ZERO
+    }
+    #[inline(always)]
+    fn fold<R: Real>(a: R, b: R) -> R {
+        a + b
+    }
+}
+
+multiversion! {
+    /// Reduces every window of a plane; `row` has the width of the input.
+    fn reduce_plane<R: Real, F: Fold>(pool: &Pool, x: &[R], row: &mut [R], out: &mut [R], f: &F) {
+        let _ = f;
+        let [deep, high, wide] = pool.axes;
+        for (line, out) in out.chunks_exact_mut(wide.output).enumerate() {
+            let (d, h) = (line / high.output, line % high.output);
+            let _ = deep;
+            row.fill(F::start());
+            for start in pool.rows(d, h) {
+                for (a, &b) in row.iter_mut().zip(&x[start..start + wide.input]) {
+                    *a = F::fold(*a, b);
+                }
+            }
+            out.fill(F::start());
+            for tap in 0..wide.kernel {
+                let (windows, first) = wide.reach(tap);
+                if windows.is_empty() {
+                    continue;
+                }
+                let (out, row) = (&mut out[windows], &row[first..]);
+                if wide.stride == 1 {
+                    for (a, &b) in out.iter_mut().zip(row) {
+                        *a = F::fold(*a, b);
+                    }
+                } else if wide.stride == 2 {
+                    for (a, b) in out.iter_mut().zip(row.chunks(2)) {
+                        *a = F::fold(*a, b[0]);
+                    }
+                } else {
+                    for (a, &b) in out.iter_mut().zip(row.iter().step_by(wide.stride)) {
+                        *a = F::fold(*a, b);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds each window's share of the gradient to the window; `row` has the width of the input.
+    fn spread_plane<R: Real>(pool: &Pool, g: &[R], row: &mut [R], dx: &mut [R]) {
+        let [_, high, wide] = pool.axes;
+        for (line, g) in g.chunks_exact(wide.output).enumerate() {
+            let (d, h) = (line / high.output, line % high.output);
+            row.fill(R::ZERO);
+            for (w, &g) in g.iter().enumerate() {
+                let part = g * pool.share(d, h, w);
+                row[wide.window(w)].iter_mut().for_each(|a| *a += part);
+            }
+            for start in pool.rows(d, h) {
+                for (a, &b) in dx[start..start + wide.input].iter_mut().zip(&*row) {
+                    *a += b;
+                }
+            }
+        }
+    }
+
+    /// Adds the gradient of each maximum to the first element that has it.
+    fn route_plane<R: Real>(pool: &Pool, g: &[R], x: &[R], y: &[R], dx: &mut [R]) {
+        let [_, high, wide] = pool.axes;
+        for (line, (g, y)) in g.chunks_exact(wide.output).zip(y.chunks_exact(wide.output)).enumerate() {
+            let (d, h) = (line / high.output, line % high.output);
+            for (w, (&g, &y)) in g.iter().zip(y).enumerate() {
+                let columns = wide.window(w);
+                for start in pool.rows(d, h) {
+                    let window = start + columns.start..start + columns.end;
+                    if let Some(i) = x[window.clone()].iter().position(|&x| x == y) {
+                        dx[window.start + i] += g;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    check_args("Pooling", (ins, 1), (outs, 1))?;
+    let pool = Pool::new(attrs, &ins[0], &outs[0])?;
+    by_real!("Pooling", ins[0].dtype, T => boxed(move |call: &mut Call<'_>| forward::<T>(&pool, call)))
+}
+
+fn forward<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
+    let req = call.reqs[0];
+    let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
+    if req == Req::Null || n_out == 0 {
+        return Ok(());
+    }
+    let data = Source::<T>::of(&call.inputs[0])?;
+    let target = Target::<T>::of(&mut call.outputs[0])?;
+    par::for_ranges(pool.planes, pool.grain(), |planes| {
+        let mut row = vec![T::ZERO; pool.axes[2].input];
+        let mut result = vec![T::ZERO; n_out];
+        for plane in planes {
+            // SAFETY: inputs are only read.
+            let x = unsafe { data.slice(plane * n_in..(plane + 1) * n_in) };
+            if pool.kind == Kind::Max {
+                reduce_plane(pool, x, &mut row, &mut result, &Larger);
+            } else {
+                reduce_plane(pool, x, &mut row, &mut result, &Plus);
+            }
+            if pool.kind == Kind::Avg {
+                average(pool, &mut result);
+            }
+            // SAFETY: planes belong to one task each.
+            let out = unsafe { target.slice(plane * n_out..(plane + 1) * n_out) };
+            crate::blockwise::store(&result, out, req);
+        }
+    });
+    Ok(())
+}
+
+fn average<T: Real>(pool: &Pool, sums: &mut [T]) {
+    let [_, high, wide] = pool.axes;
+    for (line, row) in sums.chunks_exact_mut(wide.output).enumerate() {
+        for (w, x) in row.iter_mut().enumerate() {
+            *x *= pool.share(line / high.output, line % high.output, w);
+        }
+    }
+}
+
+fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "_backward_Pooling";
+    check_args(name, (ins, 3), (outs, 1))?;
+    let pool = Pool::new(attrs, &ins[1], &ins[2])?;
+    check_shape(name, "gradient of the output", &ins[0], &ins[2].shape)?;
+    check_shape(name, "data gradient", &outs[0], &ins[1].shape)?;
+    by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(&pool, call)))
+}
+
+fn backward<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
+    let req = call.reqs[0];
+    let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
+    if req == Req::Null || n_in == 0 {
+        return Ok(());
+    }
+    let [g, x, y] = [
+        Source::<T>::of(&call.inputs[0])?,
+        Source::<T>::of(&call.inputs[1])?,
+        Source::<T>::of(&call.inputs[2])?,
+    ];
+    let target = Target::<T>::of(&mut call.outputs[0])?;
+    par::for_ranges(pool.planes, pool.grain(), |planes| {
+        let mut row = vec![T::ZERO; pool.axes[2].input];
+        for plane in planes {
+            let (ins, outs) = (
+                plane * n_in..(plane + 1) * n_in,
+                plane * n_out..(plane + 1) * n_out,
+            );
+            // SAFETY: planes belong to one task each.
+            let dx = unsafe { target.slice(ins.clone()) };
+            if req != Req::Add {
+                dx.fill(T::ZERO);
+            }
+            // SAFETY: inputs are only read.
+            let (g, x, y) = unsafe { (g.slice(outs.clone()), x.slice(ins), y.slice(outs)) };
+            match pool.kind {
+                Kind::Max => route_plane(pool, g, x, y, dx),
+                Kind::Avg | Kind::Sum => spread_plane(pool, g, &mut row, dx),
+            }
+        }
+    });
+    Ok(())
+}

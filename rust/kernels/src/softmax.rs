@@ -1,0 +1,310 @@
+//! `softmax` and `log_softmax` along any axis. The elements along the axis, for one or several
+//! neighbouring positions, are copied to scratch memory, worked on there, and stored.
+
+use crate::blockwise::store;
+use crate::kernel::Row;
+use crate::prepared::{axis, boxed, check_args, check_shape};
+use crate::raw::{Source, Target};
+use crate::real::{Float, Real, by_float};
+use crate::vector::multiversion;
+use crate::{Attrs, Call, Desc, Kernel, Req, View, par};
+use ferromix_base::Result;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row::new("softmax", |a, i, o| {
+        prepare("softmax", Kind::Softmax, a, i, o)
+    }),
+    Row::new("log_softmax", |a, i, o| {
+        prepare("log_softmax", Kind::Log, a, i, o)
+    }),
+    Row::new("_backward_softmax", |a, i, o| {
+        prepare("_backward_softmax", Kind::SoftmaxGrad, a, i, o)
+    }),
+    Row::new("_backward_log_softmax", |a, i, o| {
+        prepare("_backward_log_softmax", Kind::LogGrad, a, i, o)
+    }),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Softmax,
+    Log,
+    SoftmaxGrad,
+    LogGrad,
+}
+
+/// A tensor seen as `[outer, k, inner]`, with the axis of the operator in the middle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) outer: usize,
+    pub(crate) k: usize,
+    pub(crate) inner: usize,
+}
+
+impl Layout {
+    pub(crate) fn new(shape: &[usize], axis: usize) -> Self {
+        Layout {
+            outer: shape[..axis].iter().product(),
+            k: shape[axis],
+            inner: shape[axis + 1..].iter().product(),
+        }
+    }
+}
+
+/// Positions that are worked on together where the axis is not the last one.
+const WIDTH: usize = 64;
+/// Elements per task, roughly.
+const GRAIN: usize = 16_384;
+
+/// A copied piece of a tensor: `k` rows of `w` neighbouring positions.
+struct Tile<R> {
+    data: Vec<R>,
+    w: usize,
+}
+
+multiversion! {
+    /// Leaves `(x - max) / t` in `x` and the sums of its exponentials in `sums`; `x` has rows of
+    /// `sums.len()` elements.
+    fn shift<R: Real>(x: &mut [R], t: R, exponentiate: bool, sums: &mut [R]) {
+        let w = sums.len();
+        let mut top = [R::LOWEST; WIDTH];
+        if w == 1 {
+            let mut lanes = [R::LOWEST; 32];
+            for part in x.chunks(32) {
+                lanes.iter_mut().zip(part).for_each(|(m, &v)| *m = m.at_least(v));
+            }
+            top[0] = lanes.into_iter().fold(R::LOWEST, R::at_least);
+            let mut lanes = [R::ZERO; 32];
+            for part in x.chunks_mut(32) {
+                for (sum, v) in lanes.iter_mut().zip(part) {
+                    let z = (*v - top[0]) / t;
+                    let e = z.exp();
+                    *v = if exponentiate { e } else { z };
+                    *sum += e;
+                }
+            }
+            sums[0] = lanes.into_iter().fold(R::ZERO, |a, b| a + b);
+            return;
+        }
+        sums.fill(R::ZERO);
+        for row in x.chunks(w) {
+            top.iter_mut().zip(row).for_each(|(m, &v)| *m = m.at_least(v));
+        }
+        for row in x.chunks_mut(w) {
+            for ((v, m), s) in row.iter_mut().zip(&top).zip(&mut *sums) {
+                let z = (*v - *m) / t;
+                let e = z.exp();
+                *v = if exponentiate { e } else { z };
+                *s += e;
+            }
+        }
+    }
+
+    fn divide<R: Real>(x: &mut [R], by: &[R]) {
+        for row in x.chunks_mut(by.len()) {
+            row.iter_mut().zip(by).for_each(|(v, &s)| *v = *v / s);
+        }
+    }
+
+    fn subtract<R: Real>(x: &mut [R], what: &[R]) {
+        for row in x.chunks_mut(what.len()) {
+            row.iter_mut().zip(what).for_each(|(v, &s)| *v = *v - s);
+        }
+    }
+
+    /// Turns the gradient `g` with respect to `softmax(x / t) = y` into the one with respect to
+    /// `x`; rows of `sums.len()` elements.
+    fn softmax_grad<R: Real>(g: &mut [R], y: &[R], t: R, sums: &mut [R]) {
+        let w = sums.len();
+        if w == 1 {
+            let mut lanes = [R::ZERO; 32];
+            for (g, y) in g.chunks(32).zip(y.chunks(32)) {
+                for ((sum, &g), &y) in lanes.iter_mut().zip(g).zip(y) {
+                    *sum += g * y;
+                }
+            }
+            let sum = lanes.into_iter().fold(R::ZERO, |a, b| a + b);
+            g.iter_mut().zip(y).for_each(|(g, &y)| *g = y * (*g - sum) / t);
+            return;
+        }
+        sums.fill(R::ZERO);
+        for (g, y) in g.chunks(w).zip(y.chunks(w)) {
+            for ((sum, &g), &y) in sums.iter_mut().zip(g).zip(y) {
+                *sum += g * y;
+            }
+        }
+        for (g, y) in g.chunks_mut(w).zip(y.chunks(w)) {
+            for ((g, &y), &sum) in g.iter_mut().zip(y).zip(&*sums) {
+                *g = y * (*g - sum) / t;
+            }
+        }
+    }
+
+    fn log_softmax_grad<R: Real>(g: &mut [R], y: &[R], t: R, sums: &mut [R]) {
+        let w = sums.len();
+        sums.fill(R::ZERO);
+        for g in g.chunks(w) {
+            sums.iter_mut().zip(g).for_each(|(sum, &g)| *sum += g);
+        }
+        for (g, y) in g.chunks_mut(w).zip(y.chunks(w)) {
+            for ((g, &y), &sum) in g.iter_mut().zip(y).zip(&*sums) {
+                *g = (*g - y.exp() * sum) / t;
+            }
+        }
+    }
+}
+
+fn work<R: Real>(kind: Kind, t: R, a: &mut Tile<R>, b: &Tile<R>) {
+    let mut room = [R::ZERO; WIDTH];
+    let sums = &mut room[..a.w];
+    match kind {
+        Kind::Softmax => {
+            shift(&mut a.data, t, true, sums);
+            divide(&mut a.data, sums);
+        }
+        Kind::Log => {
+            shift(&mut a.data, t, false, sums);
+            sums.iter_mut().for_each(|s| *s = s.ln());
+            subtract(&mut a.data, sums);
+        }
+        Kind::SoftmaxGrad => softmax_grad(&mut a.data, &b.data, t, sums),
+        Kind::LogGrad => log_softmax_grad(&mut a.data, &b.data, t, sums),
+    }
+}
+
+impl<R: Real> Tile<R> {
+    fn empty() -> Self {
+        Tile {
+            data: Vec::new(),
+            w: 1,
+        }
+    }
+
+    /// Copies the positions `at..at + w` of one outer index.
+    fn load<T: Float<Real = R>>(
+        &mut self,
+        from: &Source<T>,
+        l: Layout,
+        outer: usize,
+        (at, w): (usize, usize),
+    ) {
+        self.w = w;
+        self.data.clear();
+        for k in 0..l.k {
+            let start = (outer * l.k + k) * l.inner + at;
+            // SAFETY: the piece belongs to this task; it is written after it was read.
+            let row = unsafe { from.slice(start..start + w) };
+            match T::plain(row) {
+                Some(row) => self.data.extend_from_slice(row),
+                None => self.data.extend(row.iter().map(|x| x.up())),
+            }
+        }
+    }
+
+    fn store<T: Float<Real = R>>(
+        &self,
+        to: &Target<T>,
+        l: Layout,
+        outer: usize,
+        at: usize,
+        req: Req,
+    ) {
+        for (k, row) in self.data.chunks(self.w).enumerate() {
+            let start = (outer * l.k + k) * l.inner + at;
+            // SAFETY: the piece belongs to this task.
+            store(row, unsafe { to.slice(start..start + self.w) }, req);
+        }
+    }
+}
+
+/// Rows of the last axis are one run of memory: as [`Tile::load`], in one piece.
+fn whole(l: Layout) -> Layout {
+    Layout {
+        outer: l.outer,
+        k: 1,
+        inner: l.k,
+    }
+}
+
+/// Runs `kind` on `inputs[0]`, and `inputs[1]` where it is a gradient.
+pub(crate) fn run<T: Float>(
+    kind: Kind,
+    l: Layout,
+    temperature: f64,
+    inputs: &[View],
+    output: &mut View,
+    req: Req,
+) -> Result<()> {
+    if req == Req::Null || output.is_empty() {
+        return Ok(());
+    }
+    let mut sources = Vec::with_capacity(2);
+    for view in inputs {
+        sources.push(Source::<T>::of(view)?);
+    }
+    let target = Target::<T>::of(output)?;
+    let t = T::Real::of(temperature);
+    let pieces = l.inner.div_ceil(WIDTH);
+    let grain = GRAIN / (l.k * l.inner.min(WIDTH)).max(1);
+    par::for_ranges(l.outer * pieces, grain.max(1), |range| {
+        let (mut a, mut b) = (Tile::empty(), Tile::empty());
+        for i in range {
+            let (outer, at) = (i / pieces, i % pieces * WIDTH);
+            let span = (at, WIDTH.min(l.inner - at));
+            let (shape, span) = if l.inner == 1 {
+                (whole(l), (0, l.k))
+            } else {
+                (l, span)
+            };
+            a.load(&sources[0], shape, outer, span);
+            if let Some(second) = sources.get(1) {
+                b.load(second, shape, outer, span);
+            }
+            if l.inner == 1 {
+                (a.w, b.w) = (1, 1);
+            }
+            work(kind, t, &mut a, &b);
+            a.w = span.1;
+            a.store(&target, shape, outer, span.0, req);
+        }
+    });
+    Ok(())
+}
+
+fn prepare(
+    name: &'static str,
+    kind: Kind,
+    attrs: &Attrs,
+    ins: &[Desc],
+    outs: &[Desc],
+) -> Result<Box<dyn Kernel>> {
+    let gradient = matches!(kind, Kind::SoftmaxGrad | Kind::LogGrad);
+    check_args(name, (ins, if gradient { 2 } else { 1 }), (outs, 1))?;
+    let shape = &ins[0].shape;
+    check_shape(name, "output", &outs[0], shape)?;
+    if gradient {
+        check_shape(name, "out", &ins[1], shape)?;
+    }
+    let temperature = if attrs.has("temperature") {
+        attrs.float("temperature")?
+    } else {
+        1.0
+    };
+    let layout = if shape.is_empty() {
+        Layout {
+            outer: 1,
+            k: 1,
+            inner: 1,
+        }
+    } else {
+        let along = if attrs.has("axis") {
+            attrs.int("axis")?
+        } else {
+            -1
+        };
+        Layout::new(shape, axis(name, along, shape.len())?)
+    };
+    by_float!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| {
+        run::<T>(kind, layout, temperature, call.inputs, &mut call.outputs[0], call.reqs[0])
+    }))
+}

@@ -1,0 +1,263 @@
+//! Register tiles of matrix products: the innermost loops of convolutions. A tile is a few rows of
+//! `C` by two vector registers of columns; `B` comes in panels of that width, `A` either in panels
+//! of the tile's rows or as rows of a fixed length. The scheme is that of Goto and van de Geijn,
+//! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
+
+use crate::real::Real;
+use crate::vector::{Lanes, Level, Plain, level};
+
+/// Most rows of a tile, on any CPU.
+const MOST_ROWS: usize = 12;
+
+/// Distance between rows of `A` for [`Tiles::rows`].
+pub(crate) const ROW_STRIDE: usize = 144;
+
+/// `depth, a, b, c, distance between rows of c, whether to start from zero`.
+type Micro<T> = unsafe fn(usize, *const T, *const T, *mut T, usize, bool);
+
+/// The tile loops for this CPU.
+pub(crate) struct Tiles<T: 'static> {
+    /// Columns of a tile.
+    pub(crate) width: usize,
+    /// Most rows of a tile.
+    pub(crate) most_rows: usize,
+    panels: &'static [Micro<T>; MOST_ROWS],
+    rows: &'static [Micro<T>; MOST_ROWS],
+}
+
+/// Types that there are tiles for.
+pub(crate) trait Tiled: Real {
+    fn tiles() -> Tiles<Self>;
+}
+
+/// The operands of one tile.
+pub(crate) struct Operands<'a, T> {
+    pub(crate) depth: usize,
+    pub(crate) a: &'a [T],
+    pub(crate) b: &'a [T],
+    pub(crate) c: &'a mut [T],
+    /// Distance between rows of `c`.
+    pub(crate) c_stride: usize,
+    /// Whether `c` is overwritten; otherwise it is added to.
+    pub(crate) fresh: bool,
+}
+
+impl<T: Tiled> Tiles<T> {
+    /// A tile of `n` rows with `A` as a panel: element `(r, k)` at `k * n + r`.
+    ///
+    /// # Panics
+    /// Slices that are too short, which is a fault of the caller.
+    pub(crate) fn panels(&self, n: usize, o: Operands<'_, T>) {
+        assert!(o.a.len() >= o.depth * n);
+        self.run(self.panels, n, o);
+    }
+
+    /// A tile of `n` rows with `A` as rows: element `(r, k)` at `r * ROW_STRIDE + k`.
+    ///
+    /// # Panics
+    /// As [`Tiles::panels`].
+    pub(crate) fn rows(&self, n: usize, o: Operands<'_, T>) {
+        assert!(n >= 1 && o.a.len() >= (n - 1) * ROW_STRIDE + o.depth);
+        self.run(self.rows, n, o);
+    }
+
+    fn run(&self, table: &[Micro<T>; MOST_ROWS], n: usize, o: Operands<'_, T>) {
+        assert!(n >= 1 && o.b.len() >= o.depth * self.width);
+        assert!(o.c.len() >= (n - 1) * o.c_stride + self.width);
+        let (a, b, c) = (o.a.as_ptr(), o.b.as_ptr(), o.c.as_mut_ptr());
+        // SAFETY: the table is for this CPU, and the lengths were checked here and by the caller.
+        unsafe { table[n - 1](o.depth, a, b, c, o.c_stride, o.fresh) };
+    }
+}
+
+/// # Safety
+/// The CPU has the instructions of `V`; the memory is as [`Tiles::panels`] (`PANEL`) or
+/// [`Tiles::rows`] check it.
+#[inline(always)]
+unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool>(
+    depth: usize,
+    a: *const T,
+    b: *const T,
+    c: *mut T,
+    c_stride: usize,
+    fresh: bool,
+) {
+    let (row, step) = if PANEL { (1, N) } else { (ROW_STRIDE, 1) };
+    // SAFETY: the caller vouches for the CPU and the memory.
+    unsafe {
+        let mut acc = [[V::zero(); 2]; N];
+        if !fresh {
+            for (r, acc) in acc.iter_mut().enumerate() {
+                let c = c.add(r * c_stride);
+                *acc = [V::load(c), V::load(c.add(V::N))];
+            }
+        }
+        for k in 0..depth {
+            let b = b.add(k * 2 * V::N);
+            let (b0, b1) = (V::load(b), V::load(b.add(V::N)));
+            let a = a.add(k * step);
+            for (r, acc) in acc.iter_mut().enumerate() {
+                let x = V::splat(*a.add(r * row));
+                acc[0] = acc[0].fma(x, b0);
+                acc[1] = acc[1].fma(x, b1);
+            }
+        }
+        for (r, acc) in acc.iter().enumerate() {
+            let c = c.add(r * c_stride);
+            acc[0].store(c);
+            acc[1].store(c.add(V::N));
+        }
+    }
+}
+
+macro_rules! table {
+    ($loop:ident, $t:ty, $v:ty, $panel:literal) => {
+        &[
+            $loop::<$t, $v, 1, $panel>,
+            $loop::<$t, $v, 2, $panel>,
+            $loop::<$t, $v, 3, $panel>,
+            $loop::<$t, $v, 4, $panel>,
+            $loop::<$t, $v, 5, $panel>,
+            $loop::<$t, $v, 6, $panel>,
+            $loop::<$t, $v, 7, $panel>,
+            $loop::<$t, $v, 8, $panel>,
+            $loop::<$t, $v, 9, $panel>,
+            $loop::<$t, $v, 10, $panel>,
+            $loop::<$t, $v, 11, $panel>,
+            $loop::<$t, $v, 12, $panel>,
+        ]
+    };
+}
+
+macro_rules! compiled_for {
+    ($($name:ident: $features:literal),*) => {$(
+        /// # Safety
+        /// As [`body`].
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $name<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool>(
+            depth: usize,
+            a: *const T,
+            b: *const T,
+            c: *mut T,
+            c_stride: usize,
+            fresh: bool,
+        ) {
+            // SAFETY: as the caller vouches.
+            unsafe { body::<T, V, N, PANEL>(depth, a, b, c, c_stride, fresh) }
+        }
+    )*};
+}
+compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
+
+macro_rules! tiled {
+    ($($t:ty: $v4:ident, $v3:ident, $lanes:literal);*) => {$(
+        impl Tiled for $t {
+            fn tiles() -> Tiles<$t> {
+                match level() {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::V4 => Tiles {
+                        width: 2 * <std::arch::x86_64::$v4 as Lanes<$t>>::N,
+                        most_rows: 12,
+                        panels: table!(v4, $t, std::arch::x86_64::$v4, true),
+                        rows: table!(v4, $t, std::arch::x86_64::$v4, false),
+                    },
+                    #[cfg(target_arch = "x86_64")]
+                    Level::V3 => Tiles {
+                        width: 2 * <std::arch::x86_64::$v3 as Lanes<$t>>::N,
+                        most_rows: 6,
+                        panels: table!(v3, $t, std::arch::x86_64::$v3, true),
+                        rows: table!(v3, $t, std::arch::x86_64::$v3, false),
+                    },
+                    Level::Base => Tiles {
+                        width: 2 * $lanes,
+                        most_rows: 4,
+                        panels: table!(body, $t, Plain<$t, $lanes>, true),
+                        rows: table!(body, $t, Plain<$t, $lanes>, false),
+                    },
+                }
+            }
+        }
+    )*};
+}
+tiled!(f32: __m512, __m256, 4; f64: __m512d, __m256d, 2);
+
+/// Cuts `n` rows into as few tiles as possible, of nearly the same number of rows each; gives the
+/// first row and the number of rows.
+pub(crate) fn tile_rows(n: usize, most: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
+    let tiles = n.div_ceil(most).max(1);
+    let (base, longer) = (n / tiles, n % tiles);
+    (0..tiles)
+        .map(move |i| (i * base + i.min(longer), base + usize::from(i < longer)))
+        .filter(|&(_, rows)| rows > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_cut_evenly() {
+        let cut = |n| tile_rows(n, 12).collect::<Vec<_>>();
+        assert_eq!(cut(0), []);
+        assert_eq!(cut(20), [(0, 10), (10, 10)]);
+        assert_eq!(cut(25), [(0, 9), (9, 8), (17, 8)]);
+    }
+
+    fn check<T: Tiled>() {
+        let t = T::tiles();
+        let width = t.width;
+        let number = |i: usize| T::of(((i * 29) % 17) as f64 - 8.0);
+        for n in 1..=t.most_rows {
+            for depth in [0, 1, 7] {
+                let rows: Vec<T> = (0..n * ROW_STRIDE).map(number).collect();
+                let panel: Vec<T> = (0..depth * n)
+                    .map(|i| rows[i % n * ROW_STRIDE + i / n])
+                    .collect();
+                let b: Vec<T> = (0..depth * width).map(|i| number(i + 5)).collect();
+                let start: Vec<T> = (0..n * (width + 3)).map(|i| number(i + 9)).collect();
+                for (fresh, by_panel) in
+                    [(false, false), (false, true), (true, false), (true, true)]
+                {
+                    let mut c = start.clone();
+                    let a = if by_panel { &panel[..] } else { &rows[..] };
+                    let o = Operands {
+                        depth,
+                        a,
+                        b: &b,
+                        c: &mut c,
+                        c_stride: width + 3,
+                        fresh,
+                    };
+                    if by_panel {
+                        t.panels(n, o)
+                    } else {
+                        t.rows(n, o)
+                    }
+                    for r in 0..n {
+                        for j in 0..width + 3 {
+                            let at = r * (width + 3) + j;
+                            let mut want = if fresh && j < width {
+                                T::ZERO
+                            } else {
+                                start[at]
+                            };
+                            if j < width {
+                                for k in 0..depth {
+                                    want += rows[r * ROW_STRIDE + k] * b[k * width + j];
+                                }
+                            }
+                            assert_eq!(c[at], want);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_agree_with_the_definition() {
+        check::<f32>();
+        check::<f64>();
+    }
+}

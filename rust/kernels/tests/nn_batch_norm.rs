@@ -1,0 +1,191 @@
+//! `BatchNorm` against its formulas, in every mode.
+
+mod nn_support;
+
+use ferromix_base::DType;
+use ferromix_kernels::{Attrs, Value};
+use nn_support::*;
+
+const EPS: f64 = 1e-3;
+const MOMENTUM: f64 = 0.75;
+
+fn attrs(fix_gamma: bool, global: bool, train: bool, axis: i64) -> Attrs {
+    Attrs::from([
+        ("eps", Value::Float(EPS)),
+        ("momentum", Value::Float(MOMENTUM)),
+        ("fix_gamma", Value::Bool(fix_gamma)),
+        ("use_global_stats", Value::Bool(global)),
+        ("axis", Value::Int(axis)),
+        ("output_mean_var", Value::Bool(true)),
+        ("__is_train__", Value::Bool(train)),
+    ])
+}
+
+/// Outputs of the forward pass by the formulas; `inputs` as the kernel takes them.
+fn forward(inputs: &[Tensor], axis: usize, fix_gamma: bool, batch: bool) -> Vec<Tensor> {
+    let [x, gamma, beta, moving_mean, moving_var] = inputs else {
+        unreachable!()
+    };
+    let (c, inner) = (x.shape[axis], x.shape[axis + 1..].iter().product::<usize>());
+    let mut out = vec![
+        x.clone(),
+        moving_mean.clone(),
+        moving_var.clone(),
+        moving_mean.clone(),
+        moving_var.clone(),
+    ];
+    for channel in 0..c {
+        let members: Vec<usize> = (0..x.data.len())
+            .filter(|i| i / inner % c == channel)
+            .collect();
+        let n = members.len().max(1) as f64;
+        let (mut mean, mut var) = (moving_mean.data[channel], moving_var.data[channel]);
+        if batch {
+            mean = members.iter().map(|&i| x.data[i]).sum::<f64>() / n;
+            var = members
+                .iter()
+                .map(|&i| (x.data[i] - mean).powi(2))
+                .sum::<f64>()
+                / n;
+            out[3].data[channel] = MOMENTUM * moving_mean.data[channel] + (1.0 - MOMENTUM) * mean;
+            out[4].data[channel] = MOMENTUM * moving_var.data[channel] + (1.0 - MOMENTUM) * var;
+        }
+        let inverse = 1.0 / (var + EPS).sqrt();
+        let scale = if fix_gamma { 1.0 } else { gamma.data[channel] };
+        for i in members {
+            out[0].data[i] = (x.data[i] - mean) * inverse * scale + beta.data[channel];
+        }
+        out[1].data[channel] = mean;
+        out[2].data[channel] = inverse;
+    }
+    out
+}
+
+fn inputs(shape: &[usize], axis: usize) -> Vec<Tensor> {
+    let c = [shape[axis]];
+    vec![
+        Tensor::noise(shape, 1).map(|x| x + 1.0),
+        Tensor::noise(&c, 2),
+        Tensor::noise(&c, 3),
+        Tensor::noise(&c, 4),
+        Tensor::noise(&c, 5).map(|x| x.abs() + 0.5),
+    ]
+}
+
+#[test]
+fn every_mode_agrees_with_the_formulas_and_finite_differences() {
+    for (shape, axis) in [
+        (vec![3, 2, 2], 1),
+        (vec![4, 3, 5, 6], 1),
+        (vec![5, 7], 1),
+        (vec![2, 3, 70], -1),
+        (vec![4, 3, 2], 0),
+        (vec![1, 2, 1], 1),
+        (vec![3, 130], 1),
+        (vec![2, 3, 1100], 1),
+    ] {
+        let at = if axis < 0 {
+            shape.len() - 1
+        } else {
+            axis as usize
+        };
+        let ins = inputs(&shape, at);
+        let c = shape[at];
+        let head = Tensor::noise(&shape, 6);
+        for mode in 0..8 {
+            let (fix, global, train) = (mode & 1 == 1, mode & 2 == 2, mode & 4 == 4);
+            let batch = train && !global;
+            let a = attrs(fix, global, train, axis);
+            let want = forward(&ins, at, fix, batch);
+            check_all(
+                "BatchNorm",
+                &a,
+                &ins,
+                &want,
+                &REALS,
+                &[(0, 0), (3, 3), (4, 4)],
+            );
+            let back = vec![
+                head.clone(),
+                ins[0].clone(),
+                ins[1].clone(),
+                want[1].clone(),
+                want[2].clone(),
+                want[3].clone(),
+                want[4].clone(),
+            ];
+            let got = run("_backward_BatchNorm", &a, &back, &[&shape, &[c], &[c]]);
+            let gradients: &[(usize, &Tensor)] = &[(0, &got[0]), (1, &got[1]), (2, &got[2])];
+            check_gradient(
+                |x| forward(x, at, fix, batch).remove(0),
+                &ins,
+                &head,
+                gradients,
+                &format!("{a:?}"),
+            );
+            check_all(
+                "_backward_BatchNorm",
+                &a,
+                &back,
+                &got,
+                &[DType::F64],
+                &[(0, 0), (0, 1)],
+            );
+        }
+    }
+}
+
+#[test]
+fn empty_batches_pass() {
+    let ins = inputs(&[0, 3, 2], 1);
+    let c: &[usize] = &[3];
+    let got = run(
+        "BatchNorm",
+        &attrs(false, false, true, 1),
+        &ins,
+        &[&[0, 3, 2], c, c, c, c],
+    );
+    assert!(got[0].data.is_empty() && got[1].data.iter().all(|m| *m == 0.0));
+}
+
+#[test]
+fn variance_is_accurate_far_from_zero() {
+    let mut ins = inputs(&[8, 2, 1000], 1);
+    ins[0] = ins[0].map(|x| x + 3000.0);
+    let want = forward(&ins, 1, false, true);
+    let outs: Vec<Tensor> = want.iter().map(|t| Tensor::filled(&t.shape, 0.0)).collect();
+    let setup = Setup {
+        dtype: DType::F32,
+        ..Setup::write(5)
+    };
+    let got = run_with(
+        &setup,
+        "BatchNorm",
+        &attrs(false, false, true, 1),
+        &ins,
+        &outs,
+    );
+    close(&got[2], &want[2], 1e-4, "inverse deviation");
+    close(&got[0], &want[0], 1e-2, "output");
+}
+
+#[test]
+fn bits_do_not_depend_on_threads() {
+    for (shape, axis) in [(vec![8, 20, 30, 30], 1), (vec![700, 300], 1)] {
+        let ins = inputs(&shape, 1);
+        let c: &[usize] = &[shape[1]];
+        let a = attrs(false, false, true, axis);
+        check_threads(DType::F32, "BatchNorm", &a, &ins, &[&shape, c, c, c, c]);
+        let want = forward(&ins, 1, false, true);
+        let mut back = vec![Tensor::noise(&shape, 6)];
+        back.extend([ins[0].clone(), ins[1].clone()]);
+        back.extend(want[1..].iter().cloned());
+        check_threads(
+            DType::F32,
+            "_backward_BatchNorm",
+            &a,
+            &back,
+            &[&shape, c, c],
+        );
+    }
+}

@@ -1,0 +1,326 @@
+//! Convolution against nested loops, and its gradients.
+
+mod nn_support;
+
+use ferromix_base::DType;
+use ferromix_kernels::{Attrs, Desc, Value};
+use nn_support::*;
+
+#[derive(Clone, Debug)]
+struct Case {
+    batch: usize,
+    channels: usize,
+    filters: usize,
+    groups: usize,
+    input: Vec<usize>,
+    kernel: Vec<usize>,
+    stride: Vec<usize>,
+    dilate: Vec<usize>,
+    pad: Vec<usize>,
+}
+
+impl Case {
+    /// `[batch, channels, filters, groups]`, then one row `[input, kernel, stride, dilate, pad]`
+    /// per axis.
+    fn new(n: [usize; 4], axes: &[[usize; 5]]) -> Self {
+        let column = |i: usize| axes.iter().map(|a| a[i]).collect();
+        Case {
+            batch: n[0],
+            channels: n[1],
+            filters: n[2],
+            groups: n[3],
+            input: column(0),
+            kernel: column(1),
+            stride: column(2),
+            dilate: column(3),
+            pad: column(4),
+        }
+    }
+
+    fn attrs(&self, bias: bool) -> Attrs {
+        Attrs::from([
+            ("kernel", ints(&self.kernel)),
+            ("stride", ints(&self.stride)),
+            ("dilate", ints(&self.dilate)),
+            ("pad", ints(&self.pad)),
+            ("num_filter", Value::Int(self.filters as i64)),
+            ("num_group", Value::Int(self.groups as i64)),
+            ("no_bias", Value::Bool(!bias)),
+        ])
+    }
+
+    fn output(&self) -> Vec<usize> {
+        (0..self.input.len())
+            .map(|i| {
+                (self.input[i] + 2 * self.pad[i] - self.dilate[i] * (self.kernel[i] - 1) - 1)
+                    / self.stride[i]
+                    + 1
+            })
+            .collect()
+    }
+
+    fn shapes(&self) -> [Vec<usize>; 3] {
+        let join = |a: [usize; 2], b: &[usize]| a.into_iter().chain(b.iter().copied()).collect();
+        [
+            join([self.batch, self.channels], &self.input),
+            join([self.filters, self.channels / self.groups], &self.kernel),
+            join([self.batch, self.filters], &self.output()),
+        ]
+    }
+
+    /// Calls `f(data, weight, out, filter)` with the flat places of every product.
+    fn products(&self, mut f: impl FnMut(usize, usize, usize, usize)) {
+        let count = |v: &[usize]| v.iter().product::<usize>();
+        let unflatten = |mut i: usize, v: &[usize]| {
+            let mut x = vec![0; v.len()];
+            for (x, &d) in x.iter_mut().zip(v).rev() {
+                *x = i % d;
+                i /= d;
+            }
+            x
+        };
+        let output = self.output();
+        let (cg, fg) = (self.channels / self.groups, self.filters / self.groups);
+        for n in 0..self.batch {
+            for filter in 0..self.filters {
+                for o in 0..count(&output) {
+                    let at = unflatten(o, &output);
+                    for c in 0..cg {
+                        for t in 0..count(&self.kernel) {
+                            let tap = unflatten(t, &self.kernel);
+                            let mut place = Some(0);
+                            for i in 0..output.len() {
+                                let x = (at[i] * self.stride[i] + tap[i] * self.dilate[i])
+                                    .checked_sub(self.pad[i]);
+                                place = place
+                                    .zip(x.filter(|&x| x < self.input[i]))
+                                    .map(|(p, x)| p * self.input[i] + x);
+                            }
+                            let Some(place) = place else { continue };
+                            let channel = filter / fg * cg + c;
+                            f(
+                                (n * self.channels + channel) * count(&self.input) + place,
+                                (filter * cg + c) * count(&self.kernel) + t,
+                                (n * self.filters + filter) * count(&output) + o,
+                                filter,
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn check(&self, dtypes: &[DType]) {
+        let [data, weight, out] = self.shapes();
+        let (x, w) = (Tensor::noise(&data, 1), Tensor::noise(&weight, 2));
+        let (b, head) = (Tensor::noise(&[self.filters], 3), Tensor::noise(&out, 4));
+        let plane: usize = self.output().iter().product();
+        let mut y = Tensor::filled(&out, 0.0);
+        let (mut dx, mut dw) = (Tensor::filled(&data, 0.0), Tensor::filled(&weight, 0.0));
+        self.products(|i, j, o, _| {
+            y.data[o] += x.data[i] * w.data[j];
+            dx.data[i] += head.data[o] * w.data[j];
+            dw.data[j] += head.data[o] * x.data[i];
+        });
+        let (mut shifted, mut db) = (y.clone(), Tensor::filled(&[self.filters], 0.0));
+        for (o, v) in shifted.data.iter_mut().enumerate() {
+            *v += b.data[o / plane % self.filters];
+            db.data[o / plane % self.filters] += head.data[o];
+        }
+        let three = [x.clone(), w.clone(), b];
+        check_all(
+            "Convolution",
+            &self.attrs(true),
+            &three,
+            &[shifted],
+            dtypes,
+            &[],
+        );
+        check_all(
+            "Convolution",
+            &self.attrs(false),
+            &three[..2],
+            &[y],
+            dtypes,
+            &[],
+        );
+        let inputs = [head, x, w];
+        let want = [dx, dw, db];
+        check_all(
+            "_backward_Convolution",
+            &self.attrs(true),
+            &inputs,
+            &want,
+            dtypes,
+            &[],
+        );
+        check_all(
+            "_backward_Convolution",
+            &self.attrs(false),
+            &inputs,
+            &want[..2],
+            dtypes,
+            &[],
+        );
+    }
+}
+
+#[test]
+fn two_axes_agree_with_nested_loops() {
+    for (input, kernel, stride, dilate, pad) in [
+        (1, 1, 1, 1, 0),
+        (5, 1, 1, 1, 0),
+        (6, 1, 2, 1, 0),
+        (7, 1, 1, 1, 2),
+        (8, 3, 1, 1, 1),
+        (9, 3, 2, 1, 1),
+        (9, 3, 3, 1, 0),
+        (10, 2, 2, 2, 1),
+        (9, 2, 5, 1, 0),
+        (7, 3, 1, 2, 4),
+        (6, 5, 1, 1, 0),
+        (5, 5, 1, 1, 0),
+        (11, 4, 3, 2, 2),
+    ] {
+        for n in [
+            [1, 1, 1, 1],
+            [2, 3, 5, 1],
+            [3, 4, 6, 2],
+            [2, 4, 4, 4],
+            [2, 5, 14, 1],
+        ] {
+            let axis = [input, kernel, stride, dilate, pad];
+            Case::new(n, &[axis, axis]).check(&[DType::F64]);
+        }
+    }
+}
+
+#[test]
+fn axes_may_differ_and_there_may_be_one_or_three() {
+    Case::new([2, 3, 4, 1], &[[9, 3, 2, 1, 0], [6, 2, 1, 2, 1]]).check(&REALS);
+    Case::new([2, 3, 4, 1], &[[40, 1, 1, 1, 0], [3, 3, 1, 1, 1]]).check(&REALS);
+    Case::new([3, 4, 6, 2], &[[50, 3, 1, 1, 1]]).check(&REALS);
+    Case::new([2, 2, 3, 1], &[[37, 5, 3, 2, 4]]).check(&REALS);
+    Case::new(
+        [2, 3, 4, 1],
+        &[[4, 2, 1, 1, 1], [5, 3, 2, 1, 1], [6, 1, 2, 1, 0]],
+    )
+    .check(&REALS);
+    Case::new(
+        [1, 4, 4, 2],
+        &[[5, 3, 2, 1, 1], [5, 2, 1, 2, 0], [7, 3, 1, 1, 2]],
+    )
+    .check(&REALS);
+}
+
+#[test]
+fn many_taps_filters_and_positions_span_every_block() {
+    Case::new([2, 40, 30, 1], &[[12, 3, 1, 1, 1], [13, 3, 1, 1, 1]]).check(&REALS);
+    Case::new([3, 64, 70, 1], &[[7, 3, 2, 1, 1], [7, 3, 2, 1, 1]]).check(&REALS);
+    Case::new([9, 300, 13, 1], &[[6, 1, 1, 1, 0], [5, 1, 1, 1, 0]]).check(&REALS);
+    Case::new([20, 1, 20, 1], &[[28, 5, 1, 1, 0], [28, 5, 1, 1, 0]]).check(&REALS);
+}
+
+#[test]
+fn an_empty_batch_gives_empty_outputs_and_zero_gradients() {
+    Case::new([0, 2, 3, 1], &[[5, 3, 1, 1, 0], [5, 3, 1, 1, 0]]).check(&REALS);
+}
+
+#[test]
+fn gradients_agree_with_finite_differences() {
+    let case = Case::new([2, 4, 6, 2], &[[7, 3, 2, 1, 1], [6, 2, 1, 2, 0]]);
+    let [data, weight, out] = case.shapes();
+    let attrs = case.attrs(true);
+    let inputs = [
+        Tensor::noise(&data, 1),
+        Tensor::noise(&weight, 2),
+        Tensor::noise(&[6], 3),
+    ];
+    let head = Tensor::noise(&out, 4);
+    let back = [head.clone(), inputs[0].clone(), inputs[1].clone()];
+    let got = run(
+        "_backward_Convolution",
+        &attrs,
+        &back,
+        &[&data, &weight, &[6]],
+    );
+    let forward = |x: &[Tensor]| run("Convolution", &attrs, x, &[&out]).remove(0);
+    check_gradient(
+        forward,
+        &inputs,
+        &head,
+        &[(0, &got[0]), (1, &got[1]), (2, &got[2])],
+        "convolution",
+    );
+}
+
+#[test]
+fn bits_do_not_depend_on_threads() {
+    for case in [
+        Case::new([16, 16, 20, 1], &[[16, 3, 1, 1, 1], [16, 3, 1, 1, 1]]),
+        Case::new([5, 64, 64, 2], &[[14, 3, 2, 1, 1], [14, 3, 2, 1, 1]]),
+        Case::new([8, 128, 64, 1], &[[9, 1, 1, 1, 0], [9, 1, 1, 1, 0]]),
+    ] {
+        let [data, weight, out] = case.shapes();
+        let (x, w, b) = (
+            Tensor::noise(&data, 1),
+            Tensor::noise(&weight, 2),
+            Tensor::noise(&[case.filters], 3),
+        );
+        let head = Tensor::noise(&out, 4);
+        let attrs = case.attrs(true);
+        check_threads(
+            DType::F32,
+            "Convolution",
+            &attrs,
+            &[x.clone(), w.clone(), b],
+            &[&out],
+        );
+        let shapes: [&[usize]; 3] = [&data, &weight, &[case.filters]];
+        check_threads(
+            DType::F32,
+            "_backward_Convolution",
+            &attrs,
+            &[head, x, w],
+            &shapes,
+        );
+    }
+}
+
+#[test]
+fn misfits_are_explained() {
+    let case = Case::new([2, 3, 4, 1], &[[5, 3, 1, 1, 0]]);
+    let [data, weight, out] = case.shapes().map(|s| Desc::new(&s, DType::F32));
+    let attrs = case.attrs(false);
+    let wrong = Desc::new(&[4, 2, 3], DType::F32);
+    let e = prepare_error(
+        "Convolution",
+        &attrs,
+        &[data.clone(), wrong],
+        std::slice::from_ref(&out),
+    );
+    assert!(e.contains("weight") && e.contains("[4, 3, 3]"), "{e}");
+    let ints = [data, weight].map(|d| Desc::new(&d.shape, DType::I32));
+    let e = prepare_error(
+        "Convolution",
+        &attrs,
+        &ints,
+        &[Desc::new(&out.shape, DType::I32)],
+    );
+    assert!(e.contains("int32") && e.contains("float32, float64"), "{e}");
+    let big = Case {
+        kernel: vec![9],
+        ..case
+    };
+    let e = prepare_error(
+        "Convolution",
+        &big.attrs(false),
+        &[
+            Desc::new(&[2, 3, 5], DType::F32),
+            Desc::new(&[4, 3, 9], DType::F32),
+        ],
+        &[out],
+    );
+    assert!(e.contains("kernel of 9") && e.contains("axis of 5"), "{e}");
+}
