@@ -137,7 +137,7 @@ def copy_graph(
     replace: Mapping[Node, Entry] | None = None,
     rename: Callable[[Node], str] | None = None,
 ) -> list[Entry]:
-    """`heads` over new nodes.
+    """`heads` over new nodes; with `replace`, variables that stay are shared with the original.
 
     Parameters
     ----------
@@ -156,6 +156,9 @@ def copy_graph(
 
     for node in topological(heads):
         if node in replaced:
+            continue
+        if node.op is None and replace is not None:
+            copies[node] = node
             continue
         name = rename(node) if rename else node.name
         copies[node] = Node(node.op, name, [moved(e) for e in node.inputs], node.attrs)

@@ -146,8 +146,13 @@ class _Reader:
             made = card(**params)
         except InvalidArgumentError as error:
             raise FileFormatError(f"{self.source}: {where}: {error}") from None
+        if card.variadic is not None and made.attrs[card.variadic] != len(inputs):
+            raise FileFormatError(
+                f"{self.source}: {where}: has {len(inputs)} inputs, but "
+                f"{card.variadic}={made.attrs[card.variadic]}"
+            )
         names = argument_names(made)
-        if len(inputs) > len(names) or (card.variadic and len(inputs) < len(names)):
+        if len(inputs) > len(names):
             raise FileFormatError(
                 f"{self.source}: {where}: takes {len(names)} inputs ({', '.join(names)}), "
                 f"got {len(inputs)}"

@@ -267,6 +267,10 @@ class MakeLoss(Unary):
     kernel = "_copy"
     dtypes = FLOATS
 
+    def list_outputs(self) -> list[str]:
+        """MXNet's name, which shows in the names of outputs."""
+        return ["loss"]
+
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """Ones."""
         return [graph.op("ones_like", graph.in_data[0])[0]]

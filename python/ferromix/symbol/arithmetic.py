@@ -109,6 +109,8 @@ class Arithmetic:
         return self._binary("**", other)
 
     def __rpow__(self, other: Any) -> Self:
+        if is_scalar(other):  # Only here MXNet's automatic name keeps the underscore.
+            return self._make("_rpower_scalar", [self], {"scalar": float(other)}, "_rpower_scalar")
         return self._binary("**", other, True)
 
     def __neg__(self) -> Self:
