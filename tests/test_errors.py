@@ -46,10 +46,11 @@ def test_wrong_shape_names_operator_argument_and_both_shapes():
 
 def test_wrong_shape_in_a_graph_names_the_node_too():
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="dense")
-    with pytest.raises(InvalidArgumentError, match=r"dense.*\(4, 5\).*\(4, 3\)") as e:
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"FullyConnected.*'weight' has shape \(4, 5\), expected \(4, 3\).*node 'dense'",
+    ):
         net.simple_bind(mx.cpu(), data=(2, 3), dense_weight=(4, 5))
-    assert "FullyConnected" in str(e.value)
-    assert "weight" in str(e.value)
 
 
 def test_wrong_shape_into_forward():
@@ -149,7 +150,7 @@ def test_truncated_params_file(tmp_path):
     path = tmp_path / "cut.params"
     mx.nd.save(path, {"weight": mx.nd.ones((8,))})
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(FileFormatError, match=r"cut\.params.*offset.*expected.*found"):
+    with pytest.raises(FileFormatError, match=r"cut\.params: at byte 56: expected 32 bytes.*found"):
         mx.nd.load(path)
 
 
@@ -158,7 +159,7 @@ def test_truncated_idx_file(tmp_path, compress):
     whole = bytes([0, 0, 8, 1, 0, 0, 0, 10]) + bytes(4)
     path = tmp_path / "labels-idx1-ubyte"
     path.write_bytes(gzip.compress(whole) if compress else whole)
-    with pytest.raises(FileFormatError, match=r"labels-idx1-ubyte.*offset.*expected.*found"):
+    with pytest.raises(FileFormatError, match=r"labels-idx1-ubyte: at byte 8.*expected 10 bytes.*found.*after 4"):
         mx.io.MNISTIter(image=str(path), label=str(path), batch_size=1)
 
 
