@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
-import mxnet as mx  # noqa: E402
+import mxnet as mx
 
 
 def facts(net, shapes):
@@ -72,7 +72,7 @@ def step(net, shapes, random):
 
 def main(folder):
     sys.path.insert(0, str(folder))
-    from networks import NETWORKS  # noqa: PLC0415
+    from networks import NETWORKS
 
     for name, network in NETWORKS.items():
         with mx.name.NameManager():
