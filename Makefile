@@ -13,7 +13,7 @@ help:  ## Show this list
 $(BIN)/maturin: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
+	$(BIN)/python -m pip install --quiet "maturin>=1.13,<2"
 	$(BIN)/python -m pip install --quiet --group test --group lint
 	@touch $@
 

@@ -1,0 +1,51 @@
+// Functions of a tensor and a scalar. The scalar is first converted to the type of the tensor, as
+// MXNet does: 2.5 is 2 to an integer tensor.
+//
+// Entry points: scalar_NAME_DTYPE(data, out, scalar, walk, req), where the operator is
+// _NAME_scalar. The output has the type of the data; bools are converted to another type first
+// where the result has one. One row below is one operator.
+#include "map.cuh"
+#include "real.cuh"
+
+// `x` is the element, `s` the scalar, in the type C.
+#define FM_ENTRY(T, NAME, LANES, C, ...) \
+    extern "C" __global__ void scalar_##NAME##_##T( \
+        const T *data, T *out, float64 scalar, const __grid_constant__ fm::Walk<2> walk, \
+        int req) { \
+        const T *const in[1] = {data}; \
+        const C s = fm::convert<C>(fm::convert<T>(scalar)); \
+        fm::map<LANES>(out, in, walk, req, [=](const T(&at)[1]) { \
+            const C x = fm::convert<C>(at[0]); \
+            return (C)(__VA_ARGS__); \
+        }); \
+    }
+
+#define FM_PLAIN_ENTRY(T, NAME, ...) \
+    FM_ENTRY(T, NAME, (fm::lanes<T, T>), fm::Compute<T>, __VA_ARGS__)
+#define FM_DEAR_ENTRY(T, NAME, ...) \
+    FM_ENTRY(T, NAME, (fm::few_lanes<T, T>), fm::Compute<T>, __VA_ARGS__)
+// Powers of integers are computed as float64 and truncated, as in MXNet.
+#define FM_REAL_ENTRY(T, NAME, ...) \
+    FM_ENTRY(T, NAME, (fm::few_lanes<T, T>), fm::Real<T>, __VA_ARGS__)
+
+FM_NUMBERS(FM_PLAIN_ENTRY, plus, fm::plus(x, s))
+FM_NUMBERS(FM_PLAIN_ENTRY, minus, fm::minus(x, s))
+FM_NUMBERS(FM_PLAIN_ENTRY, rminus, fm::minus(s, x))
+FM_NUMBERS(FM_PLAIN_ENTRY, mul, fm::times(x, s))
+FM_NUMBERS(FM_DEAR_ENTRY, div, fm::over(x, s))
+FM_NUMBERS(FM_DEAR_ENTRY, rdiv, fm::over(s, x))
+FM_NUMBERS(FM_DEAR_ENTRY, mod, fm::modulo(x, s))
+FM_NUMBERS(FM_DEAR_ENTRY, rmod, fm::modulo(s, x))
+FM_NUMBERS(FM_REAL_ENTRY, power, s == 2 ? fm::times(x, x) : fm::power(x, s))
+FM_NUMBERS(FM_REAL_ENTRY, rpower, fm::power(s, x))
+FM_ALL(FM_PLAIN_ENTRY, maximum, fm::larger(x, s))
+FM_ALL(FM_PLAIN_ENTRY, minimum, fm::smaller(x, s))
+FM_ALL(FM_PLAIN_ENTRY, equal, x == s)
+FM_ALL(FM_PLAIN_ENTRY, not_equal, x != s)
+FM_ALL(FM_PLAIN_ENTRY, greater, x > s)
+FM_ALL(FM_PLAIN_ENTRY, greater_equal, x >= s)
+FM_ALL(FM_PLAIN_ENTRY, lesser, x < s)
+FM_ALL(FM_PLAIN_ENTRY, lesser_equal, x <= s)
+FM_ALL(FM_PLAIN_ENTRY, logical_and, fm::truth(x) && fm::truth(s))
+FM_ALL(FM_PLAIN_ENTRY, logical_or, fm::truth(x) || fm::truth(s))
+FM_ALL(FM_PLAIN_ENTRY, logical_xor, fm::truth(x) != fm::truth(s))
