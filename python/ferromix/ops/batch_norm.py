@@ -89,8 +89,8 @@ class BatchNorm(OperatorProperty):
         return [data, *in_shapes[1:]]
 
     def inplace_options(self) -> list[tuple[int, int]]:
-        """None: the gradient needs the data."""
-        return []
+        """The output may take the place of the data, which the gradient in training keeps alive."""
+        return [(0, 0)]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The hidden operator's."""
