@@ -110,8 +110,10 @@ def test_functions():
 def test_misuse():
     with pytest.raises(InvalidArgumentError, match="operand must be an NDArray or a number"):
         _ = mx.nd.ones((2,)) + "x"
-    with pytest.raises(InvalidArgumentError, match=r"broadcast_add.*'rhs' of shape \(2, 4\).*\(2, 3\)"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"broadcast_add.*'rhs' of shape \(2, 4\).*\(2, 3\)"
+    ):
         _ = mx.nd.ones((2, 3)) + mx.nd.ones((2, 4))
-    with pytest.raises(InvalidArgumentError, match="float64.*float32|float32.*float64"):
+    with pytest.raises(InvalidArgumentError, match=r"float64.*float32|float32.*float64"):
         _ = mx.nd.ones((2,)) + mx.nd.ones((2,), dtype="float64")
     assert (mx.nd.ones((1,)) == None) is False  # noqa: E711

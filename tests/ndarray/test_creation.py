@@ -135,7 +135,7 @@ def test_context_and_bad_requests():
         assert mx.current_context() == mx.cpu(1)
     with pytest.raises(InvalidArgumentError, match="runs on the CPU"):
         mx.nd.zeros((1,), ctx=mx.gpu())
-    with pytest.raises(InvalidArgumentError, match="unknown dtype.*known: float32"):
+    with pytest.raises(InvalidArgumentError, match=r"unknown dtype.*known: float32"):
         mx.nd.zeros((1,), dtype="complex64")
     with pytest.raises(InvalidArgumentError, match="negative"):
         mx.nd.empty((2, -1))

@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"
-import mxnet as mx  # noqa: E402
+import mxnet as mx
 
 S = mx.sym
 
@@ -27,7 +27,13 @@ def convnet():
     x = S.LeakyReLU(x, act_type="leaky", slope=0.1, name="leaky1")
     x = S.Pooling(x, kernel=(3, 3), stride=(2, 2), pool_type="max", pooling_convention="full")
     y = S.Convolution(
-        x, num_filter=4, num_group=2, kernel=(3, 3), pad=(2, 2), dilate=(2, 2), no_bias=True,
+        x,
+        num_filter=4,
+        num_group=2,
+        kernel=(3, 3),
+        pad=(2, 2),
+        dilate=(2, 2),
+        no_bias=True,
         name="conv2",
     )
     y = S.Activation(y, act_type="tanh", name="act2")
@@ -69,7 +75,7 @@ def write(folder):
         data = rng.uniform(-1, 1, shapes["data"]).astype("float32")
         mx.model.save_checkpoint(os.path.join(folder, "mxnet-" + name), 1, net, params, aux)
         np.savez(
-            os.path.join(folder, "mxnet-%s.npz" % name),
+            os.path.join(folder, f"mxnet-{name}.npz"),
             data=data,
             output=outputs(net, params, aux, data),
         )
@@ -82,9 +88,9 @@ def check(folder):
         saved = np.load(prefix + ".npz")
         found = outputs(net, params, aux, saved["data"])
         worst = float(np.abs(found - saved["output"]).max())
-        print("%s: largest difference of MXNet's outputs from Ferromix's: %.3g" % (name, worst))
+        print(f"{name}: largest difference of MXNet's outputs from Ferromix's: {worst:.3g}")
         if not worst <= 1e-5:
-            sys.exit("%s: outputs differ by more than 1e-5" % name)
+            sys.exit(f"{name}: outputs differ by more than 1e-5")
         np.savez(prefix + ".npz", data=saved["data"], output=saved["output"], mxnet_output=found)
 
 

@@ -1,4 +1,4 @@
-"""Runs cards on the CPU: prepares kernels of the Rust core, once per attributes, shapes and types."""
+"""Runs cards on the CPU by kernels of the Rust core, prepared once per attributes and shapes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from .. import _core
+from .._core import Array
 from ..error import InvalidArgumentError
 from ..ops.card import OperatorProperty, Shape
 
 __all__ = ["Array", "Desc", "changes_states", "infer", "invoke", "prepare"]
 
-Array = _core.Array
 Desc = tuple[Shape, str]
 """Shape and name of the element type of one array."""
 
@@ -40,9 +40,7 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
     count = len(card.list_arguments())
     arg_shapes, out_shapes, aux_shapes = card.infer_shape([s for s, _ in inputs[:count]])
     arg_types, out_types, aux_types = card.infer_type([t for _, t in inputs[:count]])
-    expected = zip(
-        [*arg_shapes, *aux_shapes], [*arg_types, *aux_types], inputs, names, strict=True
-    )
+    expected = zip([*arg_shapes, *aux_shapes], [*arg_types, *aux_types], inputs, names, strict=True)
     for shape, dtype, given, name in expected:
         if shape != given[0]:
             raise InvalidArgumentError(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .array import NDArray, invoke, waitall
 from .arithmetic import (
     add,
     divide,
@@ -27,6 +26,7 @@ from .arithmetic import (
 )
 from .creation import arange, array, concatenate, empty, full, ones, zeros
 from .function import function, function_names, install_methods
+from .ndarray import NDArray, invoke, waitall
 from .serialize import load, save
 
 install_methods(NDArray)

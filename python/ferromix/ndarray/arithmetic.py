@@ -13,10 +13,10 @@ import numpy as np
 
 from ..error import InvalidArgumentError
 from ..ops.card import make
-from . import array as arrays
+from . import ndarray as arrays
 
 if TYPE_CHECKING:
-    from .array import NDArray
+    from .ndarray import NDArray
 
 __all__ = [
     "add",

@@ -13,7 +13,7 @@ from ..context import Context, current_context, require_cpu
 from ..error import InvalidArgumentError
 from ..ops.card import make
 from ..ops.param import dtype_name
-from .array import NDArray, from_numpy, invoke
+from .ndarray import NDArray, from_numpy, invoke
 
 __all__ = ["arange", "array", "concatenate", "empty", "full", "ones", "zeros"]
 
@@ -37,9 +37,7 @@ def full(
 ) -> NDArray:
     """A new array, or `out`, filled with `val`."""
     result = empty(shape, ctx, dtype) if out is None else out
-    card = make(
-        "_full", {"shape": result.shape, "value": float(val), "dtype": result.dtype_name}
-    )
+    card = make("_full", {"shape": result.shape, "value": float(val), "dtype": result.dtype_name})
     return invoke(card, [], result)[0]
 
 

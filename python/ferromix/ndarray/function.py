@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ops import call, card
 from ..ops.card import OperatorProperty
-from .array import NDArray, invoke
+from .ndarray import NDArray, invoke
 
 __all__ = ["function", "function_names", "install_methods"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..context import Context, current_context, require_cpu
 from ..ops.card import make
-from .array import NDArray, invoke
+from .ndarray import NDArray, invoke
 
 __all__ = ["normal", "uniform"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..error import InvalidArgumentError
-from .array import NDArray
+from .ndarray import NDArray
 
 __all__ = ["load", "save"]
 

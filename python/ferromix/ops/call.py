@@ -144,9 +144,7 @@ def signature(card: type[OperatorProperty], *, extra: Sequence[str] = ()) -> ins
     if card.variadic is not None:
         rows.append(kind("args", kind.VAR_POSITIONAL))
     else:
-        rows += [
-            kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in _input_names(card)
-        ]
+        rows += [kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in _input_names(card)]
     how = kind.KEYWORD_ONLY if card.variadic is not None else kind.POSITIONAL_OR_KEYWORD
     for name, param in card.params.items():
         default = None if param.default is REQUIRED else param.default

@@ -42,9 +42,7 @@ def invoke(
         Whether to train or to predict, for operators that tell the two apart.
     """
     given = [] if out is None else [out] if isinstance(out, NDArray) else list(out)
-    handles = dispatch.invoke(
-        card, [a.handle for a in inputs], [o.handle for o in given], is_train
-    )
+    handles = dispatch.invoke(card, [a.handle for a in inputs], [o.handle for o in given], is_train)
     visible = card.num_visible_outputs()
     return [given[i] if i < len(given) else NDArray(handles[i]) for i in range(visible)]
 
@@ -249,7 +247,7 @@ class NDArray:
         reverse
             Whether to match the codes from the right.
         """
-        wanted = attrs.pop("shape", None) if not shape else shape
+        wanted = shape or attrs.pop("shape", None)
         if isinstance(wanted, tuple) and len(wanted) == 1 and not hasattr(wanted[0], "__index__"):
             wanted = wanted[0]
         card = make("Reshape", {"shape": tuple(wanted or ()), **attrs})
@@ -392,4 +390,3 @@ def assign(target: _core.Array, value: Any) -> None:
     staging = _core.Array(values.shape, plain)
     staging.write_from(values.reshape(-1).view(np.uint8))
     target.copy_from(staging)
-
