@@ -122,10 +122,9 @@ def binary(
 
 
 def _example(name: str, lhs: str, rhs: str, printed: str) -> str:
-    public = "nd" if not name.startswith("_") else "nd._internal"
     return (
         f">>> a, b = mx.nd.array({lhs}), mx.nd.array({rhs})\n"
-        f">>> print(mx.{public}.{name}(a, b).asnumpy())\n{printed}"
+        f">>> print(mx.nd.{name}(a, b).asnumpy())\n{printed}"
     )
 
 

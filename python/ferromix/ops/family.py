@@ -119,14 +119,16 @@ def unary(
         "``out`` has the shape of ``data``",
         card.dtypes,
         {"data": gradient[0]} if gradient else {},
-        f">>> print(mx.nd.{name}(mx.nd.array({example[0]})).asnumpy())\n{example[1]}",
+        f">>> print(mx.nd.{name}(mx.nd.array({example[0]})).asnumpy().round(4))\n{example[1]}",
     )
     return register(card)
 
 
 def derive(base: type[Card], class_name: str, **variables: Any) -> type[Card]:
     """A subclass of `base` with other class variables."""
-    return cast("type[Card]", type(class_name, (base,), {"__module__": __name__, **variables}))
+    return cast(
+        "type[Card]", type(class_name, (base,), {"__module__": base.__module__, **variables})
+    )
 
 
 def document(

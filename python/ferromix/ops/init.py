@@ -59,7 +59,7 @@ class Zeros(Constant):
 
     Examples
     --------
-    >>> print(mx.nd._internal._zeros(shape=(2,)).asnumpy())
+    >>> print(mx.nd._zeros(shape=(2,)).asnumpy())
     [0. 0.]
     """
 
@@ -75,7 +75,7 @@ class Ones(Constant):
 
     Examples
     --------
-    >>> print(mx.nd._internal._ones(shape=(2,)).asnumpy())
+    >>> print(mx.nd._ones(shape=(2,)).asnumpy())
     [1. 1.]
     """
 
@@ -92,7 +92,7 @@ class Full(Source):
 
     Examples
     --------
-    >>> print(mx.nd._internal._full(shape=(2,), value=3).asnumpy())
+    >>> print(mx.nd._full(shape=(2,), value=3).asnumpy())
     [3. 3.]
     """
 
@@ -115,7 +115,7 @@ class Arange(Source):
 
     Examples
     --------
-    >>> print(mx.nd._internal._arange(start=1, stop=6, step=2, repeat=2).asnumpy())
+    >>> print(mx.nd._arange(start=1, stop=6, step=2, repeat=2).asnumpy())
     [1. 1. 3. 3. 5. 5.]
     """
 

@@ -88,7 +88,7 @@ def scalar(
         ALL_TYPES,
         {"data": gradient[0]} if gradient else {},
         ">>> a = mx.nd.array([1, 2, 3])\n"
-        f">>> print(mx.nd._internal.{name}(a, scalar=2).asnumpy())\n{printed}",
+        f">>> print(mx.nd.{name}(a, scalar=2).asnumpy())\n{printed}",
     )
     register(card)
 

@@ -114,6 +114,7 @@ class BackwardSoftmaxOutput(Backward):
     """The gradient of SoftmaxOutput, from its output and the label."""
 
     name = "_backward_SoftmaxOutput"
+    arguments = ("out", "label")
     gradients: ClassVar[Mapping[str, str]] = {"data_grad": "out"}
     dtypes = REALS
     params: ClassVar[Params] = _PARAMS

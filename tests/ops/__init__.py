@@ -1,0 +1,1 @@
+"""Tests of the operators, made from tables of cases: one table for each family of cards."""

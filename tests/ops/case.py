@@ -1,0 +1,146 @@
+"""One row of a table of cases: an operator, its attributes, its inputs and its oracle."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ferromix.ops.card import OperatorProperty, make
+
+EDGES = ((), (1,), (7,), (0, 3), (2, 0, 4))
+"""Also a 0-d shape, and some without elements; for operators that take any."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run and what is expected.
+
+    Parameters
+    ----------
+    op
+        MXNet's name.
+    oracle
+        From inputs (and states) as float64 arrays, the visible outputs; independent of Ferromix.
+    shapes
+        The shapes of the arguments, then of the auxiliary states.
+    attrs
+        The attributes.
+    domain
+        Where inputs are drawn from: one word for all, or one for each.
+    dtypes
+        Element types to try; those that the card claims where None.
+    train
+        Whether to train or to predict.
+    gradient
+        For losses, whose gradient is not the derivative: from inputs and the gradient of the first
+        output, the gradients of the arguments (None where there is none).
+    steps
+        How many roundings add up in an output.
+    smooth
+        Whether finite differences see the gradient.
+    """
+
+    op: str
+    oracle: Callable[..., Any]
+    shapes: tuple
+    attrs: dict = field(default_factory=dict)
+    domain: Any = "normal"
+    dtypes: tuple | None = None
+    train: bool = False
+    gradient: Callable[..., Any] | None = None
+    steps: int = 1
+    smooth: bool = True
+
+    @property
+    def id(self) -> str:
+        """A readable name."""
+        words = [f"{k}={v}" for k, v in self.attrs.items()]
+        shapes = "x".join(str(s).replace(" ", "") for s in self.shapes)
+        return "-".join([self.op, shapes, *words, *["train"] * self.train]).replace(" ", "")
+
+    @property
+    def card(self) -> OperatorProperty:
+        """The operator with its attributes."""
+        return make(self.op, self.attrs)
+
+    def types(self) -> tuple:
+        """The element types to try."""
+        return self.dtypes if self.dtypes is not None else self.card.dtypes
+
+    def inputs(self, dtype: str, seed: int = 0) -> list[np.ndarray]:
+        """Inputs as float64 arrays with values that `dtype` holds exactly."""
+        random = np.random.default_rng([seed, len(self.id)])
+        count = len(self.shapes)
+        domains = (self.domain,) * count if isinstance(self.domain, str) else self.domain
+        return [draw(random, s, d, dtype) for s, d in zip(self.shapes, domains, strict=True)]
+
+    def expected(self, inputs: list[np.ndarray], dtype: str) -> list[np.ndarray]:
+        """The visible outputs, as values of `dtype`."""
+        with np.errstate(all="ignore"):
+            found = self.oracle(*inputs)
+        outputs = found if isinstance(found, (tuple, list)) else (found,)
+        return [as_type(np.asarray(o, "float64"), dtype) for o in outputs]
+
+
+def numpy_type(dtype: str) -> np.dtype:
+    """NumPy's element type of a name."""
+    return np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
+
+
+def as_type(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Float64 values, cut to integers where the type has no fractions."""
+    if dtype in ("float64", "float32", "float16", "bfloat16"):
+        return values
+    if dtype == "bool":
+        return values != 0
+    return np.trunc(values).astype("int64").astype(dtype)
+
+
+def draw(random: np.random.Generator, shape: tuple, domain: str, dtype: str) -> np.ndarray:
+    """Numbers of a domain, rounded to a type, as float64."""
+    if dtype == "bool":
+        return random.integers(0, 2, shape).astype("float64")
+    if dtype in ("float64", "float32", "float16", "bfloat16"):
+        values = np.asarray(_real(random, shape, domain), "float64")
+        return values.astype(numpy_type(dtype)).astype("float64")
+    return np.asarray(_whole(random, shape, domain, dtype[0] == "u"), "float64")
+
+
+def _real(random: np.random.Generator, shape: tuple, domain: str) -> np.ndarray:
+    size = int(np.prod(shape))
+    if domain == "normal":
+        return random.standard_normal(shape) * 1.5
+    if domain == "positive":
+        return random.uniform(0.3, 3, shape)
+    if domain == "unit":
+        return random.uniform(-0.9, 0.9, shape)
+    if domain == "distinct":
+        # Apart from each other and from zero, in steps that halves hold.
+        steps = random.permutation(size) - size // 2
+        return ((steps + 0.5) / 8).reshape(shape)
+    if domain == "halves":
+        return random.integers(-6, 7, shape) / 2
+    if domain.startswith("below"):
+        return random.integers(0, int(domain.removeprefix("below")), shape)
+    if domain == "small":
+        return random.integers(-3, 4, shape)
+    raise AssertionError(f"no domain {domain}")
+
+
+def _whole(random: np.random.Generator, shape: tuple, domain: str, unsigned: bool) -> np.ndarray:
+    if domain.startswith("below"):
+        return random.integers(0, int(domain.removeprefix("below")), shape)
+    low = 1 if domain == "positive" else 0 if unsigned else -4
+    return random.integers(low, 5, shape)
+
+
+def of_any_shape(op: str, oracle: Callable[..., Any], domain: str, **rest: Any) -> list[Case]:
+    """Cases of an operator of one input: one in every type, and the edges in two."""
+    types = [t for t in ("float32", "float64") if t in make(op, rest.get("attrs", {})).dtypes]
+    edges = {**rest, "dtypes": tuple(types)}
+    return [
+        Case(op, oracle, ((3, 5, 2),), domain=domain, **rest),
+        *[Case(op, oracle, (s,), domain=domain, **edges) for s in EDGES],
+    ]

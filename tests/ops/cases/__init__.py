@@ -1,0 +1,1 @@
+"""The tables of cases, with the stems of the cards' files."""

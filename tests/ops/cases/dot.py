@@ -1,0 +1,42 @@
+"""Dot products of vectors, matrices and tensors."""
+
+import numpy as np
+
+from ..case import Case
+
+ROWS = [
+    ((3, 4), (4, 5), False, False),
+    ((4, 3), (4, 5), True, False),
+    ((3, 4), (5, 4), False, True),
+    ((4, 3), (5, 4), True, True),
+    ((3,), (3,), False, False),
+    ((2, 3), (3,), False, False),
+    ((3,), (3, 4), False, False),
+    ((3,), (4, 3), False, True),
+    ((2, 3), (2,), True, False),
+    ((2, 3, 4), (4, 5), False, False),
+    ((2, 3, 4), (4, 5, 6), False, False),
+    ((2, 3, 4), (2, 5), True, False),
+    ((2, 3, 4), (6, 5, 4), False, True),
+    ((4, 3, 2), (6, 5, 4), True, True),
+    ((0, 3), (3, 2), False, False),
+    ((2, 0), (0, 3), False, False),
+    ((2, 3), (3, 0), False, False),
+    ((65, 130), (130, 67), False, False),
+]
+
+
+def product(first, second):
+    def oracle(a, b):
+        left = 0 if first else a.ndim - 1
+        right = b.ndim - 1 if second else 0
+        out = np.tensordot(a, b, (left, right))
+        return out.reshape(1) if out.ndim == 0 else out
+
+    return oracle
+
+
+CASES = [
+    Case("dot", product(ta, tb), (a, b), {"transpose_a": ta, "transpose_b": tb}, steps=10)
+    for a, b, ta, tb in ROWS
+]

@@ -1,0 +1,77 @@
+"""Unary operators, casts, sums of several inputs, identities."""
+
+import numpy as np
+from scipy import special
+
+from ..case import Case, of_any_shape
+
+KINKED = [
+    ("negative", lambda x: -x, "normal"),
+    ("abs", np.abs, "distinct"),
+    ("square", lambda x: x * x, "normal"),
+    ("relu", lambda x: np.maximum(x, 0), "distinct"),
+    ("sign", np.sign, "small"),
+    ("logical_not", lambda x: x == 0, "small"),
+    ("floor", np.floor, "halves"),
+    ("ceil", np.ceil, "halves"),
+    ("trunc", np.trunc, "halves"),
+    ("round", lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5), "halves"),
+    ("rint", lambda x: np.ceil(x - 0.5), "halves"),
+]
+REAL = [
+    ("exp", np.exp, "normal"),
+    ("log", np.log, "positive"),
+    ("log1p", np.log1p, "positive"),
+    ("expm1", np.expm1, "normal"),
+    ("sqrt", np.sqrt, "positive"),
+    ("rsqrt", lambda x: x**-0.5, "positive"),
+    ("reciprocal", lambda x: 1 / x, "positive"),
+    ("sigmoid", special.expit, "normal"),
+    ("tanh", np.tanh, "normal"),
+    ("softsign", lambda x: x / (1 + np.abs(x)), "distinct"),
+    ("sin", np.sin, "normal"),
+    ("cos", np.cos, "normal"),
+    ("erf", special.erf, "normal"),
+]
+
+
+def clipped(x):
+    return np.minimum(np.maximum(x, -1), 1.5)
+
+
+def cast(source, target, domain="small"):
+    def oracle(x):
+        return x
+
+    return Case("Cast", oracle, ((3, 4),), {"dtype": target}, domain, (source,))
+
+
+TYPES = (
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "uint8",
+    "int8",
+    "int32",
+    "int64",
+    "bool",
+)
+
+CASES = [
+    *[c for row in KINKED + REAL for c in of_any_shape(*row)],
+    *of_any_shape("_copy", lambda x: x, "normal"),
+    *of_any_shape("BlockGrad", lambda x: x, "normal"),
+    *of_any_shape("make_loss", lambda x: x, "normal", gradient=lambda x, g: (np.ones_like(x),)),
+    *of_any_shape("clip", clipped, "distinct", attrs={"a_min": -1.0, "a_max": 1.5}),
+    Case("clip", lambda x: np.clip(x, 1, 3), ((3, 4),), {"a_min": 1, "a_max": 3}, "distinct"),
+    *[cast(a, b, "below5" if "uint8" in (a, b) else "small") for a in TYPES for b in TYPES],
+    cast("float32", "int32", "halves"),
+    cast("float64", "float32", "normal"),
+    *[
+        Case("add_n", lambda *x: sum(x), ((3, 4),) * n, {"num_args": n}, "small")
+        for n in range(1, 5)
+    ],
+    Case("add_n", lambda *x: sum(x), ((),) * 3, {"num_args": 3}, dtypes=("float32", "float64")),
+    Case("add_n", lambda *x: sum(x), ((0, 2),) * 2, {"num_args": 2}, dtypes=("float32",)),
+]

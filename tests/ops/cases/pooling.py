@@ -1,0 +1,91 @@
+"""Pooling: the definition, one window at a time."""
+
+import itertools
+import math
+
+import numpy as np
+
+from ..case import Case
+
+KINDS = [
+    {"pool_type": "max"},
+    {"pool_type": "sum"},
+    {"pool_type": "avg"},
+    {"pool_type": "avg", "count_include_pad": False},
+]
+WINDOWS = [
+    ((1, 2, 7, 6), {"kernel": (2, 2), "stride": (2, 2)}),
+    ((2, 1, 7, 6), {"kernel": (3, 2), "stride": (2, 3), "pad": (1, 1)}),
+    ((1, 2, 7, 6), {"kernel": (3, 3), "pad": (1, 1)}),
+    ((2, 3, 9), {"kernel": (3,), "stride": (2,), "pad": (1,)}),
+    ((1, 2, 4, 5, 3), {"kernel": (2, 3, 2), "stride": (2, 2, 1), "pad": (1, 0, 1)}),
+]
+OTHERS = [
+    ((2, 3, 4, 5), {"global_pool": True}),
+    ((2, 3, 4), {"global_pool": True, "kernel": (2,)}),
+    ((0, 2, 4, 4), {"kernel": (2, 2)}),
+    ((1, 2, 10), {"kernel": (3,), "stride": (4,), "pooling_convention": "same"}),
+    ((1, 1, 40, 41), {"kernel": (3, 3), "stride": (2, 2)}),
+]
+
+
+def pooling(
+    kernel=(),
+    stride=(),
+    pad=(),
+    pool_type="max",
+    pooling_convention="valid",
+    global_pool=False,
+    count_include_pad=True,
+):
+    def oracle(x):
+        extents = x.shape[2:]
+        rank = len(extents)
+        k, s, p = (kernel, stride or (1,) * rank, pad or (0,) * rank)
+        if global_pool:
+            k, s, p = extents, (1,) * rank, (0,) * rank
+        sizes = [
+            size(n, *row, pooling_convention) for n, *row in zip(extents, k, s, p, strict=True)
+        ]
+        out = np.zeros((*x.shape[:2], *sizes))
+        for place in itertools.product(*map(range, sizes)):
+            starts = [i * t - q for i, t, q in zip(place, s, p, strict=True)]
+            ends = [b + m for b, m in zip(starts, k, strict=True)]
+            inside = tuple(
+                slice(max(b, 0), min(e, n)) for b, e, n in zip(starts, ends, extents, strict=True)
+            )
+            window = x[(slice(None), slice(None), *inside)]
+            window = window.reshape(*x.shape[:2], math.prod(window.shape[2:]))
+            whole = math.prod(
+                min(e, n + q) - b for b, e, n, q in zip(starts, ends, extents, p, strict=True)
+            )
+            count = whole if count_include_pad else window.shape[-1]
+            out[(slice(None), slice(None), *place)] = {
+                "max": lambda w=window: w.max(-1),
+                "sum": lambda w=window: w.sum(-1),
+                "avg": lambda w=window, c=count: w.sum(-1) / c,
+            }[pool_type]()
+        return out
+
+    return oracle
+
+
+def size(n, k, s, p, convention):
+    if convention == "same":
+        return math.ceil(n / s)
+    room = (n + 2 * p - k) / s
+    return (math.ceil(room) if convention == "full" else math.floor(room)) + 1
+
+
+CASES = [
+    Case("Pooling", pooling(**a), (shape,), a, "distinct", steps=4)
+    for shape, window in WINDOWS
+    for kind in KINDS
+    for convention in ("valid", "full")
+    for a in [{**window, **kind, "pooling_convention": convention}]
+] + [
+    Case("Pooling", pooling(**a), (shape,), a, "distinct", steps=4)
+    for shape, window in OTHERS
+    for kind in KINDS[:3]
+    for a in [{**window, **kind}]
+]

@@ -1,0 +1,28 @@
+"""Softmax and its logarithm."""
+
+from scipy import special
+
+from ..case import Case
+
+ROWS = [
+    ((3, 4), {}),
+    ((2, 3, 4), {"axis": 1}),
+    ((2, 3, 4), {"axis": 0, "temperature": 0.7}),
+    ((2, 3, 4), {"axis": -2}),
+    ((5,), {}),
+    ((0, 3), {}),
+    ((3, 1), {}),
+    ((4, 1000), {}),
+    ((3, 70, 90), {"axis": 1}),
+]
+
+
+def along(function, axis=-1, temperature=1.0):
+    return lambda x: function(x / temperature, axis=axis)
+
+
+CASES = [
+    Case(op, along(function, **a), (shape,), a, steps=4)
+    for op, function in (("softmax", special.softmax), ("log_softmax", special.log_softmax))
+    for shape, a in ROWS
+]

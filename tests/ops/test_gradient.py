@@ -1,0 +1,100 @@
+"""Gradients against finite differences of the oracle, and the same in every float type."""
+
+import numpy as np
+import pytest
+
+from ferromix.dispatch import cpu
+
+from .run import backward, forward, to_array, to_numpy
+from .table import CASES
+from .tolerance import FINITE_DIFFERENCES, assert_close
+
+FLOATS = ("float64", "float32", "float16", "bfloat16")
+DIFFERENTIABLE = [
+    c
+    for c in CASES
+    if c.card.differentiable
+    and "float64" in c.types()
+    and c.attrs.get("dtype", "float64").startswith("float")
+]
+SMOOTH = [c for c in DIFFERENTIABLE if c.gradient is None and c.smooth]
+LOSSES = [c for c in DIFFERENTIABLE if c.gradient is not None]
+BY_TYPE = [(c, t) for c in DIFFERENTIABLE for t in c.types() if t in FLOATS[1:]]
+STEP = 1e-5
+
+
+def head_of(case, arrays):
+    """A random gradient of the first output, as its type holds it."""
+    out = forward(case, arrays)[0]
+    head = np.random.default_rng(1).standard_normal(out.shape)
+    return to_numpy(to_array(head, out.dtype))
+
+
+def gradients(case, inputs, dtype, head):
+    arrays = [to_array(x, dtype) for x in inputs]
+    visible = case.card.num_visible_outputs()
+    outs = cpu.infer(case.card, tuple((a.shape, a.dtype) for a in arrays))[:visible]
+    heads = [to_array(head, outs[0][1]), *[to_array(np.zeros(s), t) for s, t in outs[1:]]]
+    found, _ = backward(case, arrays, heads)
+    return [None if g is None else to_numpy(g) for g in found]
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=lambda c: c.id)
+def test_gradient_against_finite_differences(case):
+    inputs = case.inputs("float64")
+    head = head_of(case, [to_array(x, "float64") for x in inputs])
+    found = gradients(case, inputs, "float64", head)
+    random = np.random.default_rng(2)
+
+    def objective(k, x):
+        moved = [*inputs[:k], x, *inputs[k + 1 :]]
+        return (case.expected(moved, "float64")[0] * head).sum()
+
+    for k, (name, grad) in enumerate(zip(case.card.list_arguments(), found, strict=True)):
+        x = inputs[k]
+        direction = random.standard_normal(x.shape)
+        slope = (objective(k, x + STEP * direction) - objective(k, x - STEP * direction)) / (
+            2 * STEP
+        )
+        if grad is None:
+            assert abs(slope) < FINITE_DIFFERENCES, f"{case.id} {name} has no gradient"
+            continue
+        assert grad.shape == x.shape
+        scale = 1 + np.abs(grad * direction).sum()
+        assert abs((grad * direction).sum() - slope) < FINITE_DIFFERENCES * scale, name
+
+
+@pytest.mark.parametrize("case", LOSSES, ids=lambda c: c.id)
+def test_gradient_of_a_loss(case):
+    inputs = case.inputs("float64")
+    head = head_of(case, [to_array(x, "float64") for x in inputs])
+    found = gradients(case, inputs, "float64", head)
+    for name, grad, wanted in zip(
+        case.card.list_arguments(), found, case.gradient(*inputs, head), strict=True
+    ):
+        assert (grad is None) == (wanted is None), name
+        if wanted is not None:
+            assert_close(grad, wanted, "float64", 10, f"{case.id} {name}")
+
+
+@pytest.mark.parametrize(("case", "dtype"), BY_TYPE, ids=[f"{c.id}-{t}" for c, t in BY_TYPE])
+def test_gradient_in_every_type(case, dtype):
+    inputs = case.inputs(dtype)
+    head = head_of(case, [to_array(x, dtype) for x in inputs])
+    exact = gradients(case, inputs, "float64", head)
+    found = gradients(case, inputs, dtype, head)
+    for name, grad, wanted in zip(case.card.list_arguments(), found, exact, strict=True):
+        assert (grad is None) == (wanted is None), name
+        if wanted is not None:
+            size = max(1.0, np.abs(wanted).max(initial=0))
+            assert_close(grad / size, wanted / size, dtype, 4 * case.steps, f"{case.id} {name}")
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if not c.card.differentiable], ids=lambda c: c.id
+)
+def test_no_gradient_where_none_is_claimed(case):
+    class Untouchable:
+        in_data = out_data = out_grad = ()
+
+    assert case.card.gradient(Untouchable()) == [None] * len(case.card.list_arguments())

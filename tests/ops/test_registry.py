@@ -1,0 +1,112 @@
+"""Cards, kernels and cases agree; every operator is documented."""
+
+import doctest
+import inspect
+
+import pytest
+
+import ferromix as mx
+from ferromix import _core
+from ferromix.ops import call
+from ferromix.ops.card import OperatorProperty, find, make, names
+
+from .run import backward, forward, to_array
+from .table import CASES, MODULES
+
+CARDS = sorted({find(n) for n in names(hidden=True)}, key=lambda c: c.name)
+PUBLIC = [c for c in CARDS if not c.hidden]
+HIDDEN = [c for c in CARDS if c.hidden]
+
+
+def named(cards):
+    return ", ".join(c.name for c in cards)
+
+
+def test_every_operator_has_a_docstring():
+    bare = [c for c in CARDS if c.__doc__ in (None, *(b.__doc__ for b in c.__mro__[1:]))]
+    assert not bare, f"without a docstring: {named(bare)}"
+
+
+@pytest.mark.parametrize("card", PUBLIC, ids=lambda c: c.name)
+def test_docstring_says_what_a_user_asks(card):
+    text = inspect.cleandoc(card.__doc__)
+    for word in ("Formula:", "Shapes:", "Types:", "Gradient:", "Examples\n--------\n>>> "):
+        assert word in text, f"{card.name} lacks '{word}'"
+
+
+@pytest.mark.parametrize("card", PUBLIC, ids=lambda c: c.name)
+def test_examples_run(card):
+    text = inspect.cleandoc(card.__doc__)
+    test = doctest.DocTestParser().get_doctest(text, {"mx": mx}, card.name, None, 0)
+    assert test.examples
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    report = []
+    runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
+
+
+def test_every_parameter_is_documented():
+    bare = [f"{c.name}.{n}" for c in CARDS for n, p in c.params.items() if not p.doc]
+    assert not bare, f"attributes without a sentence: {', '.join(bare)}"
+
+
+def test_every_operator_has_a_kernel():
+    kernels = set(_core.kernel_names())
+    without = [c for c in CARDS if (c.kernel or c.name) not in kernels]
+    assert not without, f"without a kernel: {named(without)}"
+
+
+def test_every_kernel_has_an_operator():
+    used = {c.kernel or c.name for c in CARDS}
+    assert sorted(set(_core.kernel_names()) - used) == []
+
+
+def test_every_public_operator_has_a_case():
+    tried = {find(c.op) for c in CASES}
+    without = [c for c in PUBLIC if c not in tried]
+    assert not without, f"without a case: {named(without)}"
+
+
+def test_every_public_operator_has_a_gradient_or_none_on_purpose():
+    rule = OperatorProperty.gradient
+    without = [c for c in PUBLIC if c.differentiable and c.gradient is rule]
+    assert not without, f"without a gradient: {named(without)}"
+    hidden = [c for c in HIDDEN if c.differentiable]
+    assert not hidden, f"hidden, but differentiable: {named(hidden)}"
+
+
+def test_every_hidden_operator_is_run_by_some_gradient():
+    run = set()
+    for case in CASES:
+        if case.card.differentiable and "float64" in case.types():
+            arrays = [to_array(x, "float64") for x in case.inputs("float64")]
+            outs = forward(case, arrays)[: case.card.num_visible_outputs()]
+            _, graph = backward(case, arrays, outs)
+            run |= {type(c) for c, _ in graph.calls}
+    without = [c for c in HIDDEN if c not in run]
+    assert not without, f"hidden and unused: {named(without)}"
+
+
+def test_tables_have_the_stems_of_the_cards():
+    stems = {m.__name__.rsplit(".", 1)[1] for m in MODULES}
+    homes = {c.__module__.rsplit(".", 1)[1] for c in CARDS} - {"family"}
+    assert stems == homes
+
+
+@pytest.mark.parametrize("name", names(hidden=False))
+def test_both_fronts_have_every_name(name):
+    for front in (mx.nd, mx.sym):
+        function = getattr(front, name)
+        assert function.__name__ == name
+        assert function.__doc__.startswith(inspect.cleandoc(find(name).__doc__)[:20])
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda c: c.name)
+def test_signature_lists_all_attributes(card):
+    parameters = call.signature(card).parameters
+    assert set(card.params) <= set(parameters)
+
+
+def test_cards_are_shared_by_equal_attributes():
+    assert make("relu", {}) is make("relu", {})
+    assert make("_plus_scalar", {"scalar": 1.0}) is not make("_plus_scalar", {"scalar": 2.0})

@@ -1,0 +1,69 @@
+"""Requests null, write, in place and add, of every operator and of those in its gradient."""
+
+import numpy as np
+import pytest
+
+from .run import ADD, INPLACE, NULL, WRITE, Call, backward, to_array
+from .table import CASES
+from .tolerance import assert_close
+
+
+def calls_of(case):
+    """The case's own run, and those of its gradient rule."""
+    dtype = case.types()[0]
+    arrays = [to_array(x, dtype) for x in case.inputs(dtype)]
+    calls = [Call(case.card, arrays, case.train)]
+    if case.card.differentiable:
+        outs = calls[0].outs[: case.card.num_visible_outputs()]
+        heads = [to_array(np.linspace(-1, 1, int(np.prod(s))).reshape(s), t) for s, t in outs]
+        _, graph = backward(case, arrays, heads)
+        calls += [Call(card, inputs, case.train) for card, inputs in graph.calls]
+    return calls
+
+
+def presets(call):
+    return [to_array(np.linspace(-3, 5, int(np.prod(s))).reshape(s), t) for s, t in call.outs]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+def test_requests(case):
+    for call in calls_of(case):
+        n = len(call.outs)
+        before = presets(call)
+        old = call.run([NULL] * n, before)[:n]
+        written = call.run([WRITE] * n, before)
+        for array, value in zip(call.run([WRITE] * n), written, strict=True):
+            assert array.tobytes() == value.tobytes(), f"{call.card.name} reads its output"
+        added = call.run([ADD] * n, before)
+        for k in range(n):
+            what = f"{call.card.name} output {k}"
+            dtype = call.outs[k][1]
+            np.testing.assert_array_equal(old[k], _values(before[k]), err_msg=what)
+            total = (old[k].astype("float64") + written[k]).astype(old[k].dtype)
+            assert_close(added[k], total, dtype, 4, f"{what} added")
+            alone = call.run([WRITE if i == k else NULL for i in range(n)], before)
+            assert alone[k].tobytes() == written[k].tobytes(), f"{what} alone"
+            others = [i for i in range(n) if i != k]
+            assert all(alone[i].tobytes() == old[i].tobytes() for i in others), f"{what} alone"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+def test_in_place(case):
+    for call in calls_of(case):
+        n = len(call.outs)
+        written = call.run([WRITE] * n)
+        for i, k in call.card.inplace_options():
+            same_size = np.prod(call.descs[i][0]) == np.prod(call.outs[k][0])
+            if not same_size or call.descs[i][1] != call.outs[k][1]:
+                continue
+            reqs = [INPLACE if j == k else WRITE for j in range(n)]
+            found = call.run(reqs, shared=(i, k))
+            for j in range(n):
+                what = f"{call.card.name}: output {k} in the place of input {i}"
+                assert found[j].tobytes() == written[j].tobytes(), what
+
+
+def _values(array):
+    from ferromix.ndarray import NDArray
+
+    return NDArray(array).asnumpy()

@@ -1,0 +1,57 @@
+"""Symbols give what arrays give: outputs bit by bit, gradients by the same rules."""
+
+import numpy as np
+import pytest
+
+import ferromix as mx
+from ferromix.ndarray import NDArray
+
+from .run import backward, forward, to_array, to_numpy
+from .table import CASES
+from .tolerance import assert_close
+
+PUBLIC = [c for c in CASES if not c.card.hidden and c.shapes]
+
+
+def bound(case, arrays, grad_req):
+    names = case.card.list_arguments() + case.card.list_auxiliary_states()
+    symbol = getattr(mx.sym, case.op)(*[mx.sym.Variable(n) for n in names], **case.attrs)
+    values = {n: NDArray(a).copy() for n, a in zip(names, arrays, strict=True)}
+    args = {n: values[n] for n in symbol.list_arguments()}
+    aux = {n: values[n] for n in symbol.list_auxiliary_states()}
+    grads = {n: mx.nd.ones(a.shape, dtype=a.dtype_name) for n, a in args.items()}
+    return symbol.bind(mx.cpu(), args, grads, grad_req, aux)
+
+
+@pytest.mark.parametrize("case", PUBLIC, ids=lambda c: c.id)
+def test_symbol_is_array(case):
+    dtype = case.types()[0]
+    arrays = [to_array(x, dtype) for x in case.inputs(dtype)]
+    mx.random.seed(5)
+    expected = forward(case, [NDArray(a).copy().handle for a in arrays])
+    executor = bound(case, arrays, "null")
+    mx.random.seed(5)
+    outputs = executor.forward(is_train=case.train)
+    assert len(outputs) == case.card.num_visible_outputs()
+    for found, wanted in zip(outputs, expected, strict=False):
+        assert to_numpy(found.handle).tobytes() == to_numpy(wanted).tobytes()
+
+
+@pytest.mark.parametrize("grad_req", ["write", "add"])
+@pytest.mark.parametrize("case", [c for c in PUBLIC if c.card.differentiable], ids=lambda c: c.id)
+def test_gradients_of_a_symbol(case, grad_req):
+    arrays = [to_array(x, "float64") for x in case.inputs("float64")]
+    outputs = forward(case, arrays)[: case.card.num_visible_outputs()]
+    random = np.random.default_rng(4)
+    heads = [to_array(random.standard_normal(o.shape), o.dtype) for o in outputs]
+    heads[1:] = [to_array(np.zeros(h.shape), h.dtype) for h in heads[1:]]
+    copies = [NDArray(a).copy().handle for a in arrays]
+    expected, _ = backward(case, copies, heads)
+    executor = bound(case, arrays, grad_req)
+    executor.forward(is_train=case.train)
+    executor.backward([NDArray(h) for h in heads])
+    for name, wanted in zip(case.card.list_arguments(), expected, strict=True):
+        found = executor.grad_dict[name].asnumpy()
+        old = 1.0 if grad_req == "add" else 0.0
+        value = np.zeros(found.shape) if wanted is None else to_numpy(wanted)
+        assert_close(found, value + old, "float64", 4, f"{case.id} {name}")
