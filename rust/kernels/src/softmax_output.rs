@@ -63,7 +63,7 @@ struct Loss {
     layout: Layout,
     /// Labels are probabilities, one per output.
     soft: bool,
-    /// Shape of the labels.
+    /// Number of samples.
     batch: usize,
     scale: f64,
     ignore: Option<i64>,
@@ -89,10 +89,11 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
         return Err(label_error(&out.shape, &label.shape, layout));
     }
     let ignore_label = attrs.float("ignore_label")? as i64;
+    let multi = attrs.bool("multi_output")?;
     let loss = Loss {
         layout,
         soft,
-        batch: label.shape.first().copied().unwrap_or(1),
+        batch: if multi { out.shape[0] } else { layout.outer },
         scale: attrs.float("grad_scale")?,
         ignore: attrs.bool("use_ignore")?.then_some(ignore_label),
         ignore_label,
@@ -107,7 +108,7 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
             }
         },
         smooth: attrs.float("smooth_alpha")?,
-        multi: attrs.bool("multi_output")?,
+        multi,
         out_grad,
     };
     by_real!(name, out.dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(&loss, call)))

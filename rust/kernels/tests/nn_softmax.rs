@@ -139,7 +139,8 @@ impl Loss {
         let positions = if self.multi { inner as f64 } else { 1.0 };
         let divisor = match self.normalization {
             "null" => positions,
-            "batch" => positions * label.shape[0] as f64,
+            "batch" if self.multi => positions * label.shape[0] as f64,
+            "batch" => label.data.len() as f64,
             _ => valid,
         };
         for i in 0..d.data.len() {
