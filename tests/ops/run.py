@@ -5,7 +5,6 @@ import numpy as np
 import ferromix as mx
 from ferromix.dispatch import cpu
 from ferromix.ndarray import NDArray
-from ferromix.ndarray.ndarray import from_numpy
 from ferromix.ops.card import make
 
 NULL, WRITE, INPLACE, ADD = range(4)

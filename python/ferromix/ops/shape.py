@@ -187,10 +187,6 @@ class ReshapeLike(Reshaping):
         """``like`` gives its shape only."""
         return [1]
 
-    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """None: gradients go back once."""
-        return [None, None]
-
 
 @register
 class Transpose(OperatorProperty):
