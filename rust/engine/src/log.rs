@@ -9,7 +9,7 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use crate::op::{Op, OpPtr};
-use crate::sync::{AcqRel, Acquire, AtomicPtr, Relaxed, Release};
+use crate::sync::{AcqRel, Acquire, AtomicPtr, Relaxed};
 
 /// Lies in the `log_next` of the last entry while nobody registers.
 const BATON: *mut Op = ptr::without_provenance_mut(1);
@@ -76,19 +76,25 @@ impl Log {
 
     /// Leaves the baton for any thread that looks.
     pub(crate) fn hand_over(&self, baton: Baton) {
-        debug_assert!(self.handed.load(Relaxed).is_null(), "there are two batons");
-        // Release: as in `advance`; pairs with `take_handed`.
-        self.handed.store(baton.next.as_ptr(), Release);
+        // Release: as in `advance`; pairs with `take_handed`. A swap, though a store would do: it
+        // is rare, and shows a doubled baton.
+        let old = self.handed.swap(baton.next.as_ptr(), AcqRel);
+        debug_assert!(old.is_null(), "there are two batons");
     }
 
     /// Takes the baton if it was left by [`Log::hand_over`].
     #[inline]
     pub(crate) fn take_handed(&self) -> Option<Baton> {
-        // Relaxed: a look that costs nothing; the swap decides.
-        if self.handed.load(Relaxed).is_null() {
+        // Relaxed: a look that costs nothing; the exchange decides.
+        let next = self.handed.load(Relaxed);
+        if next.is_null() {
             return None;
         }
-        let next = self.handed.swap(ptr::null_mut(), AcqRel);
+        // Acquire: pairs with `hand_over`. Who fails leaves the baton to the winner, or to whom the
+        // next registrar that hands it over wakes.
+        self.handed
+            .compare_exchange(next, ptr::null_mut(), AcqRel, Relaxed)
+            .ok()?;
         // SAFETY: the entry waits to be registered, so the log counts it.
         unsafe { OpPtr::from_raw(next) }.map(|next| Baton { next })
     }

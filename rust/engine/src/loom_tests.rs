@@ -100,7 +100,7 @@ fn a_sleeping_worker_gets_every_item() {
 /// Two workers of one item each: if only one were woken for two items, the other would sleep on.
 #[test]
 fn two_items_wake_two_workers() {
-    model(4, || {
+    model(2, || {
         let lane = SmallLane::new(2);
         let workers = [0, 1].map(|index| {
             let lane = lane.clone();
