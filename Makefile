@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo test test-rust test-python loom lint fmt wheel test-wheel bench docs clean
+.PHONY: help dev demo test test-rust test-python loom lint fmt wheel test-wheel bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,20 +31,20 @@ test: test-rust test-python  ## All Rust and Python tests
 test-rust:  ## Unit, integration and documentation tests of the crates
 	cargo test --workspace --exclude ferromix-py --quiet
 
-test-python: setup  ## Tests of the package, the examples and the layering
+test-python: dev $(VENV)/checkers  ## Tests of the package, the examples and the layering
 	$(BIN)/python -m pytest -q
 
 loom:  ## Model-check the lock-free parts
 	RUSTFLAGS="--cfg loom" cargo test --release --quiet --target-dir target/loom -p ferromix-engine -p ferromix-storage --tests loom
 
-lint: setup  ## Formatting, lints and types of Rust and Python
+lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-fmt: $(BIN)/maturin  ## Format everything
+fmt: $(VENV)/checkers  ## Format everything
 	cargo fmt --all
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
