@@ -14,17 +14,18 @@ $(BIN)/maturin: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet "maturin>=1.13,<2"
+	@touch $@
+
+$(VENV)/checkers: $(BIN)/maturin
 	$(BIN)/python -m pip install --quiet --group test --group lint
 	@touch $@
 
-setup: dev  ## Make the virtual environment and build Ferromix into it
-
 dev: $(BIN)/maturin  ## Build the Rust core and install the package for development
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet --extras examples
+	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --extras examples
 
-demo: setup  ## Train LeNet on handwritten digits, save it, score the saved one again
+demo: dev  ## Train LeNet on handwritten digits, save it, score the saved one again
 	$(BIN)/python examples/train_digits.py --output build/demo
-	$(BIN)/python examples/train_digits.py --load build/demo/digits --epochs 8
+	$(BIN)/python examples/train_digits.py --load build/demo/digits
 
 test: test-rust test-python  ## All Rust and Python tests
 
