@@ -132,6 +132,32 @@ def test_small_results_share_a_large_buffer():
     check(order, sizes, {v}, plan)
 
 
+def test_a_result_that_is_only_ignored_is_not_kept():
+    x = variable("x")
+    (a,) = op("exp", x, node="a")
+    (b,) = op("exp", a, node="b")
+    (c,) = op("zeros_like", a, node="c")
+    (d,) = op("elemwise_add", b, c, node="d")
+    order = operators([d])
+    sizes = {e: 64 for n in order for e in n.outputs()}
+    plan = plan_memory(order, sizes, {d})
+    assert plan.inplace == {b: a}
+    assert plan.places[c] != plan.places[b]
+    check(order, sizes, {d}, plan)
+
+
+def test_long_graphs_are_planned_in_time():
+    x = variable("x")
+    results = []
+    for i in range(1500):
+        (x,) = op("exp", x, node=f"e{i}")
+        results.append(x)
+    (y,) = op("add_n", *results, node="sum", num_args=len(results))
+    order = operators([y])
+    plan = plan_memory(order, {e: 64 for n in order for e in n.outputs()}, {y})
+    assert plan.total == 64 * 1500
+
+
 def test_the_plan_can_be_printed():
     head = chain(3)
     order = operators([head])

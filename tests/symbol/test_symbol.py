@@ -100,6 +100,7 @@ def test_functions_have_signatures_and_documentation():
     assert "Convolution" in dir(S)
     assert "sum" in dir(S.Variable("x"))
     assert S.Convolution is S.Convolution
+    assert S._internal._plus_scalar(S.Variable("x"), scalar=1).attr("scalar") == "1.0"
 
 
 def test_methods_are_operators():

@@ -87,6 +87,10 @@ class _Life:
     entries: list[Entry]
     apart: list[_Life] = field(default_factory=list)
 
+    def steps(self) -> int:
+        """The steps of this life, as bits."""
+        return ((1 << (self.last - self.first + 1)) - 1) << self.first
+
     def clashes(self, other: _Life) -> bool:
         """Whether the two may not share a buffer."""
         overlap = self.first <= other.last and other.first <= self.last
@@ -95,10 +99,14 @@ class _Life:
 
 @dataclass(slots=True)
 class _Buffer:
-    """A buffer and the lives that have a place in it, with their offsets."""
+    """A buffer and the lives that have a place in it, with their offsets.
+
+    The bits of `full` are the steps at which one life fills the whole buffer.
+    """
 
     size: int
     members: list[tuple[_Life, int]]
+    full: int
 
     def fit(self, life: _Life) -> tuple[int, int, int] | None:
         """The tightest place for `life`: how many others are alive, bytes left over, offset."""
@@ -186,11 +194,18 @@ class _Planner:
         buffers: list[_Buffer] = []
         places: dict[Entry, tuple[int, int]] = {}
         for life in sorted(lives, key=lambda one: (-one.size, -one.last)):
-            fits = [(*fit, b) for b, buffer in enumerate(buffers) if (fit := buffer.fit(life))]
+            steps = life.steps()
+            fits = [
+                (*fit, b)
+                for b, buffer in enumerate(buffers)
+                if not buffer.full & steps and (fit := buffer.fit(life))
+            ]
             _, _, offset, number = min(fits, default=(0, 0, 0, len(buffers)))
             if number == len(buffers):
-                buffers.append(_Buffer(life.size, []))
+                buffers.append(_Buffer(life.size, [], 0))
             buffers[number].members.append((life, offset))
+            if life.size == buffers[number].size:
+                buffers[number].full |= steps
             places.update(dict.fromkeys(life.entries, (number, offset)))
         sizes = [buffer.size for buffer in buffers]
         return MemoryPlan(sizes, places, self.inplace, self.views, _peak(lives), self.sizes)

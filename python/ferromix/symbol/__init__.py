@@ -6,6 +6,7 @@ are made from the cards when they are first asked for.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ..attribute import AttrScope
@@ -52,6 +53,8 @@ fromjson = load_json
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_internal":  # MXNet keeps operators with a leading underscore there.
+        return sys.modules[__name__]
     if exists(name):
         return function(name)
     raise AttributeError(f"ferromix.symbol has no operator or attribute '{name}'")
