@@ -29,7 +29,9 @@ impl Array {
             )));
         }
         let dtype = self::dtype(dtype)?;
-        rt::Array::new(runtime()?, &shape, dtype).map(Array).map_err(to_py)
+        rt::Array::new(runtime()?, &shape, dtype)
+            .map(Array)
+            .map_err(to_py)
     }
 
     /// The extents.
@@ -90,12 +92,19 @@ impl Array {
     #[getter]
     fn version(&self) -> PyResult<u64> {
         let chunk = self.0.chunk();
-        chunk.runtime().engine().version(chunk.var()).map_err(push_to_py)
+        chunk
+            .runtime()
+            .engine()
+            .version(chunk.var())
+            .map_err(push_to_py)
     }
 
     /// A view of the same memory, `offset` elements after this array's first one.
     fn view(&self, offset: isize, shape: Vec<usize>, strides: Vec<isize>) -> PyResult<Self> {
-        self.0.strided(offset, &shape, &strides).map(Array).map_err(to_py)
+        self.0
+            .strided(offset, &shape, &strides)
+            .map(Array)
+            .map_err(to_py)
     }
 
     /// A view with other extents, or None where it would take a copy.
@@ -105,7 +114,10 @@ impl Array {
 
     /// The start of the memory as elements of another type and shape.
     fn cast_view(&self, dtype: &str, shape: Vec<usize>) -> PyResult<Self> {
-        self.0.cast_view(self::dtype(dtype)?, &shape).map(Array).map_err(to_py)
+        self.0
+            .cast_view(self::dtype(dtype)?, &shape)
+            .map(Array)
+            .map_err(to_py)
     }
 
     /// Pushes a copy of `src` into this array; casts and broadcasts.
@@ -116,7 +128,9 @@ impl Array {
     /// Waits for the array, then copies its bytes, in C order, into `buffer`.
     fn read_into(&self, py: Python<'_>, buffer: PyBuffer<u8>) -> PyResult<()> {
         if buffer.readonly() || !buffer.is_c_contiguous() {
-            return Err(PyBufferError::new_err("the buffer must be writable and C-contiguous"));
+            return Err(PyBufferError::new_err(
+                "the buffer must be writable and C-contiguous",
+            ));
         }
         let (ptr, len) = (buffer.buf_ptr() as usize, buffer.len_bytes());
         let done = py.detach(|| {
@@ -149,17 +163,21 @@ impl Array {
     /// Waits until all writes pushed before are done.
     fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
         let chunk = self.0.chunk();
-        py.detach(|| chunk.runtime().engine().wait_to_read(chunk.var())).map_err(wait_to_py)
+        py.detach(|| chunk.runtime().engine().wait_to_read(chunk.var()))
+            .map_err(wait_to_py)
     }
 
     /// Waits for the array and gives its only element as a Python number.
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if self.0.len() != 1 {
-            return Err(out_of_range("item() of an array that does not hold exactly one element"));
+            return Err(out_of_range(
+                "item() of an array that does not hold exactly one element",
+            ));
         }
         let mut bytes = [0u8; 8];
         let size = self.0.dtype().size();
-        py.detach(|| rt::read_into(&self.0, &mut bytes[..size])).map_err(read_to_py)?;
+        py.detach(|| rt::read_into(&self.0, &mut bytes[..size]))
+            .map_err(read_to_py)?;
         scalar(py, self.0.dtype(), bytes)
     }
 }
@@ -169,10 +187,18 @@ fn scalar(py: Python<'_>, dtype: ferromix_base::DType, b: [u8; 8]) -> PyResult<B
     use ferromix_base::DType as D;
     let (two, four) = ([b[0], b[1]], [b[0], b[1], b[2], b[3]]);
     Ok(match dtype {
-        D::F32 => f64::from(f32::from_ne_bytes(four)).into_pyobject(py)?.into_any(),
+        D::F32 => f64::from(f32::from_ne_bytes(four))
+            .into_pyobject(py)?
+            .into_any(),
         D::F64 => f64::from_ne_bytes(b).into_pyobject(py)?.into_any(),
-        D::F16 => half::f16::from_ne_bytes(two).to_f64().into_pyobject(py)?.into_any(),
-        D::BF16 => half::bf16::from_ne_bytes(two).to_f64().into_pyobject(py)?.into_any(),
+        D::F16 => half::f16::from_ne_bytes(two)
+            .to_f64()
+            .into_pyobject(py)?
+            .into_any(),
+        D::BF16 => half::bf16::from_ne_bytes(two)
+            .to_f64()
+            .into_pyobject(py)?
+            .into_any(),
         D::U8 => b[0].into_pyobject(py)?.into_any(),
         D::I8 => b[0].cast_signed().into_pyobject(py)?.into_any(),
         D::I32 => i32::from_ne_bytes(four).into_pyobject(py)?.into_any(),

@@ -26,7 +26,9 @@ pub(crate) fn req(code: u8) -> PyResult<Req> {
         1 => Ok(Req::Write),
         2 => Ok(Req::Inplace),
         3 => Ok(Req::Add),
-        _ => Err(PyValueError::new_err(format!("unknown request {code}; known: 0 to 3"))),
+        _ => Err(PyValueError::new_err(format!(
+            "unknown request {code}; known: 0 to 3"
+        ))),
     }
 }
 
@@ -37,7 +39,9 @@ pub(crate) fn desc((shape, name): (Vec<usize>, String)) -> PyResult<Desc> {
 
 /// The attributes of an operator from a dict.
 pub(crate) fn attrs(dict: &Bound<'_, PyDict>) -> PyResult<Attrs> {
-    let rows = dict.iter().map(|(name, v)| Ok((name.extract::<String>()?, value(&v)?)));
+    let rows = dict
+        .iter()
+        .map(|(name, v)| Ok((name.extract::<String>()?, value(&v)?)));
     Ok(Attrs::new(rows.collect::<PyResult<_>>()?))
 }
 
@@ -53,8 +57,13 @@ fn value(v: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if v.is_instance_of::<PyString>() {
         Ok(Value::Str(v.extract()?))
     } else if v.is_instance_of::<PyTuple>() || v.is_instance_of::<PyList>() {
-        v.extract().map(Value::Ints).or_else(|_| v.extract().map(Value::Floats))
+        v.extract()
+            .map(Value::Ints)
+            .or_else(|_| v.extract().map(Value::Floats))
     } else {
-        Err(PyTypeError::new_err(format!("a kernel cannot take an attribute of {}", v.get_type())))
+        Err(PyTypeError::new_err(format!(
+            "a kernel cannot take an attribute of {}",
+            v.get_type()
+        )))
     }
 }

@@ -21,7 +21,9 @@ fn class_name(kind: ErrorKind) -> &'static str {
 
 fn raise(kind: ErrorKind, message: String) -> PyErr {
     Python::attach(|py| {
-        let class = py.import("ferromix.error").and_then(|m| m.getattr(class_name(kind)));
+        let class = py
+            .import("ferromix.error")
+            .and_then(|m| m.getattr(class_name(kind)));
         match class.and_then(|c| c.call1((message,))) {
             Ok(instance) => PyErr::from_value(instance),
             Err(e) => e,
@@ -50,7 +52,13 @@ pub(crate) fn wait_to_py(e: WaitError) -> PyErr {
         Some(e) => (e.kind(), e.message().to_owned()),
         None => (ErrorKind::Internal, failure.to_string()),
     };
-    raise(kind, format!("{message}\n  in operation '{}', pushed at {origin}", failure.name))
+    raise(
+        kind,
+        format!(
+            "{message}\n  in operation '{}', pushed at {origin}",
+            failure.name
+        ),
+    )
 }
 
 /// The exception for an array that could not be read.

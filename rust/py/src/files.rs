@@ -15,13 +15,21 @@ type Tensor<'py> = (Vec<usize>, &'static str, Bound<'py, PyBytes>);
 #[pyfunction]
 fn read_idx(py: Python<'_>, path: PathBuf) -> PyResult<Tensor<'_>> {
     let read = py.detach(|| io::read_idx(&path)).map_err(to_py)?;
-    Ok((read.shape.to_vec(), read.dtype.name(), PyBytes::new(py, &read.data)))
+    Ok((
+        read.shape.to_vec(),
+        read.dtype.name(),
+        PyBytes::new(py, &read.data),
+    ))
 }
 
 /// Writes an idx file of unsigned bytes.
 #[pyfunction]
 fn write_idx(py: Python<'_>, path: PathBuf, shape: Vec<usize>, data: &[u8]) -> PyResult<()> {
-    let array = io::IdxArray { dtype: DType::U8, shape: shape.into(), data: data.to_vec() };
+    let array = io::IdxArray {
+        dtype: DType::U8,
+        shape: shape.into(),
+        data: data.to_vec(),
+    };
     py.detach(|| io::write_idx(&path, &array)).map_err(to_py)
 }
 
@@ -29,9 +37,10 @@ fn write_idx(py: Python<'_>, path: PathBuf, shape: Vec<usize>, data: &[u8]) -> P
 #[pyfunction]
 fn read_params(py: Python<'_>, path: PathBuf) -> PyResult<(Vec<String>, Bound<'_, PyList>)> {
     let read = py.detach(|| io::read_params(&path)).map_err(to_py)?;
-    let rows = read.tensors.iter().map(|t| {
-        (t.shape.to_vec(), t.dtype.name(), PyBytes::new(py, &t.data))
-    });
+    let rows = read
+        .tensors
+        .iter()
+        .map(|t| (t.shape.to_vec(), t.dtype.name(), PyBytes::new(py, &t.data)));
     Ok((read.names, PyList::new(py, rows.collect::<Vec<_>>())?))
 }
 
@@ -45,10 +54,19 @@ fn write_params(
 ) -> PyResult<()> {
     let mut data = Vec::with_capacity(rows.len());
     for (name, kind, shape, buffer) in &rows {
-        data.push((name.as_str(), dtype(kind)?, shape.as_slice(), buffer.to_vec(py)?));
+        data.push((
+            name.as_str(),
+            dtype(kind)?,
+            shape.as_slice(),
+            buffer.to_vec(py)?,
+        ));
     }
-    let rows: Vec<_> = data.iter().map(|(n, d, s, b)| (*n, *d, *s, b.as_slice())).collect();
-    py.detach(|| io::write_params(&path, &rows, named)).map_err(to_py)
+    let rows: Vec<_> = data
+        .iter()
+        .map(|(n, d, s, b)| (*n, *d, *s, b.as_slice()))
+        .collect();
+    py.detach(|| io::write_params(&path, &rows, named))
+        .map_err(to_py)
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -26,8 +26,10 @@ fn bind(
     reqs: &[u8],
 ) -> PyResult<Arc<rt::Bound>> {
     let inputs: Vec<rt::Array> = inputs.iter().map(|a| a.0.clone()).collect();
-    let outputs: Vec<Option<rt::Array>> =
-        outputs.iter().map(|a| a.as_ref().map(|a| a.0.clone())).collect();
+    let outputs: Vec<Option<rt::Array>> = outputs
+        .iter()
+        .map(|a| a.as_ref().map(|a| a.0.clone()))
+        .collect();
     let reqs = reqs.iter().map(|&r| req(r)).collect::<PyResult<Vec<_>>>()?;
     rt::Bound::new(prepared, name, &inputs, &outputs, &reqs).map_err(to_py)
 }
@@ -46,7 +48,10 @@ impl Prepared {
         let inputs = inputs.into_iter().map(desc).collect::<PyResult<_>>()?;
         let outputs = outputs.into_iter().map(desc).collect::<PyResult<_>>()?;
         let prepared = rt::Prepared::new(operator, row, &attrs(attributes)?, inputs, outputs);
-        Ok(Prepared { prepared: prepared.map_err(to_py)?, name: Name::intern(operator) })
+        Ok(Prepared {
+            prepared: prepared.map_err(to_py)?,
+            name: Name::intern(operator),
+        })
     }
 
     /// Pushes one run; `reqs` holds 0 (null), 1 (write), 2 (in place) or 3 (add) for each output.
@@ -81,7 +86,13 @@ impl Plan {
     fn new(steps: Vec<Step<'_>>) -> PyResult<Self> {
         let (mut bound, mut arrays) = (Vec::with_capacity(steps.len()), Vec::new());
         for (prepared, name, inputs, outputs, reqs) in steps {
-            bound.push(bind(&prepared.prepared, Name::intern(&name), &inputs, &outputs, &reqs)?);
+            bound.push(bind(
+                &prepared.prepared,
+                Name::intern(&name),
+                &inputs,
+                &outputs,
+                &reqs,
+            )?);
             arrays.extend(inputs.iter().map(|a| a.0.clone()));
             arrays.extend(outputs.iter().flatten().map(|a| a.0.clone()));
         }

@@ -24,8 +24,13 @@ pub(crate) fn current(py: Python<'_>) -> u64 {
 /// The line of a number, as `file:line`.
 pub(crate) fn describe(site: u64) -> String {
     let sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
-    let row = sites.as_ref().and_then(|s| s.rows.get((site as usize).checked_sub(1)?));
-    row.map_or_else(|| "an unknown line".to_owned(), |(file, line)| format!("{file}:{line}"))
+    let row = sites
+        .as_ref()
+        .and_then(|s| s.rows.get((site as usize).checked_sub(1)?));
+    row.map_or_else(
+        || "an unknown line".to_owned(),
+        |(file, line)| format!("{file}:{line}"),
+    )
 }
 
 fn find(py: Python<'_>) -> Option<u64> {
@@ -41,7 +46,11 @@ fn find(py: Python<'_>) -> Option<u64> {
     }
     loop {
         let code = frame.getattr("f_code").ok()?;
-        let file = code.getattr("co_filename").ok()?.cast_into::<PyString>().ok()?;
+        let file = code
+            .getattr("co_filename")
+            .ok()?
+            .cast_into::<PyString>()
+            .ok()?;
         let file = file.to_str().ok()?;
         if !sites.package.as_ref().is_some_and(|p| file.starts_with(p)) {
             let line = frame.getattr("f_lineno").ok()?.extract().ok()?;
@@ -52,7 +61,13 @@ fn find(py: Python<'_>) -> Option<u64> {
 }
 
 fn package_folder(py: Python<'_>) -> Option<String> {
-    let file: String = py.import("ferromix").ok()?.getattr("__file__").ok()?.extract().ok()?;
+    let file: String = py
+        .import("ferromix")
+        .ok()?
+        .getattr("__file__")
+        .ok()?
+        .extract()
+        .ok()?;
     file.strip_suffix("__init__.py").map(str::to_owned)
 }
 
@@ -63,7 +78,10 @@ impl Sites {
         }
         self.rows.push((file.to_owned(), line));
         let n = self.rows.len() as u64;
-        self.numbers.entry(file.to_owned()).or_default().insert(line, n);
+        self.numbers
+            .entry(file.to_owned())
+            .or_default()
+            .insert(line, n);
         n
     }
 }

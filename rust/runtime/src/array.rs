@@ -27,7 +27,13 @@ impl Array {
     pub fn new(runtime: &Arc<Runtime>, shape: &[usize], dtype: DType) -> Result<Self> {
         let bytes = byte_count(shape, dtype)?;
         let (shape, strides) = (shape.into(), contiguous_strides(shape));
-        Ok(Array { chunk: Chunk::new(runtime, bytes), offset: 0, dtype, shape, strides })
+        Ok(Array {
+            chunk: Chunk::new(runtime, bytes),
+            offset: 0,
+            dtype,
+            shape,
+            strides,
+        })
     }
 
     /// The chunk.
@@ -57,7 +63,10 @@ impl Array {
 
     /// Shape and element type.
     pub fn desc(&self) -> Desc {
-        Desc { shape: self.shape.clone(), dtype: self.dtype }
+        Desc {
+            shape: self.shape.clone(),
+            dtype: self.dtype,
+        }
     }
 
     /// Number of elements.
@@ -158,7 +167,13 @@ impl Array {
             )));
         }
         let (shape, strides) = (shape.into(), contiguous_strides(shape));
-        Ok(Array { chunk: self.chunk.clone(), offset: 0, dtype, shape, strides })
+        Ok(Array {
+            chunk: self.chunk.clone(),
+            offset: 0,
+            dtype,
+            shape,
+            strides,
+        })
     }
 
     /// Whether both are the same elements in the same order.
@@ -201,7 +216,11 @@ fn byte_count(shape: &[usize], dtype: DType) -> Result<usize> {
 fn extent(shape: &[usize], strides: &[isize], size: isize) -> Option<(isize, isize)> {
     let (mut low, mut high) = (0isize, size);
     for (&d, &s) in shape.iter().zip(strides) {
-        let reach = isize::try_from(d).ok()?.checked_sub(1)?.checked_mul(s)?.checked_mul(size)?;
+        let reach = isize::try_from(d)
+            .ok()?
+            .checked_sub(1)?
+            .checked_mul(s)?
+            .checked_mul(size)?;
         if reach < 0 {
             low = low.checked_add(reach)?;
         } else {

@@ -35,7 +35,13 @@ impl Prepared {
         })?;
         let kernel = (row.prepare)(attrs, &inputs, &outputs)
             .map_err(|e| e.within(format_args!("operator {operator}")))?;
-        Ok(Arc::new(Prepared { operator: operator.into(), row, kernel, inputs, outputs }))
+        Ok(Arc::new(Prepared {
+            operator: operator.into(),
+            row,
+            kernel,
+            inputs,
+            outputs,
+        }))
     }
 
     /// The name of the operator.
@@ -135,9 +141,16 @@ impl Bound {
                 && !(req == Req::Inplace && output.same_view(input))
         });
         let staged = clash || (!self.prepared.row.strided && !input.is_contiguous());
-        self.scratch += if staged { padded(input.len() * input.dtype().size()) } else { 0 };
+        self.scratch += if staged {
+            padded(input.len() * input.dtype().size())
+        } else {
+            0
+        };
         self.reads.push(input.chunk().var());
-        self.inputs.push(Slot { view: input.view()?, staged });
+        self.inputs.push(Slot {
+            view: input.view()?,
+            staged,
+        });
         Ok(())
     }
 
@@ -147,16 +160,31 @@ impl Bound {
             let strides = ferromix_base::contiguous_strides(&desc.shape);
             // SAFETY: with the request Null the kernel does not touch the view.
             let view = unsafe {
-                View::from_raw(std::ptr::null_mut(), desc.dtype, desc.shape.clone(), strides)
+                View::from_raw(
+                    std::ptr::null_mut(),
+                    desc.dtype,
+                    desc.shape.clone(),
+                    strides,
+                )
             };
-            self.outputs.push(Slot { view, staged: false });
+            self.outputs.push(Slot {
+                view,
+                staged: false,
+            });
             self.reqs.push(Req::Null);
             return Ok(());
         };
         let staged = !self.prepared.row.strided && !output.is_contiguous();
-        self.scratch += if staged { padded(output.len() * output.dtype().size()) } else { 0 };
+        self.scratch += if staged {
+            padded(output.len() * output.dtype().size())
+        } else {
+            0
+        };
         self.writes.push(output.chunk().var());
-        self.outputs.push(Slot { view: output.view()?, staged });
+        self.outputs.push(Slot {
+            view: output.view()?,
+            staged,
+        });
         self.reqs.push(req);
         Ok(())
     }
@@ -174,7 +202,9 @@ impl Bound {
             .tag(site);
         runtime
             .engine()
-            .push_sync(&spec, move |_| me.run(&rt, random).map_err(|e| Box::new(e) as _))
+            .push_sync(&spec, move |_| {
+                me.run(&rt, random).map_err(|e| Box::new(e) as _)
+            })
             .map_err(|e| Error::internal(e.to_string()))
     }
 
@@ -194,8 +224,13 @@ impl Bound {
             }
         }
         let workspace = scratch.bytes(self.prepared.kernel.workspace());
-        let mut call =
-            Call { inputs: &inputs, outputs: &mut outputs, reqs: &reqs, workspace, random };
+        let mut call = Call {
+            inputs: &inputs,
+            outputs: &mut outputs,
+            reqs: &reqs,
+            workspace,
+            random,
+        };
         let prepared = &self.prepared;
         prepared
             .kernel

@@ -22,7 +22,12 @@ impl Chunk {
     /// A chunk of `size` bytes without memory yet.
     pub fn new(runtime: &Arc<Runtime>, size: usize) -> Self {
         let var = runtime.engine().new_variable();
-        Chunk(Arc::new(Inner { runtime: runtime.clone(), var, size, memory: OnceLock::new() }))
+        Chunk(Arc::new(Inner {
+            runtime: runtime.clone(),
+            var,
+            size,
+            memory: OnceLock::new(),
+        }))
     }
 
     /// The engine variable.
@@ -63,7 +68,11 @@ impl Chunk {
             self.0.runtime.pool().free(second);
         }
         // The cell is full now, by this thread or by another.
-        Ok(self.0.memory.get().map_or(std::ptr::null_mut(), Handle::as_ptr))
+        Ok(self
+            .0
+            .memory
+            .get()
+            .map_or(std::ptr::null_mut(), Handle::as_ptr))
     }
 }
 

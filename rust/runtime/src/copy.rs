@@ -25,7 +25,12 @@ fn check_bytes(array: &Array, bytes: usize) -> Result<()> {
 pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
     let n = dst.shape().len();
     let fits = src.shape().len() <= n
-        && src.shape().iter().rev().zip(dst.shape().iter().rev()).all(|(&s, &d)| s == d || s == 1);
+        && src
+            .shape()
+            .iter()
+            .rev()
+            .zip(dst.shape().iter().rev())
+            .all(|(&s, &d)| s == d || s == 1);
     if !fits {
         return Err(Error::value(format!(
             "cannot copy an array of shape {:?} into one of shape {:?}: extents must be equal, \
@@ -38,7 +43,10 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
     let overlap = src.overlaps(dst);
     let runtime = dst.chunk().runtime().clone();
     let (reads, writes) = ([src.chunk().var()], [dst.chunk().var()]);
-    let spec = OpSpec::new("_copyto").reads(&reads).writes(&writes).tag(site);
+    let spec = OpSpec::new("_copyto")
+        .reads(&reads)
+        .writes(&writes)
+        .tag(site);
     let run = move |rt: &Runtime| -> Result<()> {
         if !overlap {
             return kernels::copy(&from, &mut to.clone());

@@ -17,7 +17,11 @@ pub struct Runtime {
 impl Runtime {
     /// A runtime of its own, for tests and embedders.
     pub fn new(engine: Engine, pool: Pool) -> Arc<Self> {
-        Arc::new(Runtime { engine, pool, random: RandomState::default() })
+        Arc::new(Runtime {
+            engine,
+            pool,
+            random: RandomState::default(),
+        })
     }
 
     /// The runtime of the process, set up from the environment at first use.
@@ -58,10 +62,14 @@ impl Runtime {
 /// A setting that is not a positive number.
 pub fn thread_budget() -> Result<usize> {
     for name in ["FERROMIX_NUM_THREADS", "OMP_NUM_THREADS"] {
-        let Ok(text) = std::env::var(name) else { continue };
+        let Ok(text) = std::env::var(name) else {
+            continue;
+        };
         return match text.trim().parse() {
             Ok(n) if n > 0 => Ok(n),
-            _ => Err(Error::value(format!("{name} must be a positive number, got '{text}'"))),
+            _ => Err(Error::value(format!(
+                "{name} must be a positive number, got '{text}'"
+            ))),
         };
     }
     Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
@@ -88,6 +96,9 @@ impl RandomState {
     pub fn next(&self) -> Stream {
         // Relaxed: only the uniqueness of the number matters, which the read-modify-write gives.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        Stream { seed: self.seed.load(Ordering::Relaxed), number }
+        Stream {
+            seed: self.seed.load(Ordering::Relaxed),
+            number,
+        }
     }
 }

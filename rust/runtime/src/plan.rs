@@ -15,7 +15,11 @@ pub struct Plan {
 impl Plan {
     /// A plan of `steps`, which work on `arrays`.
     pub fn new(runtime: &Arc<Runtime>, steps: Vec<Arc<Bound>>, arrays: Vec<Array>) -> Self {
-        Plan { runtime: runtime.clone(), steps, _arrays: arrays }
+        Plan {
+            runtime: runtime.clone(),
+            steps,
+            _arrays: arrays,
+        }
     }
 
     /// Number of steps.
@@ -34,8 +38,13 @@ impl Plan {
     /// A range outside the plan, or an engine that was shut down.
     pub fn run(&self, range: Range<usize>, site: u64) -> Result<()> {
         let steps = self.steps.get(range.clone()).ok_or_else(|| {
-            Error::value(format!("steps {range:?} of a plan of {} steps", self.steps.len()))
+            Error::value(format!(
+                "steps {range:?} of a plan of {} steps",
+                self.steps.len()
+            ))
         })?;
-        steps.iter().try_for_each(|step| step.push(&self.runtime, site))
+        steps
+            .iter()
+            .try_for_each(|step| step.push(&self.runtime, site))
     }
 }

@@ -23,15 +23,26 @@ pub(crate) fn padded(size: usize) -> usize {
 impl<'a> Scratch<'a> {
     /// A block of `size` bytes, the sum of what its pieces take.
     pub(crate) fn new(runtime: &'a Runtime, size: usize) -> Result<Self> {
-        let handle = if size == 0 { None } else { Some(runtime.pool().alloc(size)?) };
-        Ok(Scratch { runtime, handle, used: 0, size })
+        let handle = if size == 0 {
+            None
+        } else {
+            Some(runtime.pool().alloc(size)?)
+        };
+        Ok(Scratch {
+            runtime,
+            handle,
+            used: 0,
+            size,
+        })
     }
 
     fn cut(&mut self, bytes: usize) -> *mut u8 {
         let start = self.used;
         self.used += padded(bytes);
         assert!(self.used <= self.size, "scratch memory overrun");
-        self.handle.as_ref().map_or(std::ptr::null_mut(), |h| h.as_ptr().wrapping_add(start))
+        self.handle
+            .as_ref()
+            .map_or(std::ptr::null_mut(), |h| h.as_ptr().wrapping_add(start))
     }
 
     /// The next piece as a contiguous view.
