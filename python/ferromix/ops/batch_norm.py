@@ -57,6 +57,7 @@ class BatchNorm(OperatorProperty):
     """
 
     name = "BatchNorm"
+    aliases = ("BatchNorm_v1",)
     arguments: ClassVar[tuple[str, ...]] = ("data", "gamma", "beta")
     auxiliary_states = ("moving_mean", "moving_var")
     dtypes = REALS

@@ -74,6 +74,7 @@ class Convolution(OperatorProperty):
     """
 
     name = "Convolution"
+    aliases = ("Convolution_v1",)
     arguments = ("data", "weight", "bias")
     dtypes = REALS
     params: ClassVar[Params] = _PARAMS

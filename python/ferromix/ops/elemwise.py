@@ -372,7 +372,7 @@ class AddN(Elementwise):
     """
 
     name = "add_n"
-    aliases = ("ElementWiseSum", "elemwise_sum")
+    aliases = ("ElementWiseSum",)
     dtypes: ClassVar[tuple[str, ...]] = NUMBERS
     variadic = "num_args"
     params: ClassVar[Params] = {"num_args": Param("int", doc="The number of inputs.", low=1)}
