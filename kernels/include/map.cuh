@@ -89,9 +89,15 @@ __device__ __forceinline__ bool opaque(bool flag) {
     return value != 0;
 }
 
-/// Stores a result, or adds it to what is there, in the type that it was computed in.
+/// Stores a result, or adds it to what is there: sums of reals are rounded once, other results
+/// are of the output's type before they are added.
 template <class D, class C> __device__ __forceinline__ void put(D &out, C result, bool add) {
-    out = convert<D>(add ? plus(convert<C>(out), result) : result);
+    if constexpr (Type<D>::integer) {
+        const D y = convert<D>(result);
+        out = add ? plus(out, y) : y;
+    } else {
+        out = convert<D>(add ? plus(convert<C>(out), result) : result);
+    }
 }
 
 /// Whether packs of all operands without gaps are aligned, and there are no others.

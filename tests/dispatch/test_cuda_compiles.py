@@ -9,32 +9,14 @@ import re
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from multiprocessing import get_context
-from pathlib import Path
 
 import pytest
 from nvrtc import compile_ptx
+from table import DTYPES, INPUTS, rows
 
-from ferromix import _core
 from ferromix.dispatch.source import OPTIONS, names, source
-from ferromix.error import DTypeError
 
-ROOT = Path(__file__).resolve().parents[2]
 GENERATIONS = ["70", "80", "90"]
-DTYPES = {
-    "float32": 0,
-    "float64": 1,
-    "float16": 2,
-    "uint8": 3,
-    "int32": 4,
-    "int8": 5,
-    "int64": 6,
-    "bool": 7,
-    "bfloat16": 12,
-}
-INPUTS = {"elemwise": 1, "binary": 2, "scalar": 1}
-ATTRS = {"clip": {"a_min": 0.0, "a_max": 1.0}}
-
-
 ONE = f"-DFM_ONLY={DTYPES['float16']}"
 
 
@@ -84,41 +66,12 @@ def test_one_type_alone_becomes_machine_code(compiled, stem, generation):
     assert all(name.endswith("_float16") for name in entries(ptx))
 
 
-def rows(stem: str) -> list[str]:
-    """The operators that the Rust file of the same stem has kernels for."""
-    text = (ROOT / "rust" / "kernels" / "src" / f"{stem}.rs").read_text()
-    return [name for name in _core.kernel_names() if f'"{name}"' in text]
-
-
-def takes(stem: str, operator: str, dtype: str, out_dtype: str) -> bool:
-    described = [((2,), dtype)] * INPUTS[stem]
-    attrs = {"scalar": 1.0} if stem == "scalar" else ATTRS.get(operator, {})
-    try:
-        _core.Prepared(operator, operator, attrs, described, [((2,), out_dtype)])
-    except DTypeError:
-        return False
-    return True
-
-
-def expected(stem: str) -> set[str]:
-    """The entry points of a stem by the rule that the sources state at their top."""
-    found = set()
-    for operator in rows(stem):
-        word = operator.removeprefix("broadcast_").removesuffix("_scalar").lstrip("_")
-        for dtype in DTYPES:
-            if operator == "Cast":
-                pairs = {f"{dtype}_{to}" for to in DTYPES if takes(stem, operator, dtype, to)}
-                found |= {f"{stem}_{word}_{pair}" for pair in pairs}
-            elif takes(stem, operator, dtype, dtype):
-                found.add(f"{stem}_{word}_{dtype}")
-    return found
-
-
 @pytest.mark.parametrize("stem", list(INPUTS))
 def test_entry_points_are_the_rows_of_the_rust_table(compiled, stem):
-    assert rows(stem), f"the Rust table has no rows of {stem}.rs"
     ptx, _ = compiled(stem, "compute_80")
-    missing, unknown = expected(stem) - entries(ptx), entries(ptx) - expected(stem)
+    expected = {row.entry for row in rows(stem)}
+    missing, unknown = expected - entries(ptx), entries(ptx) - expected
+    assert expected, f"the Rust table has no rows of {stem}.rs"
     assert not missing, f"kernels/{stem}.cu lacks {', '.join(sorted(missing))}"
     assert not unknown, f"no Rust kernel is like {', '.join(sorted(unknown))} of {stem}.cu"
 

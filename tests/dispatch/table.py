@@ -1,0 +1,61 @@
+"""The rows of the Rust table as the CUDA sources name them, and which types each takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ferromix import _core
+from ferromix.error import DTypeError
+
+ROOT = Path(__file__).resolve().parents[2]
+DTYPES = {
+    "float32": 0,
+    "float64": 1,
+    "float16": 2,
+    "uint8": 3,
+    "int32": 4,
+    "int8": 5,
+    "int64": 6,
+    "bool": 7,
+    "bfloat16": 12,
+}
+INPUTS = {"elemwise": 1, "binary": 2, "scalar": 1}
+ATTRS = {"clip": {"a_min": 0.0, "a_max": 1.0}}
+
+
+class Row(NamedTuple):
+    """An entry point: its operator, the types that it is for, its name by the sources' rule."""
+
+    operator: str
+    dtype: str
+    out_dtype: str
+    entry: str
+
+
+def operators(stem: str) -> list[str]:
+    """The operators that the Rust file of the same stem has kernels for."""
+    text = (ROOT / "rust" / "kernels" / "src" / f"{stem}.rs").read_text()
+    return [name for name in _core.kernel_names() if f'"{name}"' in text]
+
+
+def takes(stem: str, operator: str, dtype: str, out_dtype: str) -> bool:
+    described = [((2,), dtype)] * INPUTS[stem]
+    attrs = {"scalar": 1.0} if stem == "scalar" else ATTRS.get(operator, {})
+    try:
+        _core.Prepared(operator, operator, attrs, described, [((2,), out_dtype)])
+    except DTypeError:
+        return False
+    return True
+
+
+def rows(stem: str) -> list[Row]:
+    found = []
+    for operator in operators(stem):
+        word = operator.removeprefix("broadcast_").removesuffix("_scalar").lstrip("_")
+        for dtype in DTYPES:
+            for out in DTYPES if operator == "Cast" else [dtype]:
+                types = f"{dtype}_{out}" if operator == "Cast" else dtype
+                if takes(stem, operator, dtype, out):
+                    found.append(Row(operator, dtype, out, f"{stem}_{word}_{types}"))
+    return found
