@@ -138,6 +138,10 @@ RELU = {"attrs": {"act_type": "relu"}}
             text([DATA, node("Concat", "n", [[0, 0]], attrs={"num_args": "999999999"})], [[1, 0]]),
             ["'n'"],
         ),
+        (
+            text([DATA, node("sum", "n", [[0, 0]], attrs={"axis": "-" * 100_000 + "1"})], [[1, 0]]),
+            ["'n'", "nested"],
+        ),
         (text([DATA, node("null", "n", [[0, 0]])], [[1, 0]]), ["'n'", "no inputs"]),
         (text([DATA, node("_foreach", "n", subgraphs=[{}])], [[1, 0]]), ["'n'", "subgraphs"]),
     ],

@@ -300,6 +300,8 @@ def test_mistakes_in_inference():
         layer().infer_shape((4, 3), None, None, None)
     with pytest.raises(InvalidArgumentError, match=r"'__shape__'|'x'"):
         S.Variable("x", __shape__="import os").infer_shape()
+    with pytest.raises(InvalidArgumentError, match=r"'x'.*float32.*'99'"):
+        S.Variable("x", __dtype__="99").infer_type()
 
 
 # -- text ------------------------------------------------------------------------------------------

@@ -146,6 +146,10 @@ class _Reader:
             made = card(**params)
         except InvalidArgumentError as error:
             raise FileFormatError(f"{self.source}: {where}: {error}") from None
+        except (MemoryError, RecursionError):
+            raise FileFormatError(
+                f"{self.source}: {where}: an attribute is nested too deep"
+            ) from None
         if card.variadic is not None and made.attrs[card.variadic] != len(inputs):
             raise FileFormatError(
                 f"{self.source}: {where}: has {len(inputs)} inputs, but "

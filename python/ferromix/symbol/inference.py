@@ -252,5 +252,13 @@ def declared_shape(node: Node) -> MaybeShape:
 def declared_type(node: Node) -> str | None:
     """The element type that a variable's ``__dtype__`` states, as a number of MXNet or a name."""
     text = node.attrs.get("__dtype__")
+    if text is None or text == "-1":
+        return None
     names = {str(code): name for name, code in DTYPE_CODES.items()}
-    return None if text is None or text == "-1" else dtype_name(names.get(text, text))
+    name = names.get(text, text)
+    if name not in DTYPE_CODES:
+        raise InvalidArgumentError(
+            f"the type of '{node.name}' must be one of {', '.join(DTYPE_CODES)} or MXNet's number "
+            f"of one, got {text[:40]!r}"
+        )
+    return name
