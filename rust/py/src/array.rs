@@ -134,11 +134,12 @@ impl Array {
         }
         let (ptr, len) = (buffer.buf_ptr() as usize, buffer.len_bytes());
         let done = py.detach(|| {
-            // SAFETY: the buffer is held until after the call, C-contiguous, writable and `len`
-            // bytes long; an empty one may have any address.
-            let out: &mut [u8] = match len {
-                0 => &mut [],
-                _ => unsafe { std::slice::from_raw_parts_mut(ptr as *mut u8, len) },
+            let out: &mut [u8] = if len == 0 {
+                &mut []
+            } else {
+                // SAFETY: the buffer is held until after the call, C-contiguous, writable and
+                // `len` bytes long.
+                unsafe { std::slice::from_raw_parts_mut(ptr as *mut u8, len) }
             };
             rt::read_into(&self.0, out)
         });
@@ -151,11 +152,11 @@ impl Array {
             return Err(PyBufferError::new_err("the buffer must be C-contiguous"));
         }
         let len = buffer.len_bytes();
-        // SAFETY: the buffer is held until after the call, C-contiguous and `len` bytes long; an
-        // empty one may have any address.
-        let bytes: &[u8] = match len {
-            0 => &[],
-            _ => unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), len) },
+        let bytes: &[u8] = if len == 0 {
+            &[]
+        } else {
+            // SAFETY: the buffer is held until after the call, C-contiguous and `len` bytes long.
+            unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), len) }
         };
         rt::write_from(&self.0, bytes, site::current(py)).map_err(to_py)
     }
