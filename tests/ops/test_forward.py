@@ -43,13 +43,17 @@ def transposed(values, dtype):
     return other.view(0, values.shape, tuple(reversed(other.strides)))
 
 
+def has_views(case):
+    """Whether a view of the inputs can have gaps; states are changed where they are."""
+    whole = all(np.prod(s) > 0 for s in case.shapes)
+    return bool(case.shapes) and whole and not case.card.mutated_inputs()
+
+
 @pytest.mark.parametrize("layout", [gaps, transposed])
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+@pytest.mark.parametrize("case", filter(has_views, CASES), ids=lambda c: c.id)
 def test_forward_of_views(case, layout):
     dtype = case.types()[0]
     inputs = case.inputs(dtype)
-    if not inputs or any(x.size == 0 for x in inputs) or case.card.mutated_inputs():
-        pytest.skip("no view of such inputs")
     check(case, dtype, [layout(x, dtype) for x in inputs], inputs)
 
 

@@ -249,6 +249,33 @@ def optimizer(r: Recorder) -> None:
         r.update("adam_update", dict(lr=0.01, **extra), inputs)
 
 
+def special(r: Recorder) -> None:
+    """Numbers with rules of their own: infinities, NaN, both zeros, the largest and smallest."""
+    values = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5, 2.0, 3e38, 1e-40]
+    data = np.array(values, np.float32)
+    pairs = [a.copy() for a in np.meshgrid(data, data)]
+    for op in UNARY:
+        r.symbolic(op, {}, {"data": data}, train=False)
+    r.symbolic("clip", {"a_min": -1.0, "a_max": 1.5}, {"data": data}, train=False)
+    for op in ("max", "min", "sum", "prod", "norm", "softmax"):
+        r.symbolic(op, {"axis": 1}, {"data": pairs[0][:, 3:]}, train=False)
+    for stem in BINARY:
+        inputs = {"lhs": pairs[0], "rhs": pairs[1]}
+        r.symbolic(f"broadcast_{stem}", {}, inputs, train=False)
+
+
+UNARY = (
+    *("negative", "abs", "sign", "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "square"),
+    *("reciprocal", "sigmoid", "tanh", "relu", "softsign", "erf", "floor", "ceil", "round"),
+    *("rint", "trunc", "logical_not"),
+)
+BINARY = (
+    *("add", "sub", "mul", "div", "mod", "power", "maximum", "minimum", "equal", "not_equal"),
+    *("greater", "greater_equal", "lesser", "lesser_equal", "logical_and", "logical_or"),
+    "logical_xor",
+)
+
+
 def main() -> None:
     """Writes all files, or those whose names are given."""
     families = (
@@ -260,6 +287,7 @@ def main() -> None:
         optimizer,
         pooling,
         softmax_output,
+        special,
     )
     TARGET.mkdir(parents=True, exist_ok=True)
     for family in families:
