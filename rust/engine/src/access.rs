@@ -191,6 +191,12 @@ impl AccessPtr {
         self.state().load(Acquire) & (W | D) == W | D
     }
 
+    /// Whether the operation has finished with the variable.
+    pub(crate) fn is_finished(self) -> bool {
+        // Acquire: pairs with `finish`.
+        self.state().load(Acquire) & D != 0
+    }
+
     /// Registrar: appends `next` behind this access.
     pub(crate) fn link(self, next: AccessPtr) -> Linked {
         let next_writes = next.writes();

@@ -5,6 +5,7 @@ use crate::failure::{NeverCompleted, OpError};
 use crate::op::OpPtr;
 use crate::spec::Device;
 use crate::sync::Arc;
+use crate::thread;
 
 /// Where and how an operation runs.
 #[derive(Debug)]
@@ -42,7 +43,9 @@ impl RunContext {
 /// The promise of an asynchronous operation: call [`complete`](OnComplete::complete), from any
 /// thread, when its effects are there. Until then everything that depends on it waits.
 ///
-/// Dropping it uncalled completes the operation with the error [`NeverCompleted`].
+/// Dropping it uncalled completes the operation with the error [`NeverCompleted`]; with the panic,
+/// if a panic of the operation's own function drops it. (A panic of the function after the
+/// `OnComplete` went elsewhere does not change the operation's outcome; `wait_for_all` returns it.)
 #[must_use = "the operation is not finished until this is completed"]
 pub struct OnComplete {
     core: Arc<Core>,
@@ -66,7 +69,9 @@ impl OnComplete {
 
 impl Drop for OnComplete {
     fn drop(&mut self) {
-        if let Some(op) = self.op.take() {
+        if let Some(op) = self.op.take()
+            && !thread::defer_to_panic(op)
+        {
             self.core.complete_async(op, Err(Box::new(NeverCompleted)));
         }
     }

@@ -273,6 +273,12 @@ impl OpPtr {
         old == count
     }
 
+    /// Adds a count of the block to one that the caller has.
+    pub(crate) fn retain(&self) {
+        // Relaxed: as for any reference count, the caller's own count keeps the block alive.
+        self.header().refs.fetch_add(1, Relaxed);
+    }
+
     /// Drops `count` counts of the block.
     #[inline]
     pub(crate) fn release(self, count: u32) {

@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::core::{Core, Frame};
+use crate::core::Core;
 use crate::lane::Lane;
 use crate::op::OpPtr;
+use crate::ready::Frame;
 use crate::sync::per_thread;
 
 /// Shard for threads that are not workers.
@@ -61,16 +62,38 @@ struct Running {
     op: OpPtr,
     core: *const Core,
     outer: *const Running,
+    /// A panic of the function is dropping its `OnComplete`.
+    dropped: Cell<bool>,
 }
 
-/// Runs `f`, which does not unwind, as the function of `op`.
-pub(crate) fn running<R>(core: &Core, op: OpPtr, f: impl FnOnce() -> R) -> R {
+/// Runs `f`, which does not unwind, as the function of `op`. Also returns whether
+/// [`defer_to_panic`] was called meanwhile.
+pub(crate) fn running<R>(core: &Core, op: OpPtr, f: impl FnOnce() -> R) -> (R, bool) {
     let outer = here(|here| here.running.get());
-    let frame = Running { op, core, outer };
+    let frame = Running {
+        op,
+        core,
+        outer,
+        dropped: Cell::new(false),
+    };
     here(|here| here.running.set(&raw const frame));
     let result = f();
     here(|here| here.running.set(outer));
-    result
+    (result, frame.dropped.get())
+}
+
+/// The `OnComplete` of `op` is being dropped. If that is because the function of `op` panics on
+/// this very thread, its executor is told to complete the operation, with the panic for a failure.
+pub(crate) fn defer_to_panic(op: OpPtr) -> bool {
+    let frame = here(|here| here.running.get());
+    // SAFETY: null, or a frame further up this thread's stack.
+    match unsafe { frame.as_ref() } {
+        Some(frame) if frame.op == op && std::thread::panicking() => {
+            frame.dropped.set(true);
+            true
+        }
+        _ => false,
+    }
 }
 
 /// The operations of this engine whose functions the thread is in, innermost first.

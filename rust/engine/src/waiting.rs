@@ -48,6 +48,7 @@ impl Core {
         let mutates = |op: OpPtr| {
             op.accesses().any(|access| {
                 access.writes()
+                    && !access.is_finished()
                     && access
                         .slot_for_core(self)
                         .is_some_and(|own| ptr::eq(own, slot))

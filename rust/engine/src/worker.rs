@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use crate::core::{Agenda, Core};
+use crate::core::Core;
 use crate::lane::{Lane, LanePtr, SharedCore};
 use crate::op::OpPtr;
 use crate::pool;
 use crate::queue::Local;
+use crate::ready::Agenda;
 use crate::thread;
 
 /// How long a worker looks for work before it parks.

@@ -228,9 +228,27 @@ fn asynchronous_operations_fail_by_result_by_drop_and_by_panic() {
                 panic!("in async");
             })
             .unwrap();
-        failure(engine.wait_for_var(c));
-        let _ = engine.wait_for_all(); // The panic itself, if it was not the one above.
+        let panicked = failure(engine.wait_for_var(c));
+        assert_eq!(
+            panicked
+                .error()
+                .downcast_ref::<PanicError>()
+                .unwrap()
+                .message(),
+            "in async"
+        );
         engine.wait_for_all().unwrap();
+        // A panic after the completion is the function's, not the operation's.
+        engine
+            .push_async(&OpSpec::new("late panic").writes(&[c]), |_, done| {
+                done.complete(Ok(()));
+                panic!("too late");
+            })
+            .unwrap();
+        engine.wait_for_var(c).unwrap();
+        engine.stop().unwrap(); // The thread has ended, so the panic is on record.
+        engine.start();
+        assert!(failure(engine.wait_for_all()).error().is::<PanicError>());
         let ran = tracked(&engine, &[a, b], &[c]);
         engine.wait_for_all().unwrap();
         assert_eq!(ran.load(SeqCst), 1);

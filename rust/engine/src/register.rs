@@ -1,0 +1,172 @@
+//! Registration: a push gets its place in the log and, under the baton, in its variables' chains.
+
+use crate::access::{AccessPtr, Linked, Message};
+use crate::core::Core;
+use crate::epoch::Epoch;
+use crate::failure::PushError;
+use crate::log::Baton;
+use crate::op::{Kind, OpPtr};
+use crate::ready::Agenda;
+use crate::var::Var;
+
+/// Operations that one call registers before it hands the baton over.
+const REGISTER_MOST: usize = 64;
+
+/// What became of an access.
+enum Appended {
+    Started,
+    Waiting,
+    Dropped,
+}
+
+impl Core {
+    /// Puts an operation in the log, registers what there is to register, and runs what becomes
+    /// ready and is to run inline.
+    pub(crate) fn submit(&self, op: OpPtr) {
+        match self.log.insert(op) {
+            Some(baton) => self.register_from(baton),
+            None => self.assist(),
+        }
+    }
+
+    /// Goes on registering if the last registrar left that to others.
+    #[inline]
+    pub(crate) fn assist(&self) {
+        if let Some(baton) = self.log.take_handed() {
+            self.register_from(baton);
+        }
+    }
+
+    fn register_from(&self, baton: Baton) {
+        let mut agenda = Agenda::new();
+        let mut next = Some(baton);
+        let mut count = 0;
+        while let Some(baton) = next {
+            if count == REGISTER_MOST && !self.naive {
+                self.log.hand_over(baton);
+                self.lanes.cpu().wake(self);
+                break;
+            }
+            count += 1;
+            self.register(baton.next, &mut agenda);
+            next = self.log.advance(baton.next);
+        }
+        self.settle(agenda);
+    }
+
+    /// Gives an operation its place in every chain. Under the baton.
+    fn register(&self, op: OpPtr, agenda: &mut Agenda<'_>) {
+        // SAFETY: under the baton.
+        let (seq, epoch) = self.registrar.with_mut(|registrar| unsafe {
+            let seq = (*registrar).next_seq;
+            (*registrar).next_seq += 1;
+            if op.header().kind == Kind::Fence {
+                (*registrar).epoch = self.close_epoch(op);
+            }
+            (seq, (*registrar).epoch)
+        });
+        if op.header().kind.counts() {
+            self.epochs.count();
+        }
+        // SAFETY: we are the registrar, and release the operation below.
+        unsafe {
+            op.place(|placed| {
+                placed.seq = seq;
+                placed.epoch = epoch;
+            });
+        }
+        let mut started = 1; // The registrar's own pending count.
+        let mut dropped = 0;
+        for access in op.accesses() {
+            match self.append(op, access, agenda) {
+                Appended::Started => started += 1,
+                Appended::Waiting => {}
+                Appended::Dropped => {
+                    started += 1;
+                    dropped += 1;
+                }
+            }
+        }
+        if dropped > 0 {
+            op.release(dropped);
+        }
+        if op.satisfy(started) {
+            self.dispatch(op, agenda);
+        }
+    }
+
+    fn close_epoch(&self, fence: OpPtr) -> *const Epoch {
+        let (number, next) = self.epochs.close();
+        // SAFETY: a fence has a waiter, and it is signalled later, by its execution.
+        unsafe { (*fence.header().waiter).fill(|report| report.epoch = number) };
+        next
+    }
+
+    /// Puts one access at the end of its variable's chain. Under the baton.
+    fn append(&self, op: OpPtr, access: AccessPtr, agenda: &mut Agenda<'_>) -> Appended {
+        let Some(slot) = access.slot_for_core(self) else {
+            return Appended::Dropped;
+        };
+        let generation = access.generation();
+        // SAFETY: under the baton.
+        let tail = slot.chain.with_mut(|chain| unsafe {
+            let chain = &mut *chain;
+            if chain.generation != generation {
+                return Err(true);
+            }
+            if chain.tail.is_some_and(|tail| tail.op() == op) {
+                return Err(false); // Listed twice; the first, a mutation if any, counts.
+            }
+            if op.header().kind == Kind::Delete {
+                chain.generation += 2;
+            }
+            Ok(chain.tail.replace(access))
+        });
+        let tail = match tail {
+            Ok(tail) => tail,
+            Err(stale) => {
+                if stale {
+                    self.refuse(op, slot.handle(generation));
+                }
+                // SAFETY: under the baton, and not linked.
+                unsafe { access.drop_out() };
+                return Appended::Dropped;
+            }
+        };
+        let Some(tail) = tail else {
+            access.start_satisfied();
+            return Appended::Started;
+        };
+        if tail.is_over() {
+            tail.op().release(1);
+            access.start_satisfied();
+            return Appended::Started;
+        }
+        match tail.link(access) {
+            Linked::Satisfied => {
+                tail.op().release(1);
+                access.start_satisfied();
+                Appended::Started
+            }
+            Linked::Readable => {
+                self.deliver(access, Message::Read, agenda);
+                Appended::Waiting
+            }
+            Linked::Waiting => Appended::Waiting,
+        }
+    }
+
+    /// A push raced with the deletion of a variable it uses, and lost.
+    fn refuse(&self, op: OpPtr, var: Var) {
+        let header = op.header();
+        if header.kind == Kind::Wait {
+            return; // Its thread is told by `report`.
+        }
+        // SAFETY: the registrar; the sequence number is set.
+        let seq = unsafe { op.seq() };
+        let error = Box::new(PushError::StaleVariable(var));
+        let cell = self.failures.record(header.name, header.tag, seq, error);
+        // SAFETY: the registrar has not released the operation.
+        unsafe { op.place(|placed| placed.refused = Some(cell)) };
+    }
+}
