@@ -60,6 +60,11 @@ def test_shapes(shape):
     assert draw("_random_uniform", shape=shape).shape == shape
 
 
+def test_without_a_shape_one_number_is_drawn():
+    assert draw("_random_normal").shape == (1,)
+    assert draw("_random_uniform", shape=None).shape == (1,)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_dropout(dtype):
     data = np.full((300, 200), 2.0)

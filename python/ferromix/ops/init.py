@@ -13,7 +13,9 @@ from .param import Param, Params
 
 __all__ = ["Arange", "Full", "Ones", "OnesLike", "Source", "Zeros", "ZerosLike"]
 
-SHAPE = Param("shape", (), "The shape of the output; -1 where others decide.", low=-1)
+SHAPE = Param(
+    "shape", (), "The shape of the output; -1 where others decide.", low=-1, optional=True
+)
 CTX = Param("str", "", "Where the output lives; read by imperative calls only.")
 DTYPE = Param("dtype", "float32", "The type of the output.")
 
@@ -29,7 +31,7 @@ class Source(OperatorProperty):
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """The attribute."""
-        return [], [self.attrs["shape"]], []
+        return [], [self.attrs["shape"] or ()], []
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
         """The attribute."""
