@@ -3,6 +3,7 @@
 
 mod apply;
 mod field;
+mod gather;
 mod geometry;
 mod plan;
 mod weight;

@@ -5,6 +5,7 @@ use crate::kernel::Row;
 use crate::prepared::{boxed, check_args, check_shape};
 use crate::raw::Target;
 use crate::real::{Real, by_real};
+use crate::rows_dot::RowsDot;
 use crate::{Attrs, Call, Desc, Kernel, Req, blockwise, par, sums};
 use ferromix_base::{Error, Result};
 
@@ -70,7 +71,7 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| forward::<T>(sizes, call)))
 }
 
-fn forward<T: Real>(s: Sizes, call: &mut Call<'_>) -> Result<()> {
+fn forward<T: RowsDot>(s: Sizes, call: &mut Call<'_>) -> Result<()> {
     let req = call.reqs[0];
     if req == Req::Null {
         return Ok(());
@@ -105,7 +106,7 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
     by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(sizes, call)))
 }
 
-fn backward<T: Real>(s: Sizes, call: &mut Call<'_>) -> Result<()> {
+fn backward<T: RowsDot>(s: Sizes, call: &mut Call<'_>) -> Result<()> {
     let head = call.inputs[0].read::<T>()?;
     let data = Operand::new(call.inputs[1].read::<T>()?, s.width);
     let weight = Operand::new(call.inputs[2].read::<T>()?, s.width);

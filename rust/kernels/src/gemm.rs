@@ -1,10 +1,10 @@
 //! Products of matrices: `C = alpha A B + beta C` for operands of any strides, on the `gemm`
-//! crate. `C` is cut into tiles by the sizes of the problem alone, one task each, so that the
+//! crate, or on our own loops where packing would take as long as multiplying. `C` is cut into tiles by the sizes of the problem alone, one task each, so that the
 //! result has the same bits whatever the number of threads.
 
 use crate::par;
 use crate::raw::Target;
-use crate::real::Real;
+use crate::rows_dot::{self, RowsDot};
 
 /// A matrix in memory: element `(i, j)` stands at `i * rows + j * cols`.
 #[derive(Clone, Copy)]
@@ -50,6 +50,10 @@ const TASK: usize = 1 << 20;
 /// Most tasks of one product.
 const MAX_TASKS: usize = 64;
 
+/// Operands that both run along the contracted axis are multiplied as they lie where one of them
+/// has no more rows than this.
+const ROWS_LIMIT: usize = 16;
+
 /// Rows and columns of a task's part of an `m` by `n` result.
 fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
     let work = m.saturating_mul(n).saturating_mul(k);
@@ -72,7 +76,7 @@ fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
 ///
 /// # Panics
 /// Operands that are too short, which is a fault of the caller.
-pub(crate) fn gemm<T: Real>(
+pub(crate) fn gemm<T: RowsDot>(
     (m, n, k): (usize, usize, usize),
     alpha: T,
     a: Operand<'_, T>,
@@ -84,6 +88,7 @@ pub(crate) fn gemm<T: Real>(
     if m == 0 || n == 0 {
         return;
     }
+    let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
     let (rows, cols) = tile(m, n, k);
     let across = n.div_ceil(cols);
     let target = Target::of_slice(c);
@@ -93,6 +98,13 @@ pub(crate) fn gemm<T: Real>(
         // SAFETY: `fits` has checked the operands. The tiles of different tasks do not overlap.
         unsafe {
             let c = target.at(i * n + j);
+            if by_rows {
+                let (a, b) = (
+                    (&a.data[i * a.rows..], a.rows),
+                    (&b.data[j * b.cols..], b.cols),
+                );
+                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, n));
+            }
             let a_at = a.data.as_ptr().wrapping_add(i * a.rows);
             let b_at = b.data.as_ptr().wrapping_add(j * b.cols);
             gemm::gemm(

@@ -1,5 +1,5 @@
 //! Register tiles of matrix products: the innermost loops of convolutions. A tile is a few rows of
-//! `C` by two vector registers of columns; `B` comes in panels of that width, `A` either in panels
+//! `C` by one or two vector registers of columns; `B` comes in panels of that width, `A` either in panels
 //! of the tile's rows or as rows of a fixed length. The scheme is that of Goto and van de Geijn,
 //! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
 
@@ -27,7 +27,10 @@ pub(crate) struct Tiles<T: 'static> {
 
 /// Types that there are tiles for.
 pub(crate) trait Tiled: Real {
+    /// Tiles of two vectors of columns.
     fn tiles() -> Tiles<Self>;
+    /// Tiles of one vector of columns.
+    fn narrow_tiles() -> Tiles<Self>;
 }
 
 /// The operands of one tile.
@@ -74,7 +77,7 @@ impl<T: Tiled> Tiles<T> {
 /// The CPU has the instructions of `V`; the memory is as [`Tiles::panels`] (`PANEL`) or
 /// [`Tiles::rows`] check it.
 #[inline(always)]
-unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool>(
+unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool, const W: usize>(
     depth: usize,
     a: *const T,
     b: *const T,
@@ -85,46 +88,48 @@ unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool>(
     let (row, step) = if PANEL { (1, N) } else { (ROW_STRIDE, 1) };
     // SAFETY: the caller vouches for the CPU and the memory.
     unsafe {
-        let mut acc = [[V::zero(); 2]; N];
+        let mut acc = [[V::zero(); W]; N];
         if !fresh {
             for (r, acc) in acc.iter_mut().enumerate() {
                 let c = c.add(r * c_stride);
-                *acc = [V::load(c), V::load(c.add(V::N))];
+                *acc = std::array::from_fn(|j| V::load(c.add(j * V::N)));
             }
         }
         for k in 0..depth {
-            let b = b.add(k * 2 * V::N);
-            let (b0, b1) = (V::load(b), V::load(b.add(V::N)));
+            let b = b.add(k * W * V::N);
+            let b: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
             let a = a.add(k * step);
             for (r, acc) in acc.iter_mut().enumerate() {
                 let x = V::splat(*a.add(r * row));
-                acc[0] = acc[0].fma(x, b0);
-                acc[1] = acc[1].fma(x, b1);
+                for (acc, &b) in acc.iter_mut().zip(&b) {
+                    *acc = acc.fma(x, b);
+                }
             }
         }
         for (r, acc) in acc.iter().enumerate() {
             let c = c.add(r * c_stride);
-            acc[0].store(c);
-            acc[1].store(c.add(V::N));
+            for (j, acc) in acc.iter().enumerate() {
+                acc.store(c.add(j * V::N));
+            }
         }
     }
 }
 
 macro_rules! table {
-    ($loop:ident, $t:ty, $v:ty, $panel:literal) => {
+    ($loop:ident, $t:ty, $v:ty, $panel:literal, $w:literal) => {
         &[
-            $loop::<$t, $v, 1, $panel>,
-            $loop::<$t, $v, 2, $panel>,
-            $loop::<$t, $v, 3, $panel>,
-            $loop::<$t, $v, 4, $panel>,
-            $loop::<$t, $v, 5, $panel>,
-            $loop::<$t, $v, 6, $panel>,
-            $loop::<$t, $v, 7, $panel>,
-            $loop::<$t, $v, 8, $panel>,
-            $loop::<$t, $v, 9, $panel>,
-            $loop::<$t, $v, 10, $panel>,
-            $loop::<$t, $v, 11, $panel>,
-            $loop::<$t, $v, 12, $panel>,
+            $loop::<$t, $v, 1, $panel, $w>,
+            $loop::<$t, $v, 2, $panel, $w>,
+            $loop::<$t, $v, 3, $panel, $w>,
+            $loop::<$t, $v, 4, $panel, $w>,
+            $loop::<$t, $v, 5, $panel, $w>,
+            $loop::<$t, $v, 6, $panel, $w>,
+            $loop::<$t, $v, 7, $panel, $w>,
+            $loop::<$t, $v, 8, $panel, $w>,
+            $loop::<$t, $v, 9, $panel, $w>,
+            $loop::<$t, $v, 10, $panel, $w>,
+            $loop::<$t, $v, 11, $panel, $w>,
+            $loop::<$t, $v, 12, $panel, $w>,
         ]
     };
 }
@@ -135,7 +140,7 @@ macro_rules! compiled_for {
         /// As [`body`].
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool>(
+        unsafe fn $name<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool, const W: usize>(
             depth: usize,
             a: *const T,
             b: *const T,
@@ -144,38 +149,47 @@ macro_rules! compiled_for {
             fresh: bool,
         ) {
             // SAFETY: as the caller vouches.
-            unsafe { body::<T, V, N, PANEL>(depth, a, b, c, c_stride, fresh) }
+            unsafe { body::<T, V, N, PANEL, W>(depth, a, b, c, c_stride, fresh) }
         }
     )*};
 }
 compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
 
+macro_rules! tiles {
+    ($t:ty, $v4:ident, $v3:ident, $lanes:literal, $w:literal) => {
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::V4 => Tiles {
+                width: $w * <std::arch::x86_64::$v4 as Lanes<$t>>::N,
+                most_rows: 12,
+                panels: table!(v4, $t, std::arch::x86_64::$v4, true, $w),
+                rows: table!(v4, $t, std::arch::x86_64::$v4, false, $w),
+            },
+            #[cfg(target_arch = "x86_64")]
+            Level::V3 => Tiles {
+                width: $w * <std::arch::x86_64::$v3 as Lanes<$t>>::N,
+                most_rows: 6,
+                panels: table!(v3, $t, std::arch::x86_64::$v3, true, $w),
+                rows: table!(v3, $t, std::arch::x86_64::$v3, false, $w),
+            },
+            Level::Base => Tiles {
+                width: $w * $lanes,
+                most_rows: 4,
+                panels: table!(body, $t, Plain<$t, $lanes>, true, $w),
+                rows: table!(body, $t, Plain<$t, $lanes>, false, $w),
+            },
+        }
+    };
+}
+
 macro_rules! tiled {
     ($($t:ty: $v4:ident, $v3:ident, $lanes:literal);*) => {$(
         impl Tiled for $t {
             fn tiles() -> Tiles<$t> {
-                match level() {
-                    #[cfg(target_arch = "x86_64")]
-                    Level::V4 => Tiles {
-                        width: 2 * <std::arch::x86_64::$v4 as Lanes<$t>>::N,
-                        most_rows: 12,
-                        panels: table!(v4, $t, std::arch::x86_64::$v4, true),
-                        rows: table!(v4, $t, std::arch::x86_64::$v4, false),
-                    },
-                    #[cfg(target_arch = "x86_64")]
-                    Level::V3 => Tiles {
-                        width: 2 * <std::arch::x86_64::$v3 as Lanes<$t>>::N,
-                        most_rows: 6,
-                        panels: table!(v3, $t, std::arch::x86_64::$v3, true),
-                        rows: table!(v3, $t, std::arch::x86_64::$v3, false),
-                    },
-                    Level::Base => Tiles {
-                        width: 2 * $lanes,
-                        most_rows: 4,
-                        panels: table!(body, $t, Plain<$t, $lanes>, true),
-                        rows: table!(body, $t, Plain<$t, $lanes>, false),
-                    },
-                }
+                tiles!($t, $v4, $v3, $lanes, 2)
+            }
+            fn narrow_tiles() -> Tiles<$t> {
+                tiles!($t, $v4, $v3, $lanes, 1)
             }
         }
     )*};
@@ -204,8 +218,7 @@ mod tests {
         assert_eq!(cut(25), [(0, 9), (9, 8), (17, 8)]);
     }
 
-    fn check<T: Tiled>() {
-        let t = T::tiles();
+    fn check<T: Tiled>(t: Tiles<T>) {
         let width = t.width;
         let number = |i: usize| T::of(((i * 29) % 17) as f64 - 8.0);
         for n in 1..=t.most_rows {
@@ -257,7 +270,9 @@ mod tests {
 
     #[test]
     fn tiles_agree_with_the_definition() {
-        check::<f32>();
-        check::<f64>();
+        check(f32::tiles());
+        check(f32::narrow_tiles());
+        check(f64::tiles());
+        check(f64::narrow_tiles());
     }
 }

@@ -4,10 +4,10 @@
 //! product with other taps.
 
 use super::field::{Field, Grid, Run};
+use super::gather::gather;
 use crate::raw::{Target, scratch_bytes};
 use crate::real::Real;
 use crate::tile::{Operands, Tiled, Tiles, tile_rows};
-use crate::vector::multiversion;
 use crate::{Req, par};
 
 /// One product. Places of groups are distances from one group to the next.
@@ -51,53 +51,6 @@ pub(crate) struct Arguments<'a, T> {
     pub(crate) packed: &'a mut [T],
     /// Room for [`Apply::per_thread`] numbers for each thread.
     pub(crate) threads: &'a mut [T],
-}
-
-multiversion! {
-    /// Gathers what `taps` read at the positions of `runs`: one row of `width` numbers per tap.
-    fn gather<T: Real>(x: &[T], taps: &[usize], runs: &[Run], step: usize, width: usize, out: &mut [T]) {
-        for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(width)) {
-            for run in runs {
-                let at = run.at % width;
-                let from = run.source + tap;
-                let to = &mut row[at..at + run.len];
-                match (step, run.len) {
-                    (1, 32) => copy::<T, 32>(&x[from..], to),
-                    (1, 16) => copy::<T, 16>(&x[from..], to),
-                    (1, 8) => copy::<T, 8>(&x[from..], to),
-                    (1, len) => copy_any(&x[from..from + len], to),
-                    (2, _) => {
-                        for (o, pair) in to.iter_mut().zip(x[from..].chunks(2)) {
-                            *o = pair[0];
-                        }
-                    }
-                    _ => {
-                        for (o, &v) in to.iter_mut().zip(x[from..].iter().step_by(step)) {
-                            *o = v;
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn copy<T: Real, const N: usize>(from: &[T], to: &mut [T]) {
-    let fixed: &[T; N] = match from.first_chunk() {
-        Some(fixed) => fixed,
-        None => return,
-    };
-    if let Some(to) = to.first_chunk_mut::<N>() {
-        *to = *fixed;
-    }
-}
-
-#[inline(always)]
-fn copy_any<T: Real>(from: &[T], to: &mut [T]) {
-    for (o, &v) in to.iter_mut().zip(from) {
-        *o = v;
-    }
 }
 
 impl Apply {
@@ -196,14 +149,9 @@ impl Apply {
                 let low = runs.partition_point(|r| r.at < p * width);
                 let high = runs.partition_point(|r| r.at < (p + 1) * width);
                 let to = &mut gathered[p * DEPTH.min(self.taps.len()) * width..];
-                gather(
-                    source,
-                    taps,
-                    &runs[low..high],
-                    self.grid.source[2],
-                    width,
-                    &mut to[..depth * width],
-                );
+                let (runs, place) = (&runs[low..high], (p * width, width));
+                let to = &mut to[..depth * width];
+                gather(source, taps, runs, self.grid.source[2], place, to);
             }
             for (first, n) in tile_rows(self.rows, tiles.most_rows) {
                 let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];

@@ -4,6 +4,7 @@
 
 use super::apply::Apply;
 use super::field::Run;
+use super::gather::{LONGEST, gather};
 use crate::raw::{Target, scratch_bytes};
 use crate::real::Real;
 use crate::tile::{Operands, ROW_STRIDE, Tiled, Tiles, tile_rows};
@@ -12,10 +13,12 @@ use crate::{Req, blockwise, par};
 
 /// Positions that are worked on at a time.
 const POSITIONS: usize = 128;
-/// Weights of a filter that one task sums.
+/// Weights of a filter that one task sums, at least.
 const ROWS: usize = 192;
 /// Tasks to aim for.
 const TASKS: usize = 16;
+/// Numbers that partial sums may take.
+const PARTIALS: usize = 1 << 20;
 
 /// The sums; `apply` is the product of the forward pass.
 #[derive(Clone, Debug)]
@@ -23,6 +26,8 @@ pub(crate) struct WeightSums {
     pub(crate) apply: Apply,
     /// Parts of the batch.
     parts: usize,
+    /// Weights of a filter that one task sums.
+    rows: usize,
 }
 
 multiversion! {
@@ -30,45 +35,62 @@ multiversion! {
     fn transpose<T: Real>(head: &[T], runs: &[Run], row: usize, filters: usize, width: usize, out: &mut [T]) {
         for run in runs {
             let to = &mut out[run.at * width..(run.at + run.len) * width];
-            for f in 0..filters {
-                let from = &head[f * row + run.target..][..run.len];
-                for (o, &v) in to[f..].iter_mut().step_by(width).zip(from) {
-                    *o = v;
-                }
+            let row_at = |f: usize| &head[f * row + run.target..][..run.len];
+            let whole = filters / 4 * 4;
+            for f in (0..whole).step_by(4) {
+                let rows = [row_at(f), row_at(f + 1), row_at(f + 2), row_at(f + 3)];
+                square(rows, f, width, to);
             }
-        }
-    }
-
-    /// Gathers what `taps` read at the positions of `runs`, one row of [`ROW_STRIDE`] per tap.
-    fn gather_rows<T: Real>(x: &[T], taps: &[usize], runs: &[Run], step: usize, out: &mut [T]) {
-        for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(ROW_STRIDE)) {
-            for run in runs {
-                let from = run.source + tap;
-                let to = &mut row[run.at..run.at + run.len];
-                if step == 1 {
-                    for (o, &v) in to.iter_mut().zip(&x[from..from + run.len]) {
-                        *o = v;
-                    }
-                } else {
-                    for (o, &v) in to.iter_mut().zip(x[from..].iter().step_by(step)) {
-                        *o = v;
-                    }
+            for f in whole..filters {
+                for (o, &v) in to[f..].iter_mut().step_by(width).zip(row_at(f)) {
+                    *o = v;
                 }
             }
         }
     }
 }
 
+/// Transposes four rows into columns `f` to `f + 4` of `to`, in squares of four by four.
+#[inline(always)]
+fn square<T: Real>(rows: [&[T]; 4], f: usize, width: usize, to: &mut [T]) {
+    let len = rows[0].len();
+    let whole = len / 4 * 4;
+    for p in (0..whole).step_by(4) {
+        let block = rows.map(|r| *r[p..].first_chunk::<4>().unwrap_or(&[T::ZERO; 4]));
+        for i in 0..4 {
+            let column = block.map(|b| b[i]);
+            to[(p + i) * width + f..][..4].copy_from_slice(&column);
+        }
+    }
+    for p in whole..len {
+        let column = rows.map(|r| r[p]);
+        to[p * width + f..][..4].copy_from_slice(&column);
+    }
+}
+
 impl WeightSums {
     pub(crate) fn new(apply: Apply) -> Self {
-        let tasks = apply.groups * apply.taps.len().div_ceil(ROWS);
-        let parts = (TASKS / tasks.max(1)).clamp(1, apply.grid.batch.max(1));
-        WeightSums { apply, parts }
+        let depth = apply.taps.len().max(1);
+        let most = PARTIALS / (depth * apply.rows * apply.groups).max(1);
+        let parts = TASKS.min(most).clamp(1, apply.grid.batch.max(1));
+        let cuts = TASKS.div_ceil(parts * apply.groups);
+        let rows = depth.div_ceil(cuts).max(ROWS);
+        WeightSums { apply, parts, rows }
+    }
+
+    /// The tiles that suit the number of filters.
+    fn tiles<T: Tiled>(&self) -> Tiles<T> {
+        let narrow = T::narrow_tiles();
+        if self.apply.rows <= narrow.width {
+            narrow
+        } else {
+            T::tiles()
+        }
     }
 
     /// Filters, with the rest of the last panel.
     fn columns<T: Tiled>(&self) -> usize {
-        self.apply.rows.next_multiple_of(T::tiles().width)
+        self.apply.rows.next_multiple_of(self.tiles::<T>().width)
     }
 
     /// Scratch numbers for the partial sums.
@@ -97,10 +119,10 @@ impl WeightSums {
         let room = self.per_thread::<T>();
         let threads = Target::of_slice(threads);
         let target = Target::of_slice(partials);
-        let cuts = depth.div_ceil(ROWS);
+        let cuts = depth.div_ceil(self.rows);
         par::for_each_slot(self.parts * a.groups * cuts, |slot, task| {
             let (part, group, cut) = (task / cuts / a.groups, task / cuts % a.groups, task % cuts);
-            let rows = cut * ROWS..((cut + 1) * ROWS).min(depth);
+            let rows = cut * self.rows..((cut + 1) * self.rows).min(depth);
             let first = (part * a.groups + group) * depth;
             let sums = (first + rows.start) * columns..(first + rows.end) * columns;
             // SAFETY: each task has its own rows of its own part; tasks that run at the same time
@@ -134,7 +156,7 @@ impl WeightSums {
         scratch: &mut [T],
         sums: &mut [T],
     ) {
-        let tiles = T::tiles();
+        let tiles = self.tiles::<T>();
         let a = &self.apply;
         let columns = self.columns::<T>();
         let (turned, rows) = scratch.split_at_mut(POSITIONS * columns);
@@ -144,16 +166,11 @@ impl WeightSums {
         let mut runs = Vec::new();
         for start in (samples.start * per_sample..end).step_by(POSITIONS) {
             let n = POSITIONS.min(end - start);
-            a.grid.runs(start, n, POSITIONS, &mut runs);
+            a.grid.runs(start, n, LONGEST, &mut runs);
             self.turn(&tiles, head, &runs, turned);
             for (first, count) in tile_rows(taps.len(), tiles.most_rows) {
-                gather_rows(
-                    source,
-                    &taps[first..first + count],
-                    &runs,
-                    a.grid.source[2],
-                    rows,
-                );
+                let (taps, step) = (&taps[first..first + count], a.grid.source[2]);
+                gather(source, taps, &runs, step, (0, ROW_STRIDE), rows);
                 for panel in 0..columns / tiles.width {
                     let c = &mut sums[first * columns + panel * tiles.width..];
                     tiles.rows(
