@@ -50,7 +50,7 @@ def has_views(case):
 
 
 @pytest.mark.parametrize("layout", [gaps, transposed])
-@pytest.mark.parametrize("case", filter(has_views, CASES), ids=lambda c: c.id)
+@pytest.mark.parametrize("case", list(filter(has_views, CASES)), ids=lambda c: c.id)
 def test_forward_of_views(case, layout):
     dtype = case.types()[0]
     inputs = case.inputs(dtype)

@@ -6,6 +6,7 @@ from scipy import stats
 
 import ferromix as mx
 from ferromix.dispatch import cpu
+from ferromix.error import InvalidArgumentError
 from ferromix.ops.card import make
 
 from .run import Graph, to_array, to_numpy
@@ -60,9 +61,12 @@ def test_shapes(shape):
     assert draw("_random_uniform", shape=shape).shape == shape
 
 
-def test_without_a_shape_one_number_is_drawn():
-    assert draw("_random_normal").shape == (1,)
-    assert draw("_random_uniform", shape=None).shape == (1,)
+@pytest.mark.parametrize("attrs", [{}, {"shape": None}])
+def test_without_a_shape_others_decide(attrs):
+    with pytest.raises(InvalidArgumentError, match="give it as an attribute"):
+        draw("_random_normal", **attrs)
+    total = mx.sym.random_normal(**attrs) + mx.sym.Variable("a")
+    assert total.infer_shape(a=(2, 3))[1] == [(2, 3)]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

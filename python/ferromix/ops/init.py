@@ -30,8 +30,8 @@ class Source(OperatorProperty):
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """The attribute."""
-        return [], [self.attrs["shape"] or ()], []
+        """The attribute; what others decide where it is missing."""
+        return [], [self.given.get("shape")], []
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
         """The attribute."""

@@ -5,10 +5,9 @@ The numbers depend on the seed and on how many draws came before, never on the n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .card import MaybeShape, register
+from .card import register
 from .family import FLOATS
 from .init import CTX, SHAPE, Source
 from .param import Param, Params
@@ -18,21 +17,8 @@ __all__ = ["RandomNormal", "RandomUniform"]
 DTYPE = Param("dtype", None, "The type of the output; float32 where None.", optional=True)
 
 
-class Sample(Source):
-    """The base of operators that draw; without a shape they draw one number, of shape (1,)."""
-
-    dtypes: ClassVar[tuple[str, ...]] = FLOATS
-
-    def infer_shape(
-        self, in_shapes: Sequence[MaybeShape]
-    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """The attribute, or one number."""
-        shape = self.given.get("shape")
-        return [], [(1,) if shape is None else shape], []
-
-
 @register
-class RandomUniform(Sample):
+class RandomUniform(Source):
     """Numbers drawn uniformly from an interval, its upper end excluded.
 
     Formula: ``low <= out < high``. Shapes: ``shape``. Types: floats.
@@ -46,6 +32,7 @@ class RandomUniform(Sample):
 
     name = "_random_uniform"
     aliases = ("uniform", "random_uniform")
+    dtypes = FLOATS
     params: ClassVar[Params] = {
         "low": Param("float", 0.0, "The lower end."),
         "high": Param("float", 1.0, "The upper end."),
@@ -60,7 +47,7 @@ class RandomUniform(Sample):
 
 
 @register
-class RandomNormal(Sample):
+class RandomNormal(Source):
     """Numbers drawn from a normal distribution.
 
     Formula: ``out ~ N(loc, scale ** 2)``. Shapes: ``shape``. Types: floats.
@@ -74,6 +61,7 @@ class RandomNormal(Sample):
 
     name = "_random_normal"
     aliases = ("normal", "random_normal")
+    dtypes = FLOATS
     params: ClassVar[Params] = {
         "loc": Param("float", 0.0, "The mean."),
         "scale": Param("float", 1.0, "The standard deviation.", low=0),
