@@ -85,6 +85,7 @@ class LeakyReLU(OperatorProperty):
 
     name = "LeakyReLU"
     arguments = ("data", "gamma")
+    initializers: ClassVar[Mapping[str, str]] = {"gamma": '["Constant", {"value": 0.25}]'}
     dtypes = FLOATS
     params: ClassVar[Params] = _LEAKY_PARAMS
 

@@ -60,6 +60,10 @@ class BatchNorm(OperatorProperty):
     aliases = ("BatchNorm_v1",)
     arguments: ClassVar[tuple[str, ...]] = ("data", "gamma", "beta")
     auxiliary_states = ("moving_mean", "moving_var")
+    initializers: ClassVar[Mapping[str, str]] = {
+        "moving_mean": '["zero", {}]',
+        "moving_var": '["one", {}]',
+    }
     dtypes = REALS
     params: ClassVar[Params] = _PARAMS
     uses_train_mode = True

@@ -78,6 +78,8 @@ class OperatorProperty:
     """The names of the inputs."""
     auxiliary_states: ClassVar[tuple[str, ...]] = ()
     """The names of the inputs that forward changes and that have no gradient."""
+    initializers: ClassVar[Mapping[str, str]] = {}
+    """Initializers, as JSON, of inputs that do not start as their name suggests."""
     variadic: ClassVar[str | None] = None
     """The attribute that counts the inputs where their number varies."""
     kernel: ClassVar[str | None] = None

@@ -50,10 +50,12 @@ def create(
     attrs = AttrScope.current.get(attr)
     require_own(card, attrs)
     name = NameManager.current.get(name, hint)
-    entries = [
-        inputs[key] if key in inputs else Entry(Node(None, f"{name}_{key}", [], attrs), 0)
-        for key in names
-    ]
+
+    def variable(key: str) -> Entry:
+        own = {"__init__": card.initializers[key]} if key in card.initializers else {}
+        return Entry(Node(None, f"{name}_{key}", [], {**own, **attrs}), 0)
+
+    entries = [inputs[key] if key in inputs else variable(key) for key in names]
     node = Node(card, name, entries, attrs)
     return node.outputs()[: node.num_visible_outputs]
 

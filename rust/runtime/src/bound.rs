@@ -82,7 +82,8 @@ struct Slot {
     staged: bool,
 }
 
-/// A prepared operator with its arrays.
+/// A prepared operator bound to arrays. It does not keep them alive: whoever pushes it does, and a
+/// push after an array died is an error.
 pub struct Bound {
     prepared: Arc<Prepared>,
     name: Name,
