@@ -6,6 +6,7 @@ use crate::kernel::Row;
 use crate::prepared::{axis, boxed, check_args, check_shape};
 use crate::raw::{Source, Target};
 use crate::real::{Float, Real, by_float};
+use crate::sums::blocks;
 use crate::vector::multiversion;
 use crate::{Attrs, Call, Desc, Kernel, Req, View, par};
 use ferromix_base::Result;
@@ -69,21 +70,21 @@ multiversion! {
         let w = sums.len();
         let mut top = [R::LOWEST; WIDTH];
         if w == 1 {
+            let parts = x.chunks_exact(32);
+            let rest = parts.remainder();
             let mut lanes = [R::LOWEST; 32];
-            for part in x.chunks(32) {
+            for part in parts {
                 lanes.iter_mut().zip(part).for_each(|(m, &v)| *m = m.at_least(v));
             }
-            top[0] = lanes.into_iter().fold(R::LOWEST, R::at_least);
-            let mut lanes = [R::ZERO; 32];
-            for part in x.chunks_mut(32) {
-                for (sum, v) in lanes.iter_mut().zip(part) {
-                    let z = (*v - top[0]) / t;
-                    let e = z.exp();
-                    *v = if exponentiate { e } else { z };
-                    *sum += e;
-                }
-            }
-            sums[0] = lanes.into_iter().fold(R::ZERO, |a, b| a + b);
+            let top = lanes.iter().chain(rest).fold(R::LOWEST, |m, &v| m.at_least(v));
+            let sum = if exponentiate {
+                x.iter_mut().for_each(|v| *v = ((*v - top) / t).exp());
+                blocks(x.len(), |i| x[i])
+            } else {
+                x.iter_mut().for_each(|v| *v = (*v - top) / t);
+                blocks(x.len(), |i| x[i].exp())
+            };
+            sums[0] = R::of(sum);
             return;
         }
         sums.fill(R::ZERO);

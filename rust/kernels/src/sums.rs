@@ -7,8 +7,9 @@ use crate::vector::multiversion;
 const LANES: usize = 32;
 const BLOCK: usize = 2048;
 
+/// The sum of `n` terms; for use inside [`multiversion`] functions.
 #[inline(always)]
-fn blocks<R: Real>(n: usize, term: impl Fn(usize) -> R) -> f64 {
+pub(crate) fn blocks<R: Real>(n: usize, term: impl Fn(usize) -> R) -> f64 {
     let mut total = 0.0;
     for start in (0..n).step_by(BLOCK) {
         let end = (start + BLOCK).min(n);
