@@ -148,15 +148,17 @@ fn the_stack_loses_nothing() {
             thread::spawn(move || {
                 let node = Node {
                     next: AtomicPtr::new(std::ptr::null_mut()),
-                    value: UnsafeCell::new(value),
+                    value: UnsafeCell::new(0),
                 };
                 let node = Box::into_raw(Box::new(node));
+                // SAFETY: ours; written late, so that loom sees it in need of publication.
+                unsafe { (*node).value.with_mut(|place| *place = value) };
                 // SAFETY: ours until the push succeeds.
                 stack.push(node, |next| unsafe { (*node).next.store(next, Relaxed) });
             })
         });
         let mut sum = 0;
-        let mut empty = |stack: &TakeAllStack<Node>| {
+        while sum < 3 {
             let mut next = stack.take();
             while !next.is_null() {
                 // SAFETY: taken, so ours.
@@ -165,13 +167,13 @@ fn the_stack_loses_nothing() {
                 sum += node.value.with(|value| unsafe { *value });
                 next = node.next.load(Relaxed);
             }
-        };
-        empty(&stack);
+            thread::yield_now();
+        }
         for pusher in pushers {
             pusher.join().unwrap();
         }
-        empty(&stack);
         assert_eq!(sum, 3);
+        assert!(stack.is_empty());
     });
 }
 
