@@ -4,9 +4,13 @@
 use crate::axes::Axes;
 use crate::check::{NUMBERS, arity, unsupported};
 use crate::copy::assign;
+use crate::fold::block;
 use crate::kernel::{Call, Desc, Kernel, Row};
-use crate::loops::{GRAIN, Parts, Reader, Room};
+use crate::loops::GRAIN;
 use crate::number::Number;
+use crate::reader::{Parts, Reader, Room};
+use crate::reduce::{Max, Min};
+use crate::twice::twice;
 use crate::walk::{Order, Walk};
 use crate::{Attrs, Req, View, par};
 use ferromix_base::{DType, Error, Result};
@@ -73,6 +77,18 @@ impl Arg {
     }
 }
 
+twice! {
+    /// The first place of `x`, by value, or of NaN.
+    fn find[C: Number](run: &[C], x: C) -> Option<usize> [C] {
+        let nan = x.is_nan();
+        let is_it = |y: &C| (*y == x) | (nan & y.is_nan());
+        // Whole chunks are tested without a branch per element.
+        let chunk = run.chunks(64).position(|c| c.iter().fold(false, |any, y| any | is_it(y)))?;
+        let place = run[64 * chunk..].iter().position(is_it)?;
+        Some(64 * chunk + place)
+    }
+}
+
 struct Search<'a, C> {
     input: Reader<'a, C>,
     least: bool,
@@ -93,16 +109,13 @@ impl<C: Number> Search<'_, C> {
             let n = Room::LEN.min(reduced.total - start);
             // SAFETY: positions of the two walks together lie within the view.
             let run = unsafe { self.input.read(offset, reduced, start, n, &mut room) };
-            let extreme = run.iter().copied().fold(run[0], |a, x| {
-                if self.least {
-                    x.smaller(a)
-                } else {
-                    x.larger(a)
-                }
-            });
+            let extreme = if self.least {
+                block(run, Min)
+            } else {
+                block(run, Max)
+            };
             if best.is_none_or(|(b, _)| self.better(extreme, b)) {
-                let is_it = |x: &C| *x == extreme || (x.is_nan() && extreme.is_nan());
-                let place = run.iter().position(is_it).unwrap_or(0);
+                let place = find(run, extreme).unwrap_or(0);
                 best = Some((extreme, start + place));
             }
         }

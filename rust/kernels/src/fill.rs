@@ -1,7 +1,7 @@
 //! Outputs that are computed from the positions of their elements alone.
 
 use crate::copy::assign;
-use crate::loops::Parts;
+use crate::reader::Parts;
 use crate::shape::flattened;
 use crate::{Req, View, par};
 use ferromix_base::{Element, Result, Shape, Strides};

@@ -2,11 +2,12 @@
 //! block, and a binary tree over the blocks, whatever the number of threads. Errors of sums grow
 //! with the logarithm of the number of blocks.
 
-use crate::loops::{GRAIN, Parts, Reader, Room};
+use crate::loops::GRAIN;
 use crate::number::Number;
 use crate::par;
+use crate::reader::{Parts, Reader, Room};
 use crate::twice::twice;
-use crate::walk::Walk;
+use crate::walk::{Order, Walk};
 
 /// How elements join.
 pub(crate) trait Fold<C: Number>: Copy + Send + Sync {
@@ -23,12 +24,13 @@ const BLOCK: usize = Room::LEN;
 const ROWS: usize = 64;
 
 /// Columns that are reduced side by side.
-const TILE: usize = 512;
+const TILE: usize = 1024;
 
 const LANES: usize = 32;
 
 twice! {
-    fn block[C: Number, F: Fold<C>](x: &[C], f: F) -> C [C, F] {
+    /// Folds one block.
+    pub(crate) fn block[C: Number, F: Fold<C>](x: &[C], f: F) -> C [C, F] {
         if x.len() < LANES {
             return x.iter().fold(f.start(), |a, &x| f.join(a, f.lift(x)));
         }
@@ -164,7 +166,10 @@ impl<C: Number> Space<'_, C> {
         let [down] = self.reduced.inner_strides();
         let [along] = self.kept.inner_strides();
         if self.kept.inner() > 1 && along.abs() < down.abs() {
-            self.columns(f, out);
+            match self.folded() {
+                Some(parts) => self.narrow(parts, f, out),
+                None => self.columns(f, out),
+            }
         } else {
             self.rows(f, out);
         }
@@ -269,6 +274,49 @@ impl<C: Number> Space<'_, C> {
                 );
             }
         });
+    }
+
+    /// How many rows of a gapless matrix of few columns to take as one, if it is one.
+    fn folded(&self) -> Option<usize> {
+        let [width, rows] = [&self.kept, &self.reduced].map(Walk::inner);
+        let matrix = self.kept.dims.len() == 1
+            && self.reduced.dims.len() == 1
+            && self.kept.inner_strides() == [1]
+            && self.reduced.inner_strides() == [width as isize];
+        let parts = TILE / 4 / width;
+        (matrix && parts > 1 && rows >= 2 * parts).then_some(parts)
+    }
+
+    /// Reduces a matrix of few columns: `parts` consecutive rows count as one wide row, whose parts
+    /// are joined at the end, and then the rows left over.
+    fn narrow<F: Fold<C>>(&self, parts: usize, f: F, out: &mut [C]) {
+        let (width, rows) = (self.kept.inner(), self.reduced.inner());
+        let wide = parts * width;
+        let [start] = self.kept.offsets;
+        let part = |columns: usize, rows: usize, first: usize| {
+            let step = columns as isize;
+            let mut kept = Walk::new(&[columns], [&[1]], Order::Kept);
+            kept.offsets = [start + self.reduced.offsets[0] + (first * width) as isize];
+            let reduced = Walk::new(&[rows], [&[step]], Order::Kept);
+            Space {
+                input: self.input,
+                kept,
+                reduced,
+            }
+        };
+        let mut sums = vec![f.start(); wide];
+        part(wide, rows / parts, 0).columns(f, &mut sums);
+        let (first, others) = sums.split_at(width);
+        out.copy_from_slice(first);
+        others
+            .chunks_exact(width)
+            .for_each(|other| merge(out, other, f));
+        let left = rows % parts;
+        if left > 0 {
+            let mut sums = vec![f.start(); width];
+            part(width, left, rows - left).columns(f, &mut sums);
+            merge(out, &sums, f);
+        }
     }
 
     /// Block `index` of the rows of `n` columns from position `start` of `kept` on.

@@ -46,6 +46,7 @@ mod softmax;
 mod softmax_output;
 mod sums;
 mod tile;
+mod transpose;
 mod twice;
 mod update;
 mod vector;

@@ -9,10 +9,10 @@
 
 use crate::body::{Body, Run};
 use crate::convert::{converter, mover};
+use crate::memory::{Direction, accumulate, transfer};
 use crate::walk::{Cursor, Order, Walk, broadcast_strides};
 use crate::{Req, View, par};
-use ferromix_base::{DType, Element, Result, Strides};
-use std::marker::PhantomData;
+use ferromix_base::{DType, Result, Strides};
 use std::mem::MaybeUninit;
 
 /// Elements of a run that goes through buffers.
@@ -46,8 +46,8 @@ pub(crate) fn map<const N: usize>(op: &Op<'_, N>, views: [&View; N], req: Req) -
         return Ok(());
     }
     let plan = Plan::new(op, views, req)?;
-    par::for_ranges(plan.walk.total, op.grain, |range| {
-        plan.run(range.start, range.end)
+    par::for_ranges(plan.walk.total, plan.grain(), |range| {
+        plan.run(range.start, range.end);
     });
     Ok(())
 }
@@ -70,8 +70,10 @@ struct Plan<'a, const N: usize> {
     dtypes: [DType; N],
     access: [Access; N],
     add: bool,
-    /// Whether runs end with rows.
+    /// Whether runs end with rows; else they start with rows.
     by_rows: bool,
+    /// Operands that are the same in every run, since they vary within rows only.
+    periodic: [bool; N],
     /// Whether the loop may write the output's memory itself.
     direct_out: bool,
     /// Longest run.
@@ -88,10 +90,34 @@ unsafe impl Sync for Ptr {}
 
 type Buffer = MaybeUninit<[u64; BLOCK]>;
 
+/// Room for a run as it is in memory, and as the loop wants it.
+struct Buffers {
+    raw: Buffer,
+    ready: Buffer,
+}
+
+impl Buffers {
+    const fn new() -> Self {
+        Buffers {
+            raw: MaybeUninit::uninit(),
+            ready: MaybeUninit::uninit(),
+        }
+    }
+
+    fn each(&mut self) -> [*mut u8; 2] {
+        [self.raw.as_mut_ptr().cast(), self.ready.as_mut_ptr().cast()]
+    }
+}
+
 impl<'a, const N: usize> Plan<'a, N> {
     fn new(op: &'a Op<'a, N>, views: [&View; N], req: Req) -> Result<Self> {
         let walk = walk(views)?;
-        let by_rows = walk.dims.len() == 1 || walk.inner() >= SHORT_ROW;
+        let inner = walk.inner();
+        let above = &walk.strides[..walk.dims.len() - 1];
+        let periodic = std::array::from_fn(|j| j > 0 && above.iter().all(|s| s[j] == 0));
+        let evenly = (0..N).all(|j| periodic[j] || walk.flat(j));
+        let short = inner < SHORT_ROW || evenly && inner <= BLOCK / 2;
+        let by_rows = walk.dims.len() == 1 || !short;
         let step = walk.inner_strides();
         let dtypes = views.map(View::dtype);
         let access = std::array::from_fn(|j| {
@@ -119,61 +145,81 @@ impl<'a, const N: usize> Plan<'a, N> {
             add,
             by_rows,
             direct_out,
-            longest: if unbuffered { usize::MAX } else { BLOCK },
+            longest: match by_rows {
+                true if unbuffered => usize::MAX,
+                true => BLOCK,
+                false => BLOCK / inner * inner,
+            },
+            periodic,
             walk,
         })
     }
 
+    /// Elements of a task; runs start with rows in all of them.
+    fn grain(&self) -> usize {
+        if self.by_rows {
+            self.op.grain
+        } else {
+            (self.op.grain / self.longest).max(1) * self.longest
+        }
+    }
+
     /// Computes the positions from `start` to `end`.
     fn run(&self, start: usize, end: usize) {
+        let mut buffers = [const { Buffers::new() }; N];
         let mut cursor = self.walk.cursor(start);
         let mut left = end - start;
+        let mut runs = [Run {
+            ptr: std::ptr::null_mut(),
+            uniform: false,
+        }; N];
         while left > 0 {
             let mut n = left.min(self.longest);
             if self.by_rows {
                 n = n.min(cursor.row_left());
             }
+            let first = left == end - start;
             // SAFETY: the walk stays within the views, whose memory `View::from_raw` vouches for;
             // tasks write disjoint positions.
-            unsafe { self.block(&cursor, n) };
+            unsafe { self.block(&cursor, n, first, &mut runs, &mut buffers) };
+            left -= n;
             if self.by_rows {
                 cursor.advance_in_row(n);
-            } else {
-                cursor.advance(n);
+            } else if left > 0 {
+                cursor = self.walk.cursor(end - left);
             }
-            left -= n;
         }
     }
 
-    /// Computes `n` positions from `cursor` on, all in one row where the plan goes by rows.
+    /// Computes `n` positions from `cursor` on, all in one row where the plan goes by rows. Inputs
+    /// that are the same in every run are loaded for the first one only.
     ///
     /// # Safety
     /// The positions are within the walk, and no other thread has them.
-    unsafe fn block(&self, cursor: &Cursor<'_, N>, n: usize) {
-        let mut raw: [Buffer; N] = [const { MaybeUninit::uninit() }; N];
-        let mut ready: [Buffer; N] = [const { MaybeUninit::uninit() }; N];
-        let mut runs = [Run {
-            ptr: std::ptr::null_mut(),
-            uniform: false,
-        }; N];
+    unsafe fn block(
+        &self,
+        cursor: &Cursor<'_, N>,
+        n: usize,
+        first: bool,
+        runs: &mut [Run; N],
+        buffers: &mut [Buffers; N],
+    ) {
         for j in 1..N {
-            let (raw, ready) = (raw[j].as_mut_ptr().cast(), ready[j].as_mut_ptr().cast());
-            // SAFETY: the buffers hold BLOCK elements, and `n` is no more where one is used.
-            runs[j] = unsafe { self.load(j, cursor, n, raw, ready) };
+            if first || self.by_rows || !self.periodic[j] {
+                let [raw, ready] = buffers[j].each();
+                // SAFETY: the buffers hold BLOCK elements, and `n` is no more where one is used.
+                runs[j] = unsafe { self.load(j, cursor, n, raw, ready) };
+            }
         }
         let place = self.address(0, cursor);
-        runs[0].ptr = if self.direct_out {
-            place
-        } else {
-            ready[0].as_mut_ptr().cast()
-        };
+        let [raw, ready] = buffers[0].each();
+        runs[0].ptr = if self.direct_out { place } else { ready };
         // SAFETY: the inputs are loaded; the output is the buffer, or memory of the right type
         // that overlaps no input but as `Body::run` allows (`direct_out`).
-        unsafe { self.op.body.run(runs, n) };
+        unsafe { self.op.body.run(*runs, n) };
         if !self.direct_out {
-            let old = raw[0].as_mut_ptr().cast();
             // SAFETY: as for `load`.
-            unsafe { self.store(cursor, n, runs[0].ptr, old) };
+            unsafe { self.store(cursor, n, ready, raw) };
         }
     }
 
@@ -284,34 +330,6 @@ impl<'a, const N: usize> Plan<'a, N> {
     }
 }
 
-/// Copies `n` elements of `size` bytes of operand `j`, whose address is `base`, from the walk to
-/// `buffer`, or back.
-///
-/// # Safety
-/// The positions from `cursor` on lie within the operand; the buffer holds `n` elements.
-unsafe fn transfer<const N: usize>(
-    base: *mut u8,
-    size: usize,
-    j: usize,
-    cursor: &Cursor<'_, N>,
-    n: usize,
-    mut buffer: *mut u8,
-    direction: Direction,
-) {
-    let stride = cursor.row_strides()[j];
-    let mut cursor = cursor.clone();
-    let mut left = n;
-    while left > 0 {
-        let run = left.min(cursor.row_left());
-        let place = base.wrapping_offset(cursor.place[j] * size as isize);
-        // SAFETY: `run` elements lie in this row, `stride` apart.
-        unsafe { direction.copy(size, place, stride, buffer, run) };
-        buffer = buffer.wrapping_add(run * size);
-        cursor.advance_in_row(run);
-        left -= run;
-    }
-}
-
 /// The walk over the shape of `views[0]` that the other views broadcast to.
 pub(crate) fn walk<const N: usize>(views: [&View; N]) -> Result<Walk<N>> {
     let shape = views[0].shape();
@@ -331,197 +349,4 @@ pub(crate) fn walk<const N: usize>(views: [&View; N]) -> Result<Walk<N>> {
         strides.each_ref().map(|s| &s[..]),
         Order::Free,
     ))
-}
-
-#[derive(Clone, Copy)]
-enum Direction {
-    Gather,
-    Scatter,
-}
-
-impl Direction {
-    fn order(self, place: Run, buffer: Run) -> [Run; 2] {
-        match self {
-            Direction::Gather => [buffer, place],
-            Direction::Scatter => [place, buffer],
-        }
-    }
-
-    /// # Safety
-    /// `place` has `n` elements of `size` bytes, `stride` elements apart; `buffer` has `n`.
-    unsafe fn copy(self, size: usize, place: *mut u8, stride: isize, buffer: *mut u8, n: usize) {
-        let (from, to) = match self {
-            Direction::Gather => ((place, stride), (buffer, 1)),
-            Direction::Scatter => ((buffer, 1), (place, stride)),
-        };
-        // SAFETY: as the caller vouches.
-        unsafe {
-            match size {
-                1 => copy_strided::<u8>(from, to, n),
-                2 => copy_strided::<u16>(from, to, n),
-                4 => copy_strided::<u32>(from, to, n),
-                _ => copy_strided::<u64>(from, to, n),
-            }
-        }
-    }
-}
-
-/// # Safety
-/// Both places have `n` elements of T at their stride.
-#[inline(always)]
-unsafe fn copy_strided<T: Copy>(from: (*mut u8, isize), to: (*mut u8, isize), n: usize) {
-    let (source, target) = (from.0.cast::<T>(), to.0.cast::<T>());
-    for i in 0..n as isize {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            target
-                .wrapping_offset(i * to.1)
-                .write(source.wrapping_offset(i * from.1).read())
-        };
-    }
-}
-
-/// Reads an input of any strides and type as runs of C.
-pub(crate) struct Reader<'a, C> {
-    view: &'a View,
-    _type: PhantomData<C>,
-}
-
-/// Room for the run that a [`Reader`] collects.
-pub(crate) struct Room {
-    raw: MaybeUninit<[u64; Room::LEN]>,
-    ready: MaybeUninit<[u64; Room::LEN]>,
-}
-
-impl Room {
-    /// Longest run.
-    pub(crate) const LEN: usize = 1024;
-
-    /// Empty room.
-    pub(crate) const fn new() -> Self {
-        Room {
-            raw: MaybeUninit::uninit(),
-            ready: MaybeUninit::uninit(),
-        }
-    }
-}
-
-impl<'a, C: Element> Reader<'a, C> {
-    /// A reader of `view`.
-    pub(crate) fn new(view: &'a View) -> Self {
-        Reader {
-            view,
-            _type: PhantomData,
-        }
-    }
-
-    /// The `n` elements from position `start` of `walk` on, `offset` elements further; in place
-    /// where they lie without gaps and are of type C, else in `room` (then at most [`Room::LEN`]).
-    ///
-    /// # Safety
-    /// The elements lie within the view.
-    pub(crate) unsafe fn read<'b>(
-        &'b self,
-        offset: isize,
-        walk: &Walk<1>,
-        start: usize,
-        n: usize,
-        room: &'b mut Room,
-    ) -> &'b [C] {
-        let (dtype, want) = (self.view.dtype(), C::DTYPE);
-        let size = dtype.size();
-        let base = self.view.ptr().wrapping_offset(offset * size as isize);
-        let cursor = walk.cursor(start);
-        let mut source = base.wrapping_offset(cursor.place[0] * size as isize);
-        if cursor.row_strides()[0] != 1 || cursor.row_left() < n {
-            debug_assert!(n <= Room::LEN);
-            let raw = room.raw.as_mut_ptr().cast();
-            // SAFETY: as the caller vouches.
-            unsafe { transfer(base, size, 0, &cursor, n, raw, Direction::Gather) };
-            source = raw;
-        }
-        if dtype != want {
-            debug_assert!(n <= Room::LEN);
-            let ready = room.ready.as_mut_ptr().cast();
-            let runs = [ready, source].map(|ptr| Run {
-                ptr,
-                uniform: false,
-            });
-            // SAFETY: `n` elements are readable, and the buffer has room.
-            unsafe { converter(dtype, want).run(runs, n) };
-            source = ready;
-        }
-        // SAFETY: `n` elements of type C, in the input or in `room`.
-        unsafe { std::slice::from_raw_parts(source.cast(), n) }
-    }
-}
-
-/// A slice whose parts different threads write.
-pub(crate) struct Parts<'a, T> {
-    ptr: *mut T,
-    len: usize,
-    _slice: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: hands out disjoint parts only (see `part`), which threads may own if T allows.
-unsafe impl<T: Send> Sync for Parts<'_, T> {}
-
-impl<'a, T> Parts<'a, T> {
-    /// The parts of `slice`.
-    pub(crate) fn new(slice: &'a mut [T]) -> Self {
-        Parts {
-            ptr: slice.as_mut_ptr(),
-            len: slice.len(),
-            _slice: PhantomData,
-        }
-    }
-
-    /// The elements from `start` on, `n` of them.
-    ///
-    /// # Safety
-    /// No part that is alive overlaps this one.
-    ///
-    /// # Panics
-    /// Outside the slice.
-    #[allow(clippy::mut_from_ref)]
-    pub(crate) unsafe fn part(&self, start: usize, n: usize) -> &mut [T] {
-        assert!(start <= self.len && n <= self.len - start);
-        // SAFETY: within the slice; the caller vouches that no other part overlaps.
-        unsafe { std::slice::from_raw_parts_mut(self.ptr.add(start), n) }
-    }
-}
-
-/// Adds `n` elements at `other` to those at `sum`.
-///
-/// # Safety
-/// Both hold `n` elements of `dtype` and do not overlap.
-unsafe fn accumulate(dtype: DType, sum: *mut u8, other: *mut u8, n: usize) {
-    use crate::number::Number;
-    /// # Safety
-    /// As for the outer function, with T.
-    unsafe fn go<T: Copy>(sum: *mut u8, other: *mut u8, n: usize, plus: impl Fn(T, T) -> T) {
-        // SAFETY: as the caller vouches.
-        let (sum, other) = unsafe {
-            (
-                std::slice::from_raw_parts_mut(sum.cast::<T>(), n),
-                std::slice::from_raw_parts(other.cast::<T>(), n),
-            )
-        };
-        for (s, x) in sum.iter_mut().zip(other) {
-            *s = plus(*s, *x);
-        }
-    }
-    // SAFETY: as the caller vouches.
-    unsafe {
-        match dtype {
-            DType::F32 => go::<f32>(sum, other, n, Number::plus),
-            DType::F64 => go::<f64>(sum, other, n, Number::plus),
-            DType::I32 => go::<i32>(sum, other, n, Number::plus),
-            DType::I64 => go::<i64>(sum, other, n, Number::plus),
-            DType::U8 | DType::I8 => go::<u8>(sum, other, n, Number::plus),
-            DType::Bool => go::<bool>(sum, other, n, |a, b| a | b),
-            DType::F16 => go::<ferromix_base::f16>(sum, other, n, |a, b| a + b),
-            DType::BF16 => go::<ferromix_base::bf16>(sum, other, n, |a, b| a + b),
-        }
-    }
 }

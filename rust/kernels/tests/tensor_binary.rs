@@ -65,7 +65,7 @@ fn reference(name: &str, dtype: DType, a: f64, b: f64) -> f64 {
             if fits {
                 p
             } else {
-                [-9.223372036854775808e18, -2147483648.0][usize::from(dtype != DType::I64)]
+                [-(2f64.powi(63)), -(2f64.powi(31))][usize::from(dtype != DType::I64)]
             }
         }
         "maximum" => {

@@ -1,0 +1,191 @@
+//! Transpositions, in tiles of one cache line by one cache line, so that every line that is read or
+//! written is used whole at once.
+
+use crate::loops::{GRAIN, walk};
+use crate::walk::{Order, Walk};
+use crate::{View, par};
+use ferromix_base::{DType, Result};
+
+/// A copy whose fastest axis is another one in the source than in the target.
+pub(crate) struct Tiles {
+    /// All other axes.
+    outer: Walk<2>,
+    /// Extent of the axis along which the target has no gaps, and the source's stride there.
+    across: (usize, isize),
+    /// Extent of the axis along which the source has no gaps, and the target's stride there.
+    along: (usize, isize),
+    to: *mut u8,
+    from: *const u8,
+    size: usize,
+}
+
+// SAFETY: the addresses of views, which may go to any thread (see `View`).
+unsafe impl Sync for Tiles {}
+
+impl Tiles {
+    /// The tiles of the copy from `views[1]` to `views[0]`, if it is a transposition.
+    pub(crate) fn find(views: [&View; 2]) -> Result<Option<Self>> {
+        let walk = walk(views)?;
+        let last = walk.dims.len() - 1;
+        let [to_step, from_step] = walk.strides[last];
+        let along = walk.strides.iter().position(|s| s[1] == 1);
+        let Some(along) = along.filter(|&a| a != last && to_step == 1 && from_step != 0) else {
+            return Ok(None);
+        };
+        if walk.dims[along] < 4 || walk.dims[last] < 4 {
+            return Ok(None);
+        }
+        let others: Vec<usize> = (0..last).filter(|&a| a != along).collect();
+        let dims: Vec<usize> = others.iter().map(|&a| walk.dims[a]).collect();
+        let steps = [0, 1].map(|j| {
+            let steps: Vec<isize> = others.iter().map(|&a| walk.strides[a][j]).collect();
+            steps
+        });
+        let mut outer = Walk::new(&dims, [&steps[0], &steps[1]], Order::Kept);
+        outer.offsets = walk.offsets;
+        Ok(Some(Tiles {
+            outer,
+            across: (walk.dims[last], from_step),
+            along: (walk.dims[along], walk.strides[along][0]),
+            to: views[0].ptr(),
+            from: views[1].ptr(),
+            size: DType::size(views[0].dtype()),
+        }))
+    }
+
+    /// Copies all elements.
+    pub(crate) fn run(&self) {
+        match self.size {
+            1 => self.run_as::<u8, 64>(),
+            2 => self.run_as::<u16, 32>(),
+            4 => self.run_as::<u32, 16>(),
+            _ => self.run_as::<u64, 8>(),
+        }
+    }
+
+    /// Copies elements that are as large as T, in tiles of SIDE by SIDE.
+    fn run_as<T: Copy + Default, const SIDE: usize>(&self) {
+        let bands = self.along.0.div_ceil(SIDE);
+        let grain = (GRAIN / (SIDE * self.across.0)).max(1);
+        par::for_ranges(self.outer.total * bands, grain, |range| {
+            for unit in range {
+                let place = self.outer.cursor(unit / bands).place;
+                let start = unit % bands * SIDE;
+                let to = self.to.cast::<T>().wrapping_offset(place[0]);
+                let from = self.from.cast::<T>().wrapping_offset(place[1]);
+                // SAFETY: the walk and the two axes stay within the views; bands are disjoint.
+                unsafe { self.band::<T, SIDE>(to, from, start) };
+            }
+        });
+    }
+
+    /// Copies SIDE places, or those left, along `along` from `start` on, all across.
+    ///
+    /// # Safety
+    /// `to` and `from` are places of the views with the two axes to run along; elements are as
+    /// large as T.
+    unsafe fn band<T: Copy + Default, const SIDE: usize>(
+        &self,
+        to: *mut T,
+        from: *const T,
+        start: usize,
+    ) {
+        let (across, from_step) = self.across;
+        let (along, to_step) = self.along;
+        let height = SIDE.min(along - start);
+        let to = to.wrapping_offset(start as isize * to_step);
+        let from = from.wrapping_add(start);
+        for column in (0..across).step_by(SIDE) {
+            let width = SIDE.min(across - column);
+            let source = from.wrapping_offset(column as isize * from_step);
+            let target = to.wrapping_add(column);
+            if width == SIDE && height == SIDE {
+                // SAFETY: SIDE elements without gaps at each of SIDE places, here and there.
+                unsafe { tile::<T, SIDE>((target, to_step), (source, from_step)) };
+                continue;
+            }
+            for r in 0..height as isize {
+                for i in 0..width as isize {
+                    // SAFETY: within the band.
+                    unsafe {
+                        let x = source.wrapping_offset(i * from_step + r).read();
+                        target.wrapping_offset(r * to_step + i).write(x);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Transposes a tile of SIDE by SIDE between places and their steps.
+///
+/// # Safety
+/// SIDE elements without gaps lie at each of SIDE places on either side, a step apart.
+#[inline(always)]
+unsafe fn tile<T: Copy + Default, const SIDE: usize>(to: (*mut T, isize), from: (*const T, isize)) {
+    // Lines that are a power of two apart push each other out of the cache: each is read once.
+    let mut rows = [[T::default(); SIDE]; SIDE];
+    for (i, row) in rows.iter_mut().enumerate() {
+        let place = from.0.wrapping_offset(i as isize * from.1);
+        // SAFETY: as the caller vouches.
+        *row = unsafe { place.cast::<[T; SIDE]>().read_unaligned() };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() == 4 && SIDE == 16 && crate::twice::wide() {
+        for (i, j) in [(0, 0), (8, 0), (0, 8), (8, 8)] {
+            let place = to.0.wrapping_offset(j * to.1 + i).cast();
+            let source = rows.as_ptr().cast::<f32>().wrapping_offset(16 * i + j);
+            // SAFETY: a quarter of the tile; the features are there.
+            unsafe { eight((place, to.1), (source, 16)) };
+        }
+        return;
+    }
+    for r in 0..SIDE {
+        let line: [T; SIDE] = rows.map(|row| row[r]);
+        let place = to.0.wrapping_offset(r as isize * to.1);
+        // SAFETY: as the caller vouches.
+        unsafe { place.cast::<[T; SIDE]>().write_unaligned(line) };
+    }
+}
+
+/// Transposes 8 by 8 elements of 4 bytes in registers: pairs, then pairs of pairs, then halves.
+///
+/// # Safety
+/// As for [`tile`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn eight(to: (*mut f32, isize), from: (*const f32, isize)) {
+    use std::arch::x86_64::{
+        _mm256_loadu_ps, _mm256_permute2f128_ps, _mm256_shuffle_ps, _mm256_storeu_ps,
+        _mm256_unpackhi_ps, _mm256_unpacklo_ps,
+    };
+    let row = |i: isize| {
+        // SAFETY: as the caller vouches.
+        unsafe { _mm256_loadu_ps(from.0.wrapping_offset(i * from.1)) }
+    };
+    let pairs = [0, 2, 4, 6].map(|i| {
+        let (a, b) = (row(i), row(i + 1));
+        [_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)]
+    });
+    let fours = [0, 2].map(|i| {
+        let (a, b) = (pairs[i], pairs[i + 1]);
+        [
+            _mm256_shuffle_ps::<0x44>(a[0], b[0]),
+            _mm256_shuffle_ps::<0xEE>(a[0], b[0]),
+            _mm256_shuffle_ps::<0x44>(a[1], b[1]),
+            _mm256_shuffle_ps::<0xEE>(a[1], b[1]),
+        ]
+    });
+    let [upper, lower] = fours;
+    for (i, (a, b)) in upper.into_iter().zip(lower).enumerate() {
+        let halves = [
+            _mm256_permute2f128_ps::<0x20>(a, b),
+            _mm256_permute2f128_ps::<0x31>(a, b),
+        ];
+        for (half, line) in halves.into_iter().enumerate() {
+            let place = to.0.wrapping_offset((i + 4 * half) as isize * to.1);
+            // SAFETY: as the caller vouches.
+            unsafe { _mm256_storeu_ps(place, line) };
+        }
+    }
+}
