@@ -1,5 +1,7 @@
 //! Arrays, views and copies against index arithmetic done by hand.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
+
 use ferromix_base::{Context, DType, ErrorKind};
 use ferromix_engine::Engine;
 use ferromix_runtime::{Array, Runtime, copy, read_into, write_from};

@@ -1,5 +1,7 @@
 //! Prepared and bound operators and plans: requests, aliasing, strides, failures.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
+
 use ferromix_base::{Context, DType, Error, ErrorKind};
 use ferromix_engine::{Engine, Name, WaitError};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
@@ -161,14 +163,9 @@ fn failing(rt: &Arc<Runtime>, out: &Array) -> (Arc<Bound>, [Array; 2]) {
         vec![out.desc()],
     );
     let outputs = [Some(out.clone())];
-    Bound::new(
-        &made.unwrap(),
-        NAME,
-        &[data, weight],
-        &outputs,
-        &[Req::Write],
-    )
-    .unwrap()
+    let inputs = [data, weight];
+    let bound = Bound::new(&made.unwrap(), NAME, &inputs, &outputs, &[Req::Write]).unwrap();
+    (bound, inputs)
 }
 
 #[test]
