@@ -102,7 +102,7 @@ fn kernels_of_contiguous_memory_take_strided_views() {
         let bound = Bound::new(
             &relu,
             NAME,
-            &[columns.clone()],
+            std::slice::from_ref(&columns),
             &[Some(odd.clone())],
             &[req],
         )
