@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tqdm import tqdm
-
 from .metric import EvalMetric
 from .model import BatchEndParam, save_checkpoint
 from .ndarray import NDArray
@@ -158,5 +156,7 @@ class ProgressBar:
             "unit": " batches" if self.batch_size == 1 else " samples",
             **self._options,
         }
+        from tqdm import tqdm  # here, since it takes longer to import than all of Ferromix
+
         self._bar = tqdm(**options)
         return self._bar
