@@ -61,6 +61,16 @@ def test_writes_through_views_are_seen():
     np.testing.assert_array_equal(view.asnumpy(), mirror)
 
 
+def test_a_single_element_has_one_dimension_as_in_mxnet():
+    array = mx.nd.array(BASE)
+    element = array[1, 2, 3, 4]
+    assert element.shape == (1,)
+    element[:] = 7
+    assert array[1, 2, 3, 4].asscalar() == 7
+    assert mx.nd.array([5])[0].shape == (1,)
+    assert mx.nd.array(5)[()].shape == ()
+
+
 def test_overlapping_assignment_reads_before_it_writes():
     array = mx.nd.array(np.arange(10))
     array[1:] = array[:-1]

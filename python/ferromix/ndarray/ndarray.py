@@ -262,10 +262,14 @@ class NDArray:
     # -- indexing ------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> NDArray:
-        """A view where the index is ints, slices, None and ``...``; a copy otherwise."""
+        """A view where the index is ints, slices, None and ``...``; a copy otherwise.
+
+        A single element has the shape ``(1,)``, as in MXNet.
+        """
         view = indexing.view(self.handle, key)
         if view is not None:
-            return NDArray(view)
+            single = not view.shape and self.ndim > 0
+            return NDArray(view.view(0, (1,), (1,)) if single else view)
         return from_numpy(self.asnumpy()[indexing.to_numpy(key)], self.dtype_name)
 
     def __setitem__(self, key: Any, value: Any) -> None:
