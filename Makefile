@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python loom lint fmt wheel test-wheel bench docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom lint fmt wheel test-wheel bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,17 @@ test-rust:  ## Unit, integration and documentation tests of the crates
 
 test-python: dev $(VENV)/checkers  ## Tests of the package, the examples and the layering
 	$(BIN)/python -m pytest -q
+
+# The parts that push operations, again under settings that change how they run.
+KNOBS := FERROMIX_ENGINE_TYPE=NaiveEngine FERROMIX_CPU_WORKER_NTHREADS=1 \
+         FERROMIX_NUM_THREADS=5 MXNET_CPU_MEM_POOL_TYPE=Unpooled
+PUSHERS := tests/ndarray tests/symbol tests/executor tests/optimizer tests/kvstore tests/io \
+           tests/interop tests/test_errors.py
+
+test-knobs: dev $(VENV)/checkers  ## The tests of arrays and graphs, naive, with one worker, unpooled
+	@for knob in $(KNOBS); do \
+	    echo "$$knob"; env $$knob $(BIN)/python -m pytest -q $(PUSHERS) || exit 1; \
+	done
 
 loom:  ## Model-check the lock-free parts
 	RUSTFLAGS="--cfg loom" cargo test --release --quiet --target-dir target/loom -p ferromix-engine -p ferromix-storage --tests loom
