@@ -110,7 +110,7 @@ class Trainer:
         self.store.set_optimizer(make_optimizer(args, list(self.weights)))
         batches = train.num_data // args.batch_size
         self.batches = min(batches, args.batches or batches)
-        self.bar = mx.callback.ProgressBar(self.batches, args.batch_size, disable=None)
+        self.bar = mx.callback.ProgressBar(self.batches, args.batch_size)
         self.initialize()
 
     def initialize(self) -> None:
