@@ -1,6 +1,6 @@
 //! Arrays, views and copies against index arithmetic done by hand.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failure to run is a failed test.
 
 use ferromix_base::{Context, DType, ErrorKind};
 use ferromix_engine::Engine;

@@ -1,6 +1,6 @@
 //! Prepared and bound operators and plans: requests, aliasing, strides, failures.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failure to run is a failed test.
 
 use ferromix_base::{Context, DType, Error, ErrorKind};
 use ferromix_engine::{Engine, Name, WaitError};
