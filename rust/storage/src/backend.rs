@@ -28,6 +28,20 @@ pub unsafe trait Backend: Send + Sync {
     /// its caches and tries once more.
     fn alloc(&self, size: usize, align: usize) -> Result<RawBlock>;
 
+    /// The smallest block worth having, in bytes: smaller requests are rounded up to it. A source
+    /// that gives whole pages says so here, and the pool's accounts stay true.
+    fn granule(&self) -> usize {
+        64
+    }
+
+    /// Whether a block that was given back may be handed out again. Asked only for blocks with a
+    /// [`shared_id`](RawBlock::shared_id): another process may still look at one, which then goes
+    /// to [`free`](Backend::free) instead.
+    fn is_reusable(&self, block: RawBlock) -> bool {
+        let _ = block;
+        true
+    }
+
     /// Unmaps a block.
     ///
     /// # Safety

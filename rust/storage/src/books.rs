@@ -1,16 +1,21 @@
 //! The accounts of a pool: what it took from its backend against the limit, and what is in use.
 //!
 //! What is taken changes rarely and is one shared word. The rest changes with every call, so each
-//! thread writes a ledger of its own and [`Books::stats`] adds them up. The peak needs one shared
-//! sum, to which a thread reports in steps of [`STEP`] bytes.
+//! thread writes a ledger of its own and [`Books::stats`] adds them up.
+//!
+//! The peak needs a sum at all times. A thread *reports* to a shared one, but only when it holds
+//! [`STEP`] bytes more than it has reported: what it frees stays as a credit, from which it may take
+//! again, so a warm loop writes nothing shared. The shared sum is thus too high, if anything. Only
+//! where it passes the peak do all ledgers get added up, which gives the true sum, and all credits
+//! are cancelled, so that nobody can reach a new peak on an old credit.
 
 use crate::class::Class;
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How far a thread's reports may lag behind; larger blocks are reported at once.
-const STEP: u64 = 1 << 20;
+/// How much more than it reported a thread may hold.
+const STEP: i64 = 1 << 20;
 
 /// What a pool holds and how it served. Exact whenever no call is under way; a sum over threads,
 /// so slightly stale otherwise.
@@ -22,7 +27,8 @@ pub struct Stats {
     pub cached: usize,
     /// The part of `in_use` that nobody asked for: buckets less sizes.
     pub waste: usize,
-    /// Highest `in_use` so far; may miss up to 1 MiB for each thread.
+    /// Highest `in_use` so far; may miss up to 1 MiB for each thread, and calls that were under way
+    /// when a thread reached a new peak.
     pub peak: usize,
     /// Highest `in_use + cached` so far: what the backend had to give.
     pub peak_reserved: usize,
@@ -30,6 +36,8 @@ pub struct Stats {
     pub hits: u64,
     /// Requests served by the backend.
     pub misses: u64,
+    /// Blocks handed back to the backend.
+    pub released: u64,
     /// Handles that were freed into a pool other than their own; their blocks are lost.
     pub misdirected: u64,
     /// Most bytes that `in_use + cached` may reach.
@@ -37,7 +45,8 @@ pub struct Stats {
 }
 
 /// One thread's share of the accounts. Only that thread writes, so a change is a load and a store,
-/// not a read-modify-write. All Relaxed: each word is a sum of its own and orders nothing.
+/// not a read-modify-write; but for `reported`, which whoever cancels credits changes too. All
+/// Relaxed: each word is a sum of its own and orders nothing.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -45,6 +54,7 @@ pub(crate) struct Ledger {
     misses: AtomicU64,
     in_use: AtomicI64,
     waste: AtomicI64,
+    reported: AtomicI64,
 }
 
 fn bump(word: &AtomicI64, by: i64) {
@@ -71,14 +81,14 @@ impl Event {
     }
 
     /// How it changes the bytes in use.
-    pub(crate) fn change(self, class: Class) -> i64 {
+    fn change(self, class: Class) -> i64 {
         self.sign() * class.size as i64
     }
 }
 
 impl Ledger {
     /// Notes an event; only for the thread whose ledger it is.
-    pub(crate) fn note(&self, event: Event, class: Class, size: usize) {
+    fn note(&self, event: Event, class: Class, size: usize) {
         let count = match event {
             Event::Hit => Some(&self.hits),
             Event::Miss => Some(&self.misses),
@@ -89,6 +99,11 @@ impl Ledger {
         }
         bump(&self.in_use, event.change(class));
         bump(&self.waste, event.sign() * (class.size - size) as i64);
+    }
+
+    /// What it holds beyond what was reported; negative: its credit.
+    fn unreported(&self) -> i64 {
+        self.in_use.load(Ordering::Relaxed) - self.reported.load(Ordering::Relaxed)
     }
 
     fn add_to(&self, sum: &mut Sum) {
@@ -121,6 +136,7 @@ pub(crate) struct Books {
     reported: CachePadded<AtomicI64>,
     peak: AtomicI64,
     peak_reserved: AtomicUsize,
+    released: AtomicU64,
     limit: AtomicUsize,
     misdirected: AtomicU64,
     threads: Mutex<Threads>,
@@ -133,6 +149,7 @@ impl Books {
             reported: CachePadded::new(AtomicI64::new(0)),
             peak: AtomicI64::new(0),
             peak_reserved: AtomicUsize::new(0),
+            released: AtomicU64::new(0),
             limit: AtomicUsize::new(limit.unwrap_or(usize::MAX)),
             misdirected: AtomicU64::new(0),
             threads: Mutex::default(),
@@ -159,6 +176,17 @@ impl Books {
         self.reserved.fetch_sub(size, Ordering::Relaxed);
     }
 
+    /// Gives back the claim of a block that went to the backend.
+    pub(crate) fn unmapped(&self, size: usize) {
+        self.released.fetch_add(1, Ordering::Relaxed);
+        self.unreserve(size);
+    }
+
+    /// Bytes claimed.
+    pub(crate) fn reserved(&self) -> usize {
+        self.reserved.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn set_limit(&self, limit: Option<usize>) {
         self.limit
             .store(limit.unwrap_or(usize::MAX), Ordering::Relaxed);
@@ -168,19 +196,45 @@ impl Books {
         self.misdirected.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds a thread's changes to the shared sum once they are large enough to matter.
-    pub(crate) fn report(&self, pending: &mut i64) {
-        if pending.unsigned_abs() > STEP {
-            self.report_now(pending);
+    /// Notes an event in the ledger of the thread that calls.
+    pub(crate) fn note(&self, ledger: &Ledger, event: Event, class: Class, size: usize) {
+        // Before a free, where the credit may have been cancelled while it was being used; after
+        // anything else.
+        let free = matches!(event, Event::Free);
+        if free && ledger.unreported() > STEP {
+            self.report(ledger);
+        }
+        ledger.note(event, class, size);
+        if !free && ledger.unreported() > STEP {
+            self.report(ledger);
         }
     }
 
-    /// Adds a thread's changes to the shared sum.
-    pub(crate) fn report_now(&self, pending: &mut i64) {
-        let by = std::mem::take(pending);
-        let now = self.reported.fetch_add(by, Ordering::Relaxed) + by;
-        if now > self.peak.load(Ordering::Relaxed) {
-            self.peak.fetch_max(now, Ordering::Relaxed);
+    /// Brings the shared sum up to date with one ledger.
+    #[cold]
+    fn report(&self, ledger: &Ledger) {
+        if self.settle(ledger) > self.peak.load(Ordering::Relaxed) {
+            self.find_peak();
+        }
+    }
+
+    /// Adds to the shared sum what a ledger has not reported, and gives the new sum. Two that do so
+    /// at once may add it twice; the sum stays that of all `reported`, so the next report of that
+    /// ledger mends it.
+    fn settle(&self, ledger: &Ledger) -> i64 {
+        let by = ledger.unreported();
+        ledger.reported.fetch_add(by, Ordering::Relaxed);
+        self.reported.fetch_add(by, Ordering::Relaxed) + by
+    }
+
+    /// Cancels all credits and takes the true sum for the peak, if it is one.
+    fn find_peak(&self) {
+        let threads = self.threads();
+        let in_use = |ledger: &Arc<Ledger>| ledger.in_use.load(Ordering::Relaxed);
+        let now = threads.past.in_use + threads.ledgers.iter().map(in_use).sum::<i64>();
+        self.peak.fetch_max(now, Ordering::Relaxed);
+        for ledger in &threads.ledgers {
+            self.settle(ledger);
         }
     }
 
@@ -198,6 +252,7 @@ impl Books {
 
     /// Takes over the ledger of a thread that ends.
     pub(crate) fn close(&self, ledger: &Arc<Ledger>) {
+        self.report(ledger);
         let mut threads = self.threads();
         ledger.add_to(&mut threads.past);
         threads.ledgers.retain(|other| !Arc::ptr_eq(other, ledger));
@@ -208,7 +263,7 @@ impl Books {
         let ledger = Ledger::default();
         ledger.note(event, class, size);
         ledger.add_to(&mut self.threads().past);
-        self.report_now(&mut event.change(class));
+        self.report(&ledger);
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -231,6 +286,7 @@ impl Books {
             peak_reserved: self.peak_reserved.load(Ordering::Relaxed),
             hits: sum.hits,
             misses: sum.misses,
+            released: self.released.load(Ordering::Relaxed),
             misdirected: self.misdirected.load(Ordering::Relaxed),
             limit: (limit != usize::MAX).then_some(limit),
         }

@@ -1,5 +1,6 @@
 //! What a thread keeps for itself: two magazines per bucket, so that a run of up to 16 requests or
-//! returns at the edge of one does not go to the depot each time.
+//! returns at the edge of one does not go to the depot each time. Of the large buckets it keeps
+//! nothing, but has a slot in the depot that nobody else uses as long as they have blocks.
 //!
 //! A thread's caches sit in one thread-local table, by pool. They hold their pool weakly: the last
 //! [`Pool`](crate::Pool) frees all blocks, and a thread that ends gives its magazines to the depot.
@@ -7,7 +8,7 @@
 use crate::backend::RawBlock;
 use crate::books::{Event, Ledger};
 use crate::class::{CLASSES, Class};
-use crate::core::Core;
+use crate::core::{Core, Held};
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 
@@ -84,43 +85,50 @@ struct Pair {
 pub(crate) struct Cache {
     pairs: Box<[Pair]>,
     bytes: usize,
-    trims: u64,
-    pending: i64,
+    /// Its slot in each row of the depot.
+    place: usize,
+    bell: u64,
+    /// Calls until the next look at the clock.
+    patience: isize,
     ledger: Arc<Ledger>,
 }
+
+/// Frees between two looks at the clock; a large block counts once more for each MiB.
+const PATIENCE: isize = 256;
 
 impl Cache {
     fn new(core: &Core) -> Cache {
         Cache {
             pairs: vec![Pair::default(); CLASSES].into(),
             bytes: 0,
-            trims: core.trims(),
-            pending: 0,
+            place: core.place(),
+            bell: core.bell(),
+            patience: PATIENCE,
             ledger: core.books.open(),
         }
     }
 
     /// Writes an event into the accounts.
     pub(crate) fn note(&mut self, core: &Core, event: Event, class: Class, size: usize) {
-        self.ledger.note(event, class, size);
-        self.pending += event.change(class);
-        core.books.report(&mut self.pending);
+        core.books.note(&self.ledger, event, class, size);
     }
 
     /// A kept block of `class`, handed out for `size` bytes.
-    pub(crate) fn take(&mut self, core: &Core, class: Class, size: usize) -> Option<RawBlock> {
-        self.follow_trims(core);
-        let block = if core.keeps(class) {
+    #[inline]
+    pub(crate) fn take(&mut self, core: &Core, class: Class, size: usize) -> Option<Held> {
+        self.follow(core);
+        let held = if core.keeps(class) {
             let block = self.take_kept(core, class)?;
             self.bytes -= class.size;
-            block
+            Held::small(block)
         } else {
-            core.depot.take_block(class)?
+            core.take_large(class, self.place)?
         };
         self.note(core, Event::Hit, class, size);
-        Some(block)
+        Some(held)
     }
 
+    #[inline]
     fn take_kept(&mut self, core: &Core, class: Class) -> Option<RawBlock> {
         let pair = &mut self.pairs[class.index];
         let pop =
@@ -143,20 +151,23 @@ impl Cache {
 
     /// Keeps a block of `class` that held `size` bytes; `false` where the depot cannot take it.
     #[must_use]
-    pub(crate) fn give(&mut self, core: &Core, class: Class, size: usize, block: RawBlock) -> bool {
-        self.follow_trims(core);
+    #[inline]
+    pub(crate) fn give(&mut self, core: &Core, class: Class, size: usize, held: Held) -> bool {
+        self.follow(core);
         let stored = if core.keeps(class) {
             if self.bytes + class.size > core.config.thread_cache {
                 self.flush(core);
             }
-            self.give_kept(core, class, block)
+            self.give_kept(core, class, held.block)
         } else {
-            core.depot.give_block(class, block)
+            core.give_large(class, self.place, held)
         };
         self.note(core, Event::Free, class, size);
+        self.age(core, class);
         stored
     }
 
+    #[inline]
     fn give_kept(&mut self, core: &Core, class: Class, block: RawBlock) -> bool {
         let pair = &mut self.pairs[class.index];
         let push = |magazine: Option<u32>| {
@@ -182,7 +193,7 @@ impl Cache {
         stored
     }
 
-    /// Gives all magazines to the depot and reports what is pending.
+    /// Gives all magazines to the depot.
     pub(crate) fn flush(&mut self, core: &Core) {
         for (index, pair) in self.pairs.iter_mut().enumerate() {
             for magazine in [pair.current.take(), pair.other.take()]
@@ -193,15 +204,37 @@ impl Cache {
             }
         }
         self.bytes = 0;
-        core.books.report_now(&mut self.pending);
     }
 
-    /// Flushes where the pool was trimmed since the last call; the next trim takes what this gives.
-    fn follow_trims(&mut self, core: &Core) {
-        let trims = core.trims();
-        if trims != self.trims {
-            self.trims = trims;
+    /// Flushes where the bell rang since the last call: another thread wants memory, or an epoch
+    /// began, in which what is in use comes back at once and the rest lies in the depot and ages.
+    fn follow(&mut self, core: &Core) {
+        let bell = core.bell();
+        if bell != self.bell {
+            self.bell = bell;
             self.flush(core);
+        }
+    }
+
+    /// Looks at the clock now and then.
+    fn age(&mut self, core: &Core, class: Class) {
+        self.patience -= 1 + (class.size >> 20) as isize;
+        if self.patience <= 0 {
+            self.patience = PATIENCE;
+            self.tend(core);
+        }
+    }
+
+    #[cold]
+    fn tend(&mut self, core: &Core) {
+        if core.depot.clock().advance() {
+            core.ring();
+            self.follow(core);
+            core.trim_old();
+        }
+        if core.is_above_high() {
+            self.flush(core);
+            core.trim_to(core.config.trim_low, 0);
         }
     }
 }

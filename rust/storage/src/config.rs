@@ -1,6 +1,7 @@
 //! What a pool may be told: its limit, whether it keeps anything, how much a thread keeps.
 
 use ferromix_base::{Context, DeviceType, Error, Result};
+use std::time::Duration;
 
 /// Settings of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,8 +10,22 @@ pub struct Config {
     pub limit: Option<usize>,
     /// Whether freed blocks are kept; `false` hands each one back at once.
     pub pooled: bool,
-    /// Most bytes a thread keeps for itself; blocks above an eighth of it go to the shared lists.
+    /// Most bytes a thread keeps for itself; blocks above a sixteenth of it (by default, of more
+    /// than 512 KiB) are within reach of every thread at any time.
     pub thread_cache: usize,
+    /// Blocks kept but not used for this long go back to the backend, at the latest after twice
+    /// this time, as far as the pool is in use: it looks at the clock in its calls. `None`: never.
+    pub trim_age: Option<Duration>,
+    /// The low watermark: so many kept bytes stay whatever their age.
+    pub trim_low: usize,
+    /// The high watermark: when more bytes than this are kept, the oldest blocks go back until
+    /// the low one is reached. `None`: no such mark.
+    pub trim_high: Option<usize>,
+    /// Smallest block, in bytes.
+    pub min_block: usize,
+    /// Blocks up to this size are powers of two, so that requests of changing sizes share them at
+    /// the price of up to half of each block. (Up to 4 KiB they always are.)
+    pub round_below: usize,
 }
 
 impl Default for Config {
@@ -19,6 +34,11 @@ impl Default for Config {
             limit: None,
             pooled: true,
             thread_cache: 8 << 20,
+            trim_age: Some(Duration::from_secs(60)),
+            trim_low: 64 << 20,
+            trim_high: None,
+            min_block: 64,
+            round_below: 0,
         }
     }
 }

@@ -3,12 +3,31 @@
 use crate::backend::{Backend, RawBlock};
 use crate::books::{Books, Event};
 use crate::cache;
-use crate::class::Class;
+use crate::class::{Class, MAX_BLOCK};
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::depot::Depot;
 use ferromix_base::{Context, Error, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// A block in somebody's hands, with the magazine that a large one takes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) block: RawBlock,
+    /// The number of that magazine.
+    pub(crate) magazine: Option<u32>,
+}
+
+impl Held {
+    /// A block that shares its magazines with others.
+    pub(crate) fn small(block: RawBlock) -> Held {
+        Held {
+            block,
+            magazine: None,
+        }
+    }
+}
 
 /// What all users of a pool share.
 pub(crate) struct Core {
@@ -18,7 +37,10 @@ pub(crate) struct Core {
     pub(crate) depot: Depot,
     pub(crate) books: Books,
     backend: Box<dyn Backend>,
-    trims: AtomicU64,
+    /// The smallest block, of the settings and the backend.
+    granule: usize,
+    bell: AtomicU64,
+    places: AtomicUsize,
 }
 
 impl Core {
@@ -28,47 +50,108 @@ impl Core {
             // Relaxed: only makes ids distinct.
             id: IDS.fetch_add(1, Ordering::Relaxed),
             context,
-            depot: Depot::new(),
+            depot: Depot::new(Clock::new(config.trim_age)),
             books: Books::new(config.limit),
+            granule: config.min_block.max(backend.granule()),
             config,
             backend,
-            trims: AtomicU64::new(0),
+            bell: AtomicU64::new(0),
+            places: AtomicUsize::new(0),
         }
     }
 
-    /// Whether threads keep blocks of `class` for themselves.
-    pub(crate) fn keeps(&self, class: Class) -> bool {
-        class.size <= self.config.thread_cache / 8
+    /// The bucket for `size` bytes, which are at least 1; `None` above the largest.
+    #[inline]
+    pub(crate) fn class_of(&self, size: usize) -> Option<Class> {
+        let size = size.max(self.granule);
+        if size <= self.config.round_below.min(MAX_BLOCK) {
+            return Class::of(size.next_power_of_two());
+        }
+        Class::of(size)
     }
 
-    /// How often the pool was trimmed.
-    pub(crate) fn trims(&self) -> u64 {
+    /// Whether threads keep blocks of `class` in magazines of their own. The others, called large
+    /// here, have a magazine each and wait in the depot.
+    #[inline]
+    pub(crate) fn keeps(&self, class: Class) -> bool {
+        class.size <= self.config.thread_cache / 16
+    }
+
+    /// How often the bell rang that asks threads to flush.
+    pub(crate) fn bell(&self) -> u64 {
         // Relaxed: a hint; a thread that sees it late flushes late.
-        self.trims.load(Ordering::Relaxed)
+        self.bell.load(Ordering::Relaxed)
+    }
+
+    /// Asks all threads to flush at their next call.
+    pub(crate) fn ring(&self) {
+        // Relaxed: see `bell`.
+        self.bell.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The place of a new thread in the rows of slots.
+    pub(crate) fn place(&self) -> usize {
+        // Relaxed: only spreads the threads.
+        self.places.fetch_add(1, Ordering::Relaxed)
     }
 
     /// A kept block, from this thread's cache or the depot.
-    pub(crate) fn take(self: &Arc<Self>, class: Class, size: usize) -> Option<RawBlock> {
+    #[inline]
+    pub(crate) fn take(self: &Arc<Self>, class: Class, size: usize) -> Option<Held> {
         cache::with(self, |cache| cache.take(self, class, size)).unwrap_or_else(|| {
-            let block = self.depot.take_block(class)?;
+            let held = if self.keeps(class) {
+                Held::small(self.depot.take_block(class)?)
+            } else {
+                self.take_large(class, 0)?
+            };
             self.books.note_late(Event::Hit, class, size);
-            Some(block)
+            Some(held)
         })
     }
 
-    /// A fresh block from the backend; on exhaustion trims everything and tries once more.
-    #[cold]
-    pub(crate) fn take_fresh(self: &Arc<Self>, class: Class, size: usize) -> Result<RawBlock> {
-        let block = match self.map(class) {
-            Ok(block) => block,
-            Err(_) => {
-                self.trim();
-                self.map(class)
-                    .map_err(|reason| self.exhausted(size, class, &reason))?
-            }
+    /// A kept large block, from slot `place` if it has one.
+    #[inline]
+    pub(crate) fn take_large(&self, class: Class, place: usize) -> Option<Held> {
+        let index = self.depot.take_large(class, place)?;
+        let block = self.depot.magazine(index).pop()?;
+        Some(Held {
+            block,
+            magazine: Some(index),
+        })
+    }
+
+    /// Keeps a large block; `false` where the depot has no magazine for it.
+    #[must_use]
+    #[inline]
+    pub(crate) fn give_large(&self, class: Class, place: usize, held: Held) -> bool {
+        let Some(index) = held.magazine else {
+            return false;
         };
+        self.depot.give_large(class, place, index, held.block)
+    }
+
+    /// A fresh block from the backend. Where there is none: trims what was unused longest, then
+    /// everything, and tries again after each.
+    #[cold]
+    pub(crate) fn take_fresh(self: &Arc<Self>, class: Class, size: usize) -> Result<Held> {
+        let block = self
+            .map(class)
+            .or_else(|_| {
+                self.gather();
+                self.trim_to(self.cached().saturating_sub(class.size), 0);
+                self.map(class)
+            })
+            .or_else(|_| {
+                self.trim_to(0, 0);
+                self.map(class)
+            })
+            .map_err(|reason| self.exhausted(size, class, &reason))?;
         self.note(Event::Miss, class, size);
-        Ok(block)
+        let own = (!self.keeps(class)).then(|| self.depot.take_empty());
+        Ok(Held {
+            block,
+            magazine: own.flatten(),
+        })
     }
 
     fn map(&self, class: Class) -> Result<RawBlock> {
@@ -98,27 +181,38 @@ impl Core {
     pub(crate) fn too_large(&self, size: usize) -> Error {
         Error::memory(format!(
             "cannot allocate {size} bytes on {}: more than the largest block, {} bytes",
-            self.context,
-            crate::MAX_BLOCK
+            self.context, MAX_BLOCK
         ))
     }
 
-    /// Takes a block back for reuse.
-    pub(crate) fn give(self: &Arc<Self>, class: Class, size: usize, block: RawBlock) {
-        let given = cache::with(self, |cache| cache.give(self, class, size, block));
+    /// Takes a block back for reuse, if the backend lets it.
+    #[inline]
+    pub(crate) fn give(self: &Arc<Self>, class: Class, size: usize, held: Held) {
+        // Only blocks that other processes can see are worth the question.
+        if held.block.shared_id.is_some() && !self.backend.is_reusable(held.block) {
+            return self.discard(class, size, held);
+        }
+        let given = cache::with(self, |cache| cache.give(self, class, size, held));
         let stored = given.unwrap_or_else(|| {
             self.books.note_late(Event::Free, class, size);
-            self.depot.give_block(class, block)
+            if self.keeps(class) {
+                self.depot.give_block(class, held.block)
+            } else {
+                self.give_large(class, 0, held)
+            }
         });
         if !stored {
-            self.unmap(class, block);
+            self.unmap(class, held.block);
         }
     }
 
     /// Hands a block that was in use back to the backend.
-    pub(crate) fn discard(self: &Arc<Self>, class: Class, size: usize, block: RawBlock) {
+    pub(crate) fn discard(self: &Arc<Self>, class: Class, size: usize, held: Held) {
         self.note(Event::Free, class, size);
-        self.unmap(class, block);
+        if let Some(index) = held.magazine {
+            self.depot.give(class, index);
+        }
+        self.unmap(class, held.block);
     }
 
     fn note(self: &Arc<Self>, event: Event, class: Class, size: usize) {
@@ -126,26 +220,11 @@ impl Core {
             .unwrap_or_else(|| self.books.note_late(event, class, size));
     }
 
-    fn unmap(&self, class: Class, block: RawBlock) {
+    /// Returns a block to the backend.
+    pub(crate) fn unmap(&self, class: Class, block: RawBlock) {
         // SAFETY: the block came from `map` for this class and has left caches and handles.
         unsafe { self.backend.free(block, class.size) };
-        self.books.unreserve(class.size);
-    }
-
-    /// Hands all kept blocks back to the backend: those of this thread and of the depot now, those
-    /// of another thread's cache to the depot at its next call.
-    pub(crate) fn trim(self: &Arc<Self>) {
-        // Relaxed: see `trims`.
-        self.trims.fetch_add(1, Ordering::Relaxed);
-        cache::with(self, |cache| cache.flush(self));
-        for class in Class::all() {
-            while let Some(index) = self.depot.take_loaded(class) {
-                while let Some(block) = self.depot.magazine(index).pop() {
-                    self.unmap(class, block);
-                }
-                self.depot.give(class, index);
-            }
-        }
+        self.books.unmapped(class.size);
     }
 }
 

@@ -1,9 +1,14 @@
 //! Magazines, and where threads exchange them: a stack of loaded ones per bucket and one of empty
 //! ones. Magazines are numbered, live in slabs that only grow, and go when the pool goes; so a
 //! warm pool allocates nothing for itself, and the pool's end finds every block, whoever cached it.
+//!
+//! A large block has a magazine to itself, which goes with its handle, and waits in a slot (see
+//! `slots`) before it comes to the stack.
 
 use crate::backend::RawBlock;
 use crate::class::{CLASSES, Class};
+use crate::clock::Clock;
+use crate::slots::{self, Slots};
 use crate::stack::{AtomicU32, Links, MAX_NODES, Stack};
 use crossbeam_utils::CachePadded;
 use std::num::NonZeroU64;
@@ -28,6 +33,8 @@ pub(crate) struct Magazine {
     next: AtomicU32,
     len: AtomicUsize,
     class: AtomicUsize,
+    /// The epoch in which it was put down.
+    stamp: AtomicU32,
     rounds: [Round; ROUNDS],
 }
 
@@ -46,6 +53,7 @@ impl Magazine {
             next: AtomicU32::new(0),
             len: AtomicUsize::new(0),
             class: AtomicUsize::new(0),
+            stamp: AtomicU32::new(0),
             rounds: std::array::from_fn(round),
         }
     }
@@ -134,10 +142,23 @@ pub(crate) struct Depot {
     slabs: Slabs,
     empty: CachePadded<Stack>,
     loaded: Box<[CachePadded<Stack>]>,
+    slots: Box<[OnceLock<Slots>]>,
+    clock: Clock,
+}
+
+/// A loaded magazine that was taken out of the depot to decide about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) class: Class,
+    pub(crate) index: u32,
+    /// Epochs since it was put down.
+    pub(crate) age: u32,
+    /// Bytes of its blocks.
+    pub(crate) bytes: usize,
 }
 
 impl Depot {
-    pub(crate) fn new() -> Depot {
+    pub(crate) fn new(clock: Clock) -> Depot {
         let slabs = Slabs {
             slabs: [const { OnceLock::new() }; SLABS],
             used: AtomicUsize::new(0),
@@ -149,7 +170,14 @@ impl Depot {
             slabs,
             empty: CachePadded::new(Stack::new()),
             loaded,
+            slots: (0..CLASSES).map(|_| OnceLock::new()).collect(),
+            clock,
         }
+    }
+
+    /// By what it tells the age of magazines.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// A magazine by number; only its owner may change it.
@@ -169,11 +197,79 @@ impl Depot {
 
     /// Gives up a magazine of blocks of `class`, be it empty or not.
     pub(crate) fn give(&self, class: Class, index: u32) {
-        if self.magazine(index).len() == 0 {
+        let magazine = self.magazine(index);
+        if magazine.len() == 0 {
             self.empty.push(&self.slabs, index);
         } else {
+            magazine.stamp.store(self.clock.epoch(), Ordering::Relaxed);
             self.loaded[class.index].push(&self.slabs, index);
         }
+    }
+
+    /// Puts down a large block in its magazine, in slot `place` of its bucket; `false` if the
+    /// magazine is full.
+    #[must_use]
+    #[inline]
+    pub(crate) fn give_large(
+        &self,
+        class: Class,
+        place: usize,
+        index: u32,
+        block: RawBlock,
+    ) -> bool {
+        let magazine = self.magazine(index);
+        magazine.stamp.store(self.clock.epoch(), Ordering::Relaxed);
+        let stored = magazine.push(class, block);
+        if let Some(before) = self.slots(class).put(place, index) {
+            self.loaded[class.index].push(&self.slabs, before);
+        }
+        stored
+    }
+
+    /// The magazine of a large block: that of slot `place` first, any other at last.
+    #[inline]
+    pub(crate) fn take_large(&self, class: Class, place: usize) -> Option<u32> {
+        let slots = self.slots(class);
+        slots
+            .take(place)
+            .or_else(|| self.take_loaded(class))
+            .or_else(|| slots.take_any(place.wrapping_add(1)))
+    }
+
+    fn slots(&self, class: Class) -> &Slots {
+        self.slots[class.index].get_or_init(|| Slots::new(slots::width()))
+    }
+
+    /// Takes all loaded magazines out of the slots and stacks, those put down last in front within
+    /// each bucket. Whoever asks meanwhile finds nothing.
+    pub(crate) fn take_all(&self) -> Vec<Found> {
+        let mut all = Vec::new();
+        for class in Class::all() {
+            let slots = self.slots[class.index].get();
+            let waiting = slots.into_iter().flat_map(|slots| {
+                // Bounded, as others may go on putting blocks down.
+                (0..slots::width()).filter_map(|place| slots.take(place))
+            });
+            let found = |index| {
+                let magazine = self.magazine(index);
+                let stamp = magazine.stamp.load(Ordering::Relaxed);
+                Found {
+                    class,
+                    index,
+                    age: self.clock.epoch().wrapping_sub(stamp),
+                    bytes: magazine.len() * class.size,
+                }
+            };
+            all.extend(waiting.map(found));
+            let stack = self.loaded[class.index].take_all(&self.slabs);
+            all.extend(stack.into_iter().map(found));
+        }
+        all
+    }
+
+    /// Puts a magazine back, no younger than it was.
+    pub(crate) fn put_back(&self, found: Found) {
+        self.loaded[found.class.index].push(&self.slabs, found.index);
     }
 
     /// One block of `class`, past the caches.

@@ -1,6 +1,7 @@
 //! What the pool hands out.
 
 use crate::backend::RawBlock;
+use crate::core::Held;
 use ferromix_base::Context;
 use std::num::NonZeroU64;
 use std::ptr::NonNull;
@@ -12,7 +13,7 @@ use std::ptr::NonNull;
 #[derive(Debug)]
 #[must_use = "a handle that is dropped leaks its block: give it back with Pool::free"]
 pub struct Handle {
-    pub(crate) block: RawBlock,
+    pub(crate) held: Held,
     pub(crate) size: usize,
     pub(crate) context: Context,
     pub(crate) pool: u64,
@@ -27,7 +28,7 @@ impl Handle {
     /// The first byte: aligned to 64 bytes, from 1 MiB on to 4096. Not null even for size 0, where
     /// nothing may be read or written.
     pub fn as_ptr(&self) -> *mut u8 {
-        self.block.ptr.as_ptr()
+        self.held.block.ptr.as_ptr()
     }
 
     /// Bytes asked for.
@@ -42,17 +43,17 @@ impl Handle {
 
     /// The name under which other processes find the block, for shared memory.
     pub fn shared_id(&self) -> Option<NonZeroU64> {
-        self.block.shared_id
+        self.held.block.shared_id
     }
 
     /// The handle of zero bytes: aligned like any other, but no block stands behind it.
     pub(crate) fn empty(context: Context, pool: u64) -> Handle {
         let ptr = NonNull::<Line>::dangling().cast();
         Handle {
-            block: RawBlock {
+            held: Held::small(RawBlock {
                 ptr,
                 shared_id: None,
-            },
+            }),
             size: 0,
             context,
             pool,

@@ -5,6 +5,7 @@
 //! most 12.5 % more than asked). A freed block goes to the calling thread's cache, a pair of
 //! *magazines* of 16 blocks per bucket; whole magazines move between threads through one lock-free
 //! stack per bucket. The scheme is that of Bonwick and Adams, *Magazines and Vmem* (USENIX 2001).
+//! Blocks above 512 KiB wait in slots instead, one for each thread, where all can find them.
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,7 +13,9 @@
 //! | `backend` | where memory comes from |
 //! | `stack` | the lock-free stack and the argument for it |
 //! | `depot` | magazines, and one stack of them per bucket |
+//! | `slots` | where large blocks wait |
 //! | `cache` | what a thread keeps for itself |
+//! | `clock`, `trim` | the age of kept blocks, and giving them back |
 //! | `books` | statistics and the limit |
 //! | `core`, `pool` | the pool itself and its public face |
 //!
@@ -34,12 +37,15 @@ mod backend;
 mod books;
 mod cache;
 mod class;
+mod clock;
 mod config;
 mod core;
 mod depot;
 mod handle;
 mod pool;
+mod slots;
 mod stack;
+mod trim;
 
 pub use backend::{Backend, HostBackend, RawBlock};
 pub use books::Stats;

@@ -44,13 +44,14 @@ impl Pool {
         if size == 0 {
             return Ok(Handle::empty(context, pool));
         }
-        let class = Class::of(size).ok_or_else(|| self.core.too_large(size))?;
-        let block = match self.core.take(class, size) {
-            Some(block) => block,
+        let class = self.core.class_of(size);
+        let class = class.ok_or_else(|| self.core.too_large(size))?;
+        let held = match self.core.take(class, size) {
+            Some(held) => held,
             None => self.core.take_fresh(class, size)?,
         };
         Ok(Handle {
-            block,
+            held,
             size,
             context,
             pool,
@@ -64,16 +65,16 @@ impl Pool {
             return;
         };
         if self.core.config.pooled {
-            self.core.give(class, handle.size, handle.block);
+            self.core.give(class, handle.size, handle.held);
         } else {
-            self.core.discard(class, handle.size, handle.block);
+            self.core.discard(class, handle.size, handle.held);
         }
     }
 
     /// Takes a block back and hands it to the backend at once. Otherwise like [`free`](Pool::free).
     pub fn direct_free(&self, handle: Handle) {
         if let Some(class) = self.class_of(&handle) {
-            self.core.discard(class, handle.size, handle.block);
+            self.core.discard(class, handle.size, handle.held);
         }
     }
 
@@ -83,13 +84,21 @@ impl Pool {
             self.core.books.note_misdirected();
             return None;
         }
-        Class::of(handle.size).filter(|_| handle.size > 0)
+        self.core.class_of(handle.size).filter(|_| handle.size > 0)
     }
 
     /// Hands the kept blocks back to the backend. Those that another thread keeps for itself move
     /// to the shared lists at that thread's next call or its end, and go at the next trim.
     pub fn release_all(&self) {
-        self.core.trim();
+        self.core.gather();
+        self.core.trim_to(0, 0);
+    }
+
+    /// Hands kept blocks back, those unused longest first, until at most `keep` bytes are kept for
+    /// reuse or only what other threads keep for themselves is left.
+    pub fn trim_to(&self, keep: usize) {
+        self.core.gather();
+        self.core.trim_to(keep, 0);
     }
 
     /// What the pool holds and how it served.
@@ -101,6 +110,14 @@ impl Pool {
     /// nothing in use, but refuses more.
     pub fn set_limit(&self, limit: Option<usize>) {
         self.core.books.set_limit(limit);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+impl Pool {
+    /// What is behind, for the tests of the parts.
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 }
 

@@ -11,7 +11,7 @@
 //! (Acquire) and the top's `next`, then swings `head` to it. Each success adds one to the counter,
 //! so where the top was popped and pushed again in between, and the `next` that was read is stale,
 //! the swing fails. A false success takes exactly 2^40 changes (hours at full speed) while one
-//! thread sleeps between two instructions.
+//! thread sleeps between two instructions. *Take all* swings `head` to 0 and then owns the chain.
 //!
 //! *Ordering.* All writes of `head` but the first are read-modify-writes, so they form one release
 //! sequence: a load of any value of `head` acquires every push before it, hence the contents and the
@@ -102,6 +102,30 @@ impl Stack {
     }
 }
 
+impl Stack {
+    /// Takes all magazines, which the caller then owns, the top one first.
+    pub(crate) fn take_all(&self, links: &impl Links) -> Vec<u32> {
+        // The orderings are those of `pop`.
+        let mut head = self.head.load(Ordering::Acquire);
+        while top(head) != 0 {
+            match self.head.compare_exchange(
+                head,
+                following(head, 0),
+                Ordering::Relaxed,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => break,
+                Err(now) => head = now,
+            }
+        }
+        let below = |&index: &u32| {
+            // Relaxed: ordered by the Acquire above; the chain has one owner now.
+            links.next(index).load(Ordering::Relaxed).checked_sub(1)
+        };
+        std::iter::successors(top(head).checked_sub(1), below).collect()
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -125,6 +149,18 @@ mod tests {
     }
 
     #[test]
+    fn all_are_taken_at_once_from_the_top() {
+        let links: Vec<AtomicU32> = (0..3).map(|_| AtomicU32::new(0)).collect();
+        let stack = Stack::new();
+        assert!(stack.take_all(&links).is_empty());
+        for index in 0..3 {
+            stack.push(&links, index);
+        }
+        assert_eq!(stack.take_all(&links), [2, 1, 0]);
+        assert_eq!(stack.pop(&links), None);
+    }
+
+    #[test]
     fn the_counter_wraps_without_touching_the_index() {
         assert_eq!(following(u64::MAX, 5), 5);
     }
@@ -132,7 +168,7 @@ mod tests {
 
 /// Run with `RUSTFLAGS="--cfg loom" cargo test -p ferromix-storage --release --lib`.
 #[cfg(all(test, loom))]
-mod model {
+mod loom_model {
     use super::*;
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
@@ -207,6 +243,27 @@ mod model {
             all.extend(mine.into_iter().chain(theirs));
             all.sort_unstable();
             assert_eq!(all, [0, 1, 2]);
+        });
+    }
+
+    /// One thread takes the whole chain while another takes the top and returns it.
+    #[test]
+    fn the_whole_chain_has_one_owner() {
+        loom::model(|| {
+            let shared = Shared::new(2);
+            let other = Arc::clone(&shared);
+            let thief = thread::spawn(move || other.pop().into_iter().for_each(|i| other.push(i)));
+            let mut all = shared.stack.take_all(&shared.nodes);
+            for &index in &all {
+                // SAFETY: loom checks what is being proved, that a taken node has one owner.
+                shared.nodes[index as usize]
+                    .content
+                    .with_mut(|content| unsafe { *content += 1 });
+            }
+            thief.join().unwrap();
+            all.extend(shared.drain());
+            all.sort_unstable();
+            assert_eq!(all, [0, 1]);
         });
     }
 

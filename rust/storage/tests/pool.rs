@@ -380,6 +380,154 @@ fn a_trim_reaches_other_threads_at_their_next_call() {
     thread.join().unwrap();
 }
 
+/// Runs `first` on a thread that then idles, its caches alive, while `then` runs here.
+fn beside_idle<R>(first: impl FnOnce() + Send, then: impl FnOnce() -> R) -> R {
+    let (done, wait) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            first();
+            done.wait();
+            wait.wait();
+        });
+        done.wait();
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(then));
+        wait.wait();
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[test]
+fn an_idle_thread_hoards_no_large_block() {
+    let pool = pool();
+    let sizes = [MIB, MIB, 16 * MIB, 16 * MIB, 16 * MIB];
+    let all = || -> Vec<Handle> {
+        sizes
+            .iter()
+            .map(|&size| pool.alloc(size).unwrap())
+            .collect()
+    };
+    let cycle = || all().into_iter().for_each(|block| pool.free(block));
+    beside_idle(cycle, || {
+        cycle();
+        assert_eq!((pool.stats().misses, pool.stats().hits), (5, 5));
+    });
+    beside_idle(cycle, || {
+        pool.release_all();
+        assert_eq!(pool.stats().cached, 0);
+    });
+}
+
+#[test]
+fn the_peak_is_that_of_all_threads_together() {
+    let pool = pool();
+    let cycle = |size: usize| pool.free(pool.alloc(size).unwrap());
+    cycle(16 * MIB);
+    // Another thread's peak while this one has a credit of 16 MiB.
+    beside_idle(|| cycle(16 * MIB), || ());
+    assert_eq!(pool.stats().peak, 16 * MIB, "one after the other");
+    // Both at once, on credits that were once reported.
+    let held = pool.alloc(16 * MIB).unwrap();
+    beside_idle(|| cycle(16 * MIB), || cycle(4 * MIB));
+    assert_eq!(pool.stats().peak, 32 * MIB);
+    pool.free(held);
+    // What one thread takes another gives back: no drift.
+    for _ in 0..10 {
+        let blocks: Vec<Handle> = (0..3).map(|_| pool.alloc(8 * MIB).unwrap()).collect();
+        let free = || blocks.into_iter().for_each(|block| pool.free(block));
+        beside_idle(free, || ());
+    }
+    assert_eq!((pool.stats().peak, pool.stats().in_use), (32 * MIB, 0));
+}
+
+#[test]
+fn exhaustion_takes_the_oldest_and_leaves_the_rest() {
+    let pool = limited(20 * MIB);
+    let blocks = [8 * MIB, 4 * MIB, 6 * MIB].map(|size| pool.alloc(size).unwrap());
+    blocks.into_iter().for_each(|block| pool.free(block));
+    let block = pool.alloc(5 * MIB).unwrap(); // 18 are kept, 2 are free
+    let stats = pool.stats();
+    assert_eq!(stats.in_use, 5 * MIB);
+    assert!(stats.cached >= 4 * MIB, "not everything went: {stats:?}");
+    assert_eq!(
+        stats.misses - stats.released,
+        1 + (stats.cached / (4 * MIB)) as u64
+    );
+    pool.free(block);
+}
+
+#[test]
+fn above_the_high_watermark_the_pool_shrinks_to_the_low_one() {
+    let config = Config {
+        trim_low: 8 * MIB,
+        trim_high: Some(64 * MIB),
+        ..Config::default()
+    };
+    let pool = Pool::new(Context::cpu(), HostBackend, config);
+    let cycle = |count: usize| {
+        let blocks: Vec<Handle> = (0..count).map(|_| pool.alloc(4 * MIB).unwrap()).collect();
+        blocks.into_iter().for_each(|block| pool.free(block));
+    };
+    (0..100).for_each(|_| cycle(16));
+    assert_eq!(pool.stats().released, 0, "64 MiB are not above the mark");
+    // The pool looks at least once in 256 MiB of large blocks that are freed.
+    cycle(150);
+    let stats = pool.stats();
+    assert!(
+        stats.cached <= (8 + 256) * MIB && stats.released > 0,
+        "{stats:?}"
+    );
+    (0..100).for_each(|_| cycle(1));
+    assert_eq!(pool.stats().cached, 8 * MIB);
+}
+
+#[test]
+fn old_blocks_go_while_the_pool_is_in_use() {
+    let config = Config {
+        trim_age: Some(std::time::Duration::from_millis(2)),
+        trim_low: 0,
+        ..Config::default()
+    };
+    let pool = Pool::new(Context::cpu(), HostBackend, config);
+    pool.free(pool.alloc(32 * MIB).unwrap());
+    pool.free(pool.alloc(5000).unwrap());
+    wait_for(|| {
+        (0..300).for_each(|_| pool.free(pool.alloc(100).unwrap()));
+        pool.stats().cached == 128
+    });
+    // The block in use went with none of the trims, or came back at once.
+    assert!(pool.stats().misses <= 4, "{:?}", pool.stats());
+}
+
+#[test]
+fn sizes_can_be_rounded_further() {
+    let config = Config {
+        min_block: 4096,
+        round_below: MIB,
+        ..Config::default()
+    };
+    let pool = Pool::new(Context::cpu(), HostBackend, config);
+    for (size, bucket) in [
+        (1, 4096),
+        (5000, 8192),
+        (MIB - 1, MIB),
+        (9 * MIB / 8, 9 * MIB / 8),
+    ] {
+        let block = pool.alloc(size).unwrap();
+        assert_eq!(
+            (pool.stats().in_use, pool.stats().waste),
+            (bucket, bucket - size)
+        );
+        pool.free(block);
+        assert_eq!((pool.stats().in_use, pool.stats().waste), (0, 0));
+    }
+    let config = Config {
+        round_below: usize::MAX,
+        ..Config::default()
+    };
+    let pool = Pool::new(Context::cpu(), HostBackend, config);
+    assert!(pool.alloc(usize::MAX).is_err());
+}
+
 #[test]
 fn a_pool_can_be_used_while_a_thread_ends() {
     thread_local!(static LAST: std::cell::RefCell<Option<Late>> = const { std::cell::RefCell::new(None) });

@@ -1,0 +1,169 @@
+//! Where a large block waits first: in a slot of the thread that freed it. A bucket has a row of
+//! them, a thread uses one, and each holds one block, by the number of its magazine.
+//!
+//! *Why.* A thread that frees a block and asks for it again meets nobody: one swap on a cache line
+//! of its own for each of the two. Yet no thread hoards: one that finds its own slot and the stack
+//! empty looks into the others' slots before it asks the system, and so does a trim.
+//!
+//! *Soundness.* A number is in at most one slot or stack, since every way in or out is one
+//! read-modify-write of the slot, and whoever swaps a number out owns its magazine. *Progress:*
+//! wait-free; a look into all slots is bounded by their number.
+
+use crate::stack::{AtomicU32, Ordering};
+use crossbeam_utils::CachePadded;
+use std::sync::OnceLock;
+
+/// The slots of one bucket.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    /// Magazine numbers plus one; 0: nothing.
+    row: Box<[CachePadded<AtomicU32>]>,
+}
+
+/// Slots of a bucket: one for each thread that can run at once, at least 8, at most 64.
+pub(crate) fn width() -> usize {
+    static WIDTH: OnceLock<usize> = OnceLock::new();
+    let cores = || std::thread::available_parallelism().map_or(8, std::num::NonZero::get);
+    *WIDTH.get_or_init(|| cores().next_power_of_two().clamp(8, 64))
+}
+
+impl Slots {
+    /// A row of `width` empty slots, a power of two.
+    pub(crate) fn new(width: usize) -> Slots {
+        debug_assert!(width.is_power_of_two());
+        let slot = |_| CachePadded::new(AtomicU32::new(0));
+        Slots {
+            row: (0..width).map(slot).collect(),
+        }
+    }
+
+    fn slot(&self, place: usize) -> &AtomicU32 {
+        &self.row[place & (self.row.len() - 1)]
+    }
+
+    /// Puts magazine `index` into slot `place` (wrapping around); what was there is now the
+    /// caller's.
+    #[must_use]
+    #[inline]
+    pub(crate) fn put(&self, place: usize, index: u32) -> Option<u32> {
+        // Release hands the magazine's contents to the swap that takes it out, Acquire takes over
+        // those of the magazine that was here.
+        let before = self.slot(place).swap(index + 1, Ordering::AcqRel);
+        before.checked_sub(1)
+    }
+
+    /// Takes the magazine out of slot `place` (wrapping around).
+    #[inline]
+    pub(crate) fn take(&self, place: usize) -> Option<u32> {
+        let slot = self.slot(place);
+        // Relaxed: spares the write where there is nothing; the swap below decides.
+        if slot.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        // Acquire pairs with the Release of `put`.
+        slot.swap(0, Ordering::Acquire).checked_sub(1)
+    }
+
+    /// Takes whatever can be found, beginning at slot `place`.
+    pub(crate) fn take_any(&self, place: usize) -> Option<u32> {
+        (0..self.row.len()).find_map(|step| self.take(place.wrapping_add(step)))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_holds_one_and_gives_up_what_it_held() {
+        let slots = Slots::new(4);
+        assert_eq!(slots.take_any(7), None);
+        assert_eq!(slots.put(1, 10), None);
+        assert_eq!(slots.put(5, 11), Some(10), "5 wraps around to 1");
+        assert_eq!(slots.take(0), None);
+        assert_eq!(slots.take_any(2), Some(11));
+        assert_eq!(slots.take(1), None);
+    }
+}
+
+/// Run with `RUSTFLAGS="--cfg loom" cargo test -p ferromix-storage --release --lib`.
+#[cfg(all(test, loom))]
+mod loom_model {
+    use super::*;
+    use crate::stack::{Links, Stack};
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    struct Node {
+        next: AtomicU32,
+        content: UnsafeCell<u32>,
+    }
+
+    impl Links for Vec<Node> {
+        fn next(&self, index: u32) -> &AtomicU32 {
+            &self[index as usize].next
+        }
+    }
+
+    /// What the depot does for a large bucket: slots before a stack.
+    struct Shared {
+        nodes: Vec<Node>,
+        slots: Slots,
+        stack: Stack,
+    }
+
+    impl Shared {
+        fn touch(&self, index: u32) {
+            // SAFETY: loom checks what is being proved, that whoever takes a node owns it.
+            self.nodes[index as usize]
+                .content
+                .with_mut(|content| unsafe { *content += 1 });
+        }
+
+        fn give(&self, place: usize, index: u32) {
+            self.touch(index);
+            if let Some(before) = self.slots.put(place, index) {
+                self.touch(before);
+                self.stack.push(&self.nodes, before);
+            }
+        }
+
+        fn take(&self, place: usize) -> Option<u32> {
+            let own = self.slots.take(place);
+            let found = own
+                .or_else(|| self.stack.pop(&self.nodes))
+                .or_else(|| self.slots.take_any(place + 1));
+            found.inspect(|&index| self.touch(index))
+        }
+    }
+
+    /// Two threads, each with a slot and free to rob the other's: no node is lost or shared.
+    #[test]
+    fn every_node_has_one_owner() {
+        loom::model(|| {
+            let node = |_| Node {
+                next: AtomicU32::new(0),
+                content: UnsafeCell::new(0),
+            };
+            let shared = Arc::new(Shared {
+                nodes: (0..2).map(node).collect(),
+                slots: Slots::new(2),
+                stack: Stack::new(),
+            });
+            shared.give(0, 0);
+            shared.give(0, 1);
+            let other = Arc::clone(&shared);
+            let thief = thread::spawn(move || {
+                let mine = other.take(1);
+                mine.into_iter().for_each(|index| other.give(1, index));
+            });
+            let mine = shared.take(0);
+            mine.into_iter().for_each(|index| shared.give(0, index));
+            thief.join().unwrap();
+            let mut all: Vec<u32> = std::iter::from_fn(|| shared.take(0)).collect();
+            all.sort_unstable();
+            assert_eq!(all, [0, 1]);
+        });
+    }
+}
