@@ -34,7 +34,7 @@ pub unsafe trait Backend: Send + Sync {
         64
     }
 
-    /// Whether a block that was given back may be handed out again. Asked only for blocks with a
+    /// Whether a kept block may be handed out again. Asked only for blocks with a
     /// [`shared_id`](RawBlock::shared_id): another process may still look at one, which then goes
     /// to [`free`](Backend::free) instead.
     fn is_reusable(&self, block: RawBlock) -> bool {
@@ -64,7 +64,7 @@ const HUGE: usize = 4 << 20;
 unsafe impl Backend for HostBackend {
     fn alloc(&self, size: usize, align: usize) -> Result<RawBlock> {
         let ptr = if size >= MAPPED {
-            map(size)
+            map(size, -1)
         } else {
             aligned(size, align)
         };
@@ -100,15 +100,22 @@ fn aligned(size: usize, align: usize) -> Option<NonNull<u8>> {
     }
 }
 
-fn map(size: usize) -> Option<NonNull<u8>> {
-    // SAFETY: an anonymous private mapping at an address of the system's choice touches nothing.
+/// A mapping of `size` bytes: of the file `fd`, shared with all who map it, or of fresh private
+/// memory if `fd` is -1.
+pub(crate) fn map(size: usize, fd: libc::c_int) -> Option<NonNull<u8>> {
+    let flags = if fd == -1 {
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS
+    } else {
+        libc::MAP_SHARED
+    };
+    // SAFETY: a mapping at an address of the system's choice touches nothing that is there.
     let ptr = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
             size,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
+            flags,
+            fd,
             0,
         )
     };

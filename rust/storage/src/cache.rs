@@ -117,13 +117,15 @@ impl Cache {
     #[inline]
     pub(crate) fn take(&mut self, core: &Core, class: Class, size: usize) -> Option<Held> {
         self.follow(core);
-        let held = if core.keeps(class) {
-            let block = self.take_kept(core, class)?;
-            self.bytes -= class.size;
-            Held::small(block)
-        } else {
-            core.take_large(class, self.place)?
-        };
+        let held = core.first_usable(class, || {
+            if core.keeps(class) {
+                let block = self.take_kept(core, class)?;
+                self.bytes -= class.size;
+                Some(Held::small(block))
+            } else {
+                core.take_large(class, self.place)
+            }
+        })?;
         self.note(core, Event::Hit, class, size);
         Some(held)
     }

@@ -107,7 +107,7 @@ fn pooled(name: &str, text: &str) -> Result<bool> {
 }
 
 /// Bytes of memory this process may have: the machine's, or its control group's if that is less.
-fn total_memory() -> Option<usize> {
+pub(crate) fn total_memory() -> Option<usize> {
     // SAFETY: sysconf only reads system constants.
     let (pages, page) = unsafe {
         (

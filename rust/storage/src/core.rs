@@ -99,14 +99,33 @@ impl Core {
     #[inline]
     pub(crate) fn take(self: &Arc<Self>, class: Class, size: usize) -> Option<Held> {
         cache::with(self, |cache| cache.take(self, class, size)).unwrap_or_else(|| {
-            let held = if self.keeps(class) {
-                Held::small(self.depot.take_block(class)?)
-            } else {
-                self.take_large(class, 0)?
-            };
+            let held = self.first_usable(class, || {
+                if self.keeps(class) {
+                    self.depot.take_block(class).map(Held::small)
+                } else {
+                    self.take_large(class, 0)
+                }
+            })?;
             self.books.note_late(Event::Hit, class, size);
             Some(held)
         })
+    }
+
+    /// What `take` finds, passing over, and unmapping, blocks that another process still uses.
+    #[inline]
+    pub(crate) fn first_usable(
+        &self,
+        class: Class,
+        mut take: impl FnMut() -> Option<Held>,
+    ) -> Option<Held> {
+        loop {
+            let held = take()?;
+            // Only blocks that other processes can see are worth the question.
+            if held.block.shared_id.is_none() || self.backend.is_reusable(held.block) {
+                return Some(held);
+            }
+            self.drop_held(class, held);
+        }
     }
 
     /// A kept large block, from slot `place` if it has one.
@@ -185,13 +204,9 @@ impl Core {
         ))
     }
 
-    /// Takes a block back for reuse, if the backend lets it.
+    /// Takes a block back for reuse.
     #[inline]
     pub(crate) fn give(self: &Arc<Self>, class: Class, size: usize, held: Held) {
-        // Only blocks that other processes can see are worth the question.
-        if held.block.shared_id.is_some() && !self.backend.is_reusable(held.block) {
-            return self.discard(class, size, held);
-        }
         let given = cache::with(self, |cache| cache.give(self, class, size, held));
         let stored = given.unwrap_or_else(|| {
             self.books.note_late(Event::Free, class, size);
@@ -209,6 +224,10 @@ impl Core {
     /// Hands a block that was in use back to the backend.
     pub(crate) fn discard(self: &Arc<Self>, class: Class, size: usize, held: Held) {
         self.note(Event::Free, class, size);
+        self.drop_held(class, held);
+    }
+
+    fn drop_held(&self, class: Class, held: Held) {
         if let Some(index) = held.magazine {
             self.depot.give(class, index);
         }

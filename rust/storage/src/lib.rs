@@ -10,7 +10,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `class` | the buckets |
-//! | `backend` | where memory comes from |
+//! | `backend`, `pinned`, `shared` | where memory comes from |
 //! | `stack` | the lock-free stack and the argument for it |
 //! | `depot` | magazines, and one stack of them per bucket |
 //! | `slots` | where large blocks wait |
@@ -42,7 +42,10 @@ mod config;
 mod core;
 mod depot;
 mod handle;
+mod pinned;
 mod pool;
+#[cfg(target_os = "linux")]
+mod shared;
 mod slots;
 mod stack;
 mod trim;
@@ -52,4 +55,7 @@ pub use books::Stats;
 pub use class::{MAX_BLOCK, bucket_size};
 pub use config::{Config, parse_size};
 pub use handle::Handle;
+pub use pinned::PinnedBackend;
 pub use pool::Pool;
+#[cfg(target_os = "linux")]
+pub use shared::{SharedBackend, SharedBlock};
