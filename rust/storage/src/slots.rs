@@ -138,21 +138,30 @@ mod loom_model {
         }
     }
 
-    /// Two threads, each with a slot and free to rob the other's: no node is lost or shared.
+    fn shared(nodes: u32) -> Arc<Shared> {
+        let node = |_| Node {
+            next: AtomicU32::new(0),
+            content: UnsafeCell::new(0),
+        };
+        Arc::new(Shared {
+            nodes: (0..nodes).map(node).collect(),
+            slots: Slots::new(2),
+            stack: Stack::new(),
+        })
+    }
+
+    fn drain(shared: &Shared) -> Vec<u32> {
+        let mut all: Vec<u32> = std::iter::from_fn(|| shared.take(0)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// One thread uses its slot while another, which has nothing, robs it.
     #[test]
-    fn every_node_has_one_owner() {
+    fn a_robbed_node_has_one_owner() {
         loom::model(|| {
-            let node = |_| Node {
-                next: AtomicU32::new(0),
-                content: UnsafeCell::new(0),
-            };
-            let shared = Arc::new(Shared {
-                nodes: (0..2).map(node).collect(),
-                slots: Slots::new(2),
-                stack: Stack::new(),
-            });
+            let shared = shared(1);
             shared.give(0, 0);
-            shared.give(0, 1);
             let other = Arc::clone(&shared);
             let thief = thread::spawn(move || {
                 let mine = other.take(1);
@@ -161,9 +170,20 @@ mod loom_model {
             let mine = shared.take(0);
             mine.into_iter().for_each(|index| shared.give(0, index));
             thief.join().unwrap();
-            let mut all: Vec<u32> = std::iter::from_fn(|| shared.take(0)).collect();
-            all.sort_unstable();
-            assert_eq!(all, [0, 1]);
+            assert_eq!(drain(&shared), [0]);
+        });
+    }
+
+    /// Two threads give into one slot: the second one moves the node of the first.
+    #[test]
+    fn a_node_that_is_displaced_has_one_owner() {
+        loom::model(|| {
+            let shared = shared(2);
+            let other = Arc::clone(&shared);
+            let second = thread::spawn(move || other.give(0, 1));
+            shared.give(0, 0);
+            second.join().unwrap();
+            assert_eq!(drain(&shared), [0, 1]);
         });
     }
 }

@@ -207,11 +207,21 @@ mod loom_model {
         /// Takes a node and changes its content; loom reports a second owner as a data race.
         fn pop(&self) -> Option<u32> {
             let index = self.stack.pop(&self.nodes)?;
-            // SAFETY: loom checks what is being proved, that a popped node has one owner.
+            self.touch(index);
+            Some(index)
+        }
+
+        fn take_all_and_return(&self) {
+            let all = self.stack.take_all(&self.nodes);
+            all.iter().for_each(|&index| self.touch(index));
+            all.into_iter().rev().for_each(|index| self.push(index));
+        }
+
+        fn touch(&self, index: u32) {
+            // SAFETY: loom checks what is being proved, that a taken node has one owner.
             self.nodes[index as usize]
                 .content
                 .with_mut(|content| unsafe { *content += 1 });
-            Some(index)
         }
 
         fn push(&self, index: u32) {
@@ -246,24 +256,22 @@ mod loom_model {
         });
     }
 
-    /// One thread takes the whole chain while another takes the top and returns it.
+    /// Two threads take the whole chain and return it while another takes only the top.
     #[test]
     fn the_whole_chain_has_one_owner() {
-        loom::model(|| {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
             let shared = Shared::new(2);
-            let other = Arc::clone(&shared);
-            let thief = thread::spawn(move || other.pop().into_iter().for_each(|i| other.push(i)));
-            let mut all = shared.stack.take_all(&shared.nodes);
-            for &index in &all {
-                // SAFETY: loom checks what is being proved, that a taken node has one owner.
-                shared.nodes[index as usize]
-                    .content
-                    .with_mut(|content| unsafe { *content += 1 });
-            }
-            thief.join().unwrap();
-            all.extend(shared.drain());
-            all.sort_unstable();
-            assert_eq!(all, [0, 1]);
+            let takers: Vec<_> = (0..2)
+                .map(|_| {
+                    let shared = Arc::clone(&shared);
+                    thread::spawn(move || shared.take_all_and_return())
+                })
+                .collect();
+            shared.pop().into_iter().for_each(|i| shared.push(i));
+            takers.into_iter().for_each(|taker| taker.join().unwrap());
+            assert_eq!(shared.drain(), [0, 1]);
         });
     }
 
