@@ -1,5 +1,6 @@
 //! What a pool may be told: its limit, whether it keeps anything, how much a thread keeps.
 
+use crate::class::MAX_BLOCK;
 use ferromix_base::{Context, DeviceType, Error, Result};
 use std::time::Duration;
 
@@ -48,10 +49,18 @@ impl Config {
     /// `GPU`, `CPU_PINNED` or `CPU_SHARED`:
     ///
     /// - `FERROMIX_<DEVICE>_MEM_LIMIT`: a size, see [`parse_size`]; wins over the reserve;
+    /// - `FERROMIX_<DEVICE>_MEM_TRIM_AGE`: [`trim_age`](Config::trim_age) in seconds; `0`: never;
+    /// - `FERROMIX_<DEVICE>_MEM_TRIM_LOW`, `_HIGH`: sizes, the two watermarks;
     /// - `MXNET_<DEVICE>_MEM_POOL_RESERVE`: per cent of the memory to leave alone (not for `GPU`,
     ///   whose backend knows the memory of the device);
     /// - `MXNET_<DEVICE>_MEM_POOL_TYPE`: `Unpooled` keeps nothing; `Naive` and `Round` mean the
-    ///   buckets of this pool, whose page size and cut-off are fixed.
+    ///   buckets of this pool;
+    /// - `MXNET_<DEVICE>_MEM_POOL_PAGE_SIZE`: [`min_block`](Config::min_block). MXNet also rounds
+    ///   larger requests to whole pages; here the buckets do that job;
+    /// - `MXNET_<DEVICE>_MEM_POOL_ROUND_LINEAR_CUTOFF`: with `Round`, the exponent of
+    ///   [`round_below`](Config::round_below). Above, MXNet rounds to multiples of that power of
+    ///   two; here the buckets go on in eighths, which wastes no more for any size. Without the
+    ///   variable the buckets are used throughout, while MXNet takes 24.
     ///
     /// # Errors
     /// [`ferromix_base::ErrorKind::Value`] naming the variable, its value and what it may be.
@@ -67,33 +76,52 @@ impl Config {
             DeviceType::CpuShared => "CPU_SHARED",
         };
         let mut config = Config::default();
-        let reserve = format!("MXNET_{device}_MEM_POOL_RESERVE");
-        if let Some(text) = get(&reserve).filter(|_| device != "GPU") {
-            let percent = percent(&reserve, &text)?;
+        let mxnet = |what: &str| {
+            let name = format!("MXNET_{device}_MEM_POOL_{what}");
+            get(&name).map(|text| (name, text))
+        };
+        if let Some((name, text)) = mxnet("RESERVE").filter(|_| device != "GPU") {
+            let percent = whole(&name, &text, 99)?;
             config.limit = total_memory().map(|total| total / 100 * (100 - percent));
         }
-        let limit = format!("FERROMIX_{device}_MEM_LIMIT");
-        if let Some(text) = get(&limit) {
-            config.limit = Some(parse_size(&text).map_err(|error| error.within(limit))?);
+        if let Some((name, text)) = mxnet("PAGE_SIZE") {
+            config.min_block = parse_size(&text).map_err(|error| error.within(name))?;
         }
-        let kind = format!("MXNET_{device}_MEM_POOL_TYPE");
-        if let Some(text) = get(&kind) {
-            config.pooled = pooled(&kind, &text)?;
+        let kind = mxnet("TYPE");
+        let rounds = kind
+            .as_ref()
+            .is_some_and(|(_, text)| text.trim() == "Round");
+        if let Some((name, text)) = mxnet("ROUND_LINEAR_CUTOFF") {
+            let cutoff = whole(&name, &text, MAX_BLOCK.ilog2() as usize)?;
+            config.round_below = if rounds { 1 << cutoff } else { 0 };
+        }
+        if let Some((name, text)) = kind {
+            config.pooled = pooled(&name, &text)?;
+        }
+        let size = |what: &str| {
+            let name = format!("FERROMIX_{device}_MEM_{what}");
+            let read = |text: String| parse_size(&text).map_err(|error| error.within(name.clone()));
+            get(&name).map(read).transpose()
+        };
+        config.limit = size("LIMIT")?.or(config.limit);
+        config.trim_low = size("TRIM_LOW")?.unwrap_or(config.trim_low);
+        config.trim_high = size("TRIM_HIGH")?;
+        let age = format!("FERROMIX_{device}_MEM_TRIM_AGE");
+        if let Some(text) = get(&age) {
+            let seconds = whole(&age, &text, u32::MAX as usize)?;
+            config.trim_age = (seconds > 0).then(|| Duration::from_secs(seconds as u64));
         }
         Ok(config)
     }
 }
 
-fn percent(name: &str, text: &str) -> Result<usize> {
-    text.trim()
-        .parse()
-        .ok()
-        .filter(|&percent| percent < 100)
-        .ok_or_else(|| {
-            Error::value(format!(
-                "{name}: '{text}' is not a whole number of per cent from 0 to 99"
-            ))
-        })
+fn whole(name: &str, text: &str, most: usize) -> Result<usize> {
+    let number = text.trim().parse().ok();
+    number.filter(|&number| number <= most).ok_or_else(|| {
+        Error::value(format!(
+            "{name}: '{text}' is not a whole number from 0 to {most}"
+        ))
+    })
 }
 
 fn pooled(name: &str, text: &str) -> Result<bool> {
@@ -212,6 +240,31 @@ mod tests {
     }
 
     #[test]
+    fn the_environment_sets_rounding_and_trimming() {
+        let cutoff = ("MXNET_CPU_MEM_POOL_ROUND_LINEAR_CUTOFF", "20");
+        let round = ("MXNET_CPU_MEM_POOL_TYPE", "Round");
+        assert_eq!(with(&[cutoff, round]).unwrap().round_below, 1 << 20);
+        assert_eq!(with(&[cutoff]).unwrap(), Config::default());
+        assert_eq!(with(&[round]).unwrap(), Config::default());
+        let config = with(&[
+            ("MXNET_CPU_MEM_POOL_PAGE_SIZE", "4096"),
+            ("FERROMIX_CPU_MEM_TRIM_AGE", "5"),
+            ("FERROMIX_CPU_MEM_TRIM_LOW", "1M"),
+            ("FERROMIX_CPU_MEM_TRIM_HIGH", "1G"),
+        ]);
+        let expected = Config {
+            min_block: 4096,
+            trim_age: Some(Duration::from_secs(5)),
+            trim_low: 1 << 20,
+            trim_high: Some(1 << 30),
+            ..Config::default()
+        };
+        assert_eq!(config.unwrap(), expected);
+        let never = with(&[("FERROMIX_CPU_MEM_TRIM_AGE", "0")]).unwrap();
+        assert_eq!(never.trim_age, None);
+    }
+
+    #[test]
     fn the_environment_sets_limit_and_kind() {
         assert_eq!(with(&[]).unwrap(), Config::default());
         assert_eq!(
@@ -232,6 +285,11 @@ mod tests {
             ("FERROMIX_CPU_MEM_LIMIT", "lots"),
             ("MXNET_CPU_MEM_POOL_TYPE", "Fast"),
             ("MXNET_CPU_MEM_POOL_RESERVE", "100"),
+            ("MXNET_CPU_MEM_POOL_PAGE_SIZE", "-1"),
+            ("MXNET_CPU_MEM_POOL_ROUND_LINEAR_CUTOFF", "48"),
+            ("FERROMIX_CPU_MEM_TRIM_LOW", "-5"),
+            ("FERROMIX_CPU_MEM_TRIM_HIGH", "full"),
+            ("FERROMIX_CPU_MEM_TRIM_AGE", "1.5"),
         ] {
             let message = with(&[(name, value)]).unwrap_err().to_string();
             assert!(

@@ -49,7 +49,7 @@ impl Player {
             .args(["--exact", "a_part_of_another_test", "--nocapture"])
             .env("FERROMIX_TEST_PART", part)
             .env("FERROMIX_TEST_ARGUMENT", argument.to_string())
-            .stdin(Stdio::piped())
+            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -67,7 +67,11 @@ impl Player {
     }
 
     /// Ends it as a crash would: by signal 9.
-    fn kill(mut self) {
+    fn kill(self) {}
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
@@ -92,9 +96,8 @@ fn a_part_of_another_test() {
     match part.as_str() {
         "owner" => {
             let pool = shared();
-            let (block, id) = filled(&pool, argument as usize, 42);
+            let (_block, id) = filled(&pool, argument as usize, 42);
             println!("\nsays:{id}");
-            std::mem::forget(block);
             wait_for_ever();
         }
         "reader" => {
@@ -111,7 +114,7 @@ fn a_part_of_another_test() {
         "opener" => {
             limit(libc::RLIMIT_NOFILE, argument);
             let pool = shared();
-            let error = (0..=argument).find_map(|_| pool.alloc(1).map(std::mem::forget).err());
+            let error = (0..=argument).find_map(|_| pool.alloc(1).err());
             println!("\nsays:{}", error.unwrap());
         }
         _ => panic!("no such part: {part}"),
