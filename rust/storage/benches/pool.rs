@@ -91,5 +91,47 @@ fn touched(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, warm, two_threads, touched);
+/// What a step of training does: takes blocks of many sizes, writes to each page, gives all back.
+fn step(c: &mut Criterion) {
+    let mut group = c.benchmark_group("step_of_24_blocks");
+    group.sample_size(20);
+    let sizes = [64, 4 << 10, 300 << 10, 2 << 20, 9 << 20, 40 << 20].repeat(4);
+    let write = |ptr: *mut u8, size: usize| {
+        assert!(!ptr.is_null());
+        for page in (0..size).step_by(4096) {
+            // SAFETY: within the block, of which this is the only user.
+            unsafe { ptr.add(page).write_volatile(1) };
+        }
+    };
+    let pool = pool();
+    group.bench_function("pool", |b| {
+        b.iter(|| {
+            let take = |&size: &usize| {
+                let block = pool.alloc(size).unwrap();
+                write(block.as_ptr(), size);
+                block
+            };
+            let blocks: Vec<_> = sizes.iter().map(take).collect();
+            blocks.into_iter().for_each(|block| pool.free(block));
+        });
+    });
+    group.bench_function("malloc", |b| {
+        b.iter(|| {
+            let take = |&size: &usize| {
+                // SAFETY: any size may be asked for; `write` checks the answer.
+                let block = unsafe { libc::malloc(size) };
+                write(block.cast(), size);
+                block
+            };
+            let blocks: Vec<_> = sizes.iter().map(take).collect();
+            for block in blocks {
+                // SAFETY: from malloc above, given back once.
+                unsafe { libc::free(block) };
+            }
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, warm, two_threads, touched, step);
 criterion_main!(benches);
