@@ -3,6 +3,7 @@
 from . import (
     callback,
     context,
+    engine,
     error,
     executor,
     initializer,
@@ -42,6 +43,7 @@ __all__ = [
     "context",
     "cpu",
     "current_context",
+    "engine",
     "error",
     "executor",
     "gpu",

@@ -2,14 +2,25 @@
 //! on the number of threads, so that results are the same bits for any budget.
 
 use rayon::prelude::*;
-use std::sync::OnceLock;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
+/// The pool, leaked; null before the first use.
+static POOL: AtomicPtr<rayon::ThreadPool> = AtomicPtr::new(ptr::null_mut());
+/// The number of threads asked for; 0 while nobody has.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Sets the number of threads that kernels share; the first call, or the first use, decides.
 /// Returns the number in force.
 pub fn set_threads(n: usize) -> usize {
     pool(n).current_num_threads()
+}
+
+/// For the child of a fork, which has none of the pool's threads: the next use makes new ones, as
+/// many as before. The old pool's memory is not given back.
+pub fn forget_threads() {
+    // Release, as in `pool`; the child has one thread yet.
+    POOL.store(ptr::null_mut(), Ordering::Release);
 }
 
 /// The number of threads that kernels share; inside a rayon pool, the threads of that pool.
@@ -26,9 +37,33 @@ fn default_threads() -> usize {
 }
 
 fn pool(n: usize) -> &'static rayon::ThreadPool {
-    POOL.get_or_init(|| {
-        build(n).unwrap_or_else(|| build(1).unwrap_or_else(|| std::process::abort()))
-    })
+    // Acquire: pairs with the exchange below, for the pool's contents.
+    let current = POOL.load(Ordering::Acquire);
+    // SAFETY: null, or a pool that is never freed.
+    unsafe { current.as_ref() }.unwrap_or_else(|| make_pool(n))
+}
+
+#[cold]
+fn make_pool(n: usize) -> &'static rayon::ThreadPool {
+    // Relaxed: a number alone; the first one stays.
+    let n = match THREADS.compare_exchange(0, n.max(1), Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => n,
+        Err(first) => first,
+    };
+    let made = build(n).unwrap_or_else(|| build(1).unwrap_or_else(|| std::process::abort()));
+    let made = Box::into_raw(Box::new(made));
+    // Release: the pool's contents. Acquire on failure: those of the other pool.
+    match POOL.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: published just now, and never freed.
+        Ok(_) => unsafe { &*made },
+        Err(first) => {
+            // SAFETY: ours alone: another thread was faster, whose pool is never freed.
+            unsafe {
+                drop(Box::from_raw(made));
+                &*first
+            }
+        }
+    }
 }
 
 fn build(n: usize) -> Option<rayon::ThreadPool> {

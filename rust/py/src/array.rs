@@ -1,7 +1,8 @@
 //! `_core.Array`: what an NDArray holds.
 
+use crate::callback::{push, wait};
 use crate::convert::{dtype, runtime};
-use crate::errors::{push_to_py, read_to_py, to_py, wait_to_py};
+use crate::errors::{push_to_py, read_to_py, to_py};
 use crate::site;
 use ferromix_runtime as rt;
 use pyo3::buffer::PyBuffer;
@@ -122,7 +123,8 @@ impl Array {
 
     /// Pushes a copy of `src` into this array; casts and broadcasts.
     fn copy_from(&self, py: Python<'_>, src: &Array) -> PyResult<()> {
-        rt::copy(&src.0, &self.0, site::current(py)).map_err(to_py)
+        let site = site::current(py);
+        push(py, || rt::copy(&src.0, &self.0, site)).map_err(to_py)
     }
 
     /// Waits for the array, then copies its bytes, in C order, into `buffer`.
@@ -133,7 +135,7 @@ impl Array {
             ));
         }
         let (ptr, len) = (buffer.buf_ptr() as usize, buffer.len_bytes());
-        let done = py.detach(|| {
+        let done = wait(py, || {
             let out: &mut [u8] = if len == 0 {
                 &mut []
             } else {
@@ -158,14 +160,13 @@ impl Array {
             // SAFETY: the buffer is held until after the call, C-contiguous and `len` bytes long.
             unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), len) }
         };
-        rt::write_from(&self.0, bytes, site::current(py)).map_err(to_py)
+        let site = site::current(py);
+        push(py, || rt::write_from(&self.0, bytes, site)).map_err(to_py)
     }
 
     /// Waits until all writes pushed before are done.
     fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
-        let chunk = self.0.chunk();
-        py.detach(|| chunk.runtime().engine().wait_to_read(chunk.var()))
-            .map_err(wait_to_py)
+        wait(py, || rt::wait_to_read(&self.0)).map_err(read_to_py)
     }
 
     /// Waits for the array and gives its only element as a Python number.
@@ -177,8 +178,7 @@ impl Array {
         }
         let mut bytes = [0u8; 8];
         let size = self.0.dtype().size();
-        py.detach(|| rt::read_into(&self.0, &mut bytes[..size]))
-            .map_err(read_to_py)?;
+        wait(py, || rt::read_into(&self.0, &mut bytes[..size])).map_err(read_to_py)?;
         scalar(py, self.0.dtype(), bytes)
     }
 }

@@ -1,8 +1,9 @@
 //! From the core's errors to the exceptions of `ferromix.error`.
 
+use crate::callback::Exiting;
 use crate::site;
 use ferromix_base::{Error, ErrorKind};
-use ferromix_engine::{PushError, WaitError};
+use ferromix_engine::{NeverCompleted, PushError, WaitError};
 use ferromix_runtime::ReadError;
 use pyo3::PyErr;
 use pyo3::prelude::*;
@@ -19,11 +20,9 @@ fn class_name(kind: ErrorKind) -> &'static str {
     }
 }
 
-fn raise(kind: ErrorKind, message: String) -> PyErr {
+fn raise(class: &str, message: String) -> PyErr {
     Python::attach(|py| {
-        let class = py
-            .import("ferromix.error")
-            .and_then(|m| m.getattr(class_name(kind)));
+        let class = py.import("ferromix.error").and_then(|m| m.getattr(class));
         match class.and_then(|c| c.call1((message,))) {
             Ok(instance) => PyErr::from_value(instance),
             Err(e) => e,
@@ -33,32 +32,60 @@ fn raise(kind: ErrorKind, message: String) -> PyErr {
 
 /// The exception for an error of the core.
 pub(crate) fn to_py(e: Error) -> PyErr {
-    raise(e.kind(), e.message().to_owned())
+    raise(class_name(e.kind()), e.message().to_owned())
+}
+
+/// The exception for a call that makes no sense here.
+pub(crate) fn misuse(message: &str) -> PyErr {
+    raise("MXNetError", message.to_owned())
 }
 
 /// The exception for a failed push.
 pub(crate) fn push_to_py(e: PushError) -> PyErr {
-    raise(ErrorKind::Internal, e.to_string())
+    let class = match e {
+        PushError::StaleVariable(_) => "InvalidArgumentError",
+        _ => "MXNetError",
+    };
+    raise(class, e.to_string())
 }
 
-/// The exception for the failure of an operation, with the line that pushed it.
+/// The exception for a wait that did not end well. For the failure of an operation it names the
+/// line that pushed it; what a Python function raised is raised again, the same object.
 pub(crate) fn wait_to_py(e: WaitError) -> PyErr {
-    let WaitError::Failed(failure) = e else {
-        return raise(ErrorKind::Internal, e.to_string());
+    let failure = match e {
+        WaitError::Failed(failure) => failure,
+        WaitError::StaleVariable(var) => return push_to_py(PushError::StaleVariable(var)),
+        other => return misuse(&other.to_string()),
     };
-    let origin = site::describe(failure.tag);
-    let found = failure.source().and_then(|s| s.downcast_ref::<Error>());
-    let (kind, message) = match found {
-        Some(e) => (e.kind(), e.message().to_owned()),
-        None => (ErrorKind::Internal, failure.to_string()),
+    let origin = format!(
+        "in operation '{}', pushed at {}",
+        failure.name,
+        site::describe(failure.tag)
+    );
+    let Some(source) = failure.source() else {
+        return raise("InternalError", format!("{failure}\n  {origin}"));
     };
-    raise(
-        kind,
-        format!(
-            "{message}\n  in operation '{}', pushed at {origin}",
-            failure.name
-        ),
-    )
+    if let Some(raised) = source.downcast_ref::<PyErr>() {
+        return again(raised, &origin);
+    }
+    let (class, message) = if let Some(e) = source.downcast_ref::<Error>() {
+        (class_name(e.kind()), e.message().to_owned())
+    } else if source.is::<Exiting>() || source.is::<NeverCompleted>() {
+        ("MXNetError", failure.to_string())
+    } else {
+        ("InternalError", failure.to_string())
+    };
+    raise(class, format!("{message}\n  {origin}"))
+}
+
+/// The exception that a function raised, with a note of who pushed the function.
+fn again(raised: &PyErr, origin: &str) -> PyErr {
+    Python::attach(|py| {
+        let error = raised.clone_ref(py);
+        // An exception whose class refuses notes is raised without.
+        let _ = error.value(py).call_method1("add_note", (origin,));
+        error
+    })
 }
 
 /// The exception for an array that could not be read.

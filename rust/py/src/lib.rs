@@ -2,10 +2,13 @@
 //! the interpreter while it waits, and leaves everything else to the crates below.
 
 mod array;
+mod callback;
 mod convert;
 mod engine;
 mod errors;
 mod files;
+mod lane;
+mod life;
 mod operator;
 mod site;
 mod storage;
@@ -21,6 +24,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<operator::Plan>()?;
     operator::register(m)?;
     engine::register(m)?;
+    life::register(m)?;
     storage::register(m)?;
     files::register(m)
 }

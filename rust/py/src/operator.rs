@@ -1,8 +1,9 @@
 //! `_core.Prepared` and `_core.Plan`: operators for fixed shapes, and bound graphs of them.
 
 use crate::array::Array;
+use crate::callback::{push, wait};
 use crate::convert::{attrs, desc, req, runtime};
-use crate::errors::to_py;
+use crate::errors::{read_to_py, to_py};
 use crate::site;
 use ferromix_engine::Name;
 use ferromix_kernels as kernels;
@@ -63,7 +64,8 @@ impl Prepared {
         reqs: Vec<u8>,
     ) -> PyResult<()> {
         let bound = bind(&self.prepared, self.name, &inputs, &outputs, &reqs)?;
-        bound.push(runtime()?, site::current(py)).map_err(to_py)
+        let (runtime, site) = (runtime()?, site::current(py));
+        push(py, || bound.push(runtime, site)).map_err(to_py)
     }
 }
 
@@ -103,7 +105,10 @@ impl Plan {
     #[pyo3(signature = (start=0, stop=None))]
     fn run(&self, py: Python<'_>, start: usize, stop: Option<usize>) -> PyResult<()> {
         let (site, stop) = (site::current(py), stop.unwrap_or(self.0.len()));
-        py.detach(|| self.0.run(start..stop, site)).map_err(to_py)
+        wait(py, || {
+            self.0.run(start..stop, site).map_err(rt::ReadError::from)
+        })
+        .map_err(read_to_py)
     }
 
     fn __len__(&self) -> usize {

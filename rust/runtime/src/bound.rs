@@ -1,7 +1,7 @@
 //! An operator prepared for shapes and types, and one bound to arrays, ready to be pushed.
 
 use crate::scratch::{Scratch, padded};
-use crate::{Array, Runtime};
+use crate::{Array, Runtime, held};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{Name, OpSpec, Var};
 use ferromix_kernels::random::Stream;
@@ -190,23 +190,19 @@ impl Bound {
         Ok(())
     }
 
-    /// Pushes one run on the engine and returns at once. `site` says where the user did so.
+    /// Pushes one run on the engine and returns at once. `site` says where the user did so. Inside
+    /// a user's function that [holds](held) one of the arrays, returns when the run is over.
     ///
     /// # Errors
-    /// An engine that was shut down.
+    /// An engine that was shut down; inside such a function, also what the run fails with.
     pub fn push(self: &Arc<Self>, runtime: &Arc<Runtime>, site: u64) -> Result<()> {
         let random = self.prepared.row.random.then(|| runtime.random().next());
-        let (me, rt) = (self.clone(), runtime.clone());
+        let me = self.clone();
         let spec = OpSpec::new(self.name)
             .reads(&self.reads)
             .writes(&self.writes)
             .tag(site);
-        runtime
-            .engine()
-            .push_sync(&spec, move |_| {
-                me.run(&rt, random).map_err(|e| Box::new(e) as _)
-            })
-            .map_err(|e| Error::internal(e.to_string()))
+        held::submit(runtime, &spec, move |runtime| me.run(runtime, random))
     }
 
     fn run(&self, runtime: &Runtime, random: Option<Stream>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Copies between arrays, and between arrays and the caller's memory.
 
 use crate::scratch::{Scratch, padded};
-use crate::{Array, Runtime};
+use crate::{Array, Runtime, fork, held};
 use ferromix_base::{DType, Error, Result};
 use ferromix_engine::{OpSpec, WaitError};
 use ferromix_kernels as kernels;
@@ -56,11 +56,20 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
         kernels::copy(&from, &mut packed)?;
         kernels::copy(&packed, &mut to.clone())
     };
-    let rt = runtime.clone();
-    runtime
-        .engine()
-        .push_sync(&spec, move |_| run(&rt).map_err(|e| Box::new(e) as _))
-        .map_err(|e| Error::internal(e.to_string()))
+    held::submit(&runtime, &spec, run)
+}
+
+/// Waits for the writes pushed before; not inside a user's function that [holds](held) the array.
+///
+/// # Errors
+/// The failure of an operation that the array depends on.
+pub fn wait_to_read(array: &Array) -> std::result::Result<(), ReadError> {
+    let (runtime, var) = (array.chunk().runtime(), array.chunk().var());
+    runtime.check_usable()?;
+    if !held::may_read(runtime, var) {
+        runtime.engine().wait_to_read(var)?;
+    }
+    Ok(())
 }
 
 /// Waits for the writes pushed before, then copies the elements in C order into `out`.
@@ -70,10 +79,11 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
 pub fn read_into(array: &Array, out: &mut [u8]) -> std::result::Result<(), ReadError> {
     check_bytes(array, out.len())?;
     let runtime = array.chunk().runtime();
-    runtime.engine().wait_to_read(array.chunk().var())?;
+    wait_to_read(array)?;
     if out.is_empty() {
         return Ok(());
     }
+    let _inside = fork::enter();
     let view = array.view()?;
     let mut scratch;
     let packed = if view.is_contiguous() {

@@ -14,6 +14,8 @@ pub struct Runtime {
     random: RandomState,
 }
 
+static GLOBAL: OnceLock<Result<Arc<Runtime>>> = OnceLock::new();
+
 impl Runtime {
     /// A runtime of its own, for tests and embedders.
     pub fn new(engine: Engine, pool: Pool) -> Arc<Self> {
@@ -29,7 +31,6 @@ impl Runtime {
     /// # Errors
     /// Settings in the environment that make no sense; the message names the variable.
     pub fn global() -> Result<&'static Arc<Self>> {
-        static GLOBAL: OnceLock<Result<Arc<Runtime>>> = OnceLock::new();
         let made = GLOBAL.get_or_init(|| {
             par::set_threads(thread_budget()?);
             let cpu = Context::cpu();
@@ -37,6 +38,16 @@ impl Runtime {
             Ok(Runtime::new(Engine::global().clone(), pool))
         });
         made.as_ref().map_err(Error::clone)
+    }
+
+    /// The runtime of the process, if there is one yet.
+    pub fn existing() -> Option<&'static Arc<Self>> {
+        GLOBAL.get()?.as_ref().ok()
+    }
+
+    /// Whether the engine runs operations on the pushing thread, so that a push waits.
+    pub fn is_naive(&self) -> bool {
+        self.engine.num_workers() == 0
     }
 
     /// The engine.

@@ -7,13 +7,15 @@ mod array;
 mod bound;
 mod chunk;
 mod copy;
+mod fork;
 mod global;
+pub mod held;
 mod plan;
 mod scratch;
 
 pub use array::Array;
 pub use bound::{Bound, Prepared};
 pub use chunk::Chunk;
-pub use copy::{ReadError, copy, read_into, write_from};
+pub use copy::{ReadError, copy, read_into, wait_to_read, write_from};
 pub use global::{RandomState, Runtime, thread_budget};
 pub use plan::Plan;

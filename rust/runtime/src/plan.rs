@@ -1,6 +1,6 @@
 //! A bound graph: operators on fixed arrays, pushed by one call.
 
-use crate::{Array, Bound, Runtime};
+use crate::{Array, Bound, Runtime, fork};
 use ferromix_base::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,6 +43,7 @@ impl Plan {
                 self.steps.len()
             ))
         })?;
+        let _inside = fork::enter();
         steps
             .iter()
             .try_for_each(|step| step.push(&self.runtime, site))

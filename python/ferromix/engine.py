@@ -1,0 +1,232 @@
+"""The dependency engine: Python functions as operations, among those of the arrays.
+
+Operations that share an array or a variable, one of them mutating it, run in the order of their
+pushes; all others may run at once. Functions run on threads of their own (four, or as many as
+``MXNET_CUSTOM_OP_NUM_THREADS`` says), so that one that takes long or blocks keeps no kernel
+waiting. The interpreter lock is held only while a function runs, and every wait releases it.
+
+Examples
+--------
+>>> import ferromix as mx
+>>> data, total = mx.nd.ones((2, 3)), mx.nd.zeros((1,))
+>>> def count():
+...     total[:] = float(data.asnumpy().sum())
+>>> mx.engine.push(count, const_vars=[data], mutable_vars=[total])
+>>> float(total.asscalar())
+6.0
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from . import _core
+from .error import InvalidArgumentError
+from .ndarray import NDArray
+
+__all__ = [
+    "OnComplete",
+    "Var",
+    "bulk",
+    "counters",
+    "delete_variable",
+    "engine_type",
+    "new_variable",
+    "num_workers",
+    "push",
+    "push_async",
+    "set_bulk_size",
+    "wait_for_all",
+    "wait_for_var",
+]
+
+Var = _core.Variable
+OnComplete = _core.OnComplete
+
+
+def _handles(variables: Iterable[NDArray | Var], what: str) -> list[_core.Array | Var]:
+    if isinstance(variables, NDArray | Var):
+        raise InvalidArgumentError(
+            f"{what} must be a list of arrays and variables, not a single one"
+        )
+    return [v.handle if isinstance(v, NDArray) else v for v in variables]
+
+
+def _push(
+    fn: Callable[..., object],
+    const_vars: Iterable[NDArray | Var],
+    mutable_vars: Iterable[NDArray | Var],
+    priority: int,
+    name: str | None,
+    asynchronous: bool,
+) -> None:
+    if not callable(fn):
+        raise InvalidArgumentError(f"fn must be callable, got {type(fn).__name__}")
+    _core.push(
+        fn,
+        _handles(const_vars, "const_vars"),
+        _handles(mutable_vars, "mutable_vars"),
+        priority,
+        name or getattr(fn, "__name__", "python"),
+        asynchronous,
+    )
+
+
+def push(
+    fn: Callable[[], object],
+    const_vars: Iterable[NDArray | Var] = (),
+    mutable_vars: Iterable[NDArray | Var] = (),
+    priority: int = 0,
+    name: str | None = None,
+) -> None:
+    """Pushes a function; returns at once (with the naive engine, when it has run).
+
+    What it raises surfaces, once, at the next wait for one of `mutable_vars` or for all: the same
+    exception, with a note of the line that pushed the function. What depends on these variables is
+    skipped until then.
+
+    Inside the function, the arrays that it was pushed with are there: reading them does not wait,
+    and operations on them (``out[:] = ...``) are done when they return. Only `mutable_vars` may be
+    written. This goes for the thread that the function runs on, not for threads that it starts.
+    It may push further operations and wait for arrays and variables. What it must not do is wait
+    for something that depends on itself, as that could never end; waiting for all is refused.
+
+    A process that ends does not wait for functions that have not started; see ``wait_for_all``.
+
+    Parameters
+    ----------
+    fn
+        Called without arguments; what it returns is ignored.
+    const_vars, mutable_vars
+        What it only reads, and what it may change.
+    priority
+        Functions that are ready run by priority, greater first, then in order of push.
+    name
+        What errors call the operation; the function's name by default.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A variable that was deleted.
+    """
+    _push(fn, const_vars, mutable_vars, priority, name, False)
+
+
+def push_async(
+    fn: Callable[[OnComplete], object],
+    const_vars: Iterable[NDArray | Var] = (),
+    mutable_vars: Iterable[NDArray | Var] = (),
+    priority: int = 0,
+    name: str | None = None,
+) -> None:
+    """Pushes a function that starts something; the operation ends when its callback is called.
+
+    The function gets a callable, `on_complete`, that it or anybody else calls, on any thread,
+    exactly once: without arguments when the work is done, or with the exception that it failed
+    with. If the callable is dropped uncalled, or the function raises before, the operation fails.
+    The arrays are there for the function, as with `push`, not for the threads that it starts.
+
+    Examples
+    --------
+    >>> import threading
+    >>> import ferromix as mx
+    >>> done = mx.engine.new_variable()
+    >>> def start(on_complete):
+    ...     threading.Timer(0.01, on_complete).start()
+    >>> mx.engine.push_async(start, mutable_vars=[done])
+    >>> mx.engine.wait_for_var(done)
+    >>> done.version
+    1
+    """
+    _push(fn, const_vars, mutable_vars, priority, name, True)
+
+
+def new_variable() -> Var:
+    """A new variable, for anything that operations share and that is no array."""
+    return Var()
+
+
+def delete_variable(var: Var) -> None:
+    """Ends a variable once its last user is done; it cannot be pushed with any more.
+
+    A variable that nothing refers to any longer ends by itself.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A variable that was deleted before.
+    """
+    var.delete()
+
+
+def wait_for_var(var: NDArray | Var) -> None:
+    """Waits for the operations pushed before that mutate an array or a variable.
+
+    Raises
+    ------
+    Exception
+        What an operation that it depends on failed with, once.
+    """
+    if isinstance(var, NDArray):
+        var.wait_to_read()
+    else:
+        var.wait()
+
+
+def wait_for_all() -> None:
+    """Waits for everything pushed before; not allowed inside a pushed function.
+
+    Raises
+    ------
+    Exception
+        The first failure that no wait has raised yet; the others are forgotten.
+    """
+    _core.wait_all()
+
+
+def engine_type() -> str:
+    """``NaiveEngine`` or ``ThreadedEnginePerDevice``, as ``MXNET_ENGINE_TYPE`` chose it."""
+    return "NaiveEngine" if _core.engine_info()["naive"] else "ThreadedEnginePerDevice"
+
+
+def num_workers() -> int:
+    """Threads that run kernels; 0 for the naive engine."""
+    return _core.num_workers()
+
+
+def counters() -> dict[str, int]:
+    """Operations ``pushed``, ``completed`` and ``in_flight``; approximate while any are running."""
+    info = _core.engine_info()
+    return {key: info[key] for key in ("pushed", "completed", "in_flight")}
+
+
+class _Bulk(threading.local):
+    size = 15
+
+
+_bulk = _Bulk()
+
+
+def set_bulk_size(size: int) -> int:
+    """Sets the most operations that may be pushed as one; returns the setting before.
+
+    Kept for programs written for MXNet, per thread as there. It changes neither results nor speed:
+    this engine's pushes are cheap enough to push each operation by itself, which also keeps each
+    error with its own operation.
+    """
+    if size < 0:
+        raise InvalidArgumentError(f"a bulk size cannot be negative, got {size}")
+    before, _bulk.size = _bulk.size, int(size)
+    return before
+
+
+@contextmanager
+def bulk(size: int) -> Iterator[None]:
+    """Sets the bulk size for a ``with`` block; see `set_bulk_size`."""
+    before = set_bulk_size(size)
+    try:
+        yield
+    finally:
+        set_bulk_size(before)

@@ -1,0 +1,230 @@
+//! Python functions as operations of the engine.
+
+use ferromix_base::Error;
+use ferromix_engine as engine;
+use ferromix_engine::{OpError, WaitError};
+use ferromix_runtime::held::{self, Held};
+use ferromix_runtime::{ReadError, Runtime};
+use pyo3::exceptions::{PyBaseException, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::errors::misuse;
+use crate::lane::lane;
+
+/// Python operations that were pushed and are not finished.
+static PENDING: AtomicUsize = AtomicUsize::new(0);
+
+/// One of the Python operations that are not finished.
+pub(crate) struct Ticket(());
+
+impl Ticket {
+    pub(crate) fn new() -> Self {
+        // Relaxed: only the interpreter lock, which pushers hold, orders this against `pending`.
+        PENDING.fetch_add(1, Ordering::Relaxed);
+        Ticket(())
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        // Release: pairs with `pending`, for what the operation did.
+        PENDING.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Number of Python operations that were pushed and are not finished.
+pub(crate) fn pending() -> usize {
+    PENDING.load(Ordering::Acquire)
+}
+
+/// The end of an operation, to be announced once. Dropped instead, it fails the operation.
+pub(crate) struct Finish {
+    pub(crate) on_complete: engine::OnComplete,
+    pub(crate) ticket: Ticket,
+}
+
+impl Finish {
+    fn announce(self, result: Result<(), OpError>) {
+        self.on_complete.complete(result);
+        drop(self.ticket);
+    }
+}
+
+/// Given to an asynchronous function, which calls it, from any thread, when its work is done.
+#[pyclass(frozen, module = "ferromix._core")]
+pub(crate) struct OnComplete(Mutex<Option<Finish>>);
+
+impl OnComplete {
+    fn take(&self) -> Option<Finish> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[pymethods]
+impl OnComplete {
+    /// Finishes the operation; with an exception for `error`, as failed.
+    #[pyo3(signature = (error=None))]
+    fn __call__(&self, py: Python<'_>, error: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let result: Result<(), OpError> = match error {
+            None => Ok(()),
+            Some(e) if e.is_instance_of::<PyBaseException>() => Err(Box::new(PyErr::from_value(e))),
+            Some(other) => {
+                return Err(PyTypeError::new_err(format!(
+                    "on_complete takes an exception or None, got {}",
+                    other.get_type()
+                )));
+            }
+        };
+        let finish = self
+            .take()
+            .ok_or_else(|| misuse("on_complete was called before; call it exactly once"))?;
+        py.detach(|| finish.announce(result));
+        Ok(())
+    }
+}
+
+/// A function that is ready to run.
+pub(crate) struct Job {
+    pub(crate) function: Py<PyAny>,
+    pub(crate) asynchronous: bool,
+    pub(crate) held: Arc<Held>,
+    pub(crate) finish: Finish,
+    pub(crate) priority: i32,
+    pub(crate) number: u64,
+}
+
+/// Why a function did not run.
+#[derive(Debug)]
+pub(crate) struct Exiting;
+
+impl std::fmt::Display for Exiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the interpreter is about to end, and runs no further operations")
+    }
+}
+
+impl std::error::Error for Exiting {}
+
+impl Job {
+    /// Runs the function on this thread.
+    pub(crate) fn run(self) {
+        let Job {
+            function,
+            asynchronous,
+            held,
+            finish,
+            ..
+        } = self;
+        if asynchronous {
+            return Python::attach(|py| run_async(py, function.into_bound(py), &held, finish));
+        }
+        // The function and what it refers to go before the operation is finished.
+        let result = Python::attach(|py| {
+            let function = function.into_bound(py);
+            held.during(|| call(&function, PyTuple::empty(py)))
+        });
+        finish.announce(result.map_err(|e| Box::new(e) as OpError));
+    }
+
+    /// Fails the operation without running the function, whose reference is leaked: there may be
+    /// no interpreter to give it back to.
+    pub(crate) fn refuse(self) {
+        std::mem::forget(self.function);
+        self.finish.announce(Err(Box::new(Exiting)));
+    }
+}
+
+fn run_async(py: Python<'_>, function: Bound<'_, PyAny>, held: &Arc<Held>, finish: Finish) {
+    let on_complete = match Py::new(py, OnComplete(Mutex::new(Some(finish)))) {
+        Ok(object) => object,
+        // No memory; the operation was failed with the `Finish` that was dropped.
+        Err(e) => return e.write_unraisable(py, Some(&function)),
+    };
+    let result = PyTuple::new(py, [on_complete.clone_ref(py)])
+        .and_then(|arguments| held.during(|| call(&function, arguments)));
+    let Err(error) = result else { return };
+    match on_complete.get().take() {
+        Some(finish) => py.detach(|| finish.announce(Err(Box::new(error)))),
+        None => error.write_unraisable(py, Some(&function)),
+    }
+}
+
+unsafe extern "C-unwind" {
+    /// As in `ffi`, but known to unwind: a thread that asks for the interpreter when that has
+    /// ended is ended by CPython before 3.14.
+    fn PyObject_CallObject(
+        function: *mut ffi::PyObject,
+        arguments: *mut ffi::PyObject,
+    ) -> *mut ffi::PyObject;
+}
+
+/// Keeps the thread from being unwound any further, for good: Rust frames must not be skipped.
+struct Hang;
+
+impl Drop for Hang {
+    fn drop(&mut self) {
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+fn call(function: &Bound<'_, PyAny>, arguments: Bound<'_, PyTuple>) -> PyResult<()> {
+    let guard = Hang;
+    // SAFETY: attached; both objects live through the call, which returns a new reference or null.
+    let result = unsafe { PyObject_CallObject(function.as_ptr(), arguments.as_ptr()) };
+    std::mem::forget(guard);
+    // SAFETY: as above.
+    unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }.map(drop)
+}
+
+impl PartialEq for Job {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Job {}
+
+impl PartialOrd for Job {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Greater is sooner: by priority, then by order of push.
+impl Ord for Job {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.priority, Reverse(self.number)).cmp(&(other.priority, Reverse(other.number)))
+    }
+}
+
+/// Waits, without the interpreter, for something that the engine does.
+pub(crate) fn wait<T: Send, E: From<WaitError> + Send>(
+    py: Python<'_>,
+    wait: impl FnOnce() -> Result<T, E> + Send,
+) -> Result<T, E> {
+    py.detach(|| lane().wait(wait))
+        .unwrap_or_else(|| Err(WaitError::TooManyBlocked.into()))
+}
+
+/// Pushes operations on arrays. Without the interpreter where the push waits for what it pushes:
+/// with the naive engine, and in a function that holds the arrays.
+pub(crate) fn push<T: Send>(
+    py: Python<'_>,
+    push: impl FnOnce() -> Result<T, Error> + Send,
+) -> Result<T, Error> {
+    let waits = held::inside() || Runtime::existing().is_some_and(|runtime| runtime.is_naive());
+    if !waits {
+        return push();
+    }
+    wait(py, || push().map_err(ReadError::Call)).map_err(|e| match e {
+        ReadError::Call(e) => e,
+        ReadError::Wait(e) => Error::internal(e.to_string()),
+    })
+}

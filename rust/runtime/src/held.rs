@@ -1,0 +1,148 @@
+//! What a function that runs as an operation may touch without asking the engine.
+//!
+//! A user's function may read and write the arrays that its operation was pushed with: the engine
+//! has given them to it. Waiting for them, or pushing operations on them, would put the request
+//! behind later users of the same arrays, and those wait for the function. So on the thread that
+//! runs the function, reads of such arrays do not wait, and operations on them run at once.
+
+use crate::Runtime;
+use ferromix_base::{Error, Result};
+use ferromix_engine::{OpSpec, Var, WaitError};
+use std::cell::{Cell, RefCell};
+use std::error::Error as _;
+use std::sync::{Arc, mpsc};
+
+/// The variables of an operation that a user's function runs as.
+#[derive(Debug)]
+pub struct Held {
+    runtime: usize,
+    reads: Vec<Var>,
+    writes: Vec<Var>,
+}
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    static STACK: RefCell<Vec<Arc<Held>>> = const { RefCell::new(Vec::new()) };
+}
+
+fn identity(runtime: &Arc<Runtime>) -> usize {
+    Arc::as_ptr(runtime) as usize
+}
+
+impl Held {
+    /// The variables that an operation on `runtime` reads and writes.
+    pub fn new(runtime: &Arc<Runtime>, reads: &[Var], writes: &[Var]) -> Arc<Self> {
+        Arc::new(Held {
+            runtime: identity(runtime),
+            reads: reads.to_vec(),
+            writes: writes.to_vec(),
+        })
+    }
+
+    /// Runs `f` as the function of the operation, on this thread.
+    pub fn during<R>(self: &Arc<Self>, f: impl FnOnce() -> R) -> R {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                DEPTH.set(DEPTH.get() - 1);
+                STACK.with_borrow_mut(Vec::pop);
+            }
+        }
+        DEPTH.set(DEPTH.get() + 1);
+        STACK.with_borrow_mut(|stack| stack.push(self.clone()));
+        let _leave = Leave;
+        f()
+    }
+}
+
+/// Whether this thread is running a user's function as an operation.
+pub fn inside() -> bool {
+    DEPTH.get() != 0
+}
+
+fn any(runtime: &Arc<Runtime>, test: impl Fn(&Held) -> bool) -> bool {
+    let id = identity(runtime);
+    inside() && STACK.with_borrow(|stack| stack.iter().any(|held| held.runtime == id && test(held)))
+}
+
+/// Whether the function that this thread runs holds the variable, so that it need not wait for it.
+pub fn may_read(runtime: &Arc<Runtime>, var: Var) -> bool {
+    any(runtime, |held| {
+        held.reads.contains(&var) || held.writes.contains(&var)
+    })
+}
+
+fn may_write(runtime: &Arc<Runtime>, var: Var) -> bool {
+    any(runtime, |held| held.writes.contains(&var))
+}
+
+/// Pushes an operation; where it uses a variable that this thread holds, runs it before returning.
+///
+/// # Errors
+/// An engine that takes no work; and what the operation fails with, if it ran before returning.
+pub(crate) fn submit<F>(runtime: &Arc<Runtime>, spec: &OpSpec<'_>, run: F) -> Result<()>
+where
+    F: FnOnce(&Runtime) -> Result<()> + Send + 'static,
+{
+    runtime.check_usable()?;
+    let vars = || spec.const_vars.iter().chain(spec.mutate_vars);
+    if inside() && vars().any(|&var| may_read(runtime, var)) {
+        return run_now(runtime, spec, run);
+    }
+    let rt = runtime.clone();
+    runtime
+        .engine()
+        .push_sync(spec, move |_| run(&rt).map_err(|e| Box::new(e) as _))
+        .map_err(|e| Error::internal(e.to_string()))
+}
+
+/// Runs an operation on variables that are held, and on others that the engine still orders.
+fn run_now<F>(runtime: &Arc<Runtime>, spec: &OpSpec<'_>, run: F) -> Result<()>
+where
+    F: FnOnce(&Runtime) -> Result<()> + Send + 'static,
+{
+    let free = |vars: &[Var]| -> Vec<Var> {
+        let vars = vars.iter().copied();
+        vars.filter(|&var| !may_read(runtime, var)).collect()
+    };
+    let read_only = |var: &&Var| may_read(runtime, **var) && !may_write(runtime, **var);
+    if spec.mutate_vars.iter().any(|var| read_only(&var)) {
+        return Err(Error::value(format!(
+            "operator {}: the function of an operation writes an array that the operation was \
+             pushed with as constant; list it among the mutable variables",
+            spec.name
+        )));
+    }
+    let (reads, writes) = (free(spec.const_vars), free(spec.mutate_vars));
+    if reads.is_empty() && writes.is_empty() {
+        return run(runtime);
+    }
+    let (send, receive) = mpsc::sync_channel(1);
+    let rt = runtime.clone();
+    runtime
+        .engine()
+        .push_sync(&spec.reads(&reads).writes(&writes), move |_| {
+            // Whoever pushed waits for it below.
+            let _ = send.send(run(&rt));
+            Ok(())
+        })
+        .map_err(|e| Error::internal(e.to_string()))?;
+    // Without an answer the operation was skipped, for a failure that one of its variables holds.
+    receive.recv().unwrap_or_else(|_| {
+        for &var in reads.iter().chain(&writes) {
+            runtime.engine().wait_for_var(var).map_err(failure)?;
+        }
+        Err(Error::internal(format!(
+            "operator {} was skipped, for a failure that was raised elsewhere",
+            spec.name
+        )))
+    })
+}
+
+/// The error of an operation that another one needs.
+fn failure(error: WaitError) -> Error {
+    match error.source().and_then(|s| s.downcast_ref::<Error>()) {
+        Some(e) => e.clone(),
+        None => Error::internal(error.to_string()),
+    }
+}

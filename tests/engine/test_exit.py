@@ -1,0 +1,133 @@
+"""An interpreter that ends with work pending: soon, silently, with its own exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAD = """
+import sys, threading, time
+import ferromix as mx
+engine, arrays = mx.engine, [mx.nd.ones((4,)) for _ in range(100)]
+"""
+TAIL = """
+print(engine.counters()["in_flight"], time.time())
+"""
+
+PENDING = {
+    "kernels": """
+kept = []
+engine.push_async(kept.append, (), [arrays[0]])
+for i in range(300_000):
+    arrays[1 + i % 99] += arrays[0]
+""",
+    "functions in a row": """
+var = engine.new_variable()
+for i in range(200_000):
+    engine.push(lambda: time.sleep(0.001), (), [var])
+""",
+    "functions side by side": """
+for i in range(200_000):
+    engine.push(lambda: time.sleep(0.001))
+""",
+    "functions that sleep": """
+for i in range(20):
+    engine.push(lambda: time.sleep(30))
+time.sleep(0.1)
+""",
+    "functions that compute": """
+def spin():
+    while True:
+        pass
+for i in range(8):
+    engine.push(spin)
+time.sleep(0.1)
+""",
+    "functions that wait": """
+kept, var = [], engine.new_variable()
+engine.push_async(kept.append, (), [var])
+for i in range(20):
+    engine.push(var.wait)
+time.sleep(0.1)
+""",
+    "functions that push": """
+def again():
+    engine.push(again)
+    arrays[0][:] = arrays[1] + 1
+for i in range(8):
+    engine.push(again)
+time.sleep(0.1)
+""",
+    "daemon threads that wait": """
+kept, var = [], engine.new_variable()
+engine.push_async(kept.append, (), [var])
+for i in range(8):
+    threading.Thread(target=var.wait, daemon=True).start()
+""",
+    "failures": """
+def fail():
+    raise ValueError("nobody asked")
+for i in range(20_000):
+    engine.push(fail)
+""",
+}
+
+
+@pytest.mark.parametrize("program", PENDING.values(), ids=PENDING)
+def test_the_process_ends_at_once_and_says_nothing(program):
+    done = subprocess.run(
+        [sys.executable, "-c", HEAD + program + TAIL + "sys.exit(7)"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    ended = time.time()
+    assert (done.returncode, done.stderr) == (7, "")
+    pending, end_of_program = done.stdout.split()
+    assert int(pending) > 0
+    assert ended - float(end_of_program) < 2  # a second, on a machine that does nothing else
+
+
+def test_pushes_are_refused_and_waits_end_when_the_interpreter_is_ending():
+    program = """
+import atexit
+def late():
+    for push in (lambda: engine.push(print), lambda: engine.wait_for_all()):
+        try:
+            push()
+        except mx.MXNetError as e:
+            print(e)
+atexit.register(late)
+"""
+    work = """
+for i in range(100):
+    engine.push(lambda: time.sleep(0.05))
+"""
+    done = subprocess.run(
+        # Registered before the package's own, so that it runs after that.
+        [sys.executable, "-c", program + HEAD + work],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    refused, unfinished = done.stdout.split("\n", 1)
+    assert "shutting down" in refused
+    assert "interpreter is about to end" in unfinished
+
+
+def test_nothing_is_lost_that_was_waited_for():
+    program = """
+done = []
+for i in range(1000):
+    engine.push(lambda: done.append(1))
+engine.wait_for_all()
+print(len(done))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", HEAD + program], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1000\n", "")
