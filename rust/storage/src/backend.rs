@@ -14,7 +14,7 @@ pub struct RawBlock {
     pub shared_id: Option<NonZeroU64>,
 }
 
-/// A source of memory.
+/// A source of memory. Its functions must not call the pool that it serves.
 ///
 /// # Safety
 /// A block that [`alloc`](Backend::alloc) returns has the asked size and alignment, overlaps no

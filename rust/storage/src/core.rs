@@ -8,8 +8,8 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::depot::Depot;
 use ferromix_base::{Context, Error, Result};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A block in somebody's hands, with the magazine that a large one takes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,9 @@ pub(crate) struct Core {
     granule: usize,
     bell: AtomicU64,
     places: AtomicUsize,
+    /// Held while kept blocks are on their way to the backend, so that a thread in need waits for
+    /// them rather than fail.
+    pub(crate) trimming: Mutex<()>,
 }
 
 impl Core {
@@ -57,6 +60,7 @@ impl Core {
             backend,
             bell: AtomicU64::new(0),
             places: AtomicUsize::new(0),
+            trimming: Mutex::new(()),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::cache;
 use crate::clock::KEPT;
 use crate::core::Core;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 impl Core {
     /// Bytes kept for reuse.
@@ -33,6 +33,8 @@ impl Core {
     /// Hands blocks of the depot back, those put down first in front, until at most `target` bytes
     /// are kept or only magazines younger than `age` epochs are left.
     pub(crate) fn trim_to(&self, target: usize, age: u32) {
+        // Nothing panics while it is held, and it guards nothing but the order of events.
+        let _one_at_a_time = self.trimming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut excess = self.cached().saturating_sub(target);
         if excess == 0 {
             return;

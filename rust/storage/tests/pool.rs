@@ -262,8 +262,18 @@ fn a_handle_of_another_pool_is_refused_and_counted() {
         device_id: 1,
     };
     let (one, other) = (pool(), Pool::new(gpu, HostBackend, Config::default()));
-    one.free(other.alloc(100).unwrap());
-    one.direct_free(other.alloc(100).unwrap());
+    let lost = [other.alloc(100).unwrap(), other.alloc(100).unwrap()];
+    let blocks = lost.each_ref().map(|handle| RawBlock {
+        ptr: std::ptr::NonNull::new(handle.as_ptr()).unwrap(),
+        shared_id: None,
+    });
+    let [first, second] = lost;
+    one.free(first);
+    one.direct_free(second);
+    for block in blocks {
+        // SAFETY: a block of this backend and size, which both pools have forgotten.
+        unsafe { HostBackend.free(block, 128) };
+    }
     assert_eq!((one.stats().misdirected, one.stats().cached), (2, 0));
     assert_eq!(other.stats().in_use, 256);
 }
@@ -453,6 +463,29 @@ fn exhaustion_takes_the_oldest_and_leaves_the_rest() {
         1 + (stats.cached / (4 * MIB)) as u64
     );
     pool.free(block);
+}
+
+#[test]
+fn threads_that_exhaust_the_limit_together_wait_for_each_others_trims() {
+    // Two blocks of at most 9 MiB in use, and as much on its way from a slot to the stack.
+    let pool = limited(36 * MIB);
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let pool = &pool;
+            scope.spawn(move || {
+                for turn in 0..2000 {
+                    let size = (turn * 7 + thread * 3) % 9 * MIB + MIB;
+                    pool.free(pool.alloc(size).unwrap());
+                }
+            });
+        }
+    });
+    let stats = pool.stats();
+    assert_eq!(stats.in_use, 0);
+    assert!(
+        stats.released > 0 && stats.peak_reserved <= 36 * MIB,
+        "{stats:?}"
+    );
 }
 
 #[test]
