@@ -10,7 +10,7 @@ use std::ptr::{self, NonNull};
 
 use crate::core::Core;
 use crate::op::OpPtr;
-use crate::sync::{AcqRel, Acquire, AtomicPtr, AtomicU32, Relaxed};
+use crate::sync::{AcqRel, Acquire, AtomicPtr, AtomicU32, Relaxed, Release};
 use crate::var::VarSlot;
 
 /// Every earlier writer has finished. Sent by the predecessor; a reader starts on it.
@@ -81,9 +81,11 @@ pub(crate) enum Received {
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Linked {
-    /// The predecessor is wholly finished: retire it and start the successor.
+    /// The predecessor is wholly finished: retire it. The successor has started.
     Satisfied,
-    /// Both read and the predecessor may read already: send the successor [`Message::Read`].
+    /// Both read and the predecessor may read already: the successor, too, has started.
+    Started,
+    /// The same, but found out too late to start it quietly: send it [`Message::Read`].
     Readable,
     /// The predecessor will send the tokens.
     Waiting,
@@ -126,6 +128,11 @@ impl AccessPtr {
         };
         // SAFETY: the caller owns the memory.
         unsafe { place.write(access) }
+    }
+
+    /// Where it lies.
+    pub(crate) fn address(self) -> usize {
+        self.0.as_ptr() as usize
     }
 
     fn state(&self) -> &AtomicU32 {
@@ -179,16 +186,19 @@ impl AccessPtr {
 
     /// Registrar: the chain in front is empty; nobody else knows this access yet.
     pub(crate) fn start_satisfied(self) {
-        let bits = self.state().load(Relaxed) | R | W;
+        self.set_unshared(R | W);
+    }
+
+    /// Registrar: sets bits of an access that nobody else knows yet.
+    fn set_unshared(self, bits: u32) {
+        let bits = self.state().load(Relaxed) | bits;
         // Relaxed: published by the registrar's release of the operation or of the baton.
         self.state().store(bits, Relaxed);
     }
 
-    /// Registrar: whether nothing more will happen to this access, so that it may be retired.
-    pub(crate) fn is_over(self) -> bool {
-        // Acquire: pairs with the release in `finish` and `receive`; the successor then sees all
-        // effects of this operation and of those before it.
-        self.state().load(Acquire) & (W | D) == W | D
+    /// Whether a reader behind this access may start.
+    const fn lets_read(state: u32) -> bool {
+        state & (WRITES | R) == R
     }
 
     /// Whether the operation has finished with the variable.
@@ -197,9 +207,21 @@ impl AccessPtr {
         self.state().load(Acquire) & D != 0
     }
 
-    /// Registrar: appends `next` behind this access.
+    /// Registrar: appends `next`, which nobody else knows yet, behind this access.
     pub(crate) fn link(self, next: AccessPtr) -> Linked {
+        // Acquire: pairs with the release in `finish` and `receive`; the successor then sees all
+        // effects of this operation and of those before it.
+        let state = self.state().load(Acquire);
+        if state & (W | D) == W | D {
+            next.start_satisfied();
+            return Linked::Satisfied;
+        }
         let next_writes = next.writes();
+        let starts = Self::lets_read(state) && !next_writes;
+        if starts {
+            // Before anybody can send it anything.
+            next.set_unshared(R);
+        }
         // SAFETY: counted pointer (the variable's tail holds a count until this call ends).
         // Relaxed: released by the `fetch_add` below.
         unsafe { (*self.0.as_ptr()).next.store(next.0.as_ptr(), Relaxed) };
@@ -208,8 +230,12 @@ impl AccessPtr {
         let old = self.state().fetch_add(add, AcqRel);
         debug_assert!(old & N == 0, "an access got two successors");
         if old & (W | D) == W | D {
+            // Nobody will send anything: `next` is still the registrar's.
+            next.start_satisfied();
             Linked::Satisfied
-        } else if old & (WRITES | R) == R && !next_writes {
+        } else if starts {
+            Linked::Started
+        } else if Self::lets_read(old) && !next_writes {
             Linked::Readable
         } else {
             Linked::Waiting
@@ -219,8 +245,18 @@ impl AccessPtr {
     /// Takes in tokens from the predecessor (or, once, from the registrar on its behalf).
     pub(crate) fn receive(self, message: Message) -> Received {
         let bits = message.bits();
-        // Acquire: the effects of everything in front. Release: passes them on with the tokens.
-        let old = self.state().fetch_add(bits, AcqRel);
+        // Acquire: the successor, if it is there.
+        let seen = self.state().load(Acquire);
+        let old = if message == Message::All && seen & N != 0 {
+            // The registrar is through with this access, and it has not started: nobody else
+            // changes the word before it gets what we send, so an exchange is not needed.
+            // Release: as below.
+            self.state().store(seen | bits, Release);
+            seen
+        } else {
+            // Acquire: the effects of everything in front. Release: passes them on with the tokens.
+            self.state().fetch_add(bits, AcqRel)
+        };
         debug_assert!(old & bits & (R | W) == 0, "a token came twice");
         if old & WRITES != 0 {
             debug_assert!(bits & W != 0, "a writer got a reader's token");
@@ -241,9 +277,19 @@ impl AccessPtr {
 
     /// The operation has finished with this variable.
     pub(crate) fn finish(self) -> Finished {
-        // Release: publishes the operation's effects. Acquire: `next`, and the effects that came
-        // with `W`, which travel on in the message.
-        let old = self.state().fetch_add(D, AcqRel);
+        // Acquire: as below.
+        let seen = self.state().load(Acquire);
+        let old = if seen & (W | N) == W | N {
+            // All tokens are here and the registrar is through: nobody else looks at the word any
+            // more, so `D` would only tell ourselves (`is_finished`). Our effects travel on in the
+            // message, which releases them.
+            self.state().store(seen | D, Relaxed);
+            seen
+        } else {
+            // Release: publishes the operation's effects. Acquire: `next`, and the effects that
+            // came with `W`, which travel on in the message.
+            self.state().fetch_add(D, AcqRel)
+        };
         debug_assert!(old & D == 0, "an access finished twice");
         if old & N == 0 {
             Finished::Kept

@@ -1,5 +1,6 @@
 //! How an engine is configured.
 
+use crate::bound::Limit;
 use crate::config;
 use crate::engine::Engine;
 use crate::lane::Sizes;
@@ -14,6 +15,9 @@ pub enum Kind {
     Naive,
 }
 
+/// The default of [`Builder::max_in_flight`]: as many as fit into a core's own caches.
+const MAX_IN_FLIGHT: u64 = 2048;
+
 /// Configures an [`Engine`]; made by [`Engine::builder`].
 ///
 /// ```
@@ -26,6 +30,7 @@ pub enum Kind {
 pub struct Builder {
     kind: Kind,
     sizes: Sizes,
+    limit: Limit,
 }
 
 impl Builder {
@@ -37,6 +42,10 @@ impl Builder {
                 cpu_priority: 4,
                 gpu: 2,
                 gpu_copy: 1,
+            },
+            limit: Limit {
+                most: if cfg!(loom) { u64::MAX } else { MAX_IN_FLIGHT },
+                help: false,
             },
         }
     }
@@ -92,8 +101,30 @@ impl Builder {
         self
     }
 
+    /// Operations that may be pushed and not finished, roughly (it is looked at every 64 pushes).
+    /// Default: 2048; `usize::MAX` is no bound.
+    ///
+    /// A push over the bound still goes through; it returns when a quarter of the bound is free,
+    /// or when nothing has finished for 10 ms, since what is in flight may wait for something that
+    /// the pusher does later: so this never deadlocks. An operation that pushes never waits.
+    pub fn max_in_flight(mut self, count: usize) -> Self {
+        self.limit.most = if count == usize::MAX {
+            u64::MAX
+        } else {
+            count.max(1) as u64
+        };
+        self
+    }
+
+    /// Whether a push over the bound runs ready operations of the CPU lane on its own thread
+    /// meanwhile. Default: it only waits. Do not push with a lock held then that an operation takes.
+    pub fn pushers_help(mut self, help: bool) -> Self {
+        self.limit.help = help;
+        self
+    }
+
     /// Makes the engine. Threads start when there is work for them.
     pub fn build(self) -> Engine {
-        Engine::from_parts(self.kind, self.sizes)
+        Engine::from_parts(self.kind, self.sizes, self.limit)
     }
 }

@@ -5,6 +5,7 @@
 use std::ptr;
 use std::sync::Weak;
 
+use crate::bound::{Bound, Limit};
 use crate::epoch::{Epoch, Epochs};
 use crate::failure::Failures;
 use crate::lane::{Lanes, Sizes};
@@ -12,7 +13,6 @@ use crate::log::Log;
 use crate::op::{Fields, Kind, OpPtr};
 use crate::spec::{Device, Name};
 use crate::sync::{Acquire, Arc, AtomicBool, AtomicUsize, Relaxed, UnsafeCell};
-use crate::task::Task;
 use crate::var::VarSlab;
 
 /// Everything that one engine shares between threads.
@@ -23,6 +23,7 @@ pub(crate) struct Core {
     pub(crate) failures: Failures,
     pub(crate) epochs: Epochs,
     pub(crate) lanes: Lanes,
+    pub(crate) bound: Bound,
     /// Run everything on the pushing thread.
     pub(crate) naive: bool,
     pub(crate) shutting_down: AtomicBool,
@@ -33,6 +34,8 @@ pub(crate) struct Core {
 /// What only the holder of the baton touches, besides the variables' chains.
 pub(crate) struct Registrar {
     pub(crate) next_seq: u64,
+    /// Operations counted before the open epoch.
+    pub(crate) epoch_began: u64,
     pub(crate) epoch: *const Epoch,
 }
 
@@ -42,8 +45,8 @@ unsafe impl Sync for Core {}
 unsafe impl Send for Core {}
 
 impl Core {
-    pub(crate) fn new(naive: bool, sizes: Sizes, shards: usize) -> Arc<Self> {
-        let head = OpPtr::new_log_head(Fields {
+    pub(crate) fn new(naive: bool, sizes: Sizes, limit: Limit, shards: usize) -> Arc<Self> {
+        let head = OpPtr::new_log_head(&Fields {
             kind: Kind::Wait,
             name: Name::new("log head"),
             tag: 0,
@@ -51,11 +54,11 @@ impl Core {
             priority: 0,
             lane: ptr::null(),
             waiter: ptr::null(),
-            task: Task::none(),
         });
         let epochs = Epochs::new(shards);
         let registrar = Registrar {
             next_seq: 1,
+            epoch_began: 0,
             epoch: epochs.open(),
         };
         Arc::new_cyclic(|me| Self {
@@ -65,6 +68,7 @@ impl Core {
             failures: Failures::new(),
             epochs,
             lanes: Lanes::new(sizes),
+            bound: Bound::new(limit),
             naive,
             shutting_down: AtomicBool::new(false),
             shards: AtomicUsize::new(1),

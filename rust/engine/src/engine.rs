@@ -3,14 +3,16 @@
 use std::ptr;
 use std::sync::OnceLock;
 
+use crate::bound::Limit;
 use crate::builder::{Builder, Kind as EngineKind};
 use crate::config;
 use crate::context::{OnComplete, RunContext};
 use crate::core::Core;
 use crate::failure::{OpError, PushError, WaitError};
 use crate::lane::Sizes;
-use crate::op::Kind;
+use crate::op::{Kind, OpPtr};
 use crate::operator::{Function, Operator};
+use crate::program::Program;
 use crate::spec::{Device, FnProperty, OpSpec};
 use crate::sync::{Arc, Release};
 use crate::task::Task;
@@ -99,7 +101,7 @@ impl Engine {
         GLOBAL.get_or_init(|| Builder::from_env().build())
     }
 
-    pub(crate) fn from_parts(kind: EngineKind, sizes: Sizes) -> Self {
+    pub(crate) fn from_parts(kind: EngineKind, sizes: Sizes, limit: Limit) -> Self {
         let naive = kind == EngineKind::Naive;
         // One shard for threads of others, and one for each worker that is likely to be busy.
         let shards = if cfg!(loom) {
@@ -109,7 +111,7 @@ impl Engine {
         };
         Self {
             handle: Arc::new(Handle {
-                core: Core::new(naive, sizes, shards),
+                core: Core::new(naive, sizes, limit, shards),
             }),
         }
     }
@@ -140,13 +142,13 @@ impl Engine {
             return Err(PushError::StaleVariable(var));
         }
         let spec = OpSpec::new("delete variable").property(FnProperty::DeleteVar);
-        let task = Task::sync(move |_| {
+        let op = self.core().new_op(Kind::Delete, &spec, 1, ptr::null());
+        let run = move |_: &RunContext| {
             f();
             Ok(())
-        });
-        let op = self
-            .core()
-            .new_op(Kind::Delete, &spec, 1, ptr::null(), task);
+        };
+        // SAFETY: not shared yet.
+        unsafe { op.with_task(|task| task.store_sync(run)) };
         // The slot exists, since the handle was live.
         if let Some(slot) = self.core().vars.slot(var.index) {
             // SAFETY: the one access, of an operation that is not shared yet.
@@ -169,40 +171,75 @@ impl Engine {
 
     // ---- operations ----------------------------------------------------------------------------
 
-    fn push_task(&self, kind: Kind, spec: &OpSpec<'_>, task: Task) -> Result<(), PushError> {
+    /// Pushes an operation; `finish` sets what is not in the specification.
+    #[inline(always)]
+    fn push_op(
+        &self,
+        kind: Kind,
+        spec: &OpSpec<'_>,
+        finish: impl FnOnce(OpPtr),
+    ) -> Result<(), PushError> {
         let core = self.core();
-        if core.is_shutting_down() {
-            return Err(PushError::ShutDown);
-        }
-        // Mutations first: of an access listed twice, the registrar keeps the first.
-        let vars = || {
-            let writes = spec.mutate_vars.iter().map(|var| (*var, true));
-            writes.chain(spec.const_vars.iter().map(|var| (*var, false)))
-        };
-        if let Some((var, _)) = vars().find(|(var, _)| core.vars.live(*var).is_none()) {
-            return Err(PushError::StaleVariable(var));
-        }
         // The naive engine waits for its operation, unless an operation is pushing.
         let waits = core.naive && thread::running_ops(core).next().is_none();
         let waiter = waits.then(Waiter::new);
-        let waiter_ptr = waiter.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let count = spec.mutate_vars.len() + spec.const_vars.len();
-        let op = core.new_op(kind, spec, count, waiter_ptr, task);
-        for (k, (var, writes)) in vars().enumerate() {
-            let slot = core.vars.slot(var.index).map_or(ptr::null(), ptr::from_ref);
-            // SAFETY: each access once, of an operation that is not shared yet.
-            unsafe { op.init_access(k, slot, var.generation, writes) };
-        }
+        let op = self.prepare(kind, spec, waiter.as_ref())?;
+        finish(op);
         core.submit(op);
         if let Some(waiter) = &waiter {
             core.block_on(waiter);
+        } else if core.bound.is_over() {
+            core.hold_back();
         }
         Ok(())
     }
 
+    /// Pushes an operation whose function `store` puts in its place.
+    #[inline(always)]
+    fn push_task(
+        &self,
+        kind: Kind,
+        spec: &OpSpec<'_>,
+        store: impl FnOnce(&mut Task),
+    ) -> Result<(), PushError> {
+        // SAFETY: not shared yet.
+        self.push_op(kind, spec, |op| unsafe { op.with_task(store) })
+    }
+
+    /// An operation with its accesses, and without a function.
+    fn prepare(
+        &self,
+        kind: Kind,
+        spec: &OpSpec<'_>,
+        waiter: Option<&Waiter>,
+    ) -> Result<OpPtr, PushError> {
+        let core = self.core();
+        if core.is_shutting_down() {
+            return Err(PushError::ShutDown);
+        }
+        let count = spec.mutate_vars.len() + spec.const_vars.len();
+        let waiter = waiter.map_or(ptr::null(), ptr::from_ref);
+        let op = core.new_op(kind, spec, count, waiter);
+        let mut set = 0;
+        // Mutations first: of an access listed twice, the registrar keeps the first.
+        for (vars, writes) in [(spec.mutate_vars, true), (spec.const_vars, false)] {
+            for &var in vars {
+                let Some(slot) = core.vars.live(var) else {
+                    op.discard(set);
+                    return Err(PushError::StaleVariable(var));
+                };
+                // SAFETY: each access once, of an operation that is not shared yet.
+                unsafe { op.init_access(set, slot, var.generation, writes) };
+                set += 1;
+            }
+        }
+        Ok(op)
+    }
+
     /// Pushes an operation that is finished when its function returns.
     ///
-    /// Returns at once; with the naive engine, when the operation is finished. An error or a panic
+    /// Returns at once, unless too many operations are in flight (see
+    /// [`Builder::max_in_flight`]); with the naive engine, when the operation is finished. An error or a panic
     /// of the function is a failure: see [`wait_for_var`](Engine::wait_for_var).
     ///
     /// # Errors
@@ -213,7 +250,7 @@ impl Engine {
     where
         F: FnOnce(&RunContext) -> Result<(), OpError> + Send + 'static,
     {
-        self.push_task(Kind::Sync, spec, Task::sync(f))
+        self.push_task(Kind::Sync, spec, |task| task.store_sync(f))
     }
 
     /// Pushes an operation that is finished when its [`OnComplete`] is called.
@@ -224,7 +261,7 @@ impl Engine {
     where
         F: FnOnce(&RunContext, OnComplete) + Send + 'static,
     {
-        self.push_task(Kind::Async, spec, Task::asynchronous(f))
+        self.push_task(Kind::Async, spec, |task| task.store_async(f))
     }
 
     /// Prepares an operation to be pushed many times. Device and priority are given per push.
@@ -272,6 +309,31 @@ impl Engine {
     /// after the last of that. Takes no access to the variables.
     pub fn delete_operator(&self, operator: Operator) {
         drop(operator);
+    }
+
+    /// Runs a program once more: all its operations, at one place in the order of pushes.
+    ///
+    /// Failures are those of operations pushed one by one: an operation that fails, or is skipped,
+    /// leaves the failure on what it mutates; those of the same launch that use that are skipped,
+    /// and so are later ones. For [`wait_for_all`](Engine::wait_for_all) and [`Counters`] a launch
+    /// is one operation.
+    ///
+    /// Two launches of one program may be in flight; a third waits for one of them to end, or for
+    /// 10 ms in which nothing finishes (an operation that launches never waits). An operation of a
+    /// program must not wait for a variable that the program uses.
+    ///
+    /// # Errors
+    /// As for [`push_sync`](Engine::push_sync).
+    pub fn launch(&self, program: &Program) -> Result<(), PushError> {
+        if program.is_empty() {
+            return Ok(());
+        }
+        let (core, plan) = (self.core(), &program.plan);
+        self.push_op(Kind::Program, &plan.spec(), |op| {
+            let launch = core.counters(plan).begin(plan);
+            // SAFETY: not shared yet.
+            unsafe { op.set_launch(launch) };
+        })
     }
 
     // ---- waiting -------------------------------------------------------------------------------

@@ -70,7 +70,8 @@ impl Epoch {
         }
     }
 
-    fn counted(&self) -> u64 {
+    /// Completions so far.
+    pub(crate) fn counted(&self) -> u64 {
         self.shards
             .iter()
             .map(|shard| shard.load(Acquire) & !WATCHED)
@@ -114,6 +115,12 @@ impl Epochs {
         // Relaxed load: the registrar alone writes. Release: for `in_flight`'s benefit.
         self.registered
             .store(self.registered.load(Relaxed) + 1, Release);
+    }
+
+    /// Operations counted so far, for the registrar.
+    pub(crate) fn registered(&self) -> u64 {
+        // Relaxed: the registrar alone writes.
+        self.registered.load(Relaxed)
     }
 
     /// The open epoch. It lives until it is closed and over.

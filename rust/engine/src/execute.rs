@@ -50,9 +50,10 @@ impl Core {
             }
             Kind::Fence => {
                 // SAFETY: ready; and the fence's waiter is signalled when it is completed.
-                unsafe { (*op.header().waiter).fill(|report| report.seq = op.seq()) };
+                unsafe { (*op.waiter()).fill(|report| report.seq = op.seq()) };
                 Outcome::Untouched
             }
+            Kind::Program => return self.take_part(op, agenda),
             Kind::Delete => {
                 let result = self.call(op, None);
                 for slot in op
@@ -101,10 +102,8 @@ impl Core {
     fn call(&self, op: OpPtr, finish: Option<OnComplete>) -> Result<(), Thrown> {
         let header = op.header();
         let context = RunContext::new(header.device, header.priority, header.tag);
-        // SAFETY: we execute the operation. The task moves out, so that it is dropped with its
-        // call and not with the block.
-        let mut task = unsafe { op.with_task(|task| std::mem::replace(task, Task::none())) };
-        let run = AssertUnwindSafe(|| task.run(&context, finish));
+        // SAFETY: we execute the operation, and this is the only call.
+        let run = AssertUnwindSafe(|| unsafe { op.with_task(|task| task.run(&context, finish)) });
         let (result, owns_completion) = thread::running(self, op, || catch_unwind(run));
         let error: OpError = match result {
             Ok(Ok(())) => return Ok(()),
@@ -122,10 +121,10 @@ impl Core {
 
     /// Drops the function uncalled.
     fn discard(&self, op: OpPtr) {
-        // SAFETY: we execute the operation.
-        let task = unsafe { op.with_task(|task| std::mem::replace(task, Task::none())) };
+        // SAFETY: we execute the operation, and do not call its function.
+        let discard = AssertUnwindSafe(|| unsafe { op.with_task(Task::discard) });
         // What the function owned may have a destructor of the user's.
-        let _ = thread::running(self, op, || catch_unwind(AssertUnwindSafe(|| drop(task))));
+        let _ = thread::running(self, op, || catch_unwind(discard));
     }
 
     /// Why the operation must not run, if so.
@@ -136,7 +135,7 @@ impl Core {
         // SAFETY: we execute the operation, so it has all its accesses.
         unsafe {
             let seq = op.seq();
-            op.refused().or_else(|| {
+            op.refusal().or_else(|| {
                 op.accesses()
                     .filter_map(|access| access.slot_for_core(self)?.failure())
                     .find(|cell| cell.binds(seq))
@@ -153,7 +152,7 @@ impl Core {
             let held = slot
                 .filter(|_| self.failures.any_alive())
                 .and_then(|slot| slot.failure());
-            (*op.header().waiter).fill(|report| {
+            (*op.waiter()).fill(|report| {
                 report.seq = seq;
                 report.stale = slot.is_none();
                 report.failure = held
@@ -195,11 +194,12 @@ impl Core {
     }
 
     /// Counts a completed operation and lets its waiter go.
-    fn sign_off(&self, op: OpPtr) {
+    pub(crate) fn sign_off(&self, op: OpPtr) {
         let header = op.header();
-        if !header.waiter.is_null() {
+        let waiter = op.waiter();
+        if !waiter.is_null() {
             // SAFETY: whoever gave the operation a waiter waits for this, once.
-            unsafe { Waiter::signal(header.waiter) };
+            unsafe { Waiter::signal(waiter) };
         }
         if header.kind.counts() {
             let shard = here(|here| here.shard.get());

@@ -4,9 +4,8 @@ use std::ptr;
 use std::thread::{Builder as ThreadBuilder, JoinHandle};
 
 use crate::core::Core;
-use crate::op::OpPtr;
 use crate::park::{Idle, Wake};
-use crate::queue::{Exact, Fair, Queue};
+use crate::queue::Queue;
 use crate::spec::{Device, FnProperty};
 use crate::sync::{
     AcqRel, Acquire, Arc, AtomicBool, AtomicPtr, AtomicU64, Mutex, Relaxed, SeqCst, fence, lock,
@@ -121,8 +120,8 @@ impl Lane {
         let size = sizes.of(key);
         let most = size + SPARE;
         let queue = match key.class {
-            Class::Compute => Queue::Fair(Box::new(Fair::new(size))),
-            _ => Queue::Exact(Exact::new()),
+            Class::Compute => Queue::fair(most),
+            _ => Queue::exact(),
         };
         Self {
             key,
@@ -151,19 +150,21 @@ impl Lane {
         self.stopped.load(Acquire)
     }
 
-    /// Queues a ready operation. Gives it back if the lane has no thread and cannot start one.
-    pub(crate) fn submit(&self, core: &Core, op: OpPtr) -> Result<(), OpPtr> {
-        if self.crew().started == 0 && !self.is_stopped() && !self.recruit(core) {
-            return Err(op);
-        }
-        self.queue.push(op);
-        self.wake(core);
-        Ok(())
+    /// Whether what is queued here will be run: there is a thread, or one can be started.
+    pub(crate) fn is_served(&self, core: &Core) -> bool {
+        self.crew().started > 0 || self.is_stopped() || self.recruit(core)
     }
 
     /// Sees to it that somebody looks for work, which the caller has made available.
     pub(crate) fn wake(&self, core: &Core) {
         if self.idle.announce() == Wake::NobodyIdle {
+            self.recruit(core);
+        }
+    }
+
+    /// The same, for the thread that registers: in a row of calls, cheaper.
+    pub(crate) fn wake_registered(&self, core: &Core) {
+        if self.idle.announce_registered() == Wake::NobodyIdle {
             self.recruit(core);
         }
     }
@@ -213,7 +214,7 @@ impl Lane {
         }
         let mut roster = lock(&self.roster);
         let crew = self.crew();
-        // Only replacements end: the others own a queue that would have to be handed on.
+        // Only replacements end, so that the others keep their rings.
         if crew.started - crew.blocked <= self.size as u64 || index < self.size {
             return false;
         }
@@ -298,26 +299,38 @@ impl LanePtr {
 /// All lanes of an engine: a list that only grows, and is short.
 pub(crate) struct Lanes {
     sizes: Sizes,
+    /// The lane of ordinary work.
+    cpu: *const Lane,
     head: AtomicPtr<Lane>,
     stopped: AtomicBool,
 }
 
 impl Lanes {
     pub(crate) fn new(sizes: Sizes) -> Self {
-        let lanes = Self {
+        let mut lanes = Self {
             sizes,
+            cpu: ptr::null(),
             head: AtomicPtr::new(ptr::null_mut()),
             stopped: AtomicBool::new(false),
         };
         // The host's lanes last, so that they are found first.
-        lanes.find(LaneKey::new(Device::CPU, FnProperty::CpuPrioritized));
-        lanes.find(LaneKey::new(Device::CPU, FnProperty::Normal));
+        lanes.find_or_make(LaneKey::new(Device::CPU, FnProperty::CpuPrioritized));
+        lanes.cpu = lanes.find_or_make(LaneKey::new(Device::CPU, FnProperty::Normal));
         lanes
     }
 
     /// The lane of a key, made if there is none yet.
     #[inline]
     pub(crate) fn find(&self, key: LaneKey) -> &Lane {
+        if key == self.cpu().key {
+            self.cpu()
+        } else {
+            self.find_or_make(key)
+        }
+    }
+
+    #[inline(never)]
+    fn find_or_make(&self, key: LaneKey) -> &Lane {
         let mut mine: *mut Lane = ptr::null_mut();
         loop {
             // Acquire: pairs with the exchange below.
@@ -359,8 +372,10 @@ impl Lanes {
         self.iter_from(self.head.load(Acquire))
     }
 
+    #[inline]
     pub(crate) fn cpu(&self) -> &Lane {
-        self.find(LaneKey::new(Device::CPU, FnProperty::Normal))
+        // SAFETY: made together with the list, and lives as long.
+        unsafe { &*self.cpu }
     }
 
     pub(crate) fn stop(&self) {
@@ -373,6 +388,11 @@ impl Lanes {
         self.iter().for_each(|lane| lane.start(core));
     }
 }
+
+// SAFETY: the lanes that the pointers lead to are `Sync`, and owned by the list.
+unsafe impl Sync for Lanes {}
+// SAFETY: as above.
+unsafe impl Send for Lanes {}
 
 impl Drop for Lanes {
     fn drop(&mut self) {

@@ -5,6 +5,7 @@
 //! only that each has its own worker threads.
 
 mod access;
+mod bound;
 mod builder;
 mod config;
 mod context;
@@ -14,6 +15,7 @@ mod epoch;
 mod execute;
 mod failure;
 mod lane;
+mod launch;
 mod log;
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -21,9 +23,11 @@ mod op;
 mod operator;
 mod park;
 mod pool;
+mod program;
 mod queue;
 mod ready;
 mod register;
+mod ring;
 mod spec;
 mod stack;
 mod sync;
@@ -39,5 +43,6 @@ pub use context::{OnComplete, RunContext};
 pub use engine::{Counters, Engine};
 pub use failure::{Failure, NeverCompleted, OpError, PanicError, PushError, WaitError};
 pub use operator::Operator;
+pub use program::{Program, ProgramBuilder};
 pub use spec::{Device, FnProperty, Name, OpSpec};
 pub use var::Var;

@@ -9,10 +9,10 @@ use loom::thread;
 
 use crate::op::{Fields, Kind, OpPtr};
 use crate::park::Idle;
+use crate::ring::Ring;
 use crate::spec::{Device, Name};
 use crate::stack::TakeAllStack;
 use crate::sync::{AcqRel, Acquire, AtomicPtr, UnsafeCell};
-use crate::task::Task;
 use crate::wait::Event;
 
 fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
@@ -50,6 +50,11 @@ impl SmallLane {
     fn push(&self) {
         self.items.fetch_add(1, Relaxed);
         let _ = self.idle.announce();
+    }
+
+    fn push_registered(&self) {
+        self.items.fetch_add(1, Relaxed);
+        let _ = self.idle.announce_registered();
     }
 
     /// A worker that ends after `quota` items.
@@ -95,6 +100,26 @@ fn a_sleeping_worker_gets_every_item() {
         worker.join().unwrap();
         assert_eq!(lane.done.load(Relaxed), 2);
     });
+}
+
+/// The same, told by an exchange instead of a fence; and by both.
+#[test]
+fn a_sleeping_worker_gets_every_item_of_the_registrar() {
+    for both in [false, true] {
+        model(4, move || {
+            let lane = SmallLane::new(1);
+            let worker = lane.clone();
+            let worker = thread::spawn(move || worker.work(0, 2));
+            lane.push_registered();
+            if both {
+                lane.push();
+            } else {
+                lane.push_registered();
+            }
+            worker.join().unwrap();
+            assert_eq!(lane.done.load(Relaxed), 2);
+        });
+    }
 }
 
 /// Two workers of one item each: if only one were woken for two items, the other would sleep on.
@@ -178,7 +203,7 @@ fn the_stack_loses_nothing() {
 }
 
 fn entry() -> OpPtr {
-    OpPtr::new(0, fields())
+    OpPtr::new(0, &fields())
 }
 
 fn fields() -> Fields {
@@ -190,8 +215,47 @@ fn fields() -> Fields {
         priority: 0,
         lane: std::ptr::null(),
         waiter: std::ptr::null(),
-        task: Task::none(),
     }
+}
+
+/// A producer that makes the ring grow, and two takers: each element goes to one of them, in order.
+#[test]
+fn the_ring_gives_each_element_once() {
+    model(3, || {
+        let ring = Arc::new(Ring::new());
+        let ops: Vec<OpPtr> = (0..4).map(|_| entry()).collect();
+        let takers = [0, 1].map(|more| {
+            let ring = ring.clone();
+            thread::spawn(move || {
+                let mut taken = Vec::new();
+                for _ in 0..2 {
+                    let mut rest = Vec::new();
+                    taken.extend(ring.take(more, |op| rest.push(op)));
+                    taken.append(&mut rest);
+                }
+                taken
+            })
+        });
+        for op in &ops {
+            // SAFETY: the one producer.
+            unsafe { ring.push(*op) };
+        }
+        let mut all = Vec::new();
+        for taker in takers {
+            let taken = taker.join().unwrap();
+            let places = |op: &OpPtr| ops.iter().position(|other| other == op).unwrap();
+            assert!(taken.iter().map(places).is_sorted());
+            all.extend(taken);
+        }
+        while let Some(op) = ring.take(0, |_| ()) {
+            all.push(op);
+        }
+        assert!(ring.is_empty());
+        for op in &ops {
+            assert_eq!(all.iter().filter(|other| *other == op).count(), 1);
+            op.discard(0);
+        }
+    });
 }
 
 /// The log, and what only the registrar may touch, which loom watches.
@@ -237,7 +301,7 @@ impl SmallLog {
 fn the_baton_is_neither_lost_nor_doubled() {
     model(4, || {
         let small = Arc::new(SmallLog {
-            log: crate::log::Log::new(OpPtr::new_log_head(fields())),
+            log: crate::log::Log::new(OpPtr::new_log_head(&fields())),
             registered: UnsafeCell::new(Vec::new()),
             count: AtomicUsize::new(0),
         });

@@ -4,13 +4,14 @@
 //! for the log (dropped by the registrar when it moves on), one for the execution. Whoever drops
 //! the last count gives the block back to its pool.
 
-use std::mem::{align_of, size_of};
+use std::mem::{MaybeUninit, align_of, size_of};
 use std::ptr::{self, NonNull};
 
 use crate::access::{Access, AccessPtr};
 use crate::epoch::Epoch;
 use crate::failure::FailureCell;
 use crate::lane::Lane;
+use crate::launch::Launch;
 use crate::pool::{self, Block};
 use crate::spec::{Device, Name};
 use crate::sync::{AcqRel, Acquire, Arc, AtomicPtr, AtomicU32, Relaxed, UnsafeCell};
@@ -27,6 +28,8 @@ pub(crate) enum Kind {
     Async,
     /// The end of its one variable.
     Delete,
+    /// The launch of a program.
+    Program,
     /// A thread waits to read its one variable.
     Wait,
     /// A thread waits for all earlier operations; ends the epoch.
@@ -45,41 +48,56 @@ impl Kind {
     }
 }
 
-/// What the registrar fills in, before the operation can become ready.
-pub(crate) struct Placed {
-    /// Place in the log.
-    pub(crate) seq: u64,
-    /// Where its completion is counted.
-    pub(crate) epoch: *const Epoch,
-    /// Set if the operation must not run: a variable was deleted in front of it.
-    pub(crate) refused: Option<Arc<FailureCell>>,
-}
-
-/// The header of a block.
+/// The header of a block. In order of use: of an operation whose function is small and which
+/// succeeds, the pusher and the worker touch the first two cache lines and those of the accesses.
 #[repr(C, align(64))]
 pub(crate) struct Op {
-    block: Block,
     /// The next entry of the log, null, or the baton.
     pub(crate) log_next: AtomicPtr<Op>,
     /// Accesses that may not start yet, plus one until the registrar is through.
     pending: AtomicU32,
     refs: AtomicU32,
-    /// Link of whichever queue holds the operation while it is ready.
-    pub(crate) queue_next: AtomicPtr<Op>,
+    block: Block,
+    pub(crate) lane: *const Lane,
+    /// Where the completion is counted. Set by the registrar.
+    epoch: UnsafeCell<*const Epoch>,
+    pub(crate) tag: u64,
     accesses: u32,
     pub(crate) priority: i32,
-    pub(crate) kind: Kind,
     pub(crate) device: Device,
+    pub(crate) kind: Kind,
+    /// Whether there is a `waiter`.
+    waits: bool,
+    /// Whether there is a `refusal`. Set by the registrar.
+    refused: UnsafeCell<bool>,
+
     pub(crate) name: Name,
-    pub(crate) tag: u64,
-    pub(crate) lane: *const Lane,
-    /// Who is woken when the operation is complete, or null. Lives on that thread's stack.
-    pub(crate) waiter: *const Waiter,
-    placed: UnsafeCell<Placed>,
+    /// Place in the log. Set by the registrar.
+    seq: UnsafeCell<u64>,
+    /// Link of whichever list holds the operation while it is ready.
+    pub(crate) queue_next: AtomicPtr<Op>,
     task: UnsafeCell<Task>,
+
+    /// The state of a program's launch.
+    launch: MaybeUninit<*const Launch>,
+    /// Who is woken when the operation is complete. Lives on that thread's stack.
+    waiter: MaybeUninit<*const Waiter>,
+    /// Why the operation must not run: a variable was deleted in front of it.
+    refusal: UnsafeCell<MaybeUninit<Arc<FailureCell>>>,
 }
 
-/// What a new operation consists of, besides its accesses.
+impl Drop for Op {
+    fn drop(&mut self) {
+        // SAFETY: exclusive; the flag says that there is one.
+        unsafe {
+            if self.refused.with(|refused| *refused) {
+                self.refusal.with_mut(|cell| (*cell).assume_init_drop());
+            }
+        }
+    }
+}
+
+/// What a new operation consists of, besides its function and its accesses.
 pub(crate) struct Fields {
     pub(crate) kind: Kind,
     pub(crate) name: Name,
@@ -88,7 +106,6 @@ pub(crate) struct Fields {
     pub(crate) priority: i32,
     pub(crate) lane: *const Lane,
     pub(crate) waiter: *const Waiter,
-    pub(crate) task: Task,
 }
 
 /// A counted pointer to an operation.
@@ -100,6 +117,8 @@ pub(crate) struct OpPtr(NonNull<Op>);
 unsafe impl Send for OpPtr {}
 
 const ACCESSES_AT: usize = size_of::<Op>();
+// Three cache lines; see `Op`.
+const _: () = assert!(cfg!(loom) || cfg!(not(target_pointer_width = "64")) || ACCESSES_AT == 192);
 const _: () = assert!(ACCESSES_AT.is_multiple_of(align_of::<Access>()));
 
 /// Bytes of a block for so many accesses.
@@ -112,37 +131,50 @@ pub(crate) const BLOCK_ALIGN: usize = align_of::<Op>();
 
 impl OpPtr {
     /// Takes a block for `accesses` accesses and fills in its header. The accesses must then be
-    /// set by [`OpPtr::init_access`], each once, before the operation is shared.
-    pub(crate) fn new(accesses: usize, fields: Fields) -> Self {
+    /// set by [`OpPtr::init_access`], each once, before the operation is shared; there is no
+    /// function until [`OpPtr::with_task`] stores one.
+    #[inline]
+    pub(crate) fn new(accesses: usize, fields: &Fields) -> Self {
         let (place, block) = pool::take(accesses);
-        let op = Op {
-            block,
+        let op = place.as_ptr();
+        // Field by field: what is written as a whole is built elsewhere and copied.
+        macro_rules! set {
+            ($($field:ident: $value:expr,)*) => {
+                // SAFETY: the pool gave us the memory, large and aligned enough.
+                unsafe { $((&raw mut (*op).$field).write($value);)* }
+            };
+        }
+        set! {
             log_next: AtomicPtr::new(ptr::null_mut()),
             pending: AtomicU32::new(accesses as u32 + 1),
             refs: AtomicU32::new(accesses as u32 + 2),
-            queue_next: AtomicPtr::new(ptr::null_mut()),
+            block: block,
+            lane: fields.lane,
+            epoch: UnsafeCell::new(ptr::null()),
+            tag: fields.tag,
             accesses: accesses as u32,
             priority: fields.priority,
-            kind: fields.kind,
             device: fields.device,
+            kind: fields.kind,
+            waits: !fields.waiter.is_null(),
+            refused: UnsafeCell::new(false),
             name: fields.name,
-            tag: fields.tag,
-            lane: fields.lane,
-            waiter: fields.waiter,
-            placed: UnsafeCell::new(Placed {
-                seq: 0,
-                epoch: ptr::null(),
-                refused: None,
-            }),
-            task: UnsafeCell::new(fields.task),
-        };
-        // SAFETY: the pool gave us the memory, large and aligned enough.
-        unsafe { place.as_ptr().write(op) };
+            seq: UnsafeCell::new(0),
+            queue_next: AtomicPtr::new(ptr::null_mut()),
+            task: UnsafeCell::new(Task::none()),
+        }
+        // The last line is left alone if it can be.
+        if !fields.waiter.is_null() {
+            set! { waiter: MaybeUninit::new(fields.waiter), }
+        }
+        if cfg!(loom) {
+            set! { refusal: UnsafeCell::new(MaybeUninit::uninit()), }
+        }
         Self(place)
     }
 
     /// An entry that is registered and executed already, for the head of a new log.
-    pub(crate) fn new_log_head(fields: Fields) -> Self {
+    pub(crate) fn new_log_head(fields: &Fields) -> Self {
         let op = Self::new(0, fields);
         op.header().refs.store(1, Relaxed);
         op
@@ -204,6 +236,12 @@ impl OpPtr {
         unsafe { AccessPtr::from_raw(NonNull::new_unchecked(self.access_place(k))) }
     }
 
+    /// The number of one of its accesses.
+    pub(crate) fn index_of(self, access: AccessPtr) -> u32 {
+        let offset = access.address() - self.0.as_ptr() as usize - ACCESSES_AT;
+        (offset / size_of::<Access>()) as u32
+    }
+
     /// All accesses.
     pub(crate) fn accesses(self) -> impl Iterator<Item = AccessPtr> {
         (0..self.len()).map(move |k| self.access(k))
@@ -215,7 +253,7 @@ impl OpPtr {
     /// The operation has become ready, or the caller is the registrar.
     pub(crate) unsafe fn seq(&self) -> u64 {
         // SAFETY: written by the registrar before it released the operation.
-        self.header().placed.with(|placed| unsafe { (*placed).seq })
+        self.header().seq.with(|seq| unsafe { *seq })
     }
 
     /// Where the completion is counted.
@@ -224,31 +262,104 @@ impl OpPtr {
     /// The operation has become ready.
     pub(crate) unsafe fn epoch(&self) -> *const Epoch {
         // SAFETY: as for `seq`.
-        self.header()
-            .placed
-            .with(|placed| unsafe { (*placed).epoch })
+        self.header().epoch.with(|epoch| unsafe { *epoch })
     }
 
     /// Why the registrar refused the operation, if it did.
     ///
     /// # Safety
     /// The caller executes the operation.
-    pub(crate) unsafe fn refused(&self) -> Option<Arc<FailureCell>> {
-        // SAFETY: as for `seq`.
-        self.header()
-            .placed
-            .with(|placed| unsafe { (*placed).refused.clone() })
+    pub(crate) unsafe fn refusal(&self) -> Option<Arc<FailureCell>> {
+        let header = self.header();
+        // SAFETY: as for `seq`; the flag says that there is one.
+        unsafe {
+            let refused = header.refused.with(|refused| *refused);
+            refused.then(|| {
+                header
+                    .refusal
+                    .with(|cell| (*cell).assume_init_ref().clone())
+            })
+        }
     }
 
-    /// Fills in the registrar's part.
+    /// Gives the operation its place.
     ///
     /// # Safety
     /// The caller is the registrar and the operation has not been released yet.
-    pub(crate) unsafe fn place(&self, f: impl FnOnce(&mut Placed)) {
+    pub(crate) unsafe fn place(&self, seq: u64, epoch: *const Epoch) {
+        let header = self.header();
         // SAFETY: nobody else looks before the release of the operation.
-        self.header()
-            .placed
-            .with_mut(|placed| f(unsafe { &mut *placed }));
+        header.seq.with_mut(|place| unsafe { *place = seq });
+        // SAFETY: as above.
+        header.epoch.with_mut(|place| unsafe { *place = epoch });
+    }
+
+    /// Sees to it that the operation fails instead of running. The first reason counts.
+    ///
+    /// # Safety
+    /// As for [`OpPtr::place`].
+    pub(crate) unsafe fn refuse(&self, why: impl FnOnce() -> Arc<FailureCell>) {
+        let header = self.header();
+        // SAFETY: nobody else looks before the release of the operation.
+        unsafe {
+            if !header.refused.with(|refused| *refused) {
+                let why = why();
+                header.refusal.with_mut(|cell| (*cell).write(why));
+                header.refused.with_mut(|refused| *refused = true);
+            }
+        }
+    }
+
+    /// Who is woken when the operation is complete, or null.
+    pub(crate) fn waiter(&self) -> *const Waiter {
+        let header = self.header();
+        if header.waits {
+            // SAFETY: set together with the flag.
+            unsafe { header.waiter.assume_init() }
+        } else {
+            ptr::null()
+        }
+    }
+
+    /// Gives a program's operation its launch.
+    ///
+    /// # Safety
+    /// The operation is not shared yet.
+    pub(crate) unsafe fn set_launch(self, launch: *const Launch) {
+        // SAFETY: by the contract nobody else looks.
+        unsafe { (&raw mut (*self.0.as_ptr()).launch).write(MaybeUninit::new(launch)) }
+    }
+
+    /// The state of the launch; alive as long as its users count the caller.
+    ///
+    /// # Safety
+    /// The operation is a program's.
+    pub(crate) unsafe fn launch(&self) -> *const Launch {
+        // SAFETY: set before the operation was shared.
+        unsafe { self.header().launch.assume_init() }
+    }
+
+    /// Gives up an operation of which `accesses` were set and which was never shared.
+    pub(crate) fn discard(self, accesses: usize) {
+        let block = self.header().block;
+        // SAFETY: nobody else knows the operation.
+        unsafe { self.destroy(accesses, block) }
+    }
+
+    /// # Safety
+    /// The caller is the last to know the operation; its first `accesses` were set.
+    unsafe fn destroy(self, accesses: usize, block: Block) {
+        let len = self.len();
+        // SAFETY: by the contract.
+        unsafe {
+            if cfg!(loom) {
+                for k in 0..accesses {
+                    ptr::drop_in_place(self.access_place(k));
+                }
+            }
+            ptr::drop_in_place(self.0.as_ptr());
+            pool::give(self.0, block, len);
+        }
     }
 
     /// The function.
@@ -264,8 +375,13 @@ impl OpPtr {
     #[must_use]
     #[inline]
     pub(crate) fn satisfy(&self, count: u32) -> bool {
+        let pending = &self.header().pending;
+        // Acquire: as below. The caller's counts are all that is left: nobody else will touch it.
+        if pending.load(Acquire) == count {
+            return true;
+        }
         // Release: what this access acquired; Acquire: what all the others did, for the last.
-        let old = self.header().pending.fetch_sub(count, AcqRel);
+        let old = pending.fetch_sub(count, AcqRel);
         debug_assert!(
             old >= count,
             "an operation got more starts than it has accesses"
@@ -282,22 +398,34 @@ impl OpPtr {
     /// Drops `count` counts of the block.
     #[inline]
     pub(crate) fn release(self, count: u32) {
-        // Release: our last touches; Acquire: everybody's, for the last, who reuses the memory.
-        let old = self.header().refs.fetch_sub(count, AcqRel);
-        debug_assert!(old >= count, "an operation was released too often");
-        if old == count {
+        let refs = &self.header().refs;
+        // Acquire: as below. Nobody else has a count, so nobody can drop or add one.
+        let last = refs.load(Acquire) == count || {
+            // Release: our last touches; Acquire: everybody's, for the last, who reuses the memory.
+            let old = refs.fetch_sub(count, AcqRel);
+            debug_assert!(old >= count, "an operation was released too often");
+            old == count
+        };
+        if last {
             let block = self.header().block;
             // SAFETY: the last count is gone, so nobody else touches header or accesses.
-            unsafe {
-                if cfg!(loom) {
-                    for k in 0..self.len() {
-                        ptr::drop_in_place(self.access_place(k));
-                    }
-                }
-                ptr::drop_in_place(self.0.as_ptr());
-                pool::give(self.0, block);
+            unsafe { self.destroy(self.len(), block) }
+        }
+    }
+
+    /// Brings the operation's memory closer, if the address is one. May be called with any.
+    #[inline(always)]
+    pub(crate) fn prefetch(address: *const Op) {
+        #[cfg(target_arch = "x86_64")]
+        if !address.is_null() {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            for line in [0, 64, ACCESSES_AT] {
+                // SAFETY: a prefetch has no effect but on caches, whatever the address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast::<i8>().wrapping_add(line)) };
             }
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = address;
     }
 
     /// Whether the block is held by the caller's count alone.

@@ -17,20 +17,19 @@ use crate::op::{BLOCK_ALIGN, Op, block_bytes};
 use crate::stack::TakeAllStack;
 
 /// Accesses that fit into a block of each class; more are allocated one by one.
-const CLASSES: [usize; 3] = [4, 8, 16];
+const CLASSES: [usize; 4] = [2, 4, 8, 16];
 /// Blocks carved from one allocation.
 const CARVE: usize = 64;
 /// Blocks of another home that a thread collects before returning them.
 const BATCH: u32 = 32;
 
-/// Where a block came from.
+/// Where a block came from: a home, or (`None`) the heap.
 #[derive(Clone, Copy)]
-pub(crate) struct Block(Origin);
+pub(crate) struct Block(Option<&'static Home>);
 
-#[derive(Clone, Copy)]
-enum Origin {
-    Pooled { class: u8, home: &'static Home },
-    Heap { accesses: u32 },
+#[inline]
+fn class_of(accesses: usize) -> Option<usize> {
+    CLASSES.iter().position(|&most| accesses <= most)
 }
 
 /// A block while nobody uses it.
@@ -40,7 +39,7 @@ struct Free {
     home: &'static Home,
 }
 
-struct Home {
+pub(crate) struct Home {
     /// Blocks returned by other threads, per class.
     remote: [crossbeam_utils::CachePadded<TakeAllStack<Free>>; CLASSES.len()],
     /// Blocks at hand, per class. Only the adopter looks here.
@@ -68,10 +67,7 @@ fn allocate(accesses: usize, blocks: usize) -> NonNull<u8> {
 }
 
 fn take_heap(accesses: usize) -> (NonNull<Op>, Block) {
-    let origin = Origin::Heap {
-        accesses: accesses as u32,
-    };
-    (allocate(accesses, 1).cast(), Block(origin))
+    (allocate(accesses, 1).cast(), Block(None))
 }
 
 impl Home {
@@ -236,18 +232,12 @@ pub(crate) fn take(accesses: usize) -> (NonNull<Op>, Block) {
     if cfg!(loom) {
         return take_heap(accesses); // Threads of a loom model share one thread's locals.
     }
-    let Some(class) = CLASSES.iter().position(|&most| accesses <= most) else {
+    let Some(class) = class_of(accesses) else {
         return take_heap(accesses);
     };
     let pooled = TENANT.try_with(|tenant| {
         let home = tenant.home();
-        (
-            home.take(class),
-            Block(Origin::Pooled {
-                class: class as u8,
-                home,
-            }),
-        )
+        (home.take(class), Block(Some(home)))
     });
     // No thread-locals: the thread is ending, and another thread-local's destructor pushed.
     pooled.unwrap_or_else(|_| take_heap(accesses))
@@ -256,22 +246,18 @@ pub(crate) fn take(accesses: usize) -> (NonNull<Op>, Block) {
 /// Gives a block's memory back.
 ///
 /// # Safety
-/// The memory came from [`take`] together with `block`, its contents are dropped, and the caller is
-/// the only one who knows it.
+/// The memory and `block` came from [`take`] for so many accesses, its contents are dropped, and
+/// the caller is the only one who knows it.
 #[inline]
-pub(crate) unsafe fn give(place: NonNull<Op>, block: Block) {
-    match block.0 {
-        Origin::Heap { accesses } => {
-            // SAFETY: allocated in `take_heap` with this layout.
-            unsafe { dealloc(place.as_ptr().cast(), layout(accesses as usize, 1)) }
-        }
-        Origin::Pooled { class, home } => {
+pub(crate) unsafe fn give(place: NonNull<Op>, block: Block, accesses: usize) {
+    match (block.0, class_of(accesses)) {
+        (Some(home), Some(class)) => {
             let free = place.as_ptr().cast::<Free>();
             // SAFETY: ours, and large enough for the free header.
             unsafe {
                 free.write(Free {
                     next: ptr::null_mut(),
-                    class,
+                    class: class as u8,
                     home,
                 })
             };
@@ -289,6 +275,8 @@ pub(crate) unsafe fn give(place: NonNull<Op>, block: Block) {
                 };
             }
         }
+        // SAFETY: allocated in `take_heap` with this layout.
+        _ => unsafe { dealloc(place.as_ptr().cast(), layout(accesses, 1)) },
     }
 }
 

@@ -1,39 +1,46 @@
 //! Ready operations of one lane, in one of two orders.
 //!
-//! *Fair*: three shared queues (positive, zero, negative priority) and a stealable queue per
-//! worker; first in, first out, roughly. *Exact*: the highest priority first, and first pushed
-//! first among equals; a lock-free inbox in front of a heap that the lane's few workers share.
+//! *Fair*: by sign of the priority; among those of priority zero first in, first out, roughly.
+//! *Exact*: the highest priority first, and first pushed first among equals; a lock-free inbox in
+//! front of a heap that the lane's few workers share.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
-
 use crate::op::{Op, OpPtr};
+use crate::ring::{MOST, Ring};
 use crate::stack::TakeAllStack;
-use crate::sync::{Mutex, Relaxed, lock};
-
-/// A worker's own queue, in fair lanes.
-pub(crate) type Local = Option<Deque<OpPtr>>;
+use crate::sync::{AcqRel, Acquire, AtomicUsize, Mutex, Relaxed, lock};
 
 pub(crate) enum Queue {
     Fair(Box<Fair>),
     Exact(Exact),
 }
 
+/// Three queues by sign of the priority. The middle one is in parts: what the registrar found
+/// ready, what workers made ready (a ring each, from which others take), and what other threads
+/// did. Nothing allocates, once the rings have grown to what is ever ready at once.
 pub(crate) struct Fair {
-    high: Injector<OpPtr>,
-    normal: Injector<OpPtr>,
-    low: Injector<OpPtr>,
-    stealers: Box<[Stealer<OpPtr>]>,
-    /// The other ends, while no thread has them.
-    deques: Box<[Mutex<Local>]>,
+    high: Exact,
+    low: Exact,
+    /// The holder of the baton adds.
+    registered: Ring,
+    /// Anybody adds.
+    inbox: TakeAllStack<Op>,
+    /// The worker of that index adds.
+    rings: Box<[Ring]>,
+    /// Rings from here on have never been used.
+    used: AtomicUsize,
 }
 
 pub(crate) struct Exact {
     inbox: TakeAllStack<Op>,
     heap: Mutex<BinaryHeap<Ranked>>,
+    /// What the heap holds; `MOVING` while the inbox is being emptied into it.
+    len: AtomicUsize,
 }
+
+const MOVING: usize = usize::MAX;
 
 /// An operation by priority, then by age.
 struct Ranked {
@@ -58,75 +65,107 @@ impl Ord for Ranked {
     }
 }
 
-/// Tries again while another thread is in the way.
-fn insist<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
-    loop {
-        match attempt() {
-            Steal::Success(value) => return Some(value),
-            Steal::Empty => return None,
-            Steal::Retry => std::hint::spin_loop(),
-        }
-    }
-}
-
 impl Fair {
-    pub(crate) fn new(workers: usize) -> Self {
-        let deques: Vec<Deque<OpPtr>> = (0..workers).map(|_| Deque::new_fifo()).collect();
+    /// For workers of indices below `most`.
+    pub(crate) fn new(most: usize) -> Self {
         Self {
-            high: Injector::new(),
-            normal: Injector::new(),
-            low: Injector::new(),
-            stealers: deques.iter().map(Deque::stealer).collect(),
-            deques: deques
-                .into_iter()
-                .map(|deque| Mutex::new(Some(deque)))
-                .collect(),
+            high: Exact::new(),
+            low: Exact::new(),
+            registered: Ring::new(),
+            inbox: TakeAllStack::new(),
+            rings: (0..most).map(|_| Ring::new()).collect(),
+            used: AtomicUsize::new(0),
         }
     }
 
     fn push(&self, op: OpPtr) {
         match op.header().priority {
-            0 => self.normal.push(op),
+            0 => push_inbox(&self.inbox, op),
             1.. => self.high.push(op),
             _ => self.low.push(op),
         }
     }
 
-    /// The next operation for the worker, and whether others may have become stealable.
-    fn pop(&self, index: usize, local: &Local) -> Option<(OpPtr, bool)> {
-        if !self.high.is_empty()
-            && let Some(op) = insist(|| self.high.steal())
+    /// # Safety
+    /// The caller is worker `index`.
+    unsafe fn pop(&self, index: usize) -> Option<(OpPtr, bool)> {
+        if self.high.has_work()
+            && let Some(op) = self.high.pop()
         {
             return Some((op, false));
         }
-        let Some(deque) = local else {
-            return self.steal_any(index).map(|op| (op, false));
-        };
-        if let Some(op) = deque.pop() {
+        let own = &self.rings[index];
+        if let Some(op) = own.take(0, |_| ()) {
             return Some((op, false));
         }
-        if let Some(op) = insist(|| self.normal.steal_batch_and_pop(deque)) {
-            return Some((op, !deque.is_empty()));
+        // SAFETY: by the contract the one producer of that ring.
+        let mut keep = |op| unsafe { own.push(op) };
+        let found = self
+            .registered
+            .take(MOST, &mut keep)
+            .or_else(|| self.take_inbox(&mut keep))
+            .or_else(|| self.steal(index, &mut keep));
+        match found {
+            Some(op) => Some((op, !own.is_empty())),
+            None => self.low.pop().map(|op| (op, false)),
         }
-        self.steal_any(index).map(|op| (op, false))
     }
 
-    /// Without a queue of one's own: from the shared ones, then from the other workers.
-    fn steal_any(&self, index: usize) -> Option<OpPtr> {
-        let count = self.stealers.len();
-        insist(|| self.normal.steal())
+    fn pop_foreign(&self) -> Option<OpPtr> {
+        self.high
+            .pop()
+            .or_else(|| self.registered.take(0, |_| ()))
+            .or_else(|| self.take_inbox(|op| push_inbox(&self.inbox, op)))
             .or_else(|| {
-                (0..count)
-                    .map(|k| (index + 1 + k) % count)
-                    .find_map(|k| insist(|| self.stealers[k].steal()))
+                let rings = &self.rings[..self.used.load(Acquire)];
+                rings.iter().find_map(|ring| ring.take(0, |_| ()))
             })
-            .or_else(|| insist(|| self.low.steal()))
+            .or_else(|| self.low.pop())
+    }
+
+    /// The whole inbox: the oldest is returned, the others go to `rest`, oldest first.
+    fn take_inbox(&self, mut rest: impl FnMut(OpPtr)) -> Option<OpPtr> {
+        let mut newest = self.inbox.take();
+        let mut chain = std::ptr::null_mut();
+        // SAFETY: what lies in the inbox is a ready operation, counted for its execution.
+        while let Some(op) = unsafe { OpPtr::from_raw(newest) } {
+            newest = op.header().queue_next.load(Relaxed);
+            op.header().queue_next.store(chain, Relaxed);
+            chain = op.as_ptr();
+        }
+        // SAFETY: as above; reversed.
+        let first = unsafe { OpPtr::from_raw(chain) }?;
+        let mut next = first.header().queue_next.load(Relaxed);
+        // SAFETY: as above. The link is read before the operation is given to others.
+        while let Some(op) = unsafe { OpPtr::from_raw(next) } {
+            next = op.header().queue_next.load(Relaxed);
+            rest(op);
+        }
+        Some(first)
+    }
+
+    fn steal(&self, index: usize, mut rest: impl FnMut(OpPtr)) -> Option<OpPtr> {
+        let count = self.used.load(Acquire);
+        (0..count)
+            .map(|k| (index + 1 + k) % count)
+            .filter(|&k| k != index)
+            .find_map(|k| self.rings[k].take(MOST, &mut rest))
     }
 
     fn has_work(&self) -> bool {
-        !(self.normal.is_empty() && self.high.is_empty() && self.low.is_empty())
-            || self.stealers.iter().any(|stealer| !stealer.is_empty())
+        !(self.registered.is_empty() && self.inbox.is_empty())
+            || self.high.has_work()
+            || self.low.has_work()
+            || self.rings[..self.used.load(Acquire)]
+                .iter()
+                .any(|ring| !ring.is_empty())
     }
+}
+
+fn push_inbox(inbox: &TakeAllStack<Op>, op: OpPtr) {
+    inbox.push(op.as_ptr(), |next| {
+        op.header().queue_next.store(next, Relaxed)
+    });
 }
 
 impl Exact {
@@ -134,16 +173,20 @@ impl Exact {
         Self {
             inbox: TakeAllStack::new(),
             heap: Mutex::new(BinaryHeap::new()),
+            len: AtomicUsize::new(0),
         }
     }
 
     fn push(&self, op: OpPtr) {
-        self.inbox.push(op.as_ptr(), |next| {
-            op.header().queue_next.store(next, Relaxed)
-        });
+        push_inbox(&self.inbox, op);
     }
 
     fn collect(&self, heap: &mut BinaryHeap<Ranked>) {
+        if self.inbox.is_empty() {
+            return;
+        }
+        // Before the inbox is emptied: see `has_work`.
+        self.len.store(MOVING, Relaxed);
         let mut next = self.inbox.take();
         // SAFETY: what lies in the inbox is a ready operation, counted for its execution.
         while let Some(op) = unsafe { OpPtr::from_raw(next) } {
@@ -157,20 +200,35 @@ impl Exact {
         }
     }
 
-    fn pop(&self) -> Option<(OpPtr, bool)> {
+    fn pop(&self) -> Option<OpPtr> {
+        if !self.has_work() {
+            return None;
+        }
         let mut heap = lock(&self.heap);
         self.collect(&mut heap);
-        heap.pop().map(|ranked| (ranked.op, false))
+        let found = heap.pop();
+        self.len.store(heap.len(), Relaxed);
+        found.map(|ranked| ranked.op)
     }
 
+    /// Whether there may be an operation. Who finds the inbox emptied by another worker (an
+    /// acquire of its swap) also finds `MOVING`, or what that worker has left.
     fn has_work(&self) -> bool {
-        // The lock, not just the inbox: another worker may be moving operations into the heap.
-        let heap = lock(&self.heap);
-        !heap.is_empty() || !self.inbox.is_empty()
+        !self.inbox.is_empty() || self.len.load(Relaxed) > 0
     }
 }
 
 impl Queue {
+    /// A queue in fair order for workers of indices below `most`.
+    pub(crate) fn fair(most: usize) -> Self {
+        Queue::Fair(Box::new(Fair::new(most)))
+    }
+
+    /// A queue in exact order.
+    pub(crate) fn exact() -> Self {
+        Queue::Exact(Exact::new())
+    }
+
     /// Adds a ready operation.
     pub(crate) fn push(&self, op: OpPtr) {
         match self {
@@ -179,11 +237,58 @@ impl Queue {
         }
     }
 
-    /// The next operation, and whether the call made others visible that somebody else could run.
-    pub(crate) fn pop(&self, index: usize, local: &Local) -> Option<(OpPtr, bool)> {
+    /// Adds a ready operation.
+    ///
+    /// # Safety
+    /// The caller holds the baton.
+    pub(crate) unsafe fn push_registered(&self, op: OpPtr) {
         match self {
-            Queue::Fair(fair) => fair.pop(index, local),
+            // SAFETY: under the baton there is one producer, and the baton carries what it did.
+            Queue::Fair(fair) if op.header().priority == 0 => unsafe { fair.registered.push(op) },
+            _ => self.push(op),
+        }
+    }
+
+    /// Adds a ready operation to the worker's own part; false if it must go the common way.
+    ///
+    /// # Safety
+    /// The caller is worker `index`.
+    pub(crate) unsafe fn push_own(&self, index: usize, op: OpPtr) -> bool {
+        match self {
+            Queue::Fair(fair) if op.header().priority == 0 => {
+                // SAFETY: by the contract.
+                unsafe { fair.rings[index].push(op) };
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The next operation, and whether the call made others visible that somebody else could run.
+    ///
+    /// # Safety
+    /// The caller is worker `index`.
+    pub(crate) unsafe fn pop(&self, index: usize) -> Option<(OpPtr, bool)> {
+        match self {
+            // SAFETY: by the contract.
+            Queue::Fair(fair) => unsafe { fair.pop(index) },
+            Queue::Exact(exact) => exact.pop().map(|op| (op, false)),
+        }
+    }
+
+    /// An operation for a thread that is none of the lane's workers.
+    pub(crate) fn pop_foreign(&self) -> Option<OpPtr> {
+        match self {
+            Queue::Fair(fair) => fair.pop_foreign(),
             Queue::Exact(exact) => exact.pop(),
+        }
+    }
+
+    /// An address that is probably that of the operation that worker `index` runs next.
+    pub(crate) fn peek(&self, index: usize) -> *const Op {
+        match self {
+            Queue::Fair(fair) => fair.rings[index].peek(),
+            Queue::Exact(_) => std::ptr::null(),
         }
     }
 
@@ -195,20 +300,12 @@ impl Queue {
         }
     }
 
-    /// Takes worker `index`'s own queue; replacement workers have none.
-    pub(crate) fn adopt(&self, index: usize) -> Local {
-        match self {
-            Queue::Fair(fair) => fair.deques.get(index).and_then(|deque| lock(deque).take()),
-            Queue::Exact(_) => None,
-        }
-    }
-
-    /// Returns what [`Queue::adopt`] gave.
-    pub(crate) fn abandon(&self, index: usize, local: Local) {
-        if let (Queue::Fair(fair), Some(_)) = (self, &local)
-            && let Some(place) = fair.deques.get(index)
-        {
-            *lock(place) = local;
+    /// Worker `index` begins to work here. (Indices are given out one holder at a time, under the
+    /// lane's lock, so the ring's producers follow one another.)
+    pub(crate) fn adopt(&self, index: usize) {
+        if let Queue::Fair(fair) = self {
+            // AcqRel: nothing travels with it but the number itself; the ring synchronises.
+            fair.used.fetch_max(index + 1, AcqRel);
         }
     }
 }

@@ -4,32 +4,60 @@ use std::ptr;
 
 use crate::access::{AccessPtr, Message, Received};
 use crate::core::Core;
-use crate::op::{OpList, OpPtr};
+use crate::lane::Lane;
+use crate::op::{Kind, OpList, OpPtr};
 use crate::thread::here;
 use crate::worker::Worker;
 
 /// What one step of the protocol made ready, until it is safe to run it.
 pub(crate) struct Agenda<'w> {
     inline: OpList,
-    worker: Option<&'w Worker<'w>>,
-    wake: bool,
+    role: Role<'w>,
+    /// A lane that has got work from us, and whose workers have not been told.
+    wake: Option<&'w Lane>,
+}
+
+/// What the thread is, as far as queues are concerned.
+#[derive(Clone, Copy)]
+enum Role<'w> {
+    /// A worker that completes an operation, and then runs what it kept.
+    Worker(&'w Worker<'w>),
+    /// A worker in the middle of a program's launch, which keeps nothing for later.
+    Sharing(&'w Worker<'w>),
+    /// The holder of the baton.
+    Registrar,
+    /// Any thread.
+    Other,
 }
 
 impl<'w> Agenda<'w> {
-    pub(crate) const fn new() -> Self {
+    const fn of(role: Role<'w>) -> Self {
         Self {
             inline: OpList::new(),
-            worker: None,
-            wake: false,
+            role,
+            wake: None,
         }
     }
 
+    pub(crate) const fn new() -> Self {
+        Self::of(Role::Other)
+    }
+
     pub(crate) const fn of_worker(worker: &'w Worker<'w>) -> Self {
-        Self {
-            inline: OpList::new(),
-            worker: Some(worker),
-            wake: false,
-        }
+        Self::of(Role::Worker(worker))
+    }
+
+    /// For the holder of the baton, as long as it has it.
+    pub(crate) const fn of_registrar() -> Self {
+        Self::of(Role::Registrar)
+    }
+
+    /// For a thread that takes part in a launch, as its worker if it is one.
+    pub(crate) const fn sharing(&self) -> Self {
+        Self::of(match self.role {
+            Role::Worker(worker) | Role::Sharing(worker) => Role::Sharing(worker),
+            _ => Role::Other,
+        })
     }
 
     pub(crate) fn has_inline(&self) -> bool {
@@ -38,7 +66,22 @@ impl<'w> Agenda<'w> {
 
     /// From here on nothing is left for the worker to run next.
     pub(crate) fn leave_worker(&mut self) {
-        self.worker = None;
+        self.role = Role::Other;
+    }
+
+    /// The lane has got work.
+    fn wake_later(&mut self, core: &Core, lane: &'w Lane) {
+        match self.wake.replace(lane) {
+            Some(other) if !ptr::eq(other, lane) => self.tell(core, other),
+            _ => {}
+        }
+    }
+
+    fn tell(&self, core: &Core, lane: &Lane) {
+        match self.role {
+            Role::Registrar => lane.wake_registered(core),
+            _ => lane.wake(core),
+        }
     }
 }
 
@@ -61,16 +104,9 @@ impl Core {
             let op = access.op();
             match access.receive(message) {
                 Received::Hold => return,
-                Received::Start => {
-                    if op.satisfy(1) {
-                        self.dispatch(op, agenda);
-                    }
-                    return;
-                }
+                Received::Start => return self.start(op, access, agenda),
                 Received::StartAndForward(next) => {
-                    if op.satisfy(1) {
-                        self.dispatch(op, agenda);
-                    }
+                    self.start(op, access, agenda);
                     (access, message) = (next, Message::Read);
                 }
                 Received::PassOn(next) => {
@@ -78,6 +114,16 @@ impl Core {
                     (access, message) = (next, Message::Rest);
                 }
             }
+        }
+    }
+
+    /// An access may start.
+    #[inline]
+    fn start(&self, op: OpPtr, access: AccessPtr, agenda: &mut Agenda<'_>) {
+        if op.header().kind == Kind::Program {
+            self.start_steps(op, access, agenda);
+        } else if op.satisfy(1) {
+            self.dispatch(op, agenda);
         }
     }
 
@@ -89,33 +135,44 @@ impl Core {
         }
         // SAFETY: every operation that does not run inline has a lane, and lanes live with us.
         let lane = unsafe { &*op.header().lane };
-        if let Some(worker) = agenda.worker
-            && ptr::eq(worker.lane, lane)
-        {
-            if worker.keep(op) {
+        match agenda.role {
+            Role::Worker(worker) if ptr::eq(worker.lane, lane) => {
+                if worker.keep(op) {
+                    return;
+                }
+                if worker.share(op) {
+                    agenda.wake_later(self, lane);
+                    return;
+                }
+            }
+            Role::Sharing(worker) if ptr::eq(worker.lane, lane) && worker.share(op) => {
+                agenda.wake_later(self, lane);
                 return;
             }
-            if worker.share(op) {
-                agenda.wake = true;
+            Role::Registrar if lane.is_served(self) => {
+                // SAFETY: under the baton.
+                unsafe { lane.queue.push_registered(op) };
+                agenda.wake_later(self, lane);
                 return;
             }
+            _ => {}
         }
-        if let Err(op) = lane.submit(self, op) {
+        if lane.is_served(self) {
+            lane.queue.push(op);
+            lane.wake(self);
+        } else {
             agenda.inline.push(op);
         }
     }
 
     /// Runs what the agenda holds, and what that makes ready in turn. Not under the baton.
     pub(crate) fn settle(&self, mut agenda: Agenda<'_>) {
-        if agenda.wake
-            && let Some(worker) = agenda.worker
-        {
-            worker.lane.wake(self);
+        if let Some(lane) = agenda.wake.take() {
+            agenda.tell(self, lane);
         }
         if agenda.inline.is_empty() {
             return;
         }
-        agenda.worker = None;
         let outer = here(|here| here.frames.get());
         let list = std::mem::replace(&mut agenda.inline, OpList::new());
         let frame = Frame {

@@ -38,7 +38,7 @@ impl Core {
     }
 
     fn register_from(&self, baton: Baton) {
-        let mut agenda = Agenda::new();
+        let mut agenda = Agenda::of_registrar();
         let mut next = Some(baton);
         let mut count = 0;
         while let Some(baton) = next {
@@ -57,48 +57,73 @@ impl Core {
     /// Gives an operation its place in every chain. Under the baton.
     fn register(&self, op: OpPtr, agenda: &mut Agenda<'_>) {
         // SAFETY: under the baton.
-        let (seq, epoch) = self.registrar.with_mut(|registrar| unsafe {
-            let seq = (*registrar).next_seq;
-            (*registrar).next_seq += 1;
+        let (seq, epoch, began) = self.registrar.with_mut(|registrar| unsafe {
+            let registrar = &mut *registrar;
+            let seq = registrar.next_seq;
+            registrar.next_seq += 1;
             if op.header().kind == Kind::Fence {
-                (*registrar).epoch = self.close_epoch(op);
+                registrar.epoch = self.close_epoch(op);
+                registrar.epoch_began = self.epochs.registered();
             }
-            (seq, (*registrar).epoch)
+            (seq, registrar.epoch, registrar.epoch_began)
         });
         if op.header().kind.counts() {
             self.epochs.count();
+            // SAFETY: the open epoch is alive as long as we hold the baton.
+            let finished = || unsafe { (*epoch).counted() };
+            self.bound.check(seq, || {
+                (self.epochs.registered() - began).saturating_sub(finished())
+            });
         }
         // SAFETY: we are the registrar, and release the operation below.
-        unsafe {
-            op.place(|placed| {
-                placed.seq = seq;
-                placed.epoch = epoch;
-            });
+        unsafe { op.place(seq, epoch) };
+        let is_program = op.header().kind == Kind::Program;
+        if is_program {
+            self.refuse_stale(op);
         }
         let mut started = 1; // The registrar's own pending count.
         let mut dropped = 0;
         for access in op.accesses() {
             match self.append(op, access, agenda) {
-                Appended::Started => started += 1,
-                Appended::Waiting => {}
-                Appended::Dropped => {
-                    started += 1;
-                    dropped += 1;
-                }
+                Appended::Waiting => continue,
+                Appended::Dropped => dropped += 1,
+                Appended::Started => {}
+            }
+            started += 1;
+            if is_program {
+                self.start_quietly(op, access);
             }
         }
         if dropped > 0 {
             op.release(dropped);
         }
+        if is_program {
+            return self.open_launch(op, agenda);
+        }
+        // If nothing is left to wait for, nobody else will count: no exchange is needed.
         if op.satisfy(started) {
             self.dispatch(op, agenda);
+        }
+    }
+
+    /// Before a program's steps can start: if a variable was deleted in front of the launch, none
+    /// of them will run. Under the baton.
+    fn refuse_stale(&self, op: OpPtr) {
+        for access in op.accesses() {
+            if let Some(slot) = access.slot_for_core(self) {
+                let generation = access.generation();
+                // SAFETY: under the baton.
+                if slot.chain.with(|chain| unsafe { (*chain).generation }) != generation {
+                    self.refuse(op, slot.handle(generation));
+                }
+            }
         }
     }
 
     fn close_epoch(&self, fence: OpPtr) -> *const Epoch {
         let (number, next) = self.epochs.close();
         // SAFETY: a fence has a waiter, and it is signalled later, by its execution.
-        unsafe { (*fence.header().waiter).fill(|report| report.epoch = number) };
+        unsafe { (*fence.waiter()).fill(|report| report.epoch = number) };
         next
     }
 
@@ -137,17 +162,12 @@ impl Core {
             access.start_satisfied();
             return Appended::Started;
         };
-        if tail.is_over() {
-            tail.op().release(1);
-            access.start_satisfied();
-            return Appended::Started;
-        }
         match tail.link(access) {
             Linked::Satisfied => {
                 tail.op().release(1);
-                access.start_satisfied();
                 Appended::Started
             }
+            Linked::Started => Appended::Started,
             Linked::Readable => {
                 self.deliver(access, Message::Read, agenda);
                 Appended::Waiting
@@ -165,8 +185,7 @@ impl Core {
         // SAFETY: the registrar; the sequence number is set.
         let seq = unsafe { op.seq() };
         let error = Box::new(PushError::StaleVariable(var));
-        let cell = self.failures.record(header.name, header.tag, seq, error);
         // SAFETY: the registrar has not released the operation.
-        unsafe { op.place(|placed| placed.refused = Some(cell)) };
+        unsafe { op.refuse(|| self.failures.record(header.name, header.tag, seq, error)) };
     }
 }

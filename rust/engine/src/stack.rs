@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use crate::sync::{Acquire, AtomicPtr, Relaxed, Release};
+use crate::sync::{AcqRel, Acquire, AtomicPtr, Relaxed, Release};
 
 pub(crate) struct TakeAllStack<T> {
     head: AtomicPtr<T>,
@@ -39,10 +39,13 @@ impl<T> TakeAllStack<T> {
         if self.is_empty() {
             return ptr::null_mut();
         }
-        self.head.swap(ptr::null_mut(), Acquire)
+        // Acquire: pairs with `push`. Release: pairs with `is_empty`.
+        self.head.swap(ptr::null_mut(), AcqRel)
     }
 
+    /// Whether it is empty. Who finds that also sees what the one who emptied it did before.
     pub(crate) fn is_empty(&self) -> bool {
-        self.head.load(Relaxed).is_null()
+        // Acquire: pairs with `take`.
+        self.head.load(Acquire).is_null()
     }
 }

@@ -60,20 +60,19 @@ impl<C: Call> Erase<C> {
         drop: Self::drop,
     };
 
-    fn store(call: C) -> Task {
-        let mut space = Space::uninit();
+    #[inline(always)]
+    fn store(task: &mut Task, call: C) {
+        debug_assert!(task.table.is_none(), "a task got two functions");
+        let space = task.space.as_mut_ptr();
         if Self::FITS {
             // SAFETY: FITS: the space is large and aligned enough for C.
-            unsafe { space.as_mut_ptr().cast::<C>().write(call) };
+            unsafe { space.cast::<C>().write(call) };
         } else {
             let boxed = Box::into_raw(Box::new(call));
             // SAFETY: a thin pointer fits into the space.
-            unsafe { space.as_mut_ptr().cast::<*mut C>().write(boxed) };
+            unsafe { space.cast::<*mut C>().write(boxed) };
         }
-        Task {
-            table: Some(Self::TABLE),
-            space,
-        }
+        task.table = Some(Self::TABLE);
     }
 
     /// # Safety
@@ -116,23 +115,26 @@ impl Task {
         }
     }
 
-    /// A function that is finished when it returns.
-    pub(crate) fn sync<F>(f: F) -> Self
+    /// Stores a function that is finished when it returns, in a task that has none.
+    #[inline(always)]
+    pub(crate) fn store_sync<F>(&mut self, f: F)
     where
         F: FnOnce(&RunContext) -> Result<(), OpError> + Send + 'static,
     {
-        Erase::store(SyncCall(f))
+        Erase::store(self, SyncCall(f))
     }
 
-    /// A function that is finished when its `OnComplete` is called.
-    pub(crate) fn asynchronous<F>(f: F) -> Self
+    /// Stores a function that is finished when its `OnComplete` is called, likewise.
+    #[inline(always)]
+    pub(crate) fn store_async<F>(&mut self, f: F)
     where
         F: FnOnce(&RunContext, OnComplete) + Send + 'static,
     {
-        Erase::store(AsyncCall(f))
+        Erase::store(self, AsyncCall(f))
     }
 
-    /// Calls the function, if it is still here.
+    /// Calls the function, if it is still here. The function moves out for that, and is dropped by
+    /// its call.
     pub(crate) fn run(
         &mut self,
         context: &RunContext,
@@ -146,11 +148,18 @@ impl Task {
     }
 }
 
-impl Drop for Task {
-    fn drop(&mut self) {
+impl Task {
+    /// Drops the function, if it is still here.
+    pub(crate) fn discard(&mut self) {
         if let Some(table) = self.table.take() {
             // SAFETY: as in `run`.
             unsafe { (table.drop)(&mut self.space) };
         }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.discard();
     }
 }

@@ -6,21 +6,21 @@ use crate::core::Core;
 use crate::failure::WaitError;
 use crate::lane::LaneKey;
 use crate::op::{Fields, Kind, OpPtr};
+use crate::ready::Agenda;
 use crate::spec::OpSpec;
-use crate::task::Task;
 use crate::thread::{self, Blocking};
 use crate::var::Var;
 use crate::wait::{Report, Waiter};
 
 impl Core {
-    /// A new operation, its accesses still to be set.
+    /// A new operation, its accesses and its function still to be set.
+    #[inline]
     pub(crate) fn new_op(
         &self,
         kind: Kind,
         spec: &OpSpec<'_>,
         accesses: usize,
         waiter: *const Waiter,
-        task: Task,
     ) -> OpPtr {
         let lane = if kind.runs_inline() {
             ptr::null()
@@ -35,9 +35,8 @@ impl Core {
             priority: spec.priority,
             lane,
             waiter,
-            task,
         };
-        OpPtr::new(accesses, fields)
+        OpPtr::new(accesses, &fields)
     }
 
     /// See [`Engine::wait_for_var`](crate::Engine::wait_for_var).
@@ -95,7 +94,7 @@ impl Core {
         let blocking = Blocking::enter().ok_or(WaitError::TooManyBlocked)?;
         let mut waiter = Waiter::new();
         let accesses = usize::from(kind == Kind::Wait);
-        let op = self.new_op(kind, &spec, accesses, &raw const waiter, Task::none());
+        let op = self.new_op(kind, &spec, accesses, &raw const waiter);
         fill(op);
         self.submit(op);
         if !waiter.is_done() {
@@ -127,5 +126,11 @@ impl Core {
         // Cannot fail: no operation of this engine is on this thread's stack.
         let _ = self.finish_all();
         self.lanes.stop();
+        // Invitations to launches that were over before anybody followed.
+        for lane in self.lanes.iter() {
+            while let Some(op) = lane.queue.pop_foreign() {
+                self.execute(op, &mut Agenda::new());
+            }
+        }
     }
 }

@@ -7,7 +7,6 @@ use crate::core::Core;
 use crate::lane::{Lane, LanePtr, SharedCore};
 use crate::op::OpPtr;
 use crate::pool;
-use crate::queue::Local;
 use crate::ready::Agenda;
 use crate::thread;
 
@@ -20,7 +19,6 @@ const STREAK: u32 = 64;
 pub(crate) struct Worker<'a> {
     pub(crate) lane: &'a Lane,
     pub(crate) index: usize,
-    local: Local,
     /// The next operation, made ready by the one before.
     slot: Cell<Option<OpPtr>>,
     streak: Cell<u32>,
@@ -41,13 +39,8 @@ impl Worker<'_> {
     /// Puts a ready operation where this worker and its neighbours find it.
     #[must_use]
     pub(crate) fn share(&self, op: OpPtr) -> bool {
-        match &self.local {
-            Some(deque) if op.header().priority == 0 => {
-                deque.push(op);
-                true
-            }
-            _ => false,
-        }
+        // SAFETY: this is that worker.
+        unsafe { self.lane.queue.push_own(self.index, op) }
     }
 
     fn next(&self, core: &Core) -> Option<OpPtr> {
@@ -56,7 +49,9 @@ impl Worker<'_> {
             return Some(op);
         }
         self.streak.set(0);
-        let (op, others) = self.lane.queue.pop(self.index, &self.local)?;
+        // SAFETY: this is that worker.
+        let (op, others) = unsafe { self.lane.queue.pop(self.index) }?;
+        OpPtr::prefetch(self.lane.queue.peek(self.index));
         if others {
             self.lane.wake(core);
         }
@@ -138,18 +133,16 @@ impl Worker<'_> {
 pub(crate) fn run(core: &SharedCore, lane: LanePtr, index: usize) {
     // SAFETY: the core, which we hold, owns the lane.
     let lane = unsafe { lane.get() };
-    let local = lane.queue.adopt(index);
+    lane.queue.adopt(index);
     let worker = Worker {
         lane,
         index,
-        local,
         slot: Cell::new(None),
         streak: Cell::new(0),
     };
     thread::enter_worker(core, lane, core.next_shard());
     let stopped = worker.work(core);
     thread::leave_worker();
-    lane.queue.abandon(index, worker.local);
     if stopped {
         lane.sign_off(index);
         // The next sleeper finds the lane stopped, too.

@@ -1,4 +1,4 @@
-//! The engine under loom: every interleaving (with at most four preemptions) of a few
+//! The engine under loom: every interleaving (with at most three or four preemptions) of a few
 //! operations, through the real log, chains, waits and completions. The naive engine runs all
 //! operations inline, so these programs need no worker threads; asynchronous ones are completed by
 //! another thread.
@@ -7,7 +7,9 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(loom)]
 
-use ferromix_engine::{Engine, Kind, OnComplete, OpSpec, Var, WaitError};
+use ferromix_engine::{
+    Engine, Kind, OnComplete, OpError, OpSpec, Program, RunContext, Var, WaitError,
+};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -85,7 +87,7 @@ fn crossed_writes() {
 /// A chain of writer, readers and writer, one of them completed by another thread meanwhile.
 #[test]
 fn completion_against_registration() {
-    model(4, || {
+    model(3, || {
         let engine = naive();
         let a = engine.new_variable();
         let x = Data::new();
@@ -130,7 +132,7 @@ fn completion_against_registration() {
 /// Two asynchronous readers completed by two threads, with a writer behind them.
 #[test]
 fn readers_complete_in_any_order() {
-    model(4, || {
+    model(3, || {
         let engine = naive();
         let a = engine.new_variable();
         let x = Data::new();
@@ -234,5 +236,61 @@ fn deletion_against_push() {
         }
         let b = engine.new_variable();
         assert_eq!(engine.version(b).unwrap(), 0);
+    });
+}
+
+fn step(data: &Arc<Data>, n: u32) -> impl Fn(&RunContext) -> Result<(), OpError> + use<> {
+    let data = data.clone();
+    move |_| {
+        data.add(n);
+        Ok(())
+    }
+}
+
+/// A launch of two independent steps against crossed writes of their variables: steps run where
+/// their tokens come from, and the launch keeps its one place in the order.
+#[test]
+fn a_launch_against_crossed_writes() {
+    model(3, || {
+        let engine = naive();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let (x, y) = (Data::new(), Data::new());
+        let program = Program::builder("two")
+            .op(&OpSpec::new("x").writes(&[a]), step(&x, 1))
+            .op(&OpSpec::new("y").writes(&[b]), step(&y, 1))
+            .build();
+        let (other, x2, y2) = (engine.clone(), x.clone(), y.clone());
+        let thread = thread::spawn(move || write(&other, &[b, a], &[&y2, &x2], 2));
+        engine.launch(&program).unwrap();
+        thread.join().unwrap();
+        engine.wait_for_all().unwrap();
+        assert!(matches!(x.get(), 12 | 21));
+        assert_eq!(x.get(), y.get());
+        assert_eq!(engine.version(a).unwrap(), 2);
+    });
+}
+
+/// Two threads launch one program whose second step needs the first.
+#[test]
+fn two_launches_of_one_program() {
+    model(3, || {
+        let engine = naive();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let (x, y) = (Data::new(), Data::new());
+        let (x2, y2) = (x.clone(), y.clone());
+        let program = Program::builder("copy")
+            .op(&OpSpec::new("x").writes(&[a]), step(&x, 1))
+            .op(&OpSpec::new("y").reads(&[a]).writes(&[b]), move |_| {
+                y2.add(x2.get() % 9);
+                Ok(())
+            })
+            .build();
+        let (other, again) = (engine.clone(), program.clone());
+        let thread = thread::spawn(move || other.launch(&again).unwrap());
+        engine.launch(&program).unwrap();
+        thread.join().unwrap();
+        engine.wait_for_all().unwrap();
+        assert_eq!((x.get(), y.get()), (11, 12));
+        assert_eq!(engine.counters().in_flight, 0);
     });
 }

@@ -1,0 +1,101 @@
+//! A warm engine allocates nothing: neither pushing, running and completing operations, nor
+//! launching programs. Counted by the allocator.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use ferromix_engine::{Engine, OpSpec, Program, Var};
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn settle(engine: &Engine) {
+    while engine.counters().in_flight > 0 {
+        std::thread::yield_now();
+    }
+}
+
+fn push(engine: &Engine, vars: &[Var], count: usize) {
+    for i in 0..count {
+        let (a, b) = (vars[i % vars.len()], vars[(i * 7 + 3) % vars.len()]);
+        let reads = [a];
+        let reads = if i % 3 == 0 && a != b {
+            &reads[..]
+        } else {
+            &[]
+        };
+        let spec = OpSpec::new("op")
+            .reads(reads)
+            .writes(std::slice::from_ref(&b));
+        engine.push_sync(&spec, |_| Ok(())).unwrap();
+    }
+}
+
+/// Lets queues and pool grow to what they will ever need: nothing runs until all is pushed.
+fn fill(engine: &Engine, vars: &[Var]) {
+    let open = Arc::new(AtomicBool::new(false));
+    for _ in 0..engine.num_workers() {
+        let open = open.clone();
+        let gate = move |_: &ferromix_engine::RunContext| {
+            while !open.load(Relaxed) {
+                std::thread::yield_now();
+            }
+            Ok(())
+        };
+        engine.push_sync(&OpSpec::new("gate"), gate).unwrap();
+    }
+    for i in 0..4096 {
+        let reads = [vars[i % vars.len()]];
+        let spec = OpSpec::new("read").reads(&reads);
+        engine.push_sync(&spec, |_| Ok(())).unwrap();
+    }
+    push(engine, vars, 2048);
+    open.store(true, Relaxed);
+    engine.wait_for_all().unwrap();
+}
+
+#[test]
+fn a_warm_engine_allocates_nothing() {
+    let engine = Engine::builder().workers(2).max_in_flight(1024).build();
+    let vars: Vec<Var> = (0..64).map(|_| engine.new_variable()).collect();
+    let mut builder = Program::builder("program");
+    for i in 0..1000 {
+        let (reads, writes) = ([vars[i % 8]], [vars[8 + i * 5 % 8]]);
+        let spec = OpSpec::new("step").reads(&reads).writes(&writes);
+        builder = builder.op(&spec, |_| Ok(()));
+    }
+    let program = builder.build();
+    fill(&engine, &vars);
+    let work = || {
+        push(&engine, &vars, 50_000);
+        for _ in 0..50 {
+            engine.launch(&program).unwrap();
+        }
+        settle(&engine);
+    };
+    work();
+    engine.wait_for_all().unwrap();
+    let before = ALLOCATIONS.load(Relaxed);
+    work();
+    assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0);
+}
