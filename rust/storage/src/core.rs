@@ -29,6 +29,9 @@ impl Held {
     }
 }
 
+/// Trims before a request fails.
+const ATTEMPTS: usize = 16;
+
 /// What all users of a pool share.
 pub(crate) struct Core {
     pub(crate) id: u64,
@@ -154,21 +157,24 @@ impl Core {
     }
 
     /// A fresh block from the backend. Where there is none: trims what was unused longest, then
-    /// everything, and tries again after each.
+    /// everything, and tries again after each; once more wherever that gave something back which
+    /// another thread was quicker to take.
     #[cold]
     pub(crate) fn take_fresh(self: &Arc<Self>, class: Class, size: usize) -> Result<Held> {
-        let block = self
-            .map(class)
-            .or_else(|_| {
-                self.gather();
-                self.trim_to(self.cached().saturating_sub(class.size), 0);
-                self.map(class)
-            })
-            .or_else(|_| {
-                self.trim_to(0, 0);
-                self.map(class)
-            })
-            .map_err(|reason| self.exhausted(size, class, &reason))?;
+        let mut mapped = self.map(class);
+        for attempt in 0..ATTEMPTS {
+            if mapped.is_ok() {
+                break;
+            }
+            self.gather();
+            let oldest = self.cached().saturating_sub(class.size);
+            let released = self.trim_to(if attempt == 0 { oldest } else { 0 }, 0);
+            mapped = self.map(class);
+            if attempt > 0 && !released {
+                break;
+            }
+        }
+        let block = mapped.map_err(|reason| self.exhausted(size, class, &reason))?;
         self.note(Event::Miss, class, size);
         let own = (!self.keeps(class)).then(|| self.depot.take_empty());
         Ok(Held {

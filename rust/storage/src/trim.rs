@@ -31,13 +31,13 @@ impl Core {
     }
 
     /// Hands blocks of the depot back, those put down first in front, until at most `target` bytes
-    /// are kept or only magazines younger than `age` epochs are left.
-    pub(crate) fn trim_to(&self, target: usize, age: u32) {
+    /// are kept or only magazines younger than `age` epochs are left. Says whether there were any.
+    pub(crate) fn trim_to(&self, target: usize, age: u32) -> bool {
         // Nothing panics while it is held, and it guards nothing but the order of events.
         let _one_at_a_time = self.trimming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut excess = self.cached().saturating_sub(target);
         if excess == 0 {
-            return;
+            return false;
         }
         let mut found = self.depot.take_all();
         // Within a bucket they come youngest first, and the sort keeps that order among equals; so
@@ -52,6 +52,7 @@ impl Core {
                 self.depot.put_back(magazine);
             }
         }
+        let any = !victims.is_empty();
         // The others can go on before the system takes its time.
         for victim in victims {
             while let Some(block) = self.depot.magazine(victim.index).pop() {
@@ -59,6 +60,7 @@ impl Core {
             }
             self.depot.give(victim.class, victim.index);
         }
+        any
     }
 }
 
