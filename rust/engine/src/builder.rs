@@ -50,9 +50,10 @@ impl Builder {
         }
     }
 
-    /// The configuration that the environment asks for.
+    /// The configuration that the environment asks for. Pushes are not bounded: whoever pushes to
+    /// the shared engine may hold a lock that operations take, such as an interpreter's.
     pub(crate) fn from_env() -> Self {
-        let mut builder = Self::new().kind(config::kind());
+        let mut builder = Self::new().kind(config::kind()).max_in_flight(usize::MAX);
         let sizes = &mut builder.sizes;
         let fields = [
             (&mut sizes.cpu, "CPU_WORKER_NTHREADS"),
@@ -102,7 +103,8 @@ impl Builder {
     }
 
     /// Operations that may be pushed and not finished, roughly (it is looked at every 64 pushes).
-    /// Default: 2048; `usize::MAX` is no bound.
+    /// Default: 2048, and none for [`Engine::global`](crate::Engine::global); `usize::MAX` is no
+    /// bound.
     ///
     /// A push over the bound still goes through; it returns when a quarter of the bound is free,
     /// or when nothing has finished for 10 ms, since what is in flight may wait for something that
