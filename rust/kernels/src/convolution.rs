@@ -2,6 +2,7 @@
 //! its gradients.
 
 mod apply;
+mod direct;
 mod field;
 mod gather;
 mod geometry;
@@ -12,9 +13,9 @@ use crate::kernel::Row;
 use crate::prepared::{check_args, check_shape};
 use crate::raw::{Scratch, Target, scratch_bytes};
 use crate::real::by_real;
-use crate::tile::Tiled;
 use crate::{Attrs, Call, Desc, Kernel, Req, blockwise, par, sums};
 use apply::{Apply, Arguments};
+use direct::Direct;
 use ferromix_base::Result;
 use geometry::{Geometry, volume};
 use std::marker::PhantomData;
@@ -45,7 +46,7 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     })
 }
 
-impl<T: Tiled> Kernel for Forward<T> {
+impl<T: Direct> Kernel for Forward<T> {
     fn workspace(&self) -> usize {
         let a = &self.apply;
         scratch_bytes::<T>(a.field.scratch())
@@ -58,6 +59,17 @@ impl<T: Tiled> Kernel for Forward<T> {
         if call.reqs[0] == Req::Null || a.grid.len() == 0 {
             return Ok(());
         }
+        if a.small() {
+            self.product(call)
+        } else {
+            par::install(|| self.product(call))
+        }
+    }
+}
+
+impl<T: Direct> Forward<T> {
+    fn product(&self, call: &mut Call<'_>) -> Result<()> {
+        let a = &self.apply;
         let mut scratch = Scratch::new(call.workspace);
         let room = scratch.take(a.field.scratch())?;
         let source = a.field.fill(call.inputs[0].read::<T>()?, room);
@@ -107,7 +119,7 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
     })
 }
 
-impl<T: Tiled> Backward<T> {
+impl<T: Direct> Backward<T> {
     /// Scratch numbers of the gradient of the data: field, weights, threads.
     fn data_scratch(&self) -> [usize; 3] {
         let most = |f: &dyn Fn(&Apply) -> usize| self.data.iter().map(f).max().unwrap_or(0);
@@ -188,13 +200,23 @@ impl<T: Tiled> Backward<T> {
     }
 }
 
-impl<T: Tiled> Kernel for Backward<T> {
+impl<T: Direct> Kernel for Backward<T> {
     fn workspace(&self) -> usize {
         let bytes = |sizes: [usize; 3]| sizes.map(scratch_bytes::<T>).iter().sum::<usize>();
         bytes(self.data_scratch()).max(bytes(self.weight_scratch()))
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        if self.weight.apply.small() {
+            self.gradients(call)
+        } else {
+            par::install(|| self.gradients(call))
+        }
+    }
+}
+
+impl<T: Direct> Backward<T> {
+    fn gradients(&self, call: &mut Call<'_>) -> Result<()> {
         if call.reqs[0] != Req::Null {
             self.data_gradient(call)?;
         }

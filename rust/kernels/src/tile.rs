@@ -1,6 +1,6 @@
 //! Register tiles of matrix products: the innermost loops of convolutions. A tile is a few rows of
-//! `C` by one or two vector registers of columns; `B` comes in panels of that width, `A` either in panels
-//! of the tile's rows or as rows of a fixed length. The scheme is that of Goto and van de Geijn,
+//! `C` by one or two vector registers of columns; `B` comes in panels of that width, `A` in panels
+//! of the tile's rows. The scheme is that of Goto and van de Geijn,
 //! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
 
 use crate::real::Real;
@@ -8,9 +8,6 @@ use crate::vector::{Lanes, Level, Plain, level};
 
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 12;
-
-/// Distance between rows of `A` for [`Tiles::rows`].
-pub(crate) const ROW_STRIDE: usize = 144;
 
 /// `depth, a, b, c, distance between rows of c, whether to start from zero`.
 type Micro<T> = unsafe fn(usize, *const T, *const T, *mut T, usize, bool);
@@ -22,7 +19,6 @@ pub(crate) struct Tiles<T: 'static> {
     /// Most rows of a tile.
     pub(crate) most_rows: usize,
     panels: &'static [Micro<T>; MOST_ROWS],
-    rows: &'static [Micro<T>; MOST_ROWS],
 }
 
 /// Types that there are tiles for.
@@ -52,32 +48,18 @@ impl<T: Tiled> Tiles<T> {
     /// Slices that are too short, which is a fault of the caller.
     pub(crate) fn panels(&self, n: usize, o: Operands<'_, T>) {
         assert!(o.a.len() >= o.depth * n);
-        self.run(self.panels, n, o);
-    }
-
-    /// A tile of `n` rows with `A` as rows: element `(r, k)` at `r * ROW_STRIDE + k`.
-    ///
-    /// # Panics
-    /// As [`Tiles::panels`].
-    pub(crate) fn rows(&self, n: usize, o: Operands<'_, T>) {
-        assert!(n >= 1 && o.a.len() >= (n - 1) * ROW_STRIDE + o.depth);
-        self.run(self.rows, n, o);
-    }
-
-    fn run(&self, table: &[Micro<T>; MOST_ROWS], n: usize, o: Operands<'_, T>) {
         assert!(n >= 1 && o.b.len() >= o.depth * self.width);
         assert!(o.c.len() >= (n - 1) * o.c_stride + self.width);
         let (a, b, c) = (o.a.as_ptr(), o.b.as_ptr(), o.c.as_mut_ptr());
         // SAFETY: the table is for this CPU, and the lengths were checked here and by the caller.
-        unsafe { table[n - 1](o.depth, a, b, c, o.c_stride, o.fresh) };
+        unsafe { self.panels[n - 1](o.depth, a, b, c, o.c_stride, o.fresh) };
     }
 }
 
 /// # Safety
-/// The CPU has the instructions of `V`; the memory is as [`Tiles::panels`] (`PANEL`) or
-/// [`Tiles::rows`] check it.
+/// The CPU has the instructions of `V`; the memory is as [`Tiles::panels`] checks it.
 #[inline(always)]
-unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool, const W: usize>(
+unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
     depth: usize,
     a: *const T,
     b: *const T,
@@ -85,7 +67,6 @@ unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool, const W:
     c_stride: usize,
     fresh: bool,
 ) {
-    let (row, step) = if PANEL { (1, N) } else { (ROW_STRIDE, 1) };
     // SAFETY: the caller vouches for the CPU and the memory.
     unsafe {
         let mut acc = [[V::zero(); W]; N];
@@ -98,9 +79,9 @@ unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool, const W:
         for k in 0..depth {
             let b = b.add(k * W * V::N);
             let b: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
-            let a = a.add(k * step);
+            let a = a.add(k * N);
             for (r, acc) in acc.iter_mut().enumerate() {
-                let x = V::splat(*a.add(r * row));
+                let x = V::splat(*a.add(r));
                 for (acc, &b) in acc.iter_mut().zip(&b) {
                     *acc = acc.fma(x, b);
                 }
@@ -116,20 +97,20 @@ unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool, const W:
 }
 
 macro_rules! table {
-    ($loop:ident, $t:ty, $v:ty, $panel:literal, $w:literal) => {
+    ($loop:ident, $t:ty, $v:ty, $w:literal) => {
         &[
-            $loop::<$t, $v, 1, $panel, $w>,
-            $loop::<$t, $v, 2, $panel, $w>,
-            $loop::<$t, $v, 3, $panel, $w>,
-            $loop::<$t, $v, 4, $panel, $w>,
-            $loop::<$t, $v, 5, $panel, $w>,
-            $loop::<$t, $v, 6, $panel, $w>,
-            $loop::<$t, $v, 7, $panel, $w>,
-            $loop::<$t, $v, 8, $panel, $w>,
-            $loop::<$t, $v, 9, $panel, $w>,
-            $loop::<$t, $v, 10, $panel, $w>,
-            $loop::<$t, $v, 11, $panel, $w>,
-            $loop::<$t, $v, 12, $panel, $w>,
+            $loop::<$t, $v, 1, $w>,
+            $loop::<$t, $v, 2, $w>,
+            $loop::<$t, $v, 3, $w>,
+            $loop::<$t, $v, 4, $w>,
+            $loop::<$t, $v, 5, $w>,
+            $loop::<$t, $v, 6, $w>,
+            $loop::<$t, $v, 7, $w>,
+            $loop::<$t, $v, 8, $w>,
+            $loop::<$t, $v, 9, $w>,
+            $loop::<$t, $v, 10, $w>,
+            $loop::<$t, $v, 11, $w>,
+            $loop::<$t, $v, 12, $w>,
         ]
     };
 }
@@ -140,7 +121,7 @@ macro_rules! compiled_for {
         /// As [`body`].
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name<T: Real, V: Lanes<T>, const N: usize, const PANEL: bool, const W: usize>(
+        unsafe fn $name<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
             depth: usize,
             a: *const T,
             b: *const T,
@@ -149,7 +130,7 @@ macro_rules! compiled_for {
             fresh: bool,
         ) {
             // SAFETY: as the caller vouches.
-            unsafe { body::<T, V, N, PANEL, W>(depth, a, b, c, c_stride, fresh) }
+            unsafe { body::<T, V, N, W>(depth, a, b, c, c_stride, fresh) }
         }
     )*};
 }
@@ -162,21 +143,18 @@ macro_rules! tiles {
             Level::V4 => Tiles {
                 width: $w * <std::arch::x86_64::$v4 as Lanes<$t>>::N,
                 most_rows: 12,
-                panels: table!(v4, $t, std::arch::x86_64::$v4, true, $w),
-                rows: table!(v4, $t, std::arch::x86_64::$v4, false, $w),
+                panels: table!(v4, $t, std::arch::x86_64::$v4, $w),
             },
             #[cfg(target_arch = "x86_64")]
             Level::V3 => Tiles {
                 width: $w * <std::arch::x86_64::$v3 as Lanes<$t>>::N,
                 most_rows: 6,
-                panels: table!(v3, $t, std::arch::x86_64::$v3, true, $w),
-                rows: table!(v3, $t, std::arch::x86_64::$v3, false, $w),
+                panels: table!(v3, $t, std::arch::x86_64::$v3, $w),
             },
             Level::Base => Tiles {
                 width: $w * $lanes,
                 most_rows: 4,
-                panels: table!(body, $t, Plain<$t, $lanes>, true, $w),
-                rows: table!(body, $t, Plain<$t, $lanes>, false, $w),
+                panels: table!(body, $t, Plain<$t, $lanes>, $w),
             },
         }
     };
@@ -222,47 +200,29 @@ mod tests {
         let width = t.width;
         let number = |i: usize| T::of(((i * 29) % 17) as f64 - 8.0);
         for n in 1..=t.most_rows {
-            for depth in [0, 1, 7] {
-                let rows: Vec<T> = (0..n * ROW_STRIDE).map(number).collect();
-                let panel: Vec<T> = (0..depth * n)
-                    .map(|i| rows[i % n * ROW_STRIDE + i / n])
-                    .collect();
+            for (depth, fresh) in [(0, false), (1, true), (7, false), (7, true)] {
+                let a: Vec<T> = (0..depth * n).map(number).collect();
                 let b: Vec<T> = (0..depth * width).map(|i| number(i + 5)).collect();
-                let start: Vec<T> = (0..n * (width + 3)).map(|i| number(i + 9)).collect();
-                for (fresh, by_panel) in
-                    [(false, false), (false, true), (true, false), (true, true)]
-                {
-                    let mut c = start.clone();
-                    let a = if by_panel { &panel[..] } else { &rows[..] };
-                    let o = Operands {
-                        depth,
-                        a,
-                        b: &b,
-                        c: &mut c,
-                        c_stride: width + 3,
-                        fresh,
-                    };
-                    if by_panel {
-                        t.panels(n, o)
-                    } else {
-                        t.rows(n, o)
+                let c_stride = width + 3;
+                let start: Vec<T> = (0..n * c_stride).map(|i| number(i + 9)).collect();
+                let mut c = start.clone();
+                let o = Operands {
+                    depth,
+                    a: &a,
+                    b: &b,
+                    c: &mut c,
+                    c_stride,
+                    fresh,
+                };
+                t.panels(n, o);
+                for (at, (&got, &old)) in c.iter().zip(&start).enumerate() {
+                    let (r, j) = (at / c_stride, at % c_stride);
+                    let inside = j < width;
+                    let mut want = if fresh && inside { T::ZERO } else { old };
+                    for k in 0..if inside { depth } else { 0 } {
+                        want += a[k * n + r] * b[k * width + j];
                     }
-                    for r in 0..n {
-                        for j in 0..width + 3 {
-                            let at = r * (width + 3) + j;
-                            let mut want = if fresh && j < width {
-                                T::ZERO
-                            } else {
-                                start[at]
-                            };
-                            if j < width {
-                                for k in 0..depth {
-                                    want += rows[r * ROW_STRIDE + k] * b[k * width + j];
-                                }
-                            }
-                            assert_eq!(c[at], want);
-                        }
-                    }
+                    assert_eq!(got, want);
                 }
             }
         }

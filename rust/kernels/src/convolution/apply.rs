@@ -3,11 +3,12 @@
 //! are gathered into the cache as the product needs them. The gradient of the data is the same
 //! product with other taps.
 
+use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
 use super::gather::gather;
 use crate::raw::{Target, scratch_bytes};
 use crate::real::Real;
-use crate::tile::{Operands, Tiled, Tiles, tile_rows};
+use crate::tile::{Operands, Tiles, tile_rows};
 use crate::{Req, par};
 
 /// One product. Places of groups are distances from one group to the next.
@@ -38,6 +39,10 @@ const DEPTH: usize = 256;
 const PANELS: usize = 4;
 /// Multiplications per task, at least.
 const TASK: usize = 1 << 21;
+/// Most rows of a result for which vectors are read where they lie.
+const DIRECT_ROWS: usize = 48;
+/// Weights that a task packs, at least.
+const PACKED: usize = 1 << 14;
 
 /// The arguments and scratch memory of a product.
 pub(crate) struct Arguments<'a, T> {
@@ -59,31 +64,64 @@ impl Apply {
         self.groups * self.rows * self.taps.len()
     }
 
+    /// Whether there is too little work to enter the thread pool for it.
+    pub(crate) fn small(&self) -> bool {
+        self.grid.len() * self.packed() < TASK
+    }
+
     /// Scratch numbers of one thread.
-    pub(crate) fn per_thread<T: Tiled>(&self) -> usize {
+    pub(crate) fn per_thread<T: Direct>(&self) -> usize {
         let block = T::tiles().width * PANELS;
         let numbers = block * (DEPTH.min(self.taps.len()) + self.rows);
         scratch_bytes::<T>(numbers) / size_of::<T>()
     }
 
     /// Orders the weights as tiles read them: tap by tap, the rows of a tile side by side.
-    fn pack<T: Tiled>(&self, tiles: &Tiles<T>, weights: &[T], packed: &mut [T]) {
+    fn pack<T: Direct>(&self, tiles: &Tiles<T>, weights: &[T], packed: &mut [T]) {
         let depth = self.taps.len();
-        let mut out = packed.iter_mut();
-        for group in 0..self.groups {
-            for (first, n) in tile_rows(self.rows, tiles.most_rows) {
-                let start = group * self.weight_group + first * self.weight_row;
-                for &w in &self.weights[..depth] {
-                    for (r, o) in out.by_ref().take(n).enumerate() {
-                        *o = weights[start + r * self.weight_row + w];
+        let target = Target::of_slice(packed);
+        let parts: Vec<_> = tile_rows(self.rows, tiles.most_rows).collect();
+        let grain = (PACKED / (depth * tiles.most_rows).max(1)).max(1);
+        par::for_ranges(self.groups * parts.len(), grain, |range| {
+            for i in range {
+                let (group, (first, n)) = (i / parts.len(), parts[i % parts.len()]);
+                let start = (group * self.rows + first) * depth;
+                // SAFETY: tiles belong to one task each.
+                let out = unsafe { target.slice(start..start + n * depth) };
+                let from = group * self.weight_group + first * self.weight_row;
+                for (out, &w) in out.chunks_exact_mut(n).zip(&self.weights) {
+                    for (r, o) in out.iter_mut().enumerate() {
+                        *o = weights[from + r * self.weight_row + w];
                     }
                 }
             }
+        });
+    }
+
+    /// Whether vectors of `lanes` neighbours are read where they lie, rather than gathered:
+    /// where few rows of the result share what would be gathered, where vectors of one line waste
+    /// less than gathering takes, and where none reaches beyond the end of the field. Gathering
+    /// takes about as long as six rows of the result.
+    fn lies_well(&self, lanes: usize) -> bool {
+        let wide = self.grid.extents[2];
+        let covered = self.grid.vectors(lanes) * lanes;
+        let filled = wide * (self.rows + 6) > covered * self.rows;
+        let inside = wide >= lanes || self.field.scratch() > 0;
+        self.grid.source[2] == 1 && self.rows <= DIRECT_ROWS && filled && inside
+    }
+
+    /// Positions of a unit of work, a vector or a single position, and the number of units.
+    fn units(&self, direct: bool, lanes: usize) -> (usize, usize) {
+        let lines = self.grid.len() / self.grid.extents[2].max(1);
+        if direct {
+            (lanes, lines * self.grid.vectors(lanes))
+        } else {
+            (1, self.grid.len())
         }
     }
 
     /// Runs the product.
-    pub(crate) fn run<T: Tiled>(&self, args: Arguments<'_, T>) {
+    pub(crate) fn run<T: Direct>(&self, args: Arguments<'_, T>) {
         let tiles = T::tiles();
         self.pack(&tiles, args.weights, args.packed);
         let args = Arguments {
@@ -91,7 +129,12 @@ impl Apply {
             ..args
         };
         let block = tiles.width * PANELS;
-        let blocks = self.grid.len().div_ceil(block);
+        let loops = T::loops();
+        let direct = self.lies_well(loops.lanes);
+        let (unit, units) = self.units(direct, loops.lanes);
+        let per_block = block / unit;
+        let blocks = units.div_ceil(per_block);
+        let taps: Vec<Taps<'_>> = self.taps.chunks(DEPTH).map(Taps::new).collect();
         let work = self.rows * self.taps.len() * block;
         let grain = (TASK / work.max(1)).max(1);
         let per_group = blocks.div_ceil(grain);
@@ -107,10 +150,15 @@ impl Apply {
             let mut runs = Vec::new();
             let first = task % per_group * grain;
             for b in first..(first + grain).min(blocks) {
-                let start = b * block;
-                let n = block.min(self.grid.len() - start);
-                self.grid.runs(start, n, tiles.width, &mut runs);
-                let result = self.block(&tiles, source, packed, &runs, scratch);
+                let start = b * per_block;
+                let n = per_block.min(units - start);
+                let result = if direct {
+                    self.grid.vector_runs(start, n, loops.lanes, &mut runs);
+                    self.direct((source, &taps), packed, &runs, scratch)
+                } else {
+                    self.grid.runs(start, n, tiles.width, &mut runs);
+                    self.block(&tiles, source, packed, &runs, scratch)
+                };
                 // SAFETY: positions and groups belong to one task each.
                 unsafe {
                     self.store(
@@ -128,7 +176,7 @@ impl Apply {
     }
 
     /// The product for the positions of `runs`: rows of a block each.
-    fn block<'a, T: Tiled>(
+    fn block<'a, T: Direct>(
         &self,
         tiles: &Tiles<T>,
         source: &[T],
@@ -170,6 +218,38 @@ impl Apply {
                             fresh,
                         },
                     );
+                }
+            }
+        }
+        result
+    }
+
+    /// As [`Apply::block`] for vectors that are read where they lie.
+    fn direct<'a, T: Direct>(
+        &self,
+        (source, taps): (&[T], &[Taps<'_>]),
+        packed: &[T],
+        runs: &[Run],
+        scratch: &'a mut [T],
+    ) -> &'a [T] {
+        let (tiles, loops) = (T::tiles(), T::loops());
+        let block = tiles.width * PANELS;
+        let result = &mut scratch[..self.rows * block];
+        if self.taps.is_empty() {
+            result.fill(T::ZERO);
+        }
+        for (chunk, &taps) in taps.iter().enumerate() {
+            for (first, n) in tile_rows(self.rows, tiles.most_rows) {
+                let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
+                for (p, pair) in runs.chunks(2).enumerate() {
+                    let start = |r: &Run| r.source - r.at % loops.lanes;
+                    let starts = [start(&pair[0]), start(&pair[pair.len() - 1])];
+                    let tile = Tile {
+                        c: &mut result[first * block + p * tiles.width..],
+                        stride: block,
+                        fresh: chunk == 0,
+                    };
+                    loops.product(n, (source, starts, taps), a, tile);
                 }
             }
         }

@@ -6,6 +6,9 @@ use crate::par;
 use crate::raw::Target;
 use crate::real::Real;
 
+/// Numbers behind the last plane that a vector may read.
+const SLACK: usize = 16;
+
 /// Planes with a border.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
@@ -41,7 +44,7 @@ impl Field {
         if self.before == [0; 3] && self.after == [0; 3] {
             0
         } else {
-            self.planes * self.plane()
+            self.planes * self.plane() + SLACK
         }
     }
 
@@ -97,6 +100,36 @@ pub(crate) struct Run {
 }
 
 impl Grid {
+    /// Vectors of `lanes` positions, all of one line, that cover a line.
+    pub(crate) fn vectors(&self, lanes: usize) -> usize {
+        self.extents[2].div_ceil(lanes)
+    }
+
+    /// Vectors `start..start + n` of `lanes` positions each: one run per vector, of the positions
+    /// that no vector before it covers. The last vector of a line ends with the line, where that
+    /// is long enough.
+    pub(crate) fn vector_runs(&self, start: usize, n: usize, lanes: usize, out: &mut Vec<Run>) {
+        out.clear();
+        let [deep, high, wide] = self.extents;
+        let per_line = self.vectors(lanes);
+        for i in 0..n {
+            let (line, x) = ((start + i) / per_line, (start + i) % per_line * lanes);
+            let (slice, y) = (line / high, line % high);
+            let (sample, z) = (slice / deep, slice % deep);
+            let len = lanes.min(wide - x);
+            let place = |sample_step: usize, steps: [usize; 3]| {
+                sample * sample_step + z * steps[0] + y * steps[1] + x * steps[2]
+            };
+            let late = if wide < lanes { 0 } else { lanes - len };
+            out.push(Run {
+                at: i * lanes + late,
+                len,
+                source: place(self.source_sample, self.source),
+                target: place(self.target_sample, self.target),
+            });
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.batch * volume(&self.extents)
     }

@@ -5,9 +5,6 @@ use super::field::Run;
 use crate::real::Real;
 use crate::vector::multiversion;
 
-/// Longest run that [`gather`] takes.
-pub(crate) const LONGEST: usize = 32;
-
 multiversion! {
     /// Gathers what `taps` read at the positions of `runs`: one row of numbers per tap, `place.1` apart,
     /// that begins with position `place.0`. What a tap reads at neighbouring positions is

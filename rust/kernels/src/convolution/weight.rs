@@ -3,11 +3,11 @@
 //! of parts with a partial sum each.
 
 use super::apply::Apply;
+use super::direct::{Direct, Taps};
 use super::field::Run;
-use super::gather::{LONGEST, gather};
 use crate::raw::{Target, scratch_bytes};
 use crate::real::Real;
-use crate::tile::{Operands, ROW_STRIDE, Tiled, Tiles, tile_rows};
+use crate::tile::{Tiles, tile_rows};
 use crate::vector::multiversion;
 use crate::{Req, blockwise, par};
 
@@ -17,6 +17,8 @@ const POSITIONS: usize = 128;
 const ROWS: usize = 192;
 /// Tasks to aim for.
 const TASKS: usize = 16;
+/// Filters whose partial sums are added up together.
+const FILTERS: usize = 16;
 /// Numbers that partial sums may take.
 const PARTIALS: usize = 1 << 20;
 
@@ -79,7 +81,7 @@ impl WeightSums {
     }
 
     /// The tiles that suit the number of filters.
-    fn tiles<T: Tiled>(&self) -> Tiles<T> {
+    fn tiles<T: Direct>(&self) -> Tiles<T> {
         let narrow = T::narrow_tiles();
         if self.apply.rows <= narrow.width {
             narrow
@@ -89,23 +91,23 @@ impl WeightSums {
     }
 
     /// Filters, with the rest of the last panel.
-    fn columns<T: Tiled>(&self) -> usize {
+    fn columns<T: Direct>(&self) -> usize {
         self.apply.rows.next_multiple_of(self.tiles::<T>().width)
     }
 
     /// Scratch numbers for the partial sums.
-    pub(crate) fn partials<T: Tiled>(&self) -> usize {
+    pub(crate) fn partials<T: Direct>(&self) -> usize {
         self.parts * self.apply.groups * self.apply.taps.len() * self.columns::<T>()
     }
 
     /// Scratch numbers of one thread.
-    pub(crate) fn per_thread<T: Tiled>(&self) -> usize {
-        let numbers = POSITIONS * self.columns::<T>() + T::tiles().most_rows * ROW_STRIDE;
+    pub(crate) fn per_thread<T: Direct>(&self) -> usize {
+        let numbers = POSITIONS * self.columns::<T>();
         scratch_bytes::<T>(numbers) / size_of::<T>()
     }
 
     /// Sums the gradient into `out`, `[groups * filters, weights of a filter]`.
-    pub(crate) fn run<T: Tiled>(
+    pub(crate) fn run<T: Direct>(
         &self,
         (source, head): (&[T], &[T]),
         partials: &mut [T],
@@ -148,49 +150,43 @@ impl WeightSums {
     }
 
     /// Adds the products of one part of the batch to `sums`, rows of taps.
-    fn part<T: Tiled>(
+    fn part<T: Direct>(
         &self,
         part: usize,
         taps: &[usize],
         (source, head): (&[T], &[T]),
-        scratch: &mut [T],
+        turned: &mut [T],
         sums: &mut [T],
     ) {
         let tiles = self.tiles::<T>();
         let a = &self.apply;
         let columns = self.columns::<T>();
-        let (turned, rows) = scratch.split_at_mut(POSITIONS * columns);
+        let (loops, step) = (T::loops(), a.grid.source[2]);
+        let vectors = tiles.width / loops.lanes;
         let samples = self.samples(part);
         let per_sample = a.grid.len() / a.grid.batch.max(1);
         let end = samples.end * per_sample;
         let mut runs = Vec::new();
+        let rows = tile_rows(taps.len(), tiles.most_rows);
+        let tiles_of_taps: Vec<_> = rows
+            .map(|(first, n)| (first, Taps::new(&taps[first..first + n])))
+            .collect();
         for start in (samples.start * per_sample..end).step_by(POSITIONS) {
             let n = POSITIONS.min(end - start);
-            a.grid.runs(start, n, LONGEST, &mut runs);
+            a.grid.runs(start, n, POSITIONS, &mut runs);
             self.turn(&tiles, head, &runs, turned);
-            for (first, count) in tile_rows(taps.len(), tiles.most_rows) {
-                let (taps, step) = (&taps[first..first + count], a.grid.source[2]);
-                gather(source, taps, &runs, step, (0, ROW_STRIDE), rows);
-                for panel in 0..columns / tiles.width {
+            for panel in 0..columns / tiles.width {
+                let b = &turned[panel * tiles.width * POSITIONS..][..n * tiles.width];
+                for &(first, taps) in &tiles_of_taps {
                     let c = &mut sums[first * columns + panel * tiles.width..];
-                    tiles.rows(
-                        count,
-                        Operands {
-                            depth: n,
-                            a: rows,
-                            b: &turned[panel * tiles.width * POSITIONS..],
-                            c,
-                            c_stride: columns,
-                            fresh: false,
-                        },
-                    );
+                    loops.sums(vectors, (source, taps, step), (b, &runs), (c, columns));
                 }
             }
         }
     }
 
     /// The gradient of the output, transposed, in panels of the tiles' width.
-    fn turn<T: Tiled>(&self, tiles: &Tiles<T>, head: &[T], runs: &[Run], turned: &mut [T]) {
+    fn turn<T: Direct>(&self, tiles: &Tiles<T>, head: &[T], runs: &[Run], turned: &mut [T]) {
         let a = &self.apply;
         for (panel, out) in turned.chunks_mut(tiles.width * POSITIONS).enumerate() {
             let first = panel * tiles.width;
@@ -201,25 +197,41 @@ impl WeightSums {
     }
 
     /// Adds the partial sums up, in order, and stores them transposed.
-    fn collect<T: Tiled>(&self, partials: &[T], out: &mut [T], req: Req) {
+    fn collect<T: Direct>(&self, partials: &[T], out: &mut [T], req: Req) {
         let a = &self.apply;
         let (depth, columns) = (a.taps.len(), self.columns::<T>());
         let target = Target::of_slice(out);
-        let grain = (65_536 / (depth * self.parts).max(1)).max(1);
-        par::for_ranges(a.groups * a.rows, grain, |filters| {
-            let mut totals = vec![T::ZERO; depth];
-            for filter in filters {
-                let (group, f) = (filter / a.rows, filter % a.rows);
-                totals.fill(T::ZERO);
+        let across = a.rows.div_ceil(FILTERS);
+        let grain = (65_536 / (depth * self.parts * FILTERS).max(1)).max(1);
+        par::for_ranges(a.groups * across, grain, |tasks| {
+            let mut totals = vec![[T::ZERO; FILTERS]; depth];
+            let mut row = vec![T::ZERO; depth];
+            for task in tasks {
+                let (group, first) = (task / across, task % across * FILTERS);
+                let n = FILTERS.min(columns - first);
+                totals.fill([T::ZERO; FILTERS]);
                 for part in 0..self.parts {
-                    let first = (part * a.groups + group) * depth * columns + f;
-                    let sums = partials[first..].iter().step_by(columns);
-                    totals.iter_mut().zip(sums).for_each(|(t, &s)| *t += s);
+                    let from = &partials[(part * a.groups + group) * depth * columns..];
+                    add_columns(&from[first..], columns, n, &mut totals);
                 }
-                // SAFETY: filters belong to one task each.
-                let to = unsafe { target.slice(filter * depth..(filter + 1) * depth) };
-                blockwise::store(&totals, to, req);
+                for f in 0..FILTERS.min(a.rows - first) {
+                    row.iter_mut().zip(&totals).for_each(|(o, t)| *o = t[f]);
+                    let filter = group * a.rows + first + f;
+                    // SAFETY: filters belong to one task each.
+                    let to = unsafe { target.slice(filter * depth..(filter + 1) * depth) };
+                    blockwise::store(&row, to, req);
+                }
             }
         });
+    }
+}
+
+/// Adds `n` columns of `x` to `totals`; rows of `x` are `stride` apart.
+fn add_columns<T: Real>(x: &[T], stride: usize, n: usize, totals: &mut [[T; FILTERS]]) {
+    for (total, row) in totals.iter_mut().zip(x.chunks(stride)) {
+        match row.first_chunk::<FILTERS>() {
+            Some(row) if n == FILTERS => total.iter_mut().zip(row).for_each(|(t, &v)| *t += v),
+            _ => total[..n].iter_mut().zip(row).for_each(|(t, &v)| *t += v),
+        }
     }
 }
