@@ -106,7 +106,13 @@ def _uci(folder: Path) -> Digits:
     digits = _paths(folder)
     if all(path.exists() for pair in digits for path in pair):
         return digits
-    from sklearn.datasets import load_digits
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        raise SystemExit(
+            "without --data the digits of scikit-learn are needed, which is not installed: "
+            "pip install 'ferromix[examples]'"
+        ) from None
 
     source: Any = load_digits()
     images = (source.images * 15).astype(np.uint8)  # 0..16 becomes 0..240

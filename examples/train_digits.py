@@ -153,9 +153,12 @@ class Trainer:
         mx.model.save_checkpoint(prefix, epoch, self.symbol, self.weights, aux)
 
 
-def plot(history: list[dict[str, float]], path: str) -> None:
-    """Draws loss and accuracy over the epochs."""
-    import matplotlib as mpl
+def plot(history: list[dict[str, float]], path: str) -> str:
+    """Draws loss and accuracy over the epochs; says what it did."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        return "no picture, since matplotlib is not installed"
 
     mpl.use("Agg")
     from matplotlib import pyplot
@@ -170,6 +173,7 @@ def plot(history: list[dict[str, float]], path: str) -> None:
     right.legend()
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
+    return path
 
 
 def train_network(args: argparse.Namespace) -> None:
@@ -193,8 +197,8 @@ def train_network(args: argparse.Namespace) -> None:
             flush=True,
         )
     Path(f"{prefix}-history.json").write_text(json.dumps(history, indent=1) + "\n")
-    plot(history, f"{prefix}.png")
-    print(f"saved {prefix}-symbol.json, {prefix}-*.params, {prefix}.png")
+    picture = plot(history, f"{prefix}.png")
+    print(f"saved {prefix}-symbol.json, {prefix}-*.params, {picture}")
 
 
 def last_saved(prefix: Path) -> int:
