@@ -19,7 +19,10 @@ DATA = os.environ.get("FERROMIX_DATA")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not DATA, reason="FERROMIX_DATA names no folder with mnist/"),
+    pytest.mark.skipif(
+        not DATA or not (Path(DATA) / "mnist").is_dir(),
+        reason="FERROMIX_DATA names no folder with mnist/",
+    ),
 ]
 
 

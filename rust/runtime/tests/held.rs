@@ -1,6 +1,6 @@
 //! Functions that run as operations, and what they may do with the arrays that they were given.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failure to run is a failed test.
 
 use ferromix_base::{Context, DType, ErrorKind};
 use ferromix_engine::{Engine, OpSpec};
