@@ -1,94 +1,93 @@
 //! What a push costs, and an operation of a launched program, from the first to the last
-//! completion, for five shapes of dependency.
+//! completion, by shape of dependency.
 //!
-//! The payload is one relaxed addition. One pusher, two workers, 200,000 operations a run; divide
-//! the time by that.
+//! The payload is one relaxed addition. One pusher, two workers, 100,000 operations a run; criterion
+//! shows the operations per second.
 
 #![allow(clippy::unwrap_used)]
 
 mod shapes;
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ferromix_engine::{Engine, OpSpec, Program, Var};
-use shapes::{Shape, VARS};
+use criterion::measurement::WallTime;
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
+use ferromix_engine::{Engine, OpSpec, Program};
+use shapes::{Bound, FIVE, GRAPHS, GRIDS, Shape};
 
-const OPS: usize = 200_000;
+const OPS: usize = 100_000;
+/// Operations of a program.
+const LENGTH: usize = 10_000;
 
-fn run(engine: &Engine, vars: &[Var], shape: &Shape, count: &Arc<AtomicU64>) -> Duration {
-    let list = shape.list(vars);
-    let begin = Instant::now();
-    for (reads, writes) in shape.ops(&list) {
-        let count: *const AtomicU64 = Arc::as_ptr(count);
-        // A plain address, as the peers pass: cloning the Arc would measure the Arc.
-        let count = count as usize;
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+fn push_all(engine: &Engine, bound: &Bound<'_>) {
+    for (reads, writes) in bound.ops() {
         let spec = OpSpec::new("add").reads(reads).writes(writes);
-        let pushed = engine.push_sync(&spec, move |_| {
-            // SAFETY: the counter lives until all operations have been waited for.
-            unsafe { &*(count as *const AtomicU64) }.fetch_add(1, Relaxed);
+        let pushed = engine.push_sync(&spec, |_| {
+            COUNT.fetch_add(1, Relaxed);
             Ok(())
         });
         black_box(pushed.is_ok());
     }
     engine.wait_for_all().unwrap();
-    begin.elapsed()
 }
 
-fn push(criterion: &mut Criterion) {
-    let engine = Engine::builder().workers(2).build();
-    let vars: Vec<Var> = (0..VARS).map(|_| engine.new_variable()).collect();
-    let count = Arc::new(AtomicU64::new(0));
-    let mut group = criterion.benchmark_group("push");
-    group.throughput(Throughput::Elements(OPS as u64));
-    group
-        .sample_size(10)
-        .measurement_time(Duration::from_secs(3));
-    for shape in &Shape::all(OPS) {
-        group.bench_function(BenchmarkId::from_parameter(shape.name), |bencher| {
-            bencher
-                .iter_custom(|times| (0..times).map(|_| run(&engine, &vars, shape, &count)).sum());
+fn program(bound: &Bound<'_>) -> Program {
+    let mut builder = Program::builder("bench");
+    for (reads, writes) in bound.ops() {
+        builder = builder.op(&OpSpec::new("add").reads(reads).writes(writes), |_| {
+            COUNT.fetch_add(1, Relaxed);
+            Ok(())
         });
+    }
+    builder.build()
+}
+
+/// Runs `bench` for each shape of so many operations, on an engine of its own.
+fn each_shape(
+    criterion: &mut Criterion,
+    name: &str,
+    ops: usize,
+    bench: impl Fn(&mut BenchmarkGroup<'_, WallTime>, BenchmarkId, &Engine, &Bound<'_>),
+) {
+    let mut group = criterion.benchmark_group(name);
+    group
+        .throughput(Throughput::Elements(OPS as u64))
+        .sample_size(10)
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(2));
+    for shape in FIVE.iter().chain(&GRAPHS).chain(&GRIDS) {
+        let engine = Engine::builder().workers(2).build();
+        let id = BenchmarkId::from_parameter(shape);
+        let shape = Shape::named(shape, ops).unwrap();
+        bench(&mut group, id, &engine, &shape.on(&engine));
     }
     group.finish();
 }
 
-/// Launches of a program of 10,000 operations, 20 in a run.
+fn push(criterion: &mut Criterion) {
+    each_shape(criterion, "push", OPS, |group, id, engine, bound| {
+        group.bench_function(id, |bencher| bencher.iter(|| push_all(engine, bound)));
+    });
+}
+
 fn replay(criterion: &mut Criterion) {
-    const LEN: usize = 10_000;
-    let engine = Engine::builder().workers(2).build();
-    let vars: Vec<Var> = (0..VARS).map(|_| engine.new_variable()).collect();
-    let count = Arc::new(AtomicU64::new(0));
-    let mut group = criterion.benchmark_group("launch");
-    group.throughput(Throughput::Elements(OPS as u64));
-    group
-        .sample_size(10)
-        .measurement_time(Duration::from_secs(3));
-    for shape in &Shape::all(LEN) {
-        let list = shape.list(&vars);
-        let mut builder = Program::builder(shape.name);
-        for (reads, writes) in shape.ops(&list) {
-            let count = count.clone();
-            let spec = OpSpec::new("add").reads(reads).writes(writes);
-            builder = builder.op(&spec, move |_| {
-                count.fetch_add(1, Relaxed);
-                Ok(())
-            });
-        }
-        let program = builder.build();
-        group.bench_function(BenchmarkId::from_parameter(shape.name), |bencher| {
+    each_shape(criterion, "replay", LENGTH, |group, id, engine, bound| {
+        let program = program(bound);
+        group.bench_function(id, |bencher| {
             bencher.iter(|| {
-                for _ in 0..OPS / LEN {
+                for _ in 0..OPS / LENGTH {
                     engine.launch(&program).unwrap();
                 }
                 engine.wait_for_all().unwrap();
             });
         });
-    }
-    group.finish();
+    });
 }
 
 fn wait(criterion: &mut Criterion) {

@@ -1,129 +1,187 @@
-//! Nanoseconds per operation of one dependency pattern, as a JSON line: the side of Ferromix in
-//! `benches/engine.py`, which runs peers on the same patterns.
+//! What an operation costs, by shape of dependency: the side of Ferromix in `benches/engine.py`, and
+//! a program for profilers.
 //!
-//! usage: `patterns PATTERN OPERATIONS [WORKERS]`, where PATTERN is `independent`, `chain`, `fan`,
-//! `random` or `wide`. The payload is one relaxed addition.
+//! ```text
+//! patterns push|replay SHAPE [--operations N] [--rounds N] [--workers N] [--grain N] [--length N]
+//! patterns dump SHAPE
+//! ```
+//!
+//! `push` pushes the operations of a shape one by one; `replay` launches a program of the first
+//! `--length` of them again and again. An operation is one relaxed addition and `--grain` turns of
+//! a loop. Each round prints a line of JSON: nanoseconds per operation from the first push to the
+//! last completion, and to the last push. The last line has the most memory that the process ever
+//! had, in MiB. `dump` prints the shape for the programs of the peers: the number of variables and
+//! of operations, then for each operation how many variables it uses and which; it mutates the last.
 
-use ferromix_engine::{Engine, OpSpec, Var};
+#[path = "../benches/shapes/mod.rs"]
+mod shapes;
+
 use std::error::Error;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::hint::black_box;
+use std::io::{BufWriter, Write};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use ferromix_engine::{Engine, OpSpec, Program};
+use shapes::{Bound, Shape};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Operations of a shape; more are the same again.
+const CYCLE: usize = 1 << 17;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// The variables that one operation reads, and the one that it mutates, by number.
-struct Access {
-    reads: Vec<usize>,
-    write: usize,
+/// The operation: turns of a loop that the compiler cannot shorten, about 1.5 ns each.
+fn payload(grain: u32) {
+    let mut x = black_box(0.5_f64);
+    for _ in 0..grain {
+        x = x * 0.999 + 0.001;
+    }
+    black_box(x);
+    COUNT.fetch_add(1, Relaxed);
 }
 
-/// Marsaglia's xorshift64, with the seed that the peers' program uses.
-struct Random(u64);
+struct Options {
+    operations: usize,
+    rounds: usize,
+    workers: usize,
+    grain: u32,
+    length: usize,
+}
 
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as u32 as usize % n
+impl Options {
+    fn parse(mut args: impl Iterator<Item = String>) -> Outcome<Self> {
+        let mut options = Self {
+            operations: 200_000,
+            rounds: 3,
+            workers: 2,
+            grain: 0,
+            length: 10_000,
+        };
+        while let Some(name) = args.next() {
+            let value = args.next().ok_or(format!("{name} needs a number"))?;
+            let number: usize = value.parse().map_err(|_| format!("{name} {value}?"))?;
+            match name.as_str() {
+                "--operations" => options.operations = number,
+                "--rounds" => options.rounds = number,
+                "--workers" => options.workers = number,
+                "--grain" => options.grain = u32::try_from(number)?,
+                "--length" => options.length = number.max(1),
+                _ => return Err(format!("unknown option {name}").into()),
+            }
+        }
+        Ok(options)
     }
 }
 
-/// The operations of a pattern, and how many variables they use.
-fn operations(pattern: &str, n: usize) -> Result<(Vec<Access>, usize), String> {
-    let mut random = Random(88_172_645_463_325_252);
-    let mut draw = move |pattern: &str, i: usize| match pattern {
-        "independent" => Access {
-            reads: vec![],
-            write: i % 1024,
-        },
-        "chain" => Access {
-            reads: vec![],
-            write: 0,
-        },
-        "fan" if i.is_multiple_of(64) => Access {
-            reads: vec![],
-            write: 0,
-        },
-        "fan" => Access {
-            reads: vec![0],
-            write: i % 64,
-        },
-        "random" => {
-            let write = random.below(128);
-            let mut reads = Vec::with_capacity(2);
-            while reads.len() < 2 {
-                let read = random.below(128);
-                if read != write && !reads.contains(&read) {
-                    reads.push(read);
-                }
-            }
-            Access { reads, write }
-        }
-        _ => {
-            let base = random.below(1015);
-            Access {
-                reads: (base..base + 8).collect(),
-                write: base + 8,
-            }
-        }
-    };
-    let vars = match pattern {
-        "independent" | "wide" => 1024,
-        "chain" => 1,
-        "fan" => 65,
-        "random" => 128,
-        other => return Err(format!("unknown pattern '{other}'")),
-    };
-    Ok(((0..n).map(|i| draw(pattern, i)).collect(), vars))
-}
-
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut args = std::env::args().skip(1);
-    let usage = "usage: patterns PATTERN OPERATIONS [WORKERS]";
-    let pattern = args.next().ok_or(usage)?;
-    let n: usize = args.next().ok_or(usage)?.parse()?;
-    let workers: usize = args.next().map_or(Ok(2), |text| text.parse())?;
-    let (list, count) = operations(&pattern, n)?;
-    let engine = Engine::builder().workers(workers).build();
-    let vars: Vec<Var> = (0..count).map(|_| engine.new_variable()).collect();
-    let list: Vec<(Vec<Var>, [Var; 1])> = list
-        .into_iter()
-        .map(|access| {
-            (
-                access.reads.iter().map(|&r| vars[r]).collect(),
-                [vars[access.write]],
-            )
-        })
-        .collect();
-    for round in 0..4 {
-        let part = if round == 0 {
-            &list[..n / 10]
-        } else {
-            &list[..]
-        };
-        COUNT.store(0, Ordering::Relaxed);
-        let begin = Instant::now();
-        for (reads, writes) in part {
-            engine.push_sync(&OpSpec::new("add").reads(reads).writes(writes), |_| {
-                COUNT.fetch_add(1, Ordering::Relaxed);
+fn push(engine: &Engine, bound: &Bound<'_>, count: usize, grain: u32) -> Outcome {
+    for left in (1..=count).rev().step_by(CYCLE) {
+        for (reads, writes) in bound.ops().take(left) {
+            let spec = OpSpec::new("add").reads(reads).writes(writes);
+            engine.push_sync(&spec, move |_| {
+                payload(grain);
                 Ok(())
             })?;
         }
+    }
+    Ok(())
+}
+
+fn program(bound: &Bound<'_>, length: usize, grain: u32) -> Program {
+    let mut builder = Program::builder("patterns");
+    for (reads, writes) in bound.ops().take(length) {
+        let spec = OpSpec::new("add").reads(reads).writes(writes);
+        builder = builder.op(&spec, move |_| {
+            payload(grain);
+            Ok(())
+        });
+    }
+    builder.build()
+}
+
+fn launch(engine: &Engine, program: &Program, count: usize) -> Outcome {
+    for _ in 0..count / program.len() {
+        engine.launch(program)?;
+    }
+    Ok(())
+}
+
+/// Measures rounds of `run`, which is given how many operations are wanted, all at least `unit`.
+fn measure(
+    engine: &Engine,
+    options: &Options,
+    unit: usize,
+    run: impl Fn(usize) -> Outcome,
+) -> Outcome {
+    let whole = |count: usize| (count / unit).max(1) * unit;
+    let all = whole(options.operations);
+    for round in 0..=options.rounds {
+        // The first round is a short one that warms up.
+        let count = if round == 0 { whole(all / 10) } else { all };
+        COUNT.store(0, Relaxed);
+        let begin = Instant::now();
+        run(count)?;
         let pushed = begin.elapsed();
         engine.wait_for_all()?;
         let done = begin.elapsed();
-        if COUNT.load(Ordering::Relaxed) != part.len() as u64 {
-            return Err("operations were lost".into());
+        let ran = COUNT.load(Relaxed);
+        if ran != count as u64 {
+            return Err(format!("{ran} of {count} operations ran").into());
         }
         if round > 0 {
-            let per = |time: std::time::Duration| time.as_secs_f64() * 1e9 / part.len() as f64;
-            println!(
-                "{{\"ns_per_op\": {:.1}, \"push_ns\": {:.1}}}",
-                per(done),
-                per(pushed)
-            );
+            let per = |time: Duration| time.as_secs_f64() * 1e9 / count as f64;
+            let (done, pushed) = (per(done), per(pushed));
+            println!("{{\"ns_per_op\": {done:.1}, \"push_ns\": {pushed:.1}}}");
         }
+    }
+    Ok(())
+}
+
+/// The high-water mark of the resident set, where the system tells.
+fn peak_mib() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0)
+}
+
+fn dump(shape: &Shape) -> Outcome {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    writeln!(out, "{} {}", shape.variables, shape.len())?;
+    for row in shape.rows() {
+        write!(out, "{}", row.len())?;
+        row.iter().try_for_each(|var| write!(out, " {var}"))?;
+        writeln!(out)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn main() -> Outcome {
+    let mut args = std::env::args().skip(1);
+    let usage = "usage: patterns push|replay|dump SHAPE [--operations N] [--rounds N] [--workers N]\
+                 [--grain N] [--length N]";
+    let (mode, name) = (args.next().ok_or(usage)?, args.next().ok_or(usage)?);
+    let options = Options::parse(args)?;
+    let shape = Shape::named(&name, CYCLE).ok_or_else(|| {
+        let names = [&shapes::FIVE[..], &shapes::GRAPHS, &shapes::GRIDS].concat();
+        format!("no shape '{name}'; there are {}", names.join(", "))
+    })?;
+    if mode == "dump" {
+        return dump(&shape);
+    }
+    let engine = Engine::builder().workers(options.workers).build();
+    let bound = shape.on(&engine);
+    if mode == "replay" {
+        let program = program(&bound, options.length, options.grain);
+        let run = |count| launch(&engine, &program, count);
+        measure(&engine, &options, program.len(), run)?;
+    } else {
+        let run = |count| push(&engine, &bound, count, options.grain);
+        measure(&engine, &options, 1, run)?;
+    }
+    if let Some(peak) = peak_mib() {
+        println!("{{\"peak_mib\": {peak:.1}}}");
     }
     Ok(())
 }

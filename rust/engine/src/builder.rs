@@ -4,8 +4,18 @@ use crate::bound::Limit;
 use crate::config;
 use crate::engine::Engine;
 use crate::lane::Sizes;
+use crate::sync::MODEL;
 
 /// Which engine.
+///
+/// ```
+/// use ferromix_engine::{Engine, Kind, OpSpec};
+/// let engine = Engine::builder().kind(Kind::Naive).build();
+/// let a = engine.new_variable();
+/// engine.push_sync(&OpSpec::new("now").writes(&[a]), |_| Ok(()))?;
+/// assert_eq!(engine.version(a)?, 1); // no wait needed
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kind {
     /// Operations run on worker threads, in parallel as far as their variables allow.
@@ -17,6 +27,9 @@ pub enum Kind {
 
 /// The default of [`Builder::max_in_flight`]: as many as fit into a core's own caches.
 const MAX_IN_FLIGHT: u64 = 2048;
+
+/// The bound on bytes of [`Engine::global`](crate::Engine::global).
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Configures an [`Engine`]; made by [`Engine::builder`].
 ///
@@ -44,16 +57,23 @@ impl Builder {
                 gpu_copy: 1,
             },
             limit: Limit {
-                most: if cfg!(loom) { u64::MAX } else { MAX_IN_FLIGHT },
+                most: if MODEL { u64::MAX } else { MAX_IN_FLIGHT },
+                most_bytes: u64::MAX,
+                wait: true,
                 help: false,
             },
         }
     }
 
-    /// The configuration that the environment asks for. Pushes are not bounded: whoever pushes to
-    /// the shared engine may hold a lock that operations take, such as an interpreter's.
+    /// The configuration that the environment asks for. Pushes do not wait at the bound: whoever
+    /// pushes to the shared engine may hold a lock that operations take, such as an interpreter's.
     pub(crate) fn from_env() -> Self {
-        let mut builder = Self::new().kind(config::kind()).max_in_flight(usize::MAX);
+        let (most, bytes) = config::bounds();
+        let mut builder = Self::new()
+            .kind(config::kind())
+            .max_in_flight(most.unwrap_or(MAX_IN_FLIGHT as usize))
+            .max_bytes_in_flight(bytes.unwrap_or(MAX_BYTES))
+            .pushers_wait(false);
         let sizes = &mut builder.sizes;
         let fields = [
             (&mut sizes.cpu, "CPU_WORKER_NTHREADS"),
@@ -71,12 +91,24 @@ impl Builder {
     }
 
     /// Threaded (the default) or naive.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, Kind};
+    /// let engine = Engine::builder().kind(Kind::Naive).build();
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
     }
 
     /// Threads of the ordinary CPU lane; at least one. Default: the cores available.
+    ///
+    /// ```
+    /// use ferromix_engine::Engine;
+    /// assert_eq!(Engine::builder().workers(0).build().num_workers(), 1);
+    /// ```
     pub fn workers(mut self, count: usize) -> Self {
         self.sizes.cpu = count.clamp(1, 4096);
         self
@@ -84,12 +116,30 @@ impl Builder {
 
     /// Threads of the CPU lane for [`CpuPrioritized`](crate::FnProperty::CpuPrioritized) work; at
     /// least one. Default: 4.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, FnProperty, OpSpec};
+    /// let engine = Engine::builder().priority_workers(2).build();
+    /// let spec = OpSpec::new("elsewhere").property(FnProperty::CpuPrioritized);
+    /// engine.push_sync(&spec, |_| Ok(()))?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn priority_workers(mut self, count: usize) -> Self {
         self.sizes.cpu_priority = count.clamp(1, 4096);
         self
     }
 
     /// Threads of each GPU's compute and priority lanes; at least one. Default: 2.
+    ///
+    /// ```
+    /// use ferromix_engine::{Device, Engine, OpSpec};
+    /// let engine = Engine::builder().gpu_workers(4).build();
+    /// let spec = OpSpec::new("elsewhere").on(Device::gpu(0));
+    /// engine.push_sync(&spec, |_| Ok(()))?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn gpu_workers(mut self, count: usize) -> Self {
         self.sizes.gpu = count.clamp(1, 4096);
         self
@@ -97,18 +147,39 @@ impl Builder {
 
     /// Threads of each GPU's two copy lanes; at least one. Default: 1, which keeps copies in exact
     /// order of priority and push.
+    ///
+    /// ```
+    /// use ferromix_engine::{Device, Engine, FnProperty, OpSpec};
+    /// let engine = Engine::builder().gpu_copy_workers(2).build();
+    /// let spec = OpSpec::new("elsewhere").on(Device::gpu(0)).property(FnProperty::CopyToGpu);
+    /// engine.push_sync(&spec, |_| Ok(()))?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn gpu_copy_workers(mut self, count: usize) -> Self {
         self.sizes.gpu_copy = count.clamp(1, 4096);
         self
     }
 
     /// Operations that may be pushed and not finished, roughly (it is looked at every 64 pushes).
-    /// Default: 2048, and none for [`Engine::global`](crate::Engine::global); `usize::MAX` is no
-    /// bound.
+    /// Default: 2048; `usize::MAX` is no bound.
     ///
     /// A push over the bound still goes through; it returns when a quarter of the bound is free,
-    /// or when nothing has finished for 10 ms, since what is in flight may wait for something that
-    /// the pusher does later: so this never deadlocks. An operation that pushes never waits.
+    /// or when nothing has finished for 10 ms (for a second, if a worker runs something), since
+    /// what is in flight may wait for something that the pusher does later: so this never
+    /// deadlocks. After that the next 64 pushes are free, and twice as many each further time that
+    /// a pusher waits in vain. An operation that pushes never waits.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().workers(2).max_in_flight(256).build();
+    /// for _ in 0..10_000 {
+    ///     engine.push_sync(&OpSpec::new("small"), |_| Ok(()))?;
+    /// }
+    /// engine.wait_for_all()?;
+    /// assert_eq!(engine.counters().completed, 10_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn max_in_flight(mut self, count: usize) -> Self {
         self.limit.most = if count == usize::MAX {
             u64::MAX
@@ -118,14 +189,85 @@ impl Builder {
         self
     }
 
+    /// Memory that operations which were pushed and not finished may stand for, as they say by
+    /// [`OpSpec::bytes`](crate::OpSpec::bytes). Default: no bound. Otherwise like
+    /// [`max_in_flight`](Builder::max_in_flight); one operation that is larger is let through.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().workers(2).max_bytes_in_flight(64 << 20).build();
+    /// for _ in 0..1000 {
+    ///     let buffer = vec![1_u8; 1 << 20]; // 64 of them are there at a time, not 1000
+    ///     let spec = OpSpec::new("sum").bytes(buffer.len() as u64);
+    ///     engine.push_sync(&spec, move |_| {
+    ///         assert_eq!(buffer.iter().map(|&b| u64::from(b)).sum::<u64>(), 1 << 20);
+    ///         Ok(())
+    ///     })?;
+    /// }
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn max_bytes_in_flight(mut self, bytes: u64) -> Self {
+        self.limit.most_bytes = bytes.max(1);
+        self
+    }
+
+    /// Whether a push over a bound waits. Default: yes; not for
+    /// [`Engine::global`](crate::Engine::global), whose pushers may hold a lock that operations
+    /// take: they ask [`Engine::is_over_bound`](crate::Engine::is_over_bound), and wait by
+    /// [`Engine::wait_below_bound`](crate::Engine::wait_below_bound) with the lock released.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ferromix_engine::{Engine, OpSpec, Patience};
+    ///
+    /// /// For as long as it takes.
+    /// struct Calm;
+    /// impl Patience for Calm {
+    ///     fn before_sleep(&mut self) -> Option<Duration> {
+    ///         Some(Duration::MAX)
+    ///     }
+    /// }
+    ///
+    /// let engine = Engine::builder().max_in_flight(64).pushers_wait(false).build();
+    /// for _ in 0..1000 {
+    ///     engine.push_sync(&OpSpec::new("small"), |_| Ok(()))?;
+    ///     if engine.is_over_bound() {
+    ///         engine.wait_below_bound(&mut Calm)?; // here a lock would be released
+    ///     }
+    /// }
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pushers_wait(mut self, wait: bool) -> Self {
+        self.limit.wait = wait;
+        self
+    }
+
     /// Whether a push over the bound runs ready operations of the CPU lane on its own thread
     /// meanwhile. Default: it only waits. Do not push with a lock held then that an operation takes.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().workers(1).max_in_flight(64).pushers_help(true).build();
+    /// for _ in 0..1000 {
+    ///     engine.push_sync(&OpSpec::new("small"), |_| Ok(()))?; // some run here
+    /// }
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pushers_help(mut self, help: bool) -> Self {
         self.limit.help = help;
         self
     }
 
     /// Makes the engine. Threads start when there is work for them.
+    ///
+    /// ```
+    /// use ferromix_engine::Engine;
+    /// let engine = Engine::builder().build();
+    /// assert!(engine.num_workers() >= 1);
+    /// ```
     pub fn build(self) -> Engine {
         Engine::from_parts(self.kind, self.sizes, self.limit)
     }

@@ -33,6 +33,24 @@ fn parse_threads(text: Option<&str>) -> Option<usize> {
         .filter(|count| (1..=4096).contains(count))
 }
 
+/// The bounds on operations and on bytes in flight, where `FERROMIX_MAX_OPS_IN_FLIGHT` and
+/// `FERROMIX_MAX_BYTES_IN_FLIGHT` say so. 0 is no bound.
+pub(crate) fn bounds() -> (Option<usize>, Option<u64>) {
+    let read = |name| parse_bound(std::env::var(name).ok().as_deref());
+    let most = read("FERROMIX_MAX_OPS_IN_FLIGHT");
+    (
+        most.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
+        read("FERROMIX_MAX_BYTES_IN_FLIGHT"),
+    )
+}
+
+fn parse_bound(text: Option<&str>) -> Option<u64> {
+    match text?.trim().parse().ok()? {
+        0 => Some(u64::MAX),
+        bound => Some(bound),
+    }
+}
+
 /// Cores that this process may use: its affinity mask and its cgroup's quota, whichever is less.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
@@ -53,6 +71,14 @@ mod tests {
         ] {
             assert_eq!(parse_kind(text), Kind::Threaded);
         }
+    }
+
+    #[test]
+    fn bounds_are_numbers_and_zero_is_none() {
+        assert_eq!(parse_bound(Some("300")), Some(300));
+        assert_eq!(parse_bound(Some(" 0")), Some(u64::MAX));
+        assert_eq!(parse_bound(Some("much")), None);
+        assert_eq!(parse_bound(None), None);
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! What the function of an operation is given: where it runs, and how it says that it is done.
 
+use std::any::Any;
+use std::ptr::NonNull;
+
+use crate::bound::Bytes;
 use crate::core::Core;
 use crate::failure::{NeverCompleted, OpError};
 use crate::op::OpPtr;
@@ -8,12 +12,35 @@ use crate::sync::Arc;
 use crate::thread;
 
 /// Where and how an operation runs.
+///
+/// ```
+/// use ferromix_engine::{Device, Engine, OpSpec};
+/// let engine = Engine::builder().build();
+/// let spec = OpSpec::new("where").on(Device::gpu(1)).priority(7).tag(42);
+/// engine.push_sync(&spec, |context| {
+///     assert_eq!(context.device(), Device::gpu(1));
+///     assert_eq!((context.priority(), context.tag()), (7, 42));
+///     Ok(())
+/// })?;
+/// engine.wait_for_all()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RunContext {
     device: Device,
     priority: i32,
     tag: u64,
+    argument: Option<Argument>,
 }
+
+/// What a launch was given, for as long as a step of it runs.
+#[derive(Clone, Copy, Debug)]
+struct Argument(NonNull<dyn Any + Send + Sync>);
+
+// SAFETY: a shared reference to something `Sync`.
+unsafe impl Send for Argument {}
+// SAFETY: as above.
+unsafe impl Sync for Argument {}
 
 impl RunContext {
     pub(crate) fn new(device: Device, priority: i32, tag: u64) -> Self {
@@ -21,20 +48,89 @@ impl RunContext {
             device,
             priority,
             tag,
+            argument: None,
         }
     }
 
+    /// The context of a step of a launch with an argument.
+    ///
+    /// # Safety
+    /// The argument outlives the context.
+    pub(crate) unsafe fn with_argument(
+        mut self,
+        argument: Option<&(dyn Any + Send + Sync)>,
+    ) -> Self {
+        self.argument = argument.map(|argument| Argument(NonNull::from(argument)));
+        self
+    }
+
+    /// What the launch of the program was given ([`LaunchArgs::argument`](crate::LaunchArgs::argument)),
+    /// if it is of this type.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use ferromix_engine::{Engine, LaunchArgs, OpSpec, Program};
+    /// let engine = Engine::builder().build();
+    /// let program = Program::builder("asks")
+    ///     .op(&OpSpec::new("ask"), |context| {
+    ///         assert_eq!(context.argument::<&str>(), Some(&"this time"));
+    ///         assert_eq!(context.argument::<u64>(), None);
+    ///         Ok(())
+    ///     })
+    ///     .build();
+    /// engine.launch_with(&program, LaunchArgs::new().argument(Arc::new("this time")))?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn argument<T: Any>(&self) -> Option<&T> {
+        // SAFETY: by the contract of `with_argument`.
+        unsafe { self.argument?.0.as_ref() }.downcast_ref()
+    }
+
     /// The device that the operation was pushed for.
+    ///
+    /// ```
+    /// use ferromix_engine::{Device, Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// engine.push_sync(&OpSpec::new("ask").on(Device::gpu(2)), |context| {
+    ///     assert_eq!(context.device(), Device::gpu(2));
+    ///     Ok(())
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn device(&self) -> Device {
         self.device
     }
 
     /// The priority that the operation was pushed with.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// engine.push_sync(&OpSpec::new("ask").priority(-3), |context| {
+    ///     assert_eq!(context.priority(), -3);
+    ///     Ok(())
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn priority(&self) -> i32 {
         self.priority
     }
 
     /// The tag that the operation was pushed with.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// engine.push_sync(&OpSpec::new("ask").tag(9), |context| {
+    ///     assert_eq!(context.tag(), 9);
+    ///     Ok(())
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn tag(&self) -> u64 {
         self.tag
     }
@@ -46,23 +142,70 @@ impl RunContext {
 /// Dropping it uncalled completes the operation with the error [`NeverCompleted`]; with the panic,
 /// if a panic of the operation's own function drops it. (A panic of the function after the
 /// `OnComplete` went elsewhere does not change the operation's outcome; `wait_for_all` returns it.)
+///
+/// ```
+/// use ferromix_engine::{Engine, OpSpec};
+/// let engine = Engine::builder().workers(1).build();
+/// let a = engine.new_variable();
+/// engine.push_async(&OpSpec::new("elsewhere").writes(&[a]), |_, done| {
+///     std::thread::spawn(move || done.complete(Ok(())));
+/// })?;
+/// engine.wait_for_var(a)?;
+/// assert_eq!(engine.version(a)?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "the operation is not finished until this is completed"]
 pub struct OnComplete {
     core: Arc<Core>,
     op: Option<OpPtr>,
+    step: u32,
+    bytes: Option<Bytes>,
 }
 
 impl OnComplete {
     pub(crate) fn new(core: Arc<Core>, op: OpPtr) -> Self {
-        Self { core, op: Some(op) }
+        Self::of_step(core, op, thread::NO_STEP)
+    }
+
+    /// The end of one step of a program's launch.
+    pub(crate) fn of_step(core: Arc<Core>, op: OpPtr, step: u32) -> Self {
+        Self {
+            core,
+            op: Some(op),
+            step,
+            bytes: None,
+        }
+    }
+
+    /// Keeps count of the operation's bytes until it is completed.
+    pub(crate) fn with_bytes(mut self, bytes: Bytes) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
+    fn finish(&self, op: OpPtr, result: Result<(), OpError>) {
+        match self.step {
+            thread::NO_STEP => self.core.complete_async(op, result),
+            step => self.core.complete_step(op, step, result),
+        }
     }
 
     /// Finishes the operation, well or with an error that goes where a synchronous operation's
     /// would. What becomes ready by this and runs inline (the functions of deletions; with the
     /// naive engine, everything) runs on this thread before the call returns.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// engine.push_async(&OpSpec::new("fails"), |_, done| done.complete(Err("no luck".into())))?;
+    /// let failure = engine.wait_for_all().unwrap_err();
+    /// assert_eq!(failure.to_string(), "operation fails failed: no luck");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn complete(mut self, result: Result<(), OpError>) {
+        self.bytes = None;
         if let Some(op) = self.op.take() {
-            self.core.complete_async(op, result);
+            self.finish(op, result);
         }
     }
 }
@@ -70,9 +213,9 @@ impl OnComplete {
 impl Drop for OnComplete {
     fn drop(&mut self) {
         if let Some(op) = self.op.take()
-            && !thread::defer_to_panic(op)
+            && !thread::defer_to_panic(op, self.step)
         {
-            self.core.complete_async(op, Err(Box::new(NeverCompleted)));
+            self.finish(op, Err(Box::new(NeverCompleted)));
         }
     }
 }

@@ -2,17 +2,17 @@
 //! (a push gets its place), `ready.rs` (tokens travel, operations become ready) and `execute.rs`
 //! (operations run and complete).
 
-use std::ptr;
 use std::sync::Weak;
+
+use crossbeam_utils::CachePadded;
 
 use crate::bound::{Bound, Limit};
 use crate::epoch::{Epoch, Epochs};
-use crate::failure::Failures;
 use crate::lane::{Lanes, Sizes};
+use crate::ledger::Failures;
 use crate::log::Log;
-use crate::op::{Fields, Kind, OpPtr};
-use crate::spec::{Device, Name};
 use crate::sync::{Acquire, Arc, AtomicBool, AtomicUsize, Relaxed, UnsafeCell};
+use crate::trace::Tracer;
 use crate::var::VarSlab;
 
 /// Everything that one engine shares between threads.
@@ -24,11 +24,13 @@ pub(crate) struct Core {
     pub(crate) epochs: Epochs,
     pub(crate) lanes: Lanes,
     pub(crate) bound: Bound,
+    pub(crate) tracer: Tracer,
     /// Run everything on the pushing thread.
     pub(crate) naive: bool,
     pub(crate) shutting_down: AtomicBool,
     shards: AtomicUsize,
-    pub(crate) registrar: UnsafeCell<Registrar>,
+    /// On a cache line of its own, as it changes with every push.
+    pub(crate) registrar: CachePadded<UnsafeCell<Registrar>>,
 }
 
 /// What only the holder of the baton touches, besides the variables' chains.
@@ -46,15 +48,6 @@ unsafe impl Send for Core {}
 
 impl Core {
     pub(crate) fn new(naive: bool, sizes: Sizes, limit: Limit, shards: usize) -> Arc<Self> {
-        let head = OpPtr::new_log_head(&Fields {
-            kind: Kind::Wait,
-            name: Name::new("log head"),
-            tag: 0,
-            device: Device::CPU,
-            priority: 0,
-            lane: ptr::null(),
-            waiter: ptr::null(),
-        });
         let epochs = Epochs::new(shards);
         let registrar = Registrar {
             next_seq: 1,
@@ -63,16 +56,17 @@ impl Core {
         };
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
-            log: Log::new(head),
+            log: Log::new(),
             vars: VarSlab::new(),
             failures: Failures::new(),
             epochs,
             lanes: Lanes::new(sizes),
             bound: Bound::new(limit),
+            tracer: Tracer::new(),
             naive,
             shutting_down: AtomicBool::new(false),
             shards: AtomicUsize::new(1),
-            registrar: UnsafeCell::new(registrar),
+            registrar: CachePadded::new(UnsafeCell::new(registrar)),
         })
     }
 
@@ -96,9 +90,9 @@ impl Core {
 impl Drop for Core {
     fn drop(&mut self) {
         self.vars.drain_tails(|tail| tail.op().release(1));
-        if let Some(last) = self.log.last() {
-            debug_assert!(last.is_last(), "something still counts the end of the log");
-            last.release(1);
-        }
+        debug_assert!(
+            self.log.is_idle(),
+            "an engine ended in the middle of its log"
+        );
     }
 }

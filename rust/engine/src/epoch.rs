@@ -38,6 +38,11 @@ impl Epoch {
         }
     }
 
+    /// Its place among the epochs.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Counts a completion. The epoch must not be touched by the caller afterwards.
     ///
     /// # Safety
@@ -149,8 +154,9 @@ impl Epochs {
         (number, raw)
     }
 
-    /// Waits for the epoch that the caller's fence closed, and for all before it.
-    pub(crate) fn wait(&self, number: u64, mut before_parking: impl FnMut()) {
+    /// Waits for the epoch that the caller's fence closed, and for all before it: each by `wait`,
+    /// which returns false to give up. Whether that was not the case.
+    pub(crate) fn wait(&self, number: u64, mut wait: impl FnMut(&Event) -> bool) -> bool {
         let due: Vec<Arc<Epoch>> = lock(&self.list)
             .epochs
             .iter()
@@ -162,18 +168,21 @@ impl Epochs {
                 epoch.watch();
             }
         }
-        for epoch in &due {
-            before_parking();
-            epoch.over.wait();
-        }
+        let over = due.iter().all(|epoch| wait(&epoch.over));
+        self.settle();
+        over
+    }
+
+    /// Forgets the epochs that are over, also those whose waits were given up.
+    fn settle(&self) {
         let mut live = lock(&self.list);
         let mut settled = 0;
         live.epochs.retain(|epoch| {
-            let keep = epoch.number > number;
-            if !keep {
+            let over = epoch.over.is_set();
+            if over {
                 settled += epoch.total.load(Relaxed);
             }
-            keep
+            !over
         });
         live.settled += settled;
     }

@@ -6,12 +6,14 @@ use crate::access::Finished;
 use crate::context::{OnComplete, RunContext};
 use crate::core::Core;
 use crate::epoch::Epoch;
-use crate::failure::{FailureCell, OpError, PanicError};
+use crate::failure::{OpError, PanicError};
+use crate::ledger::FailureCell;
 use crate::op::{Kind, OpPtr};
 use crate::ready::Agenda;
 use crate::sync::Arc;
 use crate::task::Task;
 use crate::thread::{self, here};
+use crate::trace::What;
 use crate::wait::Waiter;
 
 /// How an operation ended.
@@ -102,29 +104,39 @@ impl Core {
     fn call(&self, op: OpPtr, finish: Option<OnComplete>) -> Result<(), Thrown> {
         let header = op.header();
         let context = RunContext::new(header.device, header.priority, header.tag);
+        // An asynchronous operation may be finished, and its epoch over, before its function is.
+        // SAFETY: we execute the operation.
+        let origin = finish.as_ref().map(|_| unsafe { op.origin() });
         // SAFETY: we execute the operation, and this is the only call.
         let run = AssertUnwindSafe(|| unsafe { op.with_task(|task| task.run(&context, finish)) });
+        let begin = self.tracer.begin();
         let (result, owns_completion) = thread::running(self, op, || catch_unwind(run));
+        if let Some(begin) = begin {
+            self.trace_run(op, false, begin);
+        }
         let error: OpError = match result {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(error)) => error,
             Err(payload) => Box::new(PanicError::from_payload(&*payload)),
         };
-        // SAFETY: we execute the operation.
-        let seq = unsafe { op.seq() };
-        let cell = self.failures.record(header.name, header.tag, seq, error);
+        // SAFETY: as above; this one is not finished.
+        let origin = origin.unwrap_or_else(|| unsafe { op.origin() });
         Err(Thrown {
-            cell,
+            cell: self.failures.record(origin, error),
             owns_completion,
         })
     }
 
     /// Drops the function uncalled.
     fn discard(&self, op: OpPtr) {
+        let begin = self.tracer.begin();
         // SAFETY: we execute the operation, and do not call its function.
         let discard = AssertUnwindSafe(|| unsafe { op.with_task(Task::discard) });
         // What the function owned may have a destructor of the user's.
         let _ = thread::running(self, op, || catch_unwind(discard));
+        if let Some(begin) = begin {
+            self.trace_run(op, true, begin);
+        }
     }
 
     /// Why the operation must not run, if so.
@@ -143,10 +155,14 @@ impl Core {
         }
     }
 
-    /// Tells a waiting thread what its variable holds.
+    /// Tells a waiting thread what its variable holds, if it still waits: otherwise the failure is
+    /// left for another wait.
     fn report(&self, op: OpPtr) {
         // SAFETY: ready, with read access; and the waiter is signalled by the completion.
         unsafe {
+            if !(*op.waiter()).claim() {
+                return;
+            }
             let seq = op.seq();
             let slot = op.access(0).slot_for_core(self);
             let held = slot
@@ -155,9 +171,7 @@ impl Core {
             (*op.waiter()).fill(|report| {
                 report.seq = seq;
                 report.stale = slot.is_none();
-                report.failure = held
-                    .filter(|cell| cell.surface(seq))
-                    .map(|cell| cell.failure.clone());
+                report.failure = held.and_then(|cell| self.failures.surface(&cell, seq));
             });
         }
     }
@@ -210,14 +224,14 @@ impl Core {
 
     /// The end of an asynchronous operation.
     pub(crate) fn complete_async(&self, op: OpPtr, result: Result<(), OpError>) {
-        let header = op.header();
+        if let Some(begin) = self.tracer.begin() {
+            let header = op.header();
+            self.trace_function(op, What::Complete, header.name, header.tag, begin);
+        }
         let outcome = match result {
             Ok(()) => Outcome::Done,
-            Err(error) => {
-                // SAFETY: the operation is being executed.
-                let seq = unsafe { op.seq() };
-                Outcome::Failed(self.failures.record(header.name, header.tag, seq, error))
-            }
+            // SAFETY: the operation is being executed.
+            Err(error) => Outcome::Failed(self.failures.record(unsafe { op.origin() }, error)),
         };
         let mut agenda = Agenda::new();
         self.complete(op, outcome, &mut agenda);

@@ -1,18 +1,40 @@
-//! Failures: how an operation's error is kept, inherited by its dependants and surfaced once.
+//! Failures as users see them: errors of operations, of pushes and of waits.
 
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
 
 use crate::spec::Name;
-use crate::sync::{Acquire, Arc, AtomicU64, AtomicUsize, Mutex, Relaxed, lock};
+use crate::sync::Arc;
 use crate::var::Var;
 
 /// What an operation's function may fail with.
+///
+/// ```
+/// use ferromix_engine::OpError;
+/// let from_text: OpError = "out of paper".into();
+/// let from_error: OpError = std::io::Error::other("out of ink").into();
+/// assert_eq!(format!("{from_text}, {from_error}"), "out of paper, out of ink");
+/// ```
 pub type OpError = Box<dyn Error + Send + Sync>;
 
 /// An operation that failed, as a wait returns it. The original error object is the
 /// [`source`](Error::source), recoverable by `downcast_ref`.
+///
+/// ```
+/// use ferromix_engine::{Engine, OpSpec, WaitError};
+/// let engine = Engine::builder().build();
+/// let a = engine.new_variable();
+/// let writes = [a];
+/// let spec = OpSpec::new("parse").writes(&writes).tag(3);
+/// engine.push_sync(&spec, |_| Ok("twelve".parse::<u32>().map(drop)?))?;
+/// let Err(WaitError::Failed(failure)) = engine.wait_for_var(a) else {
+///     return Err("it should have failed".into());
+/// };
+/// assert_eq!((failure.name.as_str(), failure.tag), ("parse", 3));
+/// assert!(engine.wait_for_var(a).is_ok(), "a failure is returned once");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Failure {
     /// The operation that failed first (not one that was skipped because of it).
@@ -23,7 +45,29 @@ pub struct Failure {
 }
 
 impl Failure {
+    pub(crate) fn new(name: Name, tag: u64, error: OpError) -> Self {
+        Self {
+            name,
+            tag,
+            error: Arc::from(error),
+        }
+    }
+
     /// The original error, shared.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, WaitError};
+    /// let engine = Engine::builder().build();
+    /// let a = engine.new_variable();
+    /// let writes = [a];
+    /// let spec = OpSpec::new("parse").writes(&writes).tag(3);
+    /// engine.push_sync(&spec, |_| Ok("twelve".parse::<u32>().map(drop)?))?;
+    /// let Err(WaitError::Failed(failure)) = engine.wait_for_var(a) else {
+    ///     return Err("it should have failed".into());
+    /// };
+    /// assert!(failure.error().is::<std::num::ParseIntError>());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn error(&self) -> &Arc<dyn Error + Send + Sync> {
         &self.error
     }
@@ -52,6 +96,18 @@ impl Error for Failure {
 }
 
 /// The error of an operation whose function panicked.
+///
+/// ```
+/// use ferromix_engine::{Engine, OpSpec, PanicError, WaitError};
+/// let engine = Engine::builder().build();
+/// engine.push_sync(&OpSpec::new("panics"), |_| panic!("help"))?;
+/// let Err(WaitError::Failed(failure)) = engine.wait_for_all() else {
+///     return Err("it should have failed".into());
+/// };
+/// let panic = failure.error().downcast_ref::<PanicError>();
+/// assert_eq!(panic.map(PanicError::message), Some("help"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PanicError {
     message: String,
@@ -69,6 +125,18 @@ impl PanicError {
     }
 
     /// What was passed to `panic!`.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, PanicError, WaitError};
+    /// let engine = Engine::builder().build();
+    /// engine.push_sync(&OpSpec::new("panics"), |_| panic!("help"))?;
+    /// let Err(WaitError::Failed(failure)) = engine.wait_for_all() else {
+    ///     return Err("it should have failed".into());
+    /// };
+    /// let panic = failure.error().downcast_ref::<PanicError>();
+    /// assert_eq!(panic.map(PanicError::message), Some("help"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -84,6 +152,17 @@ impl Error for PanicError {}
 
 /// The error of an asynchronous operation whose [`OnComplete`](crate::OnComplete) was dropped
 /// without being called.
+///
+/// ```
+/// use ferromix_engine::{Engine, NeverCompleted, OpSpec, WaitError};
+/// let engine = Engine::builder().build();
+/// engine.push_async(&OpSpec::new("forgets"), |_, done| drop(done))?;
+/// let Err(WaitError::Failed(failure)) = engine.wait_for_all() else {
+///     return Err("it should have failed".into());
+/// };
+/// assert!(failure.error().is::<NeverCompleted>());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeverCompleted;
 
@@ -96,6 +175,16 @@ impl fmt::Display for NeverCompleted {
 impl Error for NeverCompleted {}
 
 /// Why a push was refused. Nothing was queued.
+///
+/// ```
+/// use ferromix_engine::{Engine, OpSpec, PushError};
+/// let engine = Engine::builder().build();
+/// let a = engine.new_variable();
+/// engine.delete_variable(a, || ())?;
+/// let refused = engine.push_sync(&OpSpec::new("late").reads(&[a]), |_| Ok(()));
+/// assert_eq!(refused, Err(PushError::StaleVariable(a)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PushError {
@@ -121,6 +210,18 @@ impl fmt::Display for PushError {
 impl Error for PushError {}
 
 /// Why a wait did not end well.
+///
+/// ```
+/// use ferromix_engine::{Engine, OpSpec, WaitError};
+/// let engine = Engine::builder().build();
+/// let inner = engine.clone();
+/// engine.push_sync(&OpSpec::new("waits for itself"), move |_| {
+///     assert!(matches!(inner.wait_for_all(), Err(WaitError::InsideOperation)));
+///     Ok(())
+/// })?;
+/// engine.wait_for_all()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum WaitError {
@@ -135,6 +236,9 @@ pub enum WaitError {
     /// So many operations of one lane are waiting inside their functions that the bound on
     /// replacement threads is reached; waiting too could leave nobody to run anything.
     TooManyBlocked,
+    /// The time was up, or [`Patience`](crate::Patience) ended. What was waited for goes on; a
+    /// failure that this wait would have returned is left for the next one.
+    GivenUp,
 }
 
 impl fmt::Display for WaitError {
@@ -154,6 +258,10 @@ impl fmt::Display for WaitError {
                 "too many operations are waiting inside their functions; \
                  make them depend on the variables instead of waiting",
             ),
+            WaitError::GivenUp => f.write_str(
+                "the wait was given up before its end; what it waited for goes on, \
+                 and can be waited for again",
+            ),
         }
     }
 }
@@ -164,115 +272,5 @@ impl Error for WaitError {
             WaitError::Failed(failure) => failure.source(),
             _ => None,
         }
-    }
-}
-
-/// `surfaced_at` of a failure that no wait has returned yet.
-const UNSEEN: u64 = u64::MAX;
-
-/// A failure as variables hold it. It counts for operations in front of the wait that surfaced it.
-pub(crate) struct FailureCell {
-    pub(crate) failure: Failure,
-    /// Place in the log of the operation that failed.
-    pub(crate) origin: u64,
-    /// Place in the log of the wait that surfaced it.
-    surfaced_at: AtomicU64,
-    alive: Arc<AtomicUsize>,
-}
-
-impl FailureCell {
-    /// Whether an operation at place `seq` of the log must be skipped for it.
-    pub(crate) fn binds(&self, seq: u64) -> bool {
-        // Acquire: pairs with `surface`; nothing else travels with it, but a reader that skips the
-        // check because of it must also see what the surfacing thread saw.
-        seq < self.surfaced_at.load(Acquire)
-    }
-
-    /// Claims the right to report this failure, for a wait at place `seq`; true for one caller.
-    pub(crate) fn surface(&self, seq: u64) -> bool {
-        use crate::sync::AcqRel;
-        // AcqRel on success: pairs with `binds`; Relaxed on failure: the caller only gives up.
-        self.surfaced_at
-            .compare_exchange(UNSEEN, seq, AcqRel, Relaxed)
-            .is_ok()
-    }
-}
-
-impl Drop for FailureCell {
-    fn drop(&mut self) {
-        // Relaxed: the count is a hint that is exact for whoever holds a cell; see `any_alive`.
-        self.alive.fetch_sub(1, Relaxed);
-    }
-}
-
-/// The failures of one engine.
-pub(crate) struct Failures {
-    alive: Arc<AtomicUsize>,
-    /// Failures in the order of recording that `wait_for_all` may still have to report. Locked only
-    /// when an operation fails and by `wait_for_all`.
-    unseen: Mutex<Vec<Arc<FailureCell>>>,
-}
-
-impl Failures {
-    pub(crate) fn new() -> Self {
-        Self {
-            alive: Arc::new(AtomicUsize::new(0)),
-            unseen: Mutex::new(Vec::new()),
-        }
-    }
-
-    /// Whether any variable may hold a failure.
-    ///
-    /// Relaxed is enough: an operation that depends on a failed one acquired tokens that were
-    /// released after the count went up, and the count stays up while a variable holds the cell.
-    pub(crate) fn any_alive(&self) -> bool {
-        self.alive.load(Relaxed) != 0
-    }
-
-    /// Records that the operation at place `origin` failed.
-    pub(crate) fn record(
-        &self,
-        name: Name,
-        tag: u64,
-        origin: u64,
-        error: OpError,
-    ) -> Arc<FailureCell> {
-        self.alive.fetch_add(1, Relaxed);
-        let cell = Arc::new(FailureCell {
-            failure: Failure {
-                name,
-                tag,
-                error: Arc::from(error),
-            },
-            origin,
-            surfaced_at: AtomicU64::new(UNSEEN),
-            alive: self.alive.clone(),
-        });
-        let mut unseen = lock(&self.unseen);
-        // A failure that a wait has reported is of no interest here; dropping such cells as new
-        // ones come keeps the list as short as the failures that nobody has asked for.
-        unseen.retain(|cell| cell.binds(UNSEEN - 1));
-        unseen.push(cell.clone());
-        cell
-    }
-
-    /// Surfaces all failures of operations before place `seq`; returns the first in push order.
-    pub(crate) fn surface_all(&self, seq: u64) -> Option<Failure> {
-        let mut due = Vec::new();
-        lock(&self.unseen).retain(|cell| {
-            let later = cell.origin > seq;
-            if !later {
-                due.push(cell.clone());
-            }
-            later
-        });
-        due.sort_by_key(|cell| cell.origin);
-        let mut first = None;
-        for cell in due {
-            if cell.surface(seq) && first.is_none() {
-                first = Some(cell.failure.clone());
-            }
-        }
-        first
     }
 }

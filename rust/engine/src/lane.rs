@@ -1,19 +1,19 @@
 //! Lanes: one queue of ready operations for each (device, class), and the threads that serve it.
 
 use std::ptr;
-use std::thread::{Builder as ThreadBuilder, JoinHandle};
 
 use crate::core::Core;
 use crate::park::{Idle, Wake};
 use crate::queue::Queue;
 use crate::spec::{Device, FnProperty};
 use crate::sync::{
-    AcqRel, Acquire, Arc, AtomicBool, AtomicPtr, AtomicU64, Mutex, Relaxed, SeqCst, fence, lock,
+    AcqRel, Acquire, Arc, AtomicBool, AtomicPtr, AtomicU64, JoinHandle, Mutex, Relaxed, SMALL,
+    SeqCst, ThreadBuilder, fence, has_ended, lock,
 };
 use crate::worker;
 
 /// Replacement threads that a lane may start while its workers wait inside operations.
-const SPARE: usize = 64;
+const SPARE: usize = if SMALL { 2 } else { 64 };
 
 /// What a lane is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,12 @@ pub(crate) struct LaneKey {
 }
 
 impl LaneKey {
+    /// The lane of ordinary work.
+    const CPU: Self = Self {
+        gpu: None,
+        class: Class::Compute,
+    };
+
     pub(crate) fn new(device: Device, property: FnProperty) -> Self {
         let gpu = device.is_gpu().then_some(device.id);
         let class = match property {
@@ -44,7 +50,7 @@ impl LaneKey {
         Self { gpu, class }
     }
 
-    fn label(self) -> String {
+    pub(crate) fn label(self) -> String {
         let class = match self.class {
             Class::Compute => "run",
             Class::Priority => "pri",
@@ -146,6 +152,12 @@ impl Lane {
         self.size
     }
 
+    /// Whether one of the threads runs something, and does not just wait in it. Approximate.
+    pub(crate) fn is_busy(&self) -> bool {
+        let crew = self.crew();
+        crew.started - crew.blocked > self.idle.count()
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Acquire)
     }
@@ -193,7 +205,7 @@ impl Lane {
             .spawn(move || worker::run(&core, lane, index))
         {
             Ok(handle) => {
-                roster.handles.retain(|handle| !handle.is_finished());
+                roster.handles.retain(|handle| !has_ended(handle));
                 roster.handles.push(handle);
                 true
             }
@@ -315,14 +327,14 @@ impl Lanes {
         };
         // The host's lanes last, so that they are found first.
         lanes.find_or_make(LaneKey::new(Device::CPU, FnProperty::CpuPrioritized));
-        lanes.cpu = lanes.find_or_make(LaneKey::new(Device::CPU, FnProperty::Normal));
+        lanes.cpu = lanes.find_or_make(LaneKey::CPU);
         lanes
     }
 
     /// The lane of a key, made if there is none yet.
     #[inline]
     pub(crate) fn find(&self, key: LaneKey) -> &Lane {
-        if key == self.cpu().key {
+        if key == LaneKey::CPU {
             self.cpu()
         } else {
             self.find_or_make(key)

@@ -16,19 +16,18 @@
 //! `users` counts threads, invitations, and one for the steps that are left; the last to drop it
 //! gives the counters back to the program, and the count of the execution to the operation.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use crossbeam_utils::CachePadded;
 
 use crate::access::{AccessPtr, Finished};
-use crate::context::RunContext;
 use crate::core::Core;
-use crate::failure::{FailureCell, OpError, PanicError};
+use crate::launch_args::LaunchArgs;
+use crate::ledger::FailureCell;
 use crate::op::OpPtr;
-use crate::program::{Plan, Step};
+use crate::program::Plan;
 use crate::ready::Agenda;
-use crate::sync::{AcqRel, Acquire, Arc, AtomicBool, AtomicU32, Relaxed, Release, lock};
-use crate::thread;
+use crate::sync::{
+    AcqRel, Acquire, Arc, AtomicBool, AtomicU32, Relaxed, Release, UnsafeCell, lock,
+};
 
 /// Steps that a thread takes from the queue at once, at most.
 const CHUNK: usize = 16;
@@ -37,8 +36,8 @@ const CHUNK: usize = 16;
 pub(crate) struct Launch {
     /// There while the launch is in flight.
     plan: Option<Arc<Plan>>,
-    pending: Box<[AtomicU32]>,
-    last_users: Box<[AtomicU32]>,
+    pub(crate) pending: Box<[AtomicU32]>,
+    pub(crate) last_users: Box<[AtomicU32]>,
     /// Ready steps, plus one; each step is here at most once. 0: not written yet.
     queue: Box<[AtomicU32]>,
     head: CachePadded<AtomicU32>,
@@ -46,12 +45,23 @@ pub(crate) struct Launch {
     invited: AtomicBool,
     /// Steps that have not run, or of which nobody has reported.
     left: AtomicU32,
-    users: AtomicU32,
+    pub(crate) users: AtomicU32,
+    pub(crate) args: LaunchArgs,
+    /// Failures that the local variables hold.
+    pub(crate) held: Box<[HeldFailure]>,
 }
+
+/// The failure of a local variable, touched by the steps that the order gives the variable to.
+pub(crate) struct HeldFailure(pub(crate) UnsafeCell<Option<Arc<FailureCell>>>);
+
+// SAFETY: the order of the steps excludes a writer and anybody else, as for any variable.
+unsafe impl Sync for HeldFailure {}
+// SAFETY: what is in it is shared and `Sync`.
+unsafe impl Send for HeldFailure {}
 
 /// Counts down; true for whoever makes the last step.
 #[inline]
-fn count_down(counter: &AtomicU32) -> bool {
+pub(crate) fn count_down(counter: &AtomicU32) -> bool {
     // Acquire: what the others did before they counted. Nobody else will touch a counter of one.
     // Release: what we did, for the last.
     counter.load(Acquire) == 1 || counter.fetch_sub(1, AcqRel) == 1
@@ -70,6 +80,10 @@ impl Launch {
             invited: AtomicBool::new(false),
             left: AtomicU32::new(0),
             users: AtomicU32::new(0),
+            args: LaunchArgs::new(),
+            held: (0..plan.locals)
+                .map(|_| HeldFailure(UnsafeCell::new(None)))
+                .collect(),
         };
         launch.reset(plan);
         launch
@@ -78,6 +92,11 @@ impl Launch {
     /// Makes everything as it is before a launch. All stores may be relaxed: nobody else looks
     /// before the log, or the lock of the idle launches, has published them.
     fn reset(&mut self, plan: &Plan) {
+        self.args = LaunchArgs::new();
+        for held in &self.held {
+            // SAFETY: exclusive.
+            held.0.with_mut(|held| unsafe { *held = None });
+        }
         let copy = |to: &[AtomicU32], from: &[u32]| {
             for (to, from) in to.iter().zip(from) {
                 to.store(*from, Relaxed);
@@ -98,7 +117,8 @@ impl Launch {
     }
 
     /// Makes it the launch of a program, to be given to an operation.
-    pub(crate) fn begin(mut self: Box<Self>, plan: &Arc<Plan>) -> *const Launch {
+    pub(crate) fn begin(mut self: Box<Self>, plan: &Arc<Plan>, args: LaunchArgs) -> *const Launch {
+        self.args = args;
         self.plan = Some(plan.clone());
         Box::into_raw(self)
     }
@@ -115,7 +135,7 @@ impl Launch {
     }
 
     /// Puts a ready step in the queue.
-    fn publish(&self, step: u32) {
+    pub(crate) fn publish(&self, step: u32) {
         // Relaxed: the place only has to be one's own.
         let place = self.tail.fetch_add(1, Relaxed);
         // Release: what came before the step; pairs with `claim`.
@@ -171,21 +191,25 @@ impl Launch {
 
 /// A launch in flight, with its operation and its program.
 #[derive(Clone, Copy)]
-struct Run<'a> {
-    op: OpPtr,
-    launch: &'a Launch,
-    plan: &'a Plan,
+pub(crate) struct Run<'a> {
+    pub(crate) op: OpPtr,
+    pub(crate) launch: &'a Launch,
+    pub(crate) plan: &'a Plan,
 }
 
 impl<'a> Run<'a> {
     /// # Safety
     /// `op` is a program's, and `users` counts the caller as long as `'a`; or there is a step that
     /// cannot run before the caller has counted itself.
-    unsafe fn of(op: OpPtr) -> Option<Run<'a>> {
+    pub(crate) unsafe fn of(op: OpPtr) -> Option<Run<'a>> {
         // SAFETY: by the contract the launch is in flight.
         let launch = unsafe { &*op.launch() };
         let plan = launch.plan.as_deref()?;
         Some(Self { op, launch, plan })
+    }
+
+    fn is_small(self, step: u32) -> bool {
+        self.plan.steps[step as usize].small
     }
 }
 
@@ -223,7 +247,7 @@ impl Core {
     }
 
     /// Sees to it that a thread looks at the queue. The caller is counted.
-    fn invite(&self, run: Run<'_>, agenda: &mut Agenda<'_>) {
+    pub(crate) fn invite(&self, run: Run<'_>, agenda: &mut Agenda<'_>) {
         // AcqRel: see the head of this file; pairs with `take_part`.
         if !run.launch.invited.swap(true, AcqRel) {
             // Relaxed: as above.
@@ -233,7 +257,7 @@ impl Core {
     }
 
     /// Gives up a count of `users`, and reports steps that were run.
-    fn leave(&self, run: Run<'_>, ran: u32) {
+    pub(crate) fn leave(&self, run: Run<'_>, ran: u32) {
         let mut counts = 1;
         // Release: what the steps did. Acquire: all of that, for the last.
         if ran > 0 && run.launch.left.fetch_sub(ran, AcqRel) == ran {
@@ -258,7 +282,7 @@ impl Core {
         // AcqRel: see the head of this file; pairs with `invite`.
         run.launch.invited.swap(false, AcqRel);
         let threads = self.lanes.cpu().size();
-        let (mut ran, mut chunk) = (0, [0; CHUNK]);
+        let (mut ran, mut chunk, mut hand) = (0, [0; CHUNK], Hand::new());
         loop {
             let count = run.launch.claim(&mut chunk, threads);
             if count == 0 {
@@ -270,11 +294,23 @@ impl Core {
                 self.settle(agenda);
             }
             for &step in &chunk[..count] {
-                let mut next = Some(step);
-                while let Some(step) = next {
+                hand.next = Some(step);
+                while let Some(step) = hand.take() {
                     let mut agenda = agenda.sharing();
-                    next = self.run_step(run, step, &mut agenda);
-                    ran += 1;
+                    if let Some(result) = self.run_step(run, step) {
+                        let mut published = false;
+                        self.finish_step(run, step, result, &mut agenda, |step| {
+                            if !hand.keep(step, run.is_small(step)) {
+                                run.launch.publish(step);
+                                published = true;
+                            }
+                        });
+                        // Without an exchange, which may miss: we will look at the queue ourselves.
+                        if published && !run.launch.invited.load(Relaxed) {
+                            self.invite(run, &mut agenda);
+                        }
+                        ran += 1;
+                    }
                     // Before the next step, which may take long.
                     self.settle(agenda);
                     self.assist();
@@ -284,49 +320,8 @@ impl Core {
         self.leave(run, ran);
     }
 
-    /// Runs or skips a step. Returns a step that is ready by that.
-    fn run_step(&self, run: Run<'_>, index: u32, agenda: &mut Agenda<'_>) -> Option<u32> {
-        let Run { op, launch, plan } = run;
-        let step = &plan.steps[index as usize];
-        let failure = match self.blame(run, index) {
-            Some(cell) => Some(cell),
-            None => self.call_step(op, step).err(),
-        };
-        if failure.is_some() || self.failures.any_alive() {
-            for &var in plan.writes.row(index) {
-                if let Some(slot) = op.access(var as usize).slot_for_core(self) {
-                    // SAFETY: the launch has write access, and the order of the steps gives it to
-                    // this one alone.
-                    unsafe { slot.set_failure(failure.clone()) };
-                }
-            }
-        }
-        for &var in plan.last.row(index) {
-            if count_down(&launch.last_users[var as usize]) {
-                self.let_go(op, op.access(var as usize), agenda);
-            }
-        }
-        let (mut next, mut published) = (None, false);
-        for &step in plan.next.row(index) {
-            if count_down(&launch.pending[step as usize]) {
-                match next {
-                    None => next = Some(step),
-                    Some(_) => {
-                        launch.publish(step);
-                        published = true;
-                    }
-                }
-            }
-        }
-        // Without an exchange, which may miss: this thread will look at the queue itself.
-        if published && !launch.invited.load(Relaxed) {
-            self.invite(run, agenda);
-        }
-        next
-    }
-
     /// All steps that use a variable are through.
-    fn let_go(&self, op: OpPtr, access: AccessPtr, agenda: &mut Agenda<'_>) {
+    pub(crate) fn let_go(&self, op: OpPtr, access: AccessPtr, agenda: &mut Agenda<'_>) {
         let Some(slot) = access.slot_for_core(self) else {
             return;
         };
@@ -339,36 +334,45 @@ impl Core {
             self.deliver(next, message, agenda);
         }
     }
+}
 
-    /// Why the step must not run, if so.
-    fn blame(&self, run: Run<'_>, index: u32) -> Option<Arc<FailureCell>> {
-        if !self.failures.any_alive() {
-            return None;
-        }
-        let op = run.op;
-        // SAFETY: the launch has the accesses that the step waited for.
-        unsafe {
-            let seq = op.seq();
-            op.refusal().or_else(|| {
-                let uses = run.plan.uses.row(index).iter();
-                uses.filter_map(|var| op.access(*var as usize).slot_for_core(self)?.failure())
-                    .find(|cell| cell.binds(seq))
-            })
+/// Ready steps that a thread has taken for itself.
+struct Hand {
+    small: [u32; CHUNK],
+    len: usize,
+    next: Option<u32>,
+}
+
+impl Hand {
+    const fn new() -> Self {
+        Self {
+            small: [0; CHUNK],
+            len: 0,
+            next: None,
         }
     }
 
-    fn call_step(&self, op: OpPtr, step: &Step) -> Result<(), Arc<FailureCell>> {
-        let header = op.header();
-        let context = RunContext::new(header.device, header.priority, step.tag);
-        let call = AssertUnwindSafe(|| (step.function)(&context));
-        let (result, _) = thread::running(self, op, || catch_unwind(call));
-        let error: OpError = match result {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => error,
-            Err(payload) => Box::new(PanicError::from_payload(&*payload)),
-        };
-        // SAFETY: the launch is registered.
-        let seq = unsafe { op.seq() };
-        Err(self.failures.record(step.name, step.tag, seq, error))
+    /// Keeps one step, and small ones as long as there is room.
+    fn keep(&mut self, step: u32, small: bool) -> bool {
+        if small && self.len < CHUNK {
+            self.small[self.len] = step;
+            self.len += 1;
+            return true;
+        }
+        self.next.is_none() && {
+            self.next = Some(step);
+            true
+        }
+    }
+
+    /// The next step: small ones first, so that what waits for them does not wait for a long one.
+    fn take(&mut self) -> Option<u32> {
+        match self.len.checked_sub(1) {
+            Some(len) => {
+                self.len = len;
+                Some(self.small[len])
+            }
+            None => self.next.take(),
+        }
     }
 }

@@ -1,12 +1,9 @@
-//! A dependency engine: runs functions in parallel, in the order that the variables they read and
-//! write allow. See [`Engine`]; the protocol and its proof are in the crate's README.
-//!
-//! The engine knows variables, operations and queues; it knows nothing of tensors, and of devices
-//! only that each has its own worker threads.
+#![doc = include_str!("../README.md")]
 
 mod access;
 mod bound;
 mod builder;
+mod chrome;
 mod config;
 mod context;
 mod core;
@@ -16,33 +13,49 @@ mod execute;
 mod failure;
 mod lane;
 mod launch;
+mod launch_args;
+mod ledger;
 mod log;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod op;
+mod op_list;
 mod operator;
+mod order;
 mod park;
 mod pool;
 mod program;
+mod pushes;
+#[cfg(shuttle)]
+mod quarantine;
 mod queue;
 mod ready;
 mod register;
 mod ring;
+#[cfg(all(test, shuttle))]
+mod shuttle_tests;
 mod spec;
 mod stack;
+mod steps;
 mod sync;
 mod task;
 mod thread;
+mod trace;
+mod tracing;
 mod var;
 mod wait;
 mod waiting;
+mod waits;
 mod worker;
 
 pub use builder::{Builder, Kind};
+pub use chrome::{Summary, Trace};
 pub use context::{OnComplete, RunContext};
 pub use engine::{Counters, Engine};
 pub use failure::{Failure, NeverCompleted, OpError, PanicError, PushError, WaitError};
+pub use launch_args::{LaunchArgs, RebindError};
 pub use operator::Operator;
 pub use program::{Program, ProgramBuilder};
 pub use spec::{Device, FnProperty, Name, OpSpec};
 pub use var::Var;
+pub use wait::Patience;

@@ -1,8 +1,11 @@
 //! The log: the total order of pushes, and the baton that makes registration serial.
 //!
-//! A push is two exchanges: it swaps itself in as the log's tail, then links itself behind the
-//! entry that was there. Whoever finds the baton in that link is the registrar: alone in reading
-//! and writing the variables' chains, until it puts the baton down at the end of the log.
+//! A push swaps itself in as the log's tail. If the tail was marked idle, everything before is
+//! registered and the baton lay there: the pusher is the registrar, alone in reading and writing
+//! the variables' chains. Otherwise it links itself behind the entry that was there, where the
+//! registrar will find it. At the end of the log the registrar marks the tail idle; if a follower
+//! has swapped itself in but not linked itself yet, it leaves the baton in that link instead, and
+//! the follower finds it there.
 
 use std::ptr;
 
@@ -11,8 +14,12 @@ use crossbeam_utils::CachePadded;
 use crate::op::{Op, OpPtr};
 use crate::sync::{AcqRel, Acquire, AtomicPtr, Relaxed};
 
-/// Lies in the `log_next` of the last entry while nobody registers.
+/// In the `log_next` of the last registered entry: the baton, for the follower that comes to link
+/// itself there.
 const BATON: *mut Op = ptr::without_provenance_mut(1);
+/// In the tail: the baton lies there, since everything is registered. (A pointer would do as a
+/// mark, but nobody needs the entry any more, so that it need not be kept alive either.)
+const IDLE: *mut Op = ptr::without_provenance_mut(2);
 
 pub(crate) struct Log {
     tail: CachePadded<AtomicPtr<Op>>,
@@ -27,12 +34,9 @@ pub(crate) struct Baton {
 }
 
 impl Log {
-    /// A log whose entries so far are just `head`, which counts as registered.
-    pub(crate) fn new(head: OpPtr) -> Self {
-        // Relaxed: the log is not shared yet.
-        head.header().log_next.store(BATON, Relaxed);
+    pub(crate) fn new() -> Self {
         Self {
-            tail: CachePadded::new(AtomicPtr::new(head.as_ptr())),
+            tail: CachePadded::new(AtomicPtr::new(IDLE)),
             handed: CachePadded::new(AtomicPtr::new(ptr::null_mut())),
         }
     }
@@ -41,15 +45,22 @@ impl Log {
     /// operation is the next to be registered.
     pub(crate) fn insert(&self, op: OpPtr) -> Option<Baton> {
         // Release: the operation's contents, for whoever follows in the log and through it for the
-        // registrar. Acquire: the previous entry's contents.
+        // registrar. Acquire: the previous entry's contents; or pairs with `advance`, which put
+        // the baton down.
         let previous = self.tail.swap(op.as_ptr(), AcqRel);
-        // SAFETY: the log counts its tail entry until the registrar has moved past it, which it
+        if previous == IDLE {
+            return Some(Baton { next: op });
+        }
+        // SAFETY: an entry stays alive until its registrar has moved past it (`advance`), which it
         // cannot before the link below exists.
         let previous = unsafe { OpPtr::from_raw(previous) }?;
         // Release: as above. Acquire: pairs with `advance`, which put the baton down there.
         let old = previous.header().log_next.swap(op.as_ptr(), AcqRel);
         if old == BATON {
-            previous.release(1);
+            // SAFETY: we are the registrar now.
+            if unsafe { previous.is_kept_in_log() } {
+                previous.release(1);
+            }
             Some(Baton { next: op })
         } else {
             debug_assert!(old.is_null(), "two entries followed one");
@@ -58,19 +69,39 @@ impl Log {
     }
 
     /// Moves on from a registered entry: to its follower, or puts the baton down.
+    ///
+    /// The caller sees to it that the entry is alive: by an access that is the end of its chain,
+    /// which nobody but a registrar retires, or by a count of the log (`OpPtr::keep_in_log`).
     pub(crate) fn advance(&self, registered: OpPtr) -> Option<Baton> {
         let link = &registered.header().log_next;
+        // SAFETY: the registrar.
+        let kept = unsafe { registered.is_kept_in_log() };
         // Acquire: the follower's contents.
         let mut next = link.load(Acquire);
         if next.is_null() {
-            // Release: all that registrars did, for the next one. Acquire: as above.
+            // Release: all that registrars did, for the next one. Relaxed failure: we only learn
+            // that there is a follower.
+            let tail = registered.as_ptr();
+            if self
+                .tail
+                .compare_exchange(tail, IDLE, AcqRel, Relaxed)
+                .is_ok()
+            {
+                if kept {
+                    registered.release(1);
+                }
+                return None;
+            }
+            // Release, Acquire: as above; the follower that is about to link itself takes over.
             match link.compare_exchange(ptr::null_mut(), BATON, AcqRel, Acquire) {
                 Ok(_) => return None,
                 Err(follower) => next = follower,
             }
         }
-        registered.release(1);
-        // SAFETY: the follower is in the log and not passed yet, so it is counted.
+        if kept {
+            registered.release(1);
+        }
+        // SAFETY: the follower is in the log and not passed yet.
         unsafe { OpPtr::from_raw(next) }.map(|next| Baton { next })
     }
 
@@ -95,7 +126,7 @@ impl Log {
         self.handed
             .compare_exchange(next, ptr::null_mut(), AcqRel, Relaxed)
             .ok()?;
-        // SAFETY: the entry waits to be registered, so the log counts it.
+        // SAFETY: the entry waits to be registered, and lives at least until it is.
         unsafe { OpPtr::from_raw(next) }.map(|next| Baton { next })
     }
 
@@ -104,9 +135,9 @@ impl Log {
         !self.handed.load(Relaxed).is_null()
     }
 
-    /// The last entry. For the end of the engine: the log still counts it.
-    pub(crate) fn last(&mut self) -> Option<OpPtr> {
-        // SAFETY: the log counts its tail entry; nobody else is left.
-        unsafe { OpPtr::from_raw(self.tail.load(Acquire)) }
+    /// Whether everything that was inserted before is registered. May say no in vain.
+    pub(crate) fn is_idle(&self) -> bool {
+        // Acquire: all that registrars did; pairs with `advance`.
+        self.tail.load(Acquire) == IDLE
     }
 }

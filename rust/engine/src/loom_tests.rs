@@ -13,7 +13,7 @@ use crate::ring::Ring;
 use crate::spec::{Device, Name};
 use crate::stack::TakeAllStack;
 use crate::sync::{AcqRel, Acquire, AtomicPtr, UnsafeCell};
-use crate::wait::Event;
+use crate::wait::{Event, Patience, Waiter};
 
 fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -159,6 +159,66 @@ fn an_event_lets_every_waiter_go() {
     });
 }
 
+/// Gives up after so many sleeps.
+struct Sleeps(usize);
+
+impl Patience for Sleeps {
+    fn before_sleep(&mut self) -> Option<std::time::Duration> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(std::time::Duration::ZERO)
+    }
+}
+
+#[test]
+fn a_signal_and_a_giving_up_agree_on_who_has_the_waiter() {
+    model(4, || {
+        let surfaced = Arc::new(AtomicUsize::new(0));
+        let waiter = Box::into_raw(Box::new(Waiter::new()));
+        let (place, said) = (waiter as usize, surfaced.clone());
+        let signaller = thread::spawn(move || {
+            let waiter = place as *const Waiter;
+            // SAFETY: the one signaller.
+            unsafe {
+                if (*waiter).claim() {
+                    said.store(1, Relaxed);
+                    (*waiter).fill(|report| report.seq = 9);
+                }
+                Waiter::signal(waiter);
+            }
+        });
+        // SAFETY: from a box; signalled above.
+        let back = unsafe { Waiter::wait_with(waiter, &mut Sleeps(1)) };
+        let got = back.map(|mut waiter| waiter.take_report().seq);
+        signaller.join().unwrap();
+        // What was taken out for this waiter reached it, and only then.
+        assert_eq!(got, (surfaced.load(Relaxed) == 1).then_some(9));
+    });
+}
+
+#[test]
+fn an_event_outlives_those_that_give_up() {
+    model(3, || {
+        let event = Arc::new(Event::new());
+        let value = Arc::new(AtomicUsize::new(0));
+        let (inner, seen) = (event.clone(), value.clone());
+        let hasty = thread::spawn(move || {
+            if inner.wait_with(&mut Sleeps(1)) {
+                assert_eq!(seen.load(Relaxed), 7);
+            }
+        });
+        let (inner, seen) = (event.clone(), value.clone());
+        let patient = thread::spawn(move || {
+            inner.wait();
+            assert_eq!(seen.load(Relaxed), 7);
+        });
+        value.store(7, Relaxed);
+        event.set();
+        hasty.join().unwrap();
+        patient.join().unwrap();
+        assert!(event.is_set());
+    });
+}
+
 struct Node {
     next: AtomicPtr<Node>,
     value: UnsafeCell<usize>,
@@ -274,8 +334,11 @@ impl SmallLog {
     /// Registers what there is, but hands the baton over after one entry.
     fn register(&self, baton: crate::log::Baton) {
         let op = baton.next;
-        // SAFETY: under the baton.
-        self.registered.with_mut(|list| unsafe { (*list).push(op) });
+        // SAFETY: under the baton. The entry has no access that would keep it alive.
+        unsafe {
+            self.registered.with_mut(|list| (*list).push(op));
+            op.keep_in_log();
+        }
         self.count.fetch_add(1, AcqRel);
         if let Some(baton) = self.log.advance(op) {
             self.log.hand_over(baton);
@@ -301,7 +364,7 @@ impl SmallLog {
 fn the_baton_is_neither_lost_nor_doubled() {
     model(4, || {
         let small = Arc::new(SmallLog {
-            log: crate::log::Log::new(OpPtr::new_log_head(&fields())),
+            log: crate::log::Log::new(),
             registered: UnsafeCell::new(Vec::new()),
             count: AtomicUsize::new(0),
         });
@@ -328,15 +391,10 @@ fn the_baton_is_neither_lost_nor_doubled() {
                 .collect();
             assert!(places.is_sorted());
         }
-        // The end of the log counts only for the log; the others only for their execution.
+        assert!(small.log.is_idle());
+        // The log has let go of all; what is left is the count of the execution.
         for op in order {
             op.release(1);
-        }
-        if let Ok(mut small) = Arc::try_unwrap(small).map_err(drop) {
-            if let Some(last) = small.log.last() {
-                assert!(last.is_last());
-                last.release(1);
-            }
         }
     });
 }

@@ -1,20 +1,20 @@
 //! The block of one pushed operation: header, function in place, accesses behind it.
 //!
 //! A block is shared by counting: one count for each access (dropped when the access retires), one
-//! for the log (dropped by the registrar when it moves on), one for the execution. Whoever drops
-//! the last count gives the block back to its pool.
+//! for the execution, and one for the log if the operation has no access (dropped by the registrar
+//! when it moves on). Whoever drops the last count gives the block back to its pool.
 
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::ptr::{self, NonNull};
 
 use crate::access::{Access, AccessPtr};
 use crate::epoch::Epoch;
-use crate::failure::FailureCell;
 use crate::lane::Lane;
 use crate::launch::Launch;
+use crate::ledger::{FailureCell, Origin};
 use crate::pool::{self, Block};
 use crate::spec::{Device, Name};
-use crate::sync::{AcqRel, Acquire, Arc, AtomicPtr, AtomicU32, Relaxed, UnsafeCell};
+use crate::sync::{AcqRel, Acquire, Arc, AtomicPtr, AtomicU32, MODEL, Relaxed, UnsafeCell};
 use crate::task::Task;
 use crate::var::VarSlot;
 use crate::wait::Waiter;
@@ -54,10 +54,11 @@ impl Kind {
 pub(crate) struct Op {
     /// The next entry of the log, null, or the baton.
     pub(crate) log_next: AtomicPtr<Op>,
-    /// Accesses that may not start yet, plus one until the registrar is through.
+    /// Accesses that may not start yet, or of which the registrar has not reported.
     pending: AtomicU32,
     refs: AtomicU32,
     block: Block,
+    /// Null if it runs inline.
     pub(crate) lane: *const Lane,
     /// Where the completion is counted. Set by the registrar.
     epoch: UnsafeCell<*const Epoch>,
@@ -70,6 +71,8 @@ pub(crate) struct Op {
     waits: bool,
     /// Whether there is a `refusal`. Set by the registrar.
     refused: UnsafeCell<bool>,
+    /// Whether the log has a count. Set by the registrar.
+    in_log: UnsafeCell<bool>,
 
     pub(crate) name: Name,
     /// Place in the log. Set by the registrar.
@@ -84,6 +87,13 @@ pub(crate) struct Op {
     waiter: MaybeUninit<*const Waiter>,
     /// Why the operation must not run: a variable was deleted in front of it.
     refusal: UnsafeCell<MaybeUninit<Arc<FailureCell>>>,
+}
+
+impl Op {
+    /// Whether it is a user's operation that runs at once on the thread that finds it ready.
+    pub(crate) const fn is_small(&self) -> bool {
+        self.lane.is_null() && !self.kind.runs_inline()
+    }
 }
 
 impl Drop for Op {
@@ -118,7 +128,7 @@ unsafe impl Send for OpPtr {}
 
 const ACCESSES_AT: usize = size_of::<Op>();
 // Three cache lines; see `Op`.
-const _: () = assert!(cfg!(loom) || cfg!(not(target_pointer_width = "64")) || ACCESSES_AT == 192);
+const _: () = assert!(MODEL || cfg!(not(target_pointer_width = "64")) || ACCESSES_AT == 192);
 const _: () = assert!(ACCESSES_AT.is_multiple_of(align_of::<Access>()));
 
 /// Bytes of a block for so many accesses.
@@ -146,8 +156,8 @@ impl OpPtr {
         }
         set! {
             log_next: AtomicPtr::new(ptr::null_mut()),
-            pending: AtomicU32::new(accesses as u32 + 1),
-            refs: AtomicU32::new(accesses as u32 + 2),
+            pending: AtomicU32::new(accesses as u32),
+            refs: AtomicU32::new(accesses as u32 + 1),
             block: block,
             lane: fields.lane,
             epoch: UnsafeCell::new(ptr::null()),
@@ -158,6 +168,7 @@ impl OpPtr {
             kind: fields.kind,
             waits: !fields.waiter.is_null(),
             refused: UnsafeCell::new(false),
+            in_log: UnsafeCell::new(false),
             name: fields.name,
             seq: UnsafeCell::new(0),
             queue_next: AtomicPtr::new(ptr::null_mut()),
@@ -167,17 +178,10 @@ impl OpPtr {
         if !fields.waiter.is_null() {
             set! { waiter: MaybeUninit::new(fields.waiter), }
         }
-        if cfg!(loom) {
+        if MODEL {
             set! { refusal: UnsafeCell::new(MaybeUninit::uninit()), }
         }
         Self(place)
-    }
-
-    /// An entry that is registered and executed already, for the head of a new log.
-    pub(crate) fn new_log_head(fields: &Fields) -> Self {
-        let op = Self::new(0, fields);
-        op.header().refs.store(1, Relaxed);
-        op
     }
 
     /// # Safety
@@ -265,6 +269,22 @@ impl OpPtr {
         self.header().epoch.with(|epoch| unsafe { *epoch })
     }
 
+    /// What a failure of the operation says about it.
+    ///
+    /// # Safety
+    /// The registrar has given the operation its place, and it is not finished.
+    pub(crate) unsafe fn origin(&self) -> Origin {
+        let header = self.header();
+        Origin {
+            name: header.name,
+            tag: header.tag,
+            // SAFETY: by the contract.
+            seq: unsafe { self.seq() },
+            // SAFETY: an epoch lives until all its operations are counted.
+            epoch: unsafe { (*self.epoch()).number() },
+        }
+    }
+
     /// Why the registrar refused the operation, if it did.
     ///
     /// # Safety
@@ -310,6 +330,27 @@ impl OpPtr {
         }
     }
 
+    /// Gives the log a count of its own, of an operation that no chain holds.
+    ///
+    /// # Safety
+    /// As for [`OpPtr::place`].
+    pub(crate) unsafe fn keep_in_log(&self) {
+        self.retain();
+        // SAFETY: registrars alone look.
+        self.header()
+            .in_log
+            .with_mut(|kept| unsafe { *kept = true });
+    }
+
+    /// Whether the log has a count.
+    ///
+    /// # Safety
+    /// The caller is the registrar.
+    pub(crate) unsafe fn is_kept_in_log(&self) -> bool {
+        // SAFETY: as above.
+        self.header().in_log.with(|kept| unsafe { *kept })
+    }
+
     /// Who is woken when the operation is complete, or null.
     pub(crate) fn waiter(&self) -> *const Waiter {
         let header = self.header();
@@ -352,7 +393,7 @@ impl OpPtr {
         let len = self.len();
         // SAFETY: by the contract.
         unsafe {
-            if cfg!(loom) {
+            if MODEL {
                 for k in 0..accesses {
                     ptr::drop_in_place(self.access_place(k));
                 }
@@ -426,50 +467,5 @@ impl OpPtr {
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = address;
-    }
-
-    /// Whether the block is held by the caller's count alone.
-    pub(crate) fn is_last(&self) -> bool {
-        // Acquire: pairs with the releases above.
-        self.header().refs.load(Acquire) == 1
-    }
-}
-
-/// A first-in-first-out list through `queue_next`; the owner has the operations to itself.
-pub(crate) struct OpList {
-    head: *mut Op,
-    tail: *mut Op,
-}
-
-impl OpList {
-    pub(crate) const fn new() -> Self {
-        Self {
-            head: ptr::null_mut(),
-            tail: ptr::null_mut(),
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.head.is_null()
-    }
-
-    pub(crate) fn push(&mut self, op: OpPtr) {
-        op.header().queue_next.store(ptr::null_mut(), Relaxed);
-        // SAFETY: the tail, if any, is an operation of this list, still to be executed.
-        match unsafe { OpPtr::from_raw(self.tail) } {
-            None => self.head = op.as_ptr(),
-            Some(tail) => tail.header().queue_next.store(op.as_ptr(), Relaxed),
-        }
-        self.tail = op.as_ptr();
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<OpPtr> {
-        // SAFETY: as in `push`.
-        let op = unsafe { OpPtr::from_raw(self.head) }?;
-        self.head = op.header().queue_next.load(Relaxed);
-        if self.head.is_null() {
-            self.tail = ptr::null_mut();
-        }
-        Some(op)
     }
 }

@@ -9,6 +9,7 @@ use crate::var::Var;
 type SyncFn = dyn Fn(&RunContext) -> Result<(), OpError> + Send + Sync;
 type AsyncFn = dyn Fn(&RunContext, OnComplete) + Send + Sync;
 
+/// A function that is called again and again.
 pub(crate) enum Function {
     Sync(Box<SyncFn>),
     Async(Box<AsyncFn>),
@@ -18,6 +19,8 @@ pub(crate) struct Inner {
     name: Name,
     property: FnProperty,
     tag: u64,
+    inline: bool,
+    bytes: u64,
     const_vars: Box<[Var]>,
     mutate_vars: Box<[Var]>,
     pub(crate) function: Function,
@@ -27,6 +30,25 @@ pub(crate) struct Inner {
 ///
 /// Pushes of one operator are independent operations: each has its own outcome, and the function
 /// may run in several threads at once if the variables allow it.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+/// use std::sync::Arc;
+/// use ferromix_engine::{Device, Engine, OpSpec};
+/// let engine = Engine::builder().build();
+/// let (a, count) = (engine.new_variable(), Arc::new(AtomicU32::new(0)));
+/// let counter = count.clone();
+/// let count_up = engine.new_operator(&OpSpec::new("count").writes(&[a]), move |_| {
+///     counter.fetch_add(1, Relaxed);
+///     Ok(())
+/// });
+/// for _ in 0..3 {
+///     engine.push(&count_up, Device::CPU, 0)?;
+/// }
+/// engine.wait_for_var(a)?;
+/// assert_eq!(count.load(Relaxed), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Operator {
     pub(crate) inner: Arc<Inner>,
@@ -38,6 +60,8 @@ impl Operator {
             name: spec.name,
             property: spec.property,
             tag: spec.tag,
+            inline: spec.inline,
+            bytes: spec.bytes,
             const_vars: spec.const_vars.into(),
             mutate_vars: spec.mutate_vars.into(),
             function,
@@ -53,6 +77,8 @@ impl Operator {
             name: self.inner.name,
             property: self.inner.property,
             tag: self.inner.tag,
+            inline: self.inner.inline,
+            bytes: self.inner.bytes,
             const_vars: &self.inner.const_vars,
             mutate_vars: &self.inner.mutate_vars,
             ..OpSpec::default()
@@ -60,6 +86,13 @@ impl Operator {
     }
 
     /// Its name.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let operator = engine.new_operator(&OpSpec::new("add"), |_| Ok(()));
+    /// assert_eq!(operator.name().as_str(), "add");
+    /// ```
     pub fn name(&self) -> Name {
         self.inner.name
     }

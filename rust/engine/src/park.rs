@@ -68,6 +68,22 @@ impl Idle {
         }
     }
 
+    /// Workers asleep or searching. Approximate while that changes.
+    pub(crate) fn count(&self) -> u64 {
+        // Relaxed throughout: a hint. The walk ends even if the stack changes under it.
+        let word = self.word.load(Relaxed);
+        let mut count = (word & SEARCH_MASK) / SEARCH_ONE;
+        let mut top = (word & TOP_MASK) as usize;
+        for _ in 0..self.sleepers.len() {
+            let Some(sleeper) = top.checked_sub(1).and_then(|k| self.sleepers.get(k)) else {
+                break;
+            };
+            count += 1;
+            top = sleeper.below.load(Relaxed) as usize;
+        }
+        count
+    }
+
     /// A worker begins to search (or is about to be started, searching).
     pub(crate) fn start_search(&self) {
         self.word.fetch_add(SEARCH_ONE, AcqRel);

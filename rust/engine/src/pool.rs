@@ -9,11 +9,15 @@
 //! kept for the life of the process; their number is the highest number in flight ever, plus what
 //! the batches hold.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+#[cfg(not(shuttle))]
+use std::alloc::dealloc as release_heap;
+use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 use crate::op::{BLOCK_ALIGN, Op, block_bytes};
+#[cfg(shuttle)]
+use crate::quarantine::bury as release_heap;
 use crate::stack::TakeAllStack;
 
 /// Accesses that fit into a block of each class; more are allocated one by one.
@@ -67,6 +71,8 @@ fn allocate(accesses: usize, blocks: usize) -> NonNull<u8> {
 }
 
 fn take_heap(accesses: usize) -> (NonNull<Op>, Block) {
+    #[cfg(shuttle)]
+    crate::quarantine::count();
     (allocate(accesses, 1).cast(), Block(None))
 }
 
@@ -226,11 +232,73 @@ thread_local! {
         const { Tenant { home: Cell::new(None), parcel: Cell::new(NO_PARCEL) } };
 }
 
+/// Under loom, whose threads share one thread's locals: blocks that are used again in an order that
+/// is the same in each run of a model, as the allocator's is not. Who gets a block sees what was
+/// done by those who gave blocks back.
+#[cfg(loom)]
+mod spare {
+    use super::*;
+    use crate::sync::{Acquire, AtomicU32, Release};
+
+    struct Spare {
+        list: std::sync::Mutex<Vec<(usize, usize)>>,
+        given: AtomicU32,
+    }
+
+    loom::lazy_static! {
+        static ref SPARE: Spare = Spare { list: Default::default(), given: AtomicU32::new(0) };
+    }
+
+    impl Drop for Spare {
+        fn drop(&mut self) {
+            for (place, accesses) in list(self).drain(..) {
+                // SAFETY: came from `take_heap` with so many accesses.
+                unsafe { release_heap(place as *mut u8, layout(accesses, 1)) }
+            }
+        }
+    }
+
+    fn list(spare: &Spare) -> std::sync::MutexGuard<'_, Vec<(usize, usize)>> {
+        spare
+            .list
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(super) fn take(accesses: usize) -> (NonNull<Op>, Block) {
+        let spare: &Spare = &SPARE;
+        let found = {
+            let mut list = list(spare);
+            let place = list.iter().rposition(|(_, fits)| *fits == accesses);
+            place.map(|place| list.remove(place))
+        };
+        match found.and_then(|(place, _)| NonNull::new(place as *mut Op)) {
+            Some(place) => {
+                // Acquire: pairs with `give`.
+                spare.given.fetch_add(0, Acquire);
+                (place, Block(None))
+            }
+            None => take_heap(accesses),
+        }
+    }
+
+    pub(super) fn give(place: NonNull<Op>, accesses: usize) {
+        let spare: &Spare = &SPARE;
+        // Release: pairs with `take`.
+        spare.given.fetch_add(1, Release);
+        list(spare).push((place.as_ptr() as usize, accesses));
+    }
+}
+
 /// Memory for an operation with so many accesses, uninitialised.
 #[inline]
 pub(crate) fn take(accesses: usize) -> (NonNull<Op>, Block) {
-    if cfg!(loom) {
-        return take_heap(accesses); // Threads of a loom model share one thread's locals.
+    #[cfg(loom)]
+    if true {
+        return spare::take(accesses);
+    }
+    if cfg!(shuttle) {
+        return take_heap(accesses); // Counted there, and buried when given back.
     }
     let Some(class) = class_of(accesses) else {
         return take_heap(accesses);
@@ -250,6 +318,10 @@ pub(crate) fn take(accesses: usize) -> (NonNull<Op>, Block) {
 /// the caller is the only one who knows it.
 #[inline]
 pub(crate) unsafe fn give(place: NonNull<Op>, block: Block, accesses: usize) {
+    #[cfg(loom)]
+    if true {
+        return spare::give(place, accesses);
+    }
     match (block.0, class_of(accesses)) {
         (Some(home), Some(class)) => {
             let free = place.as_ptr().cast::<Free>();
@@ -276,7 +348,7 @@ pub(crate) unsafe fn give(place: NonNull<Op>, block: Block, accesses: usize) {
             }
         }
         // SAFETY: allocated in `take_heap` with this layout.
-        _ => unsafe { dealloc(place.as_ptr().cast(), layout(accesses, 1)) },
+        _ => unsafe { release_heap(place.as_ptr().cast(), layout(accesses, 1)) },
     }
 }
 

@@ -3,58 +3,40 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::context::RunContext;
+use crate::context::{OnComplete, RunContext};
 use crate::failure::OpError;
 use crate::launch::Launch;
+use crate::launch_args::RebindError;
+use crate::operator::Function;
+use crate::order::{Order, Table};
 use crate::spec::{Device, FnProperty, Name, OpSpec};
 use crate::sync::{Arc, Mutex, lock};
 use crate::var::Var;
-
-type Function = Box<dyn Fn(&RunContext) -> Result<(), OpError> + Send + Sync>;
 
 /// One operation of a program.
 pub(crate) struct Step {
     pub(crate) function: Function,
     pub(crate) tag: u64,
     pub(crate) name: Name,
+    /// Whether it runs on the thread that ends the step before it.
+    pub(crate) small: bool,
 }
 
-/// A list of lists of numbers.
-pub(crate) struct Table {
-    ends: Box<[u32]>,
-    items: Box<[u32]>,
-}
+/// Steps that all are small and that run on the thread that finds the launch ready.
+const SMALL_PROGRAM: usize = 64;
 
-impl Table {
-    fn new(rows: &[Vec<u32>]) -> Self {
-        let mut end = 0;
-        let ends = rows.iter().map(|row| {
-            end += row.len() as u32;
-            end
-        });
-        Self {
-            ends: ends.collect(),
-            items: rows.iter().flatten().copied().collect(),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn row(&self, index: u32) -> &[u32] {
-        let index = index as usize;
-        let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.items[begin as usize..self.ends[index] as usize]
-    }
-}
-
-/// A compiled program. Steps are numbered in their order; the variables, all of them external, in
-/// the order of the launch's accesses: those that some step mutates first.
+/// A compiled program. Steps are numbered in their order; the external variables in the order of the
+/// launch's accesses: those that some step mutates first; then the local ones.
 pub(crate) struct Plan {
     name: Name,
     device: Device,
     priority: i32,
+    /// Whether a launch is a small operation.
+    small: bool,
     pub(crate) steps: Box<[Step]>,
-    mutated: Box<[Var]>,
-    read: Box<[Var]>,
+    /// How many variables are external, and how many local.
+    external: usize,
+    pub(crate) locals: usize,
     /// What each step waits for: steps in front, and variables that it is the first to use.
     pub(crate) waits: Box<[u32]>,
     /// Steps that wait for each step.
@@ -85,22 +67,17 @@ pub(crate) struct Idle {
 }
 
 impl Plan {
-    /// How the launch stands in the log.
-    pub(crate) fn spec(&self) -> OpSpec<'_> {
-        OpSpec {
-            name: self.name,
-            device: self.device,
-            priority: self.priority,
-            property: FnProperty::Normal,
-            const_vars: &self.read,
-            mutate_vars: &self.mutated,
-            tag: 0,
-        }
-    }
-
+    /// How many variables are external. Local ones have the numbers behind.
     pub(crate) fn vars(&self) -> usize {
-        self.mutated.len() + self.read.len()
+        self.external
     }
+}
+
+/// The external variables of a program, in the order of their numbers.
+#[derive(Debug)]
+struct External {
+    mutated: Box<[Var]>,
+    read: Box<[Var]>,
 }
 
 /// A fixed list of operations over fixed variables, prepared to be run again and again; made by
@@ -142,10 +119,20 @@ impl Plan {
 #[derive(Clone)]
 pub struct Program {
     pub(crate) plan: Arc<Plan>,
+    external: Arc<External>,
 }
 
 impl Program {
     /// Starts a program; the name is for profiles.
+    ///
+    /// ```
+    /// use ferromix_engine::{OpSpec, Program};
+    /// let program = Program::builder("two steps")
+    ///     .op(&OpSpec::new("first"), |_| Ok(()))
+    ///     .op(&OpSpec::new("second"), |_| Ok(()))
+    ///     .build();
+    /// assert_eq!(program.len(), 2);
+    /// ```
     pub fn builder(name: impl Into<Name>) -> ProgramBuilder {
         ProgramBuilder {
             name: name.into(),
@@ -156,17 +143,105 @@ impl Program {
         }
     }
 
+    /// How a launch stands in the log.
+    pub(crate) fn spec(&self) -> OpSpec<'_> {
+        let plan = &self.plan;
+        OpSpec {
+            name: plan.name,
+            device: plan.device,
+            priority: plan.priority,
+            property: FnProperty::Normal,
+            const_vars: &self.external.read,
+            mutate_vars: &self.external.mutated,
+            bytes: 0,
+            tag: 0,
+            inline: plan.small,
+        }
+    }
+
+    /// The same program on other variables: `(old, new)`; those that are not named stay. Nothing is
+    /// compiled again. The operations' functions are the same; what belongs to the new variables
+    /// may come with the [launch](crate::LaunchArgs::argument).
+    ///
+    /// Launches of both count as launches of one program.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, Program};
+    /// let engine = Engine::builder().workers(2).build();
+    /// let (a, b) = (engine.new_variable(), engine.new_variable());
+    /// let on_a = Program::builder("any")
+    ///     .op(&OpSpec::new("write").writes(&[a]), |_| Ok(()))
+    ///     .build();
+    /// let on_b = on_a.rebind(&[(a, b)])?;
+    /// engine.launch(&on_b)?;
+    /// engine.wait_for_all()?;
+    /// assert_eq!((engine.version(a)?, engine.version(b)?), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RebindError`]. Whether the new variables are alive is found out by each launch.
+    pub fn rebind(&self, changes: &[(Var, Var)]) -> Result<Program, RebindError> {
+        let old = || self.external.mutated.iter().chain(&self.external.read);
+        for &(from, to) in changes {
+            if !old().any(|var| *var == from) {
+                return Err(RebindError::NotUsed(from));
+            }
+            if to.is_local() {
+                return Err(RebindError::Local(to));
+            }
+        }
+        let new = |var: &Var| {
+            let change = changes.iter().rev().find(|(from, _)| from == var);
+            change.map_or(*var, |(_, to)| *to)
+        };
+        let mut seen = HashSet::new();
+        if let Some(var) = old().map(new).find(|var| !seen.insert(*var)) {
+            return Err(RebindError::Twice(var));
+        }
+        Ok(Program {
+            plan: self.plan.clone(),
+            external: Arc::new(External {
+                mutated: self.external.mutated.iter().map(new).collect(),
+                read: self.external.read.iter().map(new).collect(),
+            }),
+        })
+    }
+
     /// Its name.
+    ///
+    /// ```
+    /// use ferromix_engine::{OpSpec, Program};
+    /// let program = Program::builder("two steps")
+    ///     .op(&OpSpec::new("first"), |_| Ok(()))
+    ///     .op(&OpSpec::new("second"), |_| Ok(()))
+    ///     .build();
+    /// assert_eq!(program.name().as_str(), "two steps");
+    /// ```
     pub fn name(&self) -> Name {
         self.plan.name
     }
 
     /// Number of operations.
+    ///
+    /// ```
+    /// use ferromix_engine::{OpSpec, Program};
+    /// let program = Program::builder("two steps")
+    ///     .op(&OpSpec::new("first"), |_| Ok(()))
+    ///     .op(&OpSpec::new("second"), |_| Ok(()))
+    ///     .build();
+    /// assert_eq!(program.len(), 2);
+    /// ```
     pub fn len(&self) -> usize {
         self.plan.steps.len()
     }
 
     /// Whether it has no operation.
+    ///
+    /// ```
+    /// use ferromix_engine::Program;
+    /// assert!(Program::builder("nothing").build().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.plan.steps.is_empty()
     }
@@ -177,13 +252,22 @@ impl std::fmt::Debug for Program {
         f.debug_struct("Program")
             .field("name", &self.plan.name)
             .field("operations", &self.len())
-            .field("mutates", &self.plan.mutated)
-            .field("reads", &self.plan.read)
+            .field("mutates", &self.external.mutated)
+            .field("reads", &self.external.read)
             .finish_non_exhaustive()
     }
 }
 
 /// Collects the operations of a [`Program`].
+///
+/// ```
+/// use ferromix_engine::{OpSpec, Program};
+/// let program = Program::builder("two steps")
+///     .op(&OpSpec::new("first"), |_| Ok(()))
+///     .op(&OpSpec::new("second"), |_| Ok(()))
+///     .build();
+/// assert!(!program.is_empty());
+/// ```
 #[must_use]
 pub struct ProgramBuilder {
     name: Name,
@@ -205,39 +289,120 @@ impl std::fmt::Debug for ProgramBuilder {
 
 impl ProgramBuilder {
     /// Sets the device whose compute lane runs the program. Default: the CPU.
+    ///
+    /// ```
+    /// use ferromix_engine::{Device, Engine, OpSpec, Program};
+    /// let engine = Engine::builder().build();
+    /// let program = Program::builder("over there")
+    ///     .on(Device::gpu(0))
+    ///     .op(&OpSpec::new("x"), |context| {
+    ///         assert_eq!(context.device(), Device::gpu(0));
+    ///         Ok(())
+    ///     })
+    ///     .build();
+    /// engine.launch(&program)?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on(mut self, device: Device) -> Self {
         self.device = device;
         self
     }
 
     /// Sets the priority of the program as a whole.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, Program};
+    /// let engine = Engine::builder().build();
+    /// let urgent = Program::builder("soon").priority(1).op(&OpSpec::new("x"), |_| Ok(())).build();
+    /// engine.launch(&urgent)?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Adds an operation. Name, tag and variables count; where it runs is the program's affair.
-    pub fn op<F>(mut self, spec: &OpSpec<'_>, f: F) -> Self
+    /// Adds an operation. Name, tag and variables count; where it runs is the program's affair. One
+    /// that is [small](OpSpec::inline) runs on the thread that ended what it waited for; a program
+    /// of at most 64 operations, all of them small, runs as one small operation.
+    ///
+    /// A [local](Var::local) variable orders the operations of each launch, and costs a launch
+    /// nothing: it is for what nobody outside the program uses. Launches may overlap, so what a
+    /// local variable stands for must be ordered by another one, that some operation mutates in
+    /// front of all uses and another behind them; or be a thing of each launch.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, Program, Var};
+    /// let engine = Engine::builder().workers(2).build();
+    /// let (out, between) = (engine.new_variable(), Var::local(0));
+    /// let program = Program::builder("two steps")
+    ///     .op(&OpSpec::new("first").writes(&[between]), |_| Ok(()))
+    ///     .op(&OpSpec::new("second").reads(&[between]).writes(&[out]), |_| Ok(()))
+    ///     .build();
+    /// engine.launch(&program)?;
+    /// engine.wait_for_var(out)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn op<F>(self, spec: &OpSpec<'_>, f: F) -> Self
     where
         F: Fn(&RunContext) -> Result<(), OpError> + Send + Sync + 'static,
     {
+        self.add(spec, Function::Sync(Box::new(f)))
+    }
+
+    /// Adds an operation that is finished when its [`OnComplete`] is called, by any thread. It holds
+    /// no thread meanwhile.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, Program};
+    /// let engine = Engine::builder().workers(1).build();
+    /// let a = engine.new_variable();
+    /// let program = Program::builder("elsewhere")
+    ///     .async_op(&OpSpec::new("send").writes(&[a]), |_, done| {
+    ///         std::thread::spawn(move || done.complete(Ok(())));
+    ///     })
+    ///     .build();
+    /// engine.launch(&program)?;
+    /// engine.wait_for_var(a)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn async_op<F>(self, spec: &OpSpec<'_>, f: F) -> Self
+    where
+        F: Fn(&RunContext, OnComplete) + Send + Sync + 'static,
+    {
+        self.add(spec, Function::Async(Box::new(f)))
+    }
+
+    fn add(mut self, spec: &OpSpec<'_>, function: Function) -> Self {
         let writes = spec.mutate_vars.iter().map(|var| (*var, true));
         let reads = spec.const_vars.iter().map(|var| (*var, false));
         let mut seen = HashSet::new();
         let uses = writes.chain(reads).filter(|(var, _)| seen.insert(*var));
         self.uses.push(uses.collect());
         self.steps.push(Step {
-            function: Box::new(f),
+            function,
             tag: spec.tag,
             name: spec.name,
+            small: spec.inline,
         });
         self
     }
 
     /// Works out the order. The variables must belong to the engine that launches the program,
     /// and are checked by each launch.
+    ///
+    /// ```
+    /// use ferromix_engine::{OpSpec, Program};
+    /// let program = Program::builder("two steps")
+    ///     .op(&OpSpec::new("first"), |_| Ok(()))
+    ///     .op(&OpSpec::new("second"), |_| Ok(()))
+    ///     .build();
+    /// assert_eq!(program.len(), 2);
+    /// ```
     pub fn build(self) -> Program {
-        let (mut mutated, mut read) = (Vec::new(), Vec::new());
+        let (mut mutated, mut read, mut local) = (Vec::new(), Vec::new(), Vec::new());
         let mut mutates = HashMap::new();
         for &(var, writes) in self.uses.iter().flatten() {
             *mutates.entry(var).or_insert(false) |= writes;
@@ -245,18 +410,19 @@ impl ProgramBuilder {
         let mut numbers = HashMap::new();
         for &(var, _) in self.uses.iter().flatten() {
             if numbers.insert(var, 0).is_none() {
-                if mutates[&var] {
-                    &mut mutated
-                } else {
-                    &mut read
-                }
-                .push(var);
+                let list = match mutates[&var] {
+                    _ if var.is_local() => &mut local,
+                    true => &mut mutated,
+                    false => &mut read,
+                };
+                list.push(var);
             }
         }
-        for (number, var) in mutated.iter().chain(&read).enumerate() {
+        for (number, var) in mutated.iter().chain(&read).chain(&local).enumerate() {
             numbers.insert(*var, number as u32);
         }
-        let mut order = Order::new(self.steps.len(), numbers.len());
+        let external = mutated.len() + read.len();
+        let mut order = Order::new(self.steps.len(), numbers.len(), external);
         for (step, uses) in self.uses.iter().enumerate() {
             for &(var, writes) in uses {
                 order.add(step as u32, numbers[&var], writes);
@@ -269,9 +435,10 @@ impl ProgramBuilder {
                 name: self.name,
                 device: self.device,
                 priority: self.priority,
+                small: self.steps.len() <= SMALL_PROGRAM && self.steps.iter().all(|s| s.small),
                 steps: self.steps.into(),
-                mutated: mutated.into(),
-                read: read.into(),
+                external,
+                locals: local.len(),
                 free: (0..order.waits.len() as u32)
                     .filter(|step| order.waits[*step as usize] == 0)
                     .collect(),
@@ -287,100 +454,10 @@ impl ProgramBuilder {
                     made: 0,
                 }),
             }),
-        }
-    }
-}
-
-/// The users of one variable since its last writer.
-#[derive(Clone, Default)]
-struct Recent {
-    writer: Option<u32>,
-    readers: Vec<u32>,
-}
-
-/// The order among steps, as it is found out.
-struct Order {
-    recent: Vec<Recent>,
-    /// What the step at hand waits for.
-    before: Vec<u32>,
-    outside: Vec<u32>,
-    waits: Vec<u32>,
-    next: Vec<Vec<u32>>,
-    first: Vec<Vec<u32>>,
-    last: Vec<Vec<u32>>,
-    last_users: Vec<u32>,
-    writes: Vec<Vec<u32>>,
-    uses: Vec<Vec<u32>>,
-    /// The variables that each step waits for itself.
-    awaited: HashSet<(u32, u32)>,
-}
-
-impl Order {
-    fn new(steps: usize, vars: usize) -> Self {
-        Self {
-            recent: vec![Recent::default(); vars],
-            before: Vec::new(),
-            outside: Vec::new(),
-            waits: vec![0; steps],
-            next: vec![Vec::new(); steps],
-            first: vec![Vec::new(); vars],
-            last: vec![Vec::new(); steps],
-            last_users: vec![0; vars],
-            writes: vec![Vec::new(); steps],
-            uses: vec![Vec::new(); steps],
-            awaited: HashSet::new(),
-        }
-    }
-
-    /// The step uses a variable.
-    fn add(&mut self, step: u32, var: u32, writes: bool) {
-        let recent = &mut self.recent[var as usize];
-        self.uses[step as usize].push(var);
-        if writes && !recent.readers.is_empty() {
-            // The readers have waited for the writer in front of them.
-            self.before.extend(&recent.readers);
-        } else {
-            match recent.writer {
-                Some(writer) => self.before.push(writer),
-                None => self.outside.push(var),
-            }
-        }
-        if writes {
-            self.writes[step as usize].push(var);
-            recent.writer = Some(step);
-            recent.readers.clear();
-        } else {
-            recent.readers.push(step);
-        }
-    }
-
-    /// The step is complete.
-    fn seal(&mut self, step: u32) {
-        self.before.sort_unstable();
-        self.before.dedup();
-        for var in std::mem::take(&mut self.outside) {
-            // A step in front may wait for the same variable.
-            let covered = |before: &u32| self.awaited.contains(&(*before, var));
-            if !self.before.iter().any(covered) {
-                self.first[var as usize].push(step);
-                self.waits[step as usize] += 1;
-                self.awaited.insert((step, var));
-            }
-        }
-        self.waits[step as usize] += self.before.len() as u32;
-        for before in self.before.drain(..) {
-            self.next[before as usize].push(step);
-        }
-    }
-
-    fn finish(&mut self) {
-        for (var, recent) in self.recent.iter().enumerate() {
-            let readers = recent.readers.iter().copied();
-            let writer = recent.writer.filter(|_| recent.readers.is_empty());
-            for step in readers.chain(writer) {
-                self.last[step as usize].push(var as u32);
-                self.last_users[var] += 1;
-            }
+            external: Arc::new(External {
+                mutated: mutated.into(),
+                read: read.into(),
+            }),
         }
     }
 }

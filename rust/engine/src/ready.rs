@@ -5,9 +5,15 @@ use std::ptr;
 use crate::access::{AccessPtr, Message, Received};
 use crate::core::Core;
 use crate::lane::Lane;
-use crate::op::{Kind, OpList, OpPtr};
+use crate::op::{Kind, OpPtr};
+use crate::op_list::OpList;
 use crate::thread::here;
 use crate::worker::Worker;
+
+/// Small operations that a thread runs in a row before it leaves further ones to the workers.
+const INLINE_ROW: u32 = 64;
+/// How deep small operations that push small operations nest on one stack.
+const INLINE_DEPTH: u32 = 4;
 
 /// What one step of the protocol made ready, until it is safe to run it.
 pub(crate) struct Agenda<'w> {
@@ -90,6 +96,7 @@ pub(crate) struct Frame {
     core: *const Core,
     list: std::cell::RefCell<OpList>,
     outer: *const Frame,
+    depth: u32,
 }
 
 impl Core {
@@ -129,12 +136,11 @@ impl Core {
 
     /// Decides where a ready operation runs. Never runs it: the caller may hold the baton.
     pub(crate) fn dispatch(&self, op: OpPtr, agenda: &mut Agenda<'_>) {
-        if self.naive || op.header().kind.runs_inline() {
-            agenda.inline.push(op);
-            return;
-        }
-        // SAFETY: every operation that does not run inline has a lane, and lanes live with us.
-        let lane = unsafe { &*op.header().lane };
+        // SAFETY: null for operations that run inline; otherwise a lane, and lanes live with us.
+        let lane = match unsafe { op.header().lane.as_ref() } {
+            Some(lane) if !self.naive => lane,
+            _ => return agenda.inline.push(op),
+        };
         match agenda.role {
             Role::Worker(worker) if ptr::eq(worker.lane, lane) => {
                 if worker.keep(op) {
@@ -179,6 +185,8 @@ impl Core {
             core: self,
             list: std::cell::RefCell::new(list),
             outer,
+            // SAFETY: null, or a frame further up this thread's stack.
+            depth: unsafe { outer.as_ref() }.map_or(0, |outer| outer.depth + 1),
         };
         here(|here| here.frames.set(&raw const frame));
         self.run_frame(&frame);
@@ -186,10 +194,18 @@ impl Core {
     }
 
     fn run_frame(&self, frame: &Frame) {
+        let mut row = 0;
         loop {
             let Some(op) = frame.list.borrow_mut().pop() else {
                 return;
             };
+            if op.header().is_small() {
+                let enough = row == INLINE_ROW || frame.depth > INLINE_DEPTH;
+                if self.leave_to_workers(op, enough) {
+                    continue;
+                }
+                row += 1;
+            }
             let mut agenda = Agenda::new();
             self.execute(op, &mut agenda);
             let mut list = frame.list.borrow_mut();
@@ -197,6 +213,18 @@ impl Core {
                 list.push(op);
             }
         }
+    }
+
+    /// Queues a small operation after all: if this thread has run `enough`, or the engine is
+    /// stopped. Not if there are no workers.
+    fn leave_to_workers(&self, op: OpPtr, enough: bool) -> bool {
+        let lane = self.lanes.cpu();
+        let leaves = !self.naive && (enough || lane.is_stopped()) && lane.is_served(self);
+        if leaves {
+            lane.queue.push(op);
+            lane.wake(self);
+        }
+        leaves
     }
 
     /// Before a thread waits: runs the inline operations that lie on its hands, lest it wait for

@@ -7,10 +7,11 @@ use crate::failure::PushError;
 use crate::log::Baton;
 use crate::op::{Kind, OpPtr};
 use crate::ready::Agenda;
+use crate::sync::SMALL;
 use crate::var::Var;
 
 /// Operations that one call registers before it hands the baton over.
-const REGISTER_MOST: usize = 64;
+const REGISTER_MOST: usize = if SMALL { 3 } else { 64 };
 
 /// What became of an access.
 enum Appended {
@@ -71,7 +72,7 @@ impl Core {
             self.epochs.count();
             // SAFETY: the open epoch is alive as long as we hold the baton.
             let finished = || unsafe { (*epoch).counted() };
-            self.bound.check(seq, || {
+            self.bound.check(seq, self.epochs.registered(), || {
                 (self.epochs.registered() - began).saturating_sub(finished())
             });
         }
@@ -81,8 +82,7 @@ impl Core {
         if is_program {
             self.refuse_stale(op);
         }
-        let mut started = 1; // The registrar's own pending count.
-        let mut dropped = 0;
+        let (len, mut started, mut dropped) = (op.len() as u32, 0, 0);
         for access in op.accesses() {
             match self.append(op, access, agenda) {
                 Appended::Waiting => continue,
@@ -94,14 +94,19 @@ impl Core {
                 self.start_quietly(op, access);
             }
         }
+        if dropped == len {
+            // SAFETY: the registrar, before the operation is released.
+            unsafe { op.keep_in_log() };
+        }
         if dropped > 0 {
             op.release(dropped);
         }
         if is_program {
             return self.open_launch(op, agenda);
         }
-        // If nothing is left to wait for, nobody else will count: no exchange is needed.
-        if op.satisfy(started) {
+        // If nothing is left to wait for, nobody else will count: no exchange is needed. If nothing
+        // has started, others will count it all, or have.
+        if started == len || (started > 0 && op.satisfy(started)) {
             self.dispatch(op, agenda);
         }
     }
@@ -158,6 +163,10 @@ impl Core {
                 return Appended::Dropped;
             }
         };
+        if access.writes() {
+            // SAFETY: under the baton.
+            unsafe { slot.expect_write() };
+        }
         let Some(tail) = tail else {
             access.start_satisfied();
             return Appended::Started;
@@ -178,14 +187,11 @@ impl Core {
 
     /// A push raced with the deletion of a variable it uses, and lost.
     fn refuse(&self, op: OpPtr, var: Var) {
-        let header = op.header();
-        if header.kind == Kind::Wait {
+        if op.header().kind == Kind::Wait {
             return; // Its thread is told by `report`.
         }
-        // SAFETY: the registrar; the sequence number is set.
-        let seq = unsafe { op.seq() };
         let error = Box::new(PushError::StaleVariable(var));
-        // SAFETY: the registrar has not released the operation.
-        unsafe { op.refuse(|| self.failures.record(header.name, header.tag, seq, error)) };
+        // SAFETY: the registrar, who has given the operation its place and not released it.
+        unsafe { op.refuse(|| self.failures.record(op.origin(), error)) };
     }
 }

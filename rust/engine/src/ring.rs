@@ -10,10 +10,10 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use crate::op::{Op, OpPtr};
-use crate::sync::{AcqRel, Acquire, AtomicPtr, AtomicUsize, Relaxed, Release, UnsafeCell};
+use crate::sync::{AcqRel, Acquire, AtomicPtr, AtomicUsize, MODEL, Relaxed, Release, UnsafeCell};
 
 /// Elements that the first array holds.
-const FIRST: usize = if cfg!(loom) { 2 } else { 256 };
+const FIRST: usize = if MODEL { 2 } else { 256 };
 /// Elements that one call takes at most.
 pub(crate) const MOST: usize = 32;
 

@@ -20,6 +20,12 @@ pub struct Name(&'static str);
 
 impl Name {
     /// Wraps text that is there for good.
+    ///
+    /// ```
+    /// use ferromix_engine::Name;
+    /// const ADD: Name = Name::new("add");
+    /// assert_eq!(ADD.to_string(), "add");
+    /// ```
     pub const fn new(text: &'static str) -> Self {
         Self(text)
     }
@@ -27,6 +33,11 @@ impl Name {
     /// Keeps a copy of `text` for the rest of the process, one per distinct text.
     ///
     /// Takes a lock and may allocate: intern once, when an operator is defined, not per push.
+    ///
+    /// ```
+    /// use ferromix_engine::Name;
+    /// assert_eq!(Name::intern(&"x".repeat(3)), Name::new("xxx"));
+    /// ```
     pub fn intern(text: &str) -> Self {
         static NAMES: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,6 +50,11 @@ impl Name {
     }
 
     /// The text.
+    ///
+    /// ```
+    /// use ferromix_engine::Name;
+    /// assert_eq!(Name::new("add").as_str(), "add");
+    /// ```
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -66,6 +82,12 @@ impl fmt::Debug for Name {
 ///
 /// The numbers are MXNet's: kind 2 is a GPU, and each GPU id has lanes of its own; every other kind
 /// (1 = CPU, 3 = pinned, 5 = shared memory) runs on the CPU lanes.
+///
+/// ```
+/// use ferromix_engine::Device;
+/// assert_eq!(Device::default(), Device::CPU);
+/// assert!(Device::gpu(1).is_gpu() && !Device { kind: 3, id: 0 }.is_gpu());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Device {
     /// MXNet's device type number.
@@ -79,11 +101,21 @@ impl Device {
     pub const CPU: Device = Device { kind: 1, id: 0 };
 
     /// The GPU with this number.
+    ///
+    /// ```
+    /// use ferromix_engine::Device;
+    /// assert_eq!(Device::gpu(1), Device { kind: 2, id: 1 });
+    /// ```
     pub const fn gpu(id: u16) -> Self {
         Self { kind: 2, id }
     }
 
     /// Whether operations for this device go to that device's own lanes.
+    ///
+    /// ```
+    /// use ferromix_engine::Device;
+    /// assert!(Device::gpu(0).is_gpu() && !Device::CPU.is_gpu());
+    /// ```
     pub const fn is_gpu(self) -> bool {
         self.kind == 2
     }
@@ -96,6 +128,15 @@ impl Default for Device {
 }
 
 /// What kind of work an operation is; with the device it decides the lane.
+///
+/// ```
+/// use ferromix_engine::{Engine, FnProperty, OpSpec};
+/// let engine = Engine::builder().build();
+/// let spec = OpSpec::new("exchange").property(FnProperty::CpuPrioritized).priority(5);
+/// engine.push_sync(&spec, |_| Ok(()))?; // does not queue behind ordinary work
+/// engine.wait_for_all()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum FnProperty {
     /// Ordinary computation.
@@ -142,13 +183,24 @@ pub struct OpSpec<'a> {
     pub const_vars: &'a [Var],
     /// Variables that it changes.
     pub mutate_vars: &'a [Var],
+    /// Memory that it stands for while it is in flight, for
+    /// [`Builder::max_bytes_in_flight`](crate::Builder::max_bytes_in_flight). 0 costs nothing.
+    pub bytes: u64,
     /// Opaque to the engine; comes back in [`Failure`](crate::Failure) (for example: an index of
     /// where the user pushed it).
     pub tag: u64,
+    /// See [`inline`](OpSpec::inline).
+    pub inline: bool,
 }
 
 impl<'a> OpSpec<'a> {
     /// An ordinary CPU operation that uses no variables.
+    ///
+    /// ```
+    /// use ferromix_engine::{FnProperty, OpSpec};
+    /// let spec = OpSpec::new("x");
+    /// assert_eq!((spec.property, spec.priority), (FnProperty::Normal, 0));
+    /// ```
     pub fn new(name: impl Into<Name>) -> Self {
         Self {
             name: name.into(),
@@ -157,39 +209,118 @@ impl<'a> OpSpec<'a> {
     }
 
     /// Sets the variables that it only reads.
+    ///
+    /// ```
+    /// use ferromix_engine::OpSpec;
+    /// let engine = ferromix_engine::Engine::builder().build();
+    /// let (a, b) = (engine.new_variable(), engine.new_variable());
+    /// assert_eq!(OpSpec::new("x").reads(&[a, b]).const_vars, [a, b]);
+    /// ```
     pub const fn reads(mut self, vars: &'a [Var]) -> Self {
         self.const_vars = vars;
         self
     }
 
     /// Sets the variables that it changes.
+    ///
+    /// ```
+    /// use ferromix_engine::OpSpec;
+    /// let engine = ferromix_engine::Engine::builder().build();
+    /// let (a, b) = (engine.new_variable(), engine.new_variable());
+    /// assert_eq!(OpSpec::new("x").writes(&[a, b]).mutate_vars, [a, b]);
+    /// ```
     pub const fn writes(mut self, vars: &'a [Var]) -> Self {
         self.mutate_vars = vars;
         self
     }
 
     /// Sets the device.
+    ///
+    /// ```
+    /// use ferromix_engine::{Device, OpSpec};
+    /// assert_eq!(OpSpec::new("x").on(Device::gpu(1)).device, Device::gpu(1));
+    /// ```
     pub const fn on(mut self, device: Device) -> Self {
         self.device = device;
         self
     }
 
     /// Sets the kind of work.
+    ///
+    /// ```
+    /// use ferromix_engine::{FnProperty, OpSpec};
+    /// assert_eq!(OpSpec::new("x").property(FnProperty::Async).property, FnProperty::Async);
+    /// ```
     pub const fn property(mut self, property: FnProperty) -> Self {
         self.property = property;
         self
     }
 
     /// Sets the priority.
+    ///
+    /// ```
+    /// use ferromix_engine::OpSpec;
+    /// assert_eq!(OpSpec::new("x").priority(3).priority, 3);
+    /// ```
     pub const fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
     }
 
+    /// Sets the memory that it stands for while it is in flight.
+    ///
+    /// ```
+    /// use ferromix_engine::OpSpec;
+    /// assert_eq!(OpSpec::new("x").bytes(1 << 20).bytes, 1 << 20);
+    /// ```
+    pub const fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
     /// Sets the opaque tag.
+    ///
+    /// ```
+    /// use ferromix_engine::OpSpec;
+    /// assert_eq!(OpSpec::new("x").tag(7).tag, 7);
+    /// ```
     pub const fn tag(mut self, tag: u64) -> Self {
         self.tag = tag;
         self
+    }
+
+    /// Says that the function takes no longer than handing it to another thread would (about a
+    /// microsecond): it then runs at once on the thread that finds it ready, which may be the
+    /// pusher, inside the push, or any other that pushes, completes or waits.
+    ///
+    /// For [`FnProperty::Normal`] and [`FnProperty::Async`] on the host; others ignore it. The order
+    /// is the usual one. The function must not take a lock that a pusher holds, nor wait. A thread
+    /// that has run 64 such operations in a row, or is several deep in such that push such, leaves
+    /// further ones to the workers; so does everybody while the engine is stopped.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().workers(2).build();
+    /// let a = engine.new_variable();
+    /// let me = std::thread::current().id();
+    /// engine.push_sync(&OpSpec::new("small").writes(&[a]).inline(true), move |_| {
+    ///     assert_eq!(std::thread::current().id(), me);
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(engine.version(a)?, 1);
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const fn inline(mut self, small: bool) -> Self {
+        self.inline = small;
+        self
+    }
+
+    /// Whether the operation gets no lane.
+    pub(crate) const fn runs_inline(&self) -> bool {
+        self.inline
+            && !self.device.is_gpu()
+            && matches!(self.property, FnProperty::Normal | FnProperty::Async)
     }
 }
 
@@ -202,7 +333,9 @@ impl Default for OpSpec<'_> {
             priority: 0,
             const_vars: &[],
             mutate_vars: &[],
+            bytes: 0,
             tag: 0,
+            inline: false,
         }
     }
 }

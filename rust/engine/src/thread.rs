@@ -57,9 +57,14 @@ pub(crate) fn leave_worker() {
     });
 }
 
+/// Of an operation that is no program's launch.
+pub(crate) const NO_STEP: u32 = u32::MAX;
+
 /// An operation whose function is on the thread's stack.
 struct Running {
     op: OpPtr,
+    /// Which step, of a program.
+    step: u32,
     core: *const Core,
     outer: *const Running,
     /// A panic of the function is dropping its `OnComplete`.
@@ -69,9 +74,21 @@ struct Running {
 /// Runs `f`, which does not unwind, as the function of `op`. Also returns whether
 /// [`defer_to_panic`] was called meanwhile.
 pub(crate) fn running<R>(core: &Core, op: OpPtr, f: impl FnOnce() -> R) -> (R, bool) {
+    running_step(core, op, NO_STEP, f)
+}
+
+/// The same, for a step of a program's launch.
+#[inline]
+pub(crate) fn running_step<R>(
+    core: &Core,
+    op: OpPtr,
+    step: u32,
+    f: impl FnOnce() -> R,
+) -> (R, bool) {
     let outer = here(|here| here.running.get());
     let frame = Running {
         op,
+        step,
         core,
         outer,
         dropped: Cell::new(false),
@@ -82,13 +99,13 @@ pub(crate) fn running<R>(core: &Core, op: OpPtr, f: impl FnOnce() -> R) -> (R, b
     (result, frame.dropped.get())
 }
 
-/// The `OnComplete` of `op` is being dropped. If that is because the function of `op` panics on
+/// The `OnComplete` of `op`, or of a step of it, is being dropped. If that is because its function panics on
 /// this very thread, its executor is told to complete the operation, with the panic for a failure.
-pub(crate) fn defer_to_panic(op: OpPtr) -> bool {
+pub(crate) fn defer_to_panic(op: OpPtr, step: u32) -> bool {
     let frame = here(|here| here.running.get());
     // SAFETY: null, or a frame further up this thread's stack.
     match unsafe { frame.as_ref() } {
-        Some(frame) if frame.op == op && std::thread::panicking() => {
+        Some(frame) if frame.op == op && frame.step == step && std::thread::panicking() => {
             frame.dropped.set(true);
             true
         }

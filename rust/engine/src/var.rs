@@ -4,15 +4,26 @@ use std::fmt;
 use std::ptr;
 
 use crate::access::AccessPtr;
-use crate::failure::FailureCell;
+use crate::ledger::FailureCell;
 use crate::sync::{
-    AcqRel, Acquire, Arc, AtomicPtr, AtomicU32, AtomicU64, Relaxed, Release, UnsafeCell,
+    AcqRel, Acquire, Arc, AtomicPtr, AtomicU32, AtomicU64, MODEL, Relaxed, Release, UnsafeCell,
 };
 
 /// A variable: what operations read and write, as far as the engine cares.
 ///
 /// A plain 64-bit handle. After [`delete_variable`](crate::Engine::delete_variable) the handle is
 /// stale, and every use of it is an error, even when its slot has been given to a new variable.
+///
+/// ```
+/// use ferromix_engine::Engine;
+/// let engine = Engine::builder().build();
+/// let old = engine.new_variable();
+/// engine.delete_variable(old, || ())?;
+/// let new = engine.new_variable();
+/// assert_ne!(old, new);
+/// assert!(engine.version(old).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Var {
     pub(crate) index: u32,
@@ -20,12 +31,45 @@ pub struct Var {
 }
 
 impl Var {
+    /// A variable of one program alone, by number: it orders the operations of each launch, and
+    /// nothing else; see [`ProgramBuilder::op`](crate::ProgramBuilder::op). For everything else it is
+    /// a stale handle.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, Var};
+    /// let engine = Engine::builder().build();
+    /// assert!(engine.version(Var::local(0)).is_err(), "it belongs to programs alone");
+    /// ```
+    pub const fn local(number: u32) -> Self {
+        Self {
+            index: number,
+            generation: 0,
+        }
+    }
+
+    /// Whether it is a program's.
+    pub(crate) const fn is_local(self) -> bool {
+        self.generation == 0
+    }
+
     /// The handle as one integer, for other languages to carry.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, Var};
+    /// let a = Engine::builder().build().new_variable();
+    /// assert_eq!(Var::from_bits(a.to_bits()), a);
+    /// ```
     pub const fn to_bits(self) -> u64 {
         (self.generation as u64) << 32 | self.index as u64
     }
 
     /// The handle from [`Var::to_bits`]. Any integer is safe; a wrong one is a stale handle.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, Var};
+    /// let a = Engine::builder().build().new_variable();
+    /// assert_eq!(Var::from_bits(a.to_bits()), a);
+    /// ```
     pub const fn from_bits(bits: u64) -> Self {
         Self {
             index: bits as u32,
@@ -54,16 +98,25 @@ pub(crate) struct Chain {
     pub(crate) generation: u32,
 }
 
-/// One variable's state.
-#[repr(align(64))]
+/// One variable's state, in two cache lines: what pushers and the registrar touch, and what those
+/// that execute operations do.
+#[repr(C, align(64))]
 pub(crate) struct VarSlot {
     /// Odd while alive. Even from the call of `delete_variable` until the slot is given out again.
     generation: AtomicU32,
     free_next: AtomicU32,
     index: u32,
-    version: AtomicU64,
+    /// Writes registered so far; what `version` is on its way to.
+    registered: AtomicU64,
     pub(crate) chain: UnsafeCell<Chain>,
-    /// Written by an operation with write access, read under any access.
+    held: Held,
+}
+
+/// What is changed under write access.
+#[repr(align(64))]
+struct Held {
+    version: AtomicU64,
+    /// Read under any access.
     failure: UnsafeCell<Option<Arc<FailureCell>>>,
 }
 
@@ -79,12 +132,15 @@ impl VarSlot {
             generation: AtomicU32::new(0),
             free_next: AtomicU32::new(0),
             index,
-            version: AtomicU64::new(0),
+            registered: AtomicU64::new(0),
             chain: UnsafeCell::new(Chain {
                 tail: None,
                 generation: 1,
             }),
-            failure: UnsafeCell::new(None),
+            held: Held {
+                version: AtomicU64::new(0),
+                failure: UnsafeCell::new(None),
+            },
         }
     }
 
@@ -96,6 +152,26 @@ impl VarSlot {
         }
     }
 
+    /// Registrar: counts one more write to come.
+    ///
+    /// # Safety
+    /// The caller holds the baton.
+    pub(crate) unsafe fn expect_write(&self) {
+        // Relaxed load and store: under the baton. Published when the baton is put down.
+        let registered = self.registered.load(Relaxed);
+        self.registered.store(registered + 1, Relaxed);
+    }
+
+    /// Whether all writes that are registered have finished. Says nothing if the variable is
+    /// deleted meanwhile, which the caller then sees.
+    fn is_quiet(&self) -> bool {
+        // Acquire: pairs with `recycle`.
+        let registered = self.registered.load(Acquire);
+        // Acquire: pairs with `bump_version`, whose writes are in order. Those that were registered
+        // after the look above may have finished, too.
+        self.held.version.load(Acquire) >= registered
+    }
+
     /// Counts one finished write.
     ///
     /// # Safety
@@ -103,7 +179,8 @@ impl VarSlot {
     pub(crate) unsafe fn bump_version(&self) {
         // Relaxed load and store instead of an addition: writers exclude each other. Release: a
         // thread that sees the new number also sees the write.
-        self.version.store(self.version.load(Relaxed) + 1, Release);
+        let version = &self.held.version;
+        version.store(version.load(Relaxed) + 1, Release);
     }
 
     /// Replaces the failure that the variable holds.
@@ -113,6 +190,7 @@ impl VarSlot {
     pub(crate) unsafe fn set_failure(&self, failure: Option<Arc<FailureCell>>) {
         // SAFETY: write access excludes everybody else.
         let old = self
+            .held
             .failure
             .with_mut(|cell| unsafe { std::mem::replace(&mut *cell, failure) });
         drop(old);
@@ -124,12 +202,12 @@ impl VarSlot {
     /// The caller runs an operation with any access.
     pub(crate) unsafe fn failure(&self) -> Option<Arc<FailureCell>> {
         // SAFETY: nobody writes while an access is held.
-        self.failure.with(|cell| unsafe { (*cell).clone() })
+        self.held.failure.with(|cell| unsafe { (*cell).clone() })
     }
 }
 
-/// Slots of the first level; each further level doubles. (Small under loom, which tracks each.)
-const FIRST: u32 = if cfg!(loom) { 4 } else { 64 };
+/// Slots of the first level; each further level doubles. (Few in a model, which tracks each.)
+const FIRST: u32 = if MODEL { 4 } else { 64 };
 const LEVELS: usize = 26;
 
 /// All slots of one engine. Slots never move, are reused, and are freed with the engine.
@@ -211,9 +289,15 @@ impl VarSlab {
     pub(crate) fn version(&self, var: Var) -> Option<u64> {
         let slot = self.live(var)?;
         // Acquire: pairs with `bump_version`.
-        let version = slot.version.load(Acquire);
+        let version = slot.held.version.load(Acquire);
         // If the slot was reused meanwhile the number may be another variable's: look again.
         self.live(var).map(|_| version)
+    }
+
+    /// Whether the variable is alive and all its registered writes have finished.
+    pub(crate) fn is_quiet(&self, var: Var) -> bool {
+        // If the slot is given up meanwhile, the numbers may be another variable's: look again.
+        self.live(var).is_some_and(VarSlot::is_quiet) && self.live(var).is_some()
     }
 
     /// Takes back the slot of a deleted variable.
@@ -223,8 +307,11 @@ impl VarSlab {
     pub(crate) unsafe fn recycle(&self, slot: &VarSlot) {
         // SAFETY: write access.
         unsafe { slot.set_failure(None) };
-        // Relaxed: published by the push onto the free stack.
-        slot.version.store(0, Relaxed);
+        // No more writes are registered: that of the deletion was the last.
+        // Release: whoever reads the number sees that the variable is gone. As for `version`, which
+        // others read only together with it; the push onto the free stack publishes both.
+        slot.registered.store(0, Release);
+        slot.held.version.store(0, Release);
         if slot.generation.load(Relaxed) >= u32::MAX - 1 {
             return; // Generations would repeat: leave the slot unused for good.
         }

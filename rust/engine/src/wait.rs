@@ -1,14 +1,16 @@
 //! Threads that wait: the place where a parked thread is told that it may go on.
 
 use std::ptr;
+use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::sync::{
-    AcqRel, Acquire, AtomicBool, AtomicPtr, Relaxed, Release, Thread, UnsafeCell, current, park,
+    AcqRel, Acquire, AtomicPtr, AtomicU32, Relaxed, Release, Thread, UnsafeCell, current, park,
+    park_timeout, yield_now,
 };
 
 /// Turns of a short spin before a thread parks: about a microsecond.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 const SPINS: u32 = 64;
 
 /// What the engine tells a waiting thread.
@@ -24,15 +26,72 @@ pub(crate) struct Report {
     pub(crate) epoch: u64,
 }
 
-/// A thread that waits, on its own stack.
+/// How long a thread is ready to wait: asked each time before it sleeps.
+///
+/// ```
+/// use std::time::Duration;
+/// use ferromix_engine::{Engine, Patience, WaitError};
+///
+/// /// Sleeps three times at most.
+/// struct Thrice(u32);
+///
+/// impl Patience for Thrice {
+///     fn before_sleep(&mut self) -> Option<Duration> {
+///         self.0 = self.0.checked_sub(1)?;
+///         Some(Duration::from_millis(1))
+///     }
+/// }
+///
+/// let engine = Engine::builder().workers(1).build();
+/// engine.wait_for_all_with(&mut Thrice(3))?;
+/// # Ok::<(), WaitError>(())
+/// ```
+pub trait Patience {
+    /// For how long at most to sleep now; `None` gives the wait up. The thread may wake up earlier
+    /// and ask again.
+    fn before_sleep(&mut self) -> Option<Duration>;
+
+    /// Called after each sleep, before the thread touches anything of the engine's.
+    fn after_sleep(&mut self) {}
+}
+
+/// Patience until a point in time.
+pub(crate) struct Until(Instant);
+
+impl Until {
+    /// From now on; a time beyond all clocks is a long sleep at a time.
+    pub(crate) fn after(timeout: Duration) -> Self {
+        const LONG: Duration = Duration::from_secs(1 << 32);
+        Self(Instant::now() + timeout.min(LONG))
+    }
+}
+
+impl Patience for Until {
+    fn before_sleep(&mut self) -> Option<Duration> {
+        let left = self.0.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+}
+
+/// Nobody has said anything yet.
+const WAITING: u32 = 0;
+/// Somebody is about to fill in the report and to signal.
+const CLAIMED: u32 = 1;
+/// The signal came.
+const DONE: u32 = 2;
+/// The owner gave up; who signals frees the waiter.
+const ABANDONED: u32 = 3;
+
+/// A thread that waits. On that thread's stack if it stays until the signal; if it may give up, in
+/// a box, which belongs to the owner until it gives up, and then to whoever signals.
 pub(crate) struct Waiter {
     thread: Thread,
-    done: AtomicBool,
+    state: AtomicU32,
     report: UnsafeCell<Report>,
     next: AtomicPtr<Waiter>,
 }
 
-// SAFETY: `report` is written before the release of `done` by the one thread that signals, and read
+// SAFETY: `report` is written before the release of `DONE` by the one thread that signals, and read
 // after the acquire of it by the owner.
 unsafe impl Sync for Waiter {}
 
@@ -40,16 +99,26 @@ impl Waiter {
     pub(crate) fn new() -> Self {
         Self {
             thread: current(),
-            done: AtomicBool::new(false),
+            state: AtomicU32::new(WAITING),
             report: UnsafeCell::new(Report::default()),
             next: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
+    /// Whether the owner still waits, and from now on does until the signal. To be asked, by the
+    /// one that will signal, before anything is done for this waiter alone.
+    pub(crate) fn claim(&self) -> bool {
+        // Relaxed: the claim says only that the owner stays; `DONE` carries the report.
+        self.state
+            .compare_exchange(WAITING, CLAIMED, Relaxed, Relaxed)
+            .is_ok()
+    }
+
     /// Fills in the report.
     ///
     /// # Safety
-    /// The caller is the one that will signal.
+    /// The caller is the one that will signal, and the owner stays until then: it cannot give up,
+    /// or the caller has a [claim](Waiter::claim).
     pub(crate) unsafe fn fill(&self, f: impl FnOnce(&mut Report)) {
         // SAFETY: the owner does not look before the signal.
         self.report.with_mut(|report| f(unsafe { &mut *report }));
@@ -58,33 +127,82 @@ impl Waiter {
     /// Lets the owner go. The waiter must not be touched afterwards: it may be gone.
     ///
     /// # Safety
-    /// `waiter` is waited for, and nobody else signals it.
+    /// `waiter` is waited for, or was given up, and nobody else signals it.
     pub(crate) unsafe fn signal(waiter: *const Waiter) {
-        // SAFETY: the owner stays until `done`; so the handle is taken first.
+        // SAFETY: it is there until `DONE`, or until we free it; so the handle is taken first.
         let thread = unsafe { (*waiter).thread.clone() };
-        // SAFETY: as above. Release: the report, and all that the wait was for.
-        unsafe { (*waiter).done.store(true, Release) };
-        thread.unpark();
+        // Release: the report, and all that the wait was for. Acquire: the owner's last touch, if
+        // it gave up.
+        // SAFETY: as above.
+        if unsafe { (*waiter).state.swap(DONE, AcqRel) } == ABANDONED {
+            // SAFETY: only waiters in boxes are given up; the owner has left it to us.
+            drop(unsafe { Box::from_raw(waiter.cast_mut()) });
+        } else {
+            thread.unpark();
+        }
     }
 
     /// Whether the signal came.
     pub(crate) fn is_done(&self) -> bool {
         // Acquire: pairs with `signal`.
-        self.done.load(Acquire)
+        self.state.load(Acquire) == DONE
+    }
+
+    fn spin(&self) -> bool {
+        #[cfg(not(any(loom, shuttle)))]
+        for _ in 0..SPINS {
+            if self.is_done() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        self.is_done()
     }
 
     /// Waits for the signal. Call only if somebody will signal.
     pub(crate) fn wait(&self) {
-        #[cfg(not(loom))]
-        for _ in 0..SPINS {
-            if self.is_done() {
-                return;
-            }
-            std::hint::spin_loop();
+        if self.spin() {
+            return;
         }
         while !self.is_done() {
             park(); // May return early, on another signal's token.
         }
+    }
+
+    /// Leaves the waiter to whoever signals; false if that has begun already.
+    fn give_up(&self) -> bool {
+        // Release: our touches, for whoever frees it. Relaxed on failure: the caller looks again.
+        self.state
+            .compare_exchange(WAITING, ABANDONED, Release, Relaxed)
+            .is_ok()
+    }
+
+    /// Waits for the signal as long as `patience` says. Returns the waiter, or `None` if it was
+    /// given up.
+    ///
+    /// # Safety
+    /// `waiter` came from a box and is the caller's; somebody will signal.
+    pub(crate) unsafe fn wait_with(
+        waiter: *const Waiter,
+        patience: &mut dyn Patience,
+    ) -> Option<Box<Self>> {
+        // SAFETY: it is there until we give it up or free it.
+        let this = unsafe { &*waiter };
+        let mut done = this.spin();
+        while !done {
+            match patience.before_sleep() {
+                Some(time) => {
+                    park_timeout(time);
+                    patience.after_sleep();
+                }
+                None if this.give_up() => return None,
+                // It is about to be signalled.
+                None => yield_now(),
+            }
+            done = this.is_done();
+        }
+        // SAFETY: signalled, so it is ours alone.
+        Some(unsafe { Box::from_raw(waiter.cast_mut()) })
     }
 
     /// The report, after the wait.
@@ -123,23 +241,52 @@ impl Event {
         }
     }
 
-    /// Returns once the event is set.
-    pub(crate) fn wait(&self) {
-        let waiter = Waiter::new();
-        let me = ptr::from_ref(&waiter).cast_mut();
+    pub(crate) fn is_set(&self) -> bool {
+        // Acquire: pairs with `set`.
+        self.waiters.load(Acquire) == SET
+    }
+
+    /// Puts a waiter on the stack; false if the event is set already.
+    fn enlist(&self, waiter: *const Waiter) -> bool {
         // Acquire: pairs with `set`.
         let mut top = self.waiters.load(Acquire);
         loop {
             if top == SET {
-                return;
+                return false;
             }
-            waiter.next.store(top, Relaxed);
-            // Release: our contents. Acquire on failure: as above.
-            match self.waiters.compare_exchange(top, me, AcqRel, Acquire) {
-                Ok(_) => break,
+            // SAFETY: the caller's, who has not shared it yet.
+            unsafe { (*waiter).next.store(top, Relaxed) };
+            // Release: the waiter's contents. Acquire on failure: as above.
+            match self
+                .waiters
+                .compare_exchange(top, waiter.cast_mut(), AcqRel, Acquire)
+            {
+                Ok(_) => return true,
                 Err(now) => top = now,
             }
         }
-        waiter.wait();
+    }
+
+    /// Returns once the event is set.
+    pub(crate) fn wait(&self) {
+        let waiter = Waiter::new();
+        if self.enlist(&raw const waiter) {
+            waiter.wait();
+        }
+    }
+
+    /// Returns once the event is set, or when patience ends; then false.
+    pub(crate) fn wait_with(&self, patience: &mut dyn Patience) -> bool {
+        if self.is_set() {
+            return true;
+        }
+        let waiter = Box::into_raw(Box::new(Waiter::new()));
+        if self.enlist(waiter) {
+            // SAFETY: the event will be set, and signals what is on its stack.
+            return unsafe { Waiter::wait_with(waiter, patience) }.is_some();
+        }
+        // SAFETY: never shared.
+        drop(unsafe { Box::from_raw(waiter) });
+        true
     }
 }

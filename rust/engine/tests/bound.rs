@@ -1,5 +1,5 @@
 //! The bound on operations in flight: it holds, and nobody waits for ever because of it.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -129,4 +129,124 @@ fn a_helping_pusher_runs_operations_itself() {
     assert!(mine.load(Relaxed) > 800);
     open.store(true, Relaxed);
     engine.wait_for_all().unwrap();
+}
+
+#[test]
+fn bytes_in_flight_are_bounded() {
+    const EACH: u64 = 1 << 20;
+    for asynchronous in [false, true] {
+        let engine = Engine::builder()
+            .workers(2)
+            .max_bytes_in_flight(10 * EACH)
+            .build();
+        let mut most = 0;
+        for _ in 0..500 {
+            let spec = OpSpec::new("large").bytes(EACH);
+            let work = || std::thread::sleep(Duration::from_micros(50));
+            if asynchronous {
+                engine.push_async(&spec, move |_, done: OnComplete| {
+                    work();
+                    done.complete(Ok(()));
+                })
+            } else {
+                engine.push_sync(&spec, move |_| {
+                    work();
+                    Ok(())
+                })
+            }
+            .unwrap();
+            most = most.max(engine.counters().in_flight);
+        }
+        engine.wait_for_all().unwrap();
+        assert!(most <= 11, "{most} MiB were in flight");
+        assert!(!engine.is_over_bound());
+    }
+}
+
+#[test]
+fn a_pusher_that_waits_in_vain_waits_ever_less_often() {
+    let engine = Engine::builder().workers(1).max_in_flight(16).build();
+    let var = engine.new_variable();
+    let kept: Arc<Mutex<Option<OnComplete>>> = Arc::default();
+    let place = kept.clone();
+    engine
+        .push_async(&OpSpec::new("held").writes(&[var]), move |_, done| {
+            *place.lock().unwrap() = Some(done);
+        })
+        .unwrap();
+    let begin = Instant::now();
+    for i in 0..200_000 {
+        let spec = OpSpec::new("behind").bytes(i % 2 * 100);
+        engine.push_sync(&spec.writes(&[var]), |_| Ok(())).unwrap();
+    }
+    // 10 ms for each 64 would be half a minute.
+    assert!(begin.elapsed() < Duration::from_secs(15));
+    while kept.lock().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    kept.lock().unwrap().take().unwrap().complete(Ok(()));
+    engine.wait_for_all().unwrap();
+    assert_eq!(engine.version(var), Ok(200_001));
+}
+
+#[test]
+fn slow_operations_hold_a_pusher_back_as_long_as_they_run() {
+    let engine = Engine::builder().workers(2).max_in_flight(64).build();
+    let var = engine.new_variable();
+    let mut most = 0;
+    for _ in 0..200 {
+        // Longer than the patience with an idle engine.
+        engine
+            .push_sync(&OpSpec::new("slow").writes(&[var]), |_| {
+                std::thread::sleep(Duration::from_millis(15));
+                Ok(())
+            })
+            .unwrap();
+        most = most.max(engine.counters().in_flight);
+    }
+    engine.wait_for_all().unwrap();
+    assert!(most <= 64 + SLACK + 1, "{most} were in flight");
+}
+
+#[test]
+fn a_pusher_may_ask_instead_of_being_held_back() {
+    struct Never;
+    impl ferromix_engine::Patience for Never {
+        fn before_sleep(&mut self) -> Option<Duration> {
+            None
+        }
+    }
+    let engine = Engine::builder()
+        .workers(1)
+        .max_in_flight(16)
+        .pushers_wait(false)
+        .build();
+    let open = Arc::new(AtomicBool::new(false));
+    let gate = open.clone();
+    engine
+        .push_sync(&OpSpec::new("gate"), move |_| {
+            while !gate.load(Relaxed) {
+                std::thread::yield_now();
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(!engine.is_over_bound());
+    for _ in 0..1000 {
+        engine.push_sync(&OpSpec::new("op"), |_| Ok(())).unwrap();
+    }
+    assert_eq!(engine.counters().in_flight, 1001);
+    assert!(engine.is_over_bound());
+    assert!(engine.wait_below_bound(&mut Never).is_err());
+    open.store(true, Relaxed);
+    engine.push_sync(&OpSpec::new("last"), |_| Ok(())).unwrap();
+    struct Long;
+    impl ferromix_engine::Patience for Long {
+        fn before_sleep(&mut self) -> Option<Duration> {
+            Some(Duration::MAX)
+        }
+    }
+    engine.wait_below_bound(&mut Long).unwrap();
+    engine.wait_for_all().unwrap();
+    assert!(!engine.is_over_bound());
 }

@@ -1,5 +1,5 @@
 //! Failures: where they are kept, what they skip, who gets them, and that the engine goes on.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 #![allow(clippy::unwrap_used)]
 
 use std::error::Error;

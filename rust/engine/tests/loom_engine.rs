@@ -294,3 +294,181 @@ fn two_launches_of_one_program() {
         assert_eq!(engine.counters().in_flight, 0);
     });
 }
+
+/// A threaded engine; as all operations are small, no thread is ever started.
+fn threaded() -> Engine {
+    Engine::builder().kind(Kind::Threaded).workers(1).build()
+}
+
+fn write_small(engine: &Engine, vars: &[Var], data: &[&Arc<Data>], n: u32) {
+    let data: Vec<Arc<Data>> = data.iter().map(|data| (*data).clone()).collect();
+    let spec = OpSpec::new("small").writes(vars).inline(true);
+    let pushed = engine.push_sync(&spec, move |_| {
+        data.iter().for_each(|data| data.add(n));
+        Ok(())
+    });
+    pushed.unwrap();
+}
+
+/// Small operations of two pushers on crossed variables: either thread runs either's, in order.
+#[test]
+fn small_operations_keep_the_order() {
+    model(3, || {
+        let engine = threaded();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let (x, y) = (Data::new(), Data::new());
+        let (other, x2, y2) = (engine.clone(), x.clone(), y.clone());
+        let thread = thread::spawn(move || write_small(&other, &[b, a], &[&y2, &x2], 1));
+        write_small(&engine, &[a, b], &[&x, &y], 2);
+        thread.join().unwrap();
+        engine.wait_for_var(a).unwrap();
+        engine.wait_for_var(b).unwrap();
+        assert!(matches!(x.get(), 12 | 21));
+        assert_eq!(x.get(), y.get());
+    });
+}
+
+/// A variable that is quiet shows all that this thread wrote, though another thread registers and
+/// runs some of that, and blocks are used again.
+#[test]
+fn a_quiet_variable_has_all_writes() {
+    model(3, || {
+        let engine = threaded();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let (x, y) = (Data::new(), Data::new());
+        let (other, y2) = (engine.clone(), y.clone());
+        let thread = thread::spawn(move || {
+            write_small(&other, &[b], &[&y2], 1);
+            if other.is_quiet(b) {
+                assert_eq!(y2.get(), 1);
+            }
+        });
+        for value in [1, 11] {
+            write_small(&engine, &[a], &[&x], 1);
+            if engine.is_quiet(a) {
+                assert_eq!(x.get(), value);
+            }
+        }
+        thread.join().unwrap();
+        assert!(engine.is_quiet(a) && engine.is_quiet(b));
+        assert_eq!((x.get(), y.get()), (11, 1));
+    });
+}
+
+/// What another thread pushed before it said so is seen, whoever registers it.
+#[test]
+fn a_quiet_variable_has_the_writes_of_others() {
+    model(3, || {
+        let engine = threaded();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let (x, y) = (Data::new(), Data::new());
+        let told = Arc::new(loom::sync::atomic::AtomicBool::new(false));
+        let (other, x2, told2) = (engine.clone(), x.clone(), told.clone());
+        let thread = thread::spawn(move || {
+            write_small(&other, &[a], &[&x2], 1);
+            told2.store(true, loom::sync::atomic::Ordering::Release);
+        });
+        write_small(&engine, &[b], &[&y], 1);
+        if told.load(loom::sync::atomic::Ordering::Acquire) && engine.is_quiet(a) {
+            assert_eq!(x.get(), 1);
+        }
+        thread.join().unwrap();
+        assert!(engine.is_quiet(a));
+        assert_eq!(x.get(), 1);
+    });
+}
+
+/// A variable that is deleted meanwhile is not quiet before its last write.
+#[test]
+fn a_deleted_variable_is_not_quiet_early() {
+    model(3, || {
+        let engine = threaded();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let x = Data::new();
+        let (other, x2) = (engine.clone(), x.clone());
+        let thread = thread::spawn(move || {
+            other.delete_variable(b, || {}).unwrap();
+            let c = other.new_variable();
+            write_small(&other, &[c], &[&x2], 1);
+        });
+        // `b` has no write; `c` may have its slot.
+        let _ = engine.is_quiet(b);
+        write_small(&engine, &[a], &[], 1);
+        thread.join().unwrap();
+        assert!(!engine.is_quiet(b) && engine.is_quiet(a));
+    });
+}
+
+/// A step that another thread completes, against a crossed write; the step behind it runs on
+/// whichever thread comes last.
+#[test]
+fn an_asynchronous_step_against_crossed_writes() {
+    model(3, || {
+        let engine = naive();
+        let (a, b) = (engine.new_variable(), engine.new_variable());
+        let (x, y) = (Data::new(), Data::new());
+        let slot: Arc<Mutex<Option<OnComplete>>> = Arc::new(Mutex::new(None));
+        let (s, x2, between) = (slot.clone(), x.clone(), Var::local(0));
+        let program = Program::builder("async")
+            .async_op(&OpSpec::new("x").writes(&[a, between]), move |_, done| {
+                x2.add(1);
+                *s.lock().unwrap() = Some(done);
+            })
+            .op(
+                &OpSpec::new("y").reads(&[between]).writes(&[b]),
+                step(&y, 1),
+            )
+            .build();
+        // Launched by an operation, so that the naive engine does not wait for it.
+        let inner = engine.clone();
+        let launch = move |_: &RunContext| Ok(inner.launch(&program)?);
+        engine.push_sync(&OpSpec::new("outer"), launch).unwrap();
+        let done = slot.lock().unwrap().take().unwrap();
+        let finisher = thread::spawn(move || done.complete(Ok(())));
+        write(&engine, &[b, a], &[&y, &x], 2);
+        engine.wait_for_var(a).unwrap();
+        assert_eq!((x.get(), y.get()), (12, 12));
+        finisher.join().unwrap();
+        engine.wait_for_all().unwrap();
+        assert_eq!(engine.counters().in_flight, 0);
+    });
+}
+
+/// Two asynchronous steps completed by two threads, and one behind both.
+#[test]
+fn asynchronous_steps_end_in_any_order() {
+    model(3, || {
+        let engine = naive();
+        let a = engine.new_variable();
+        let (x, y, z) = (Data::new(), Data::new(), Data::new());
+        let slot: Arc<Mutex<Vec<OnComplete>>> = Arc::new(Mutex::new(Vec::new()));
+        let mut program = Program::builder("async");
+        for (number, data) in [&x, &y].into_iter().enumerate() {
+            let (slot, data) = (slot.clone(), data.clone());
+            let local = [Var::local(number as u32)];
+            program = program.async_op(&OpSpec::new("half").writes(&local), move |_, done| {
+                data.add(1);
+                slot.lock().unwrap().push(done);
+            });
+        }
+        let (x2, y2, z2) = (x.clone(), y.clone(), z.clone());
+        let both = [Var::local(0), Var::local(1)];
+        let spec = OpSpec::new("sum")
+            .reads(&both)
+            .writes(std::slice::from_ref(&a));
+        let program = program.op(&spec, move |_| {
+            z2.add(x2.get() + y2.get());
+            Ok(())
+        });
+        let (inner, program) = (engine.clone(), program.build());
+        let launch = move |_: &RunContext| Ok(inner.launch(&program)?);
+        engine.push_sync(&OpSpec::new("outer"), launch).unwrap();
+        let mut ends = std::mem::take(&mut *slot.lock().unwrap());
+        let (first, second) = (ends.pop().unwrap(), ends.pop().unwrap());
+        let thread = thread::spawn(move || first.complete(Ok(())));
+        second.complete(Ok(()));
+        engine.wait_for_var(a).unwrap();
+        assert_eq!(z.get(), 2);
+        thread.join().unwrap();
+    });
+}

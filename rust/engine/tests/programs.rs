@@ -1,5 +1,5 @@
 //! Programs: random ones against a serial replay, and what launches promise.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

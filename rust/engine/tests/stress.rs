@@ -1,5 +1,5 @@
 //! Load: many pushers, crossed variables, waits, deletions and idle phases, for bounded times.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -1,96 +1,178 @@
-//! Five shapes of dependency, for measuring. `independent`: operation i mutates variable i mod
-//! 1024. `chain`: all mutate one variable. `fan`: a writer, then 63 readers. `random`: 2 reads and
-//! 1 write of 128 variables. `wide`: 8 reads and 1 write of 1024 variables.
+//! Shapes of dependency, for measuring: for each operation the variables that it reads and the one
+//! that it mutates, by number. The benches, the examples and, through `patterns dump`, the programs
+//! of the peers all take their shapes from here, so everybody runs the same operations.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each program includes this module and uses a part of it"
+)]
 
-#![allow(unreachable_pub)]
+mod graphs;
+mod grids;
 
-use ferromix_engine::Var;
+use ferromix_engine::{Engine, Var};
 
-/// Variables that the shapes use at most.
-pub const VARS: usize = 1024;
+/// The five shapes that the targets are about.
+pub const FIVE: [&str; 5] = ["independent", "chain", "fan", "random", "wide"];
+/// Shapes of graph algorithms.
+pub const GRAPHS: [&str; 4] = ["relay", "tree", "wavefront", "traversal"];
+/// Shapes of Task Bench.
+pub const GRIDS: [&str; 4] = ["stencil_1d", "fft", "spread", "random_nearest"];
 
-/// What each operation of a shape uses, as ranges of one list of variables.
+/// Points of a grid shape, unless something else is asked for.
+const WIDTH: usize = 64;
+
+/// A list of operations.
+#[derive(Default)]
 pub struct Shape {
-    /// Its name.
-    pub name: &'static str,
-    vars: Vec<usize>,
-    ops: Vec<(usize, usize, usize)>,
-}
-
-/// xorshift: the shapes are the same in every run.
-fn random(state: &mut u64, below: usize) -> usize {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    (*state >> 11) as usize % below
-}
-
-fn distinct(state: &mut u64, count: usize, of: usize, into: &mut Vec<usize>) {
-    let begin = into.len();
-    while into.len() < begin + count {
-        let var = random(state, of);
-        if !into[begin..].contains(&var) {
-            into.push(var);
-        }
-    }
+    /// What it is called.
+    pub name: String,
+    /// How many variables it uses.
+    pub variables: usize,
+    vars: Vec<u32>,
+    /// Where the variables of each operation end; the last one is mutated.
+    ends: Vec<u32>,
 }
 
 impl Shape {
-    /// `op` appends the variables of one operation, reads first, and returns how many it reads.
-    fn new(
-        name: &'static str,
-        ops: usize,
-        mut op: impl FnMut(usize, &mut Vec<usize>) -> usize,
-    ) -> Self {
-        let (mut vars, mut ranges) = (Vec::new(), Vec::new());
+    /// The shape of this name, of so many operations.
+    pub fn named(name: &str, ops: usize) -> Option<Self> {
+        if GRIDS.contains(&name) {
+            return Self::grid(name, WIDTH, ops);
+        }
+        let mut random = Random::new();
+        let (variables, mut op): (usize, graphs::Rule) = match name {
+            // Operation i mutates variable i mod 1024.
+            "independent" => (1024, Box::new(|i, vars| vars.push(i as u32 % 1024))),
+            // All mutate one variable.
+            "chain" => (1, Box::new(|_, vars| vars.push(0))),
+            // A writer, then 63 readers of what it wrote, each of which mutates a variable of its
+            // own.
+            "fan" => (64, Box::new(|i, vars| fan(i as u32 % 64, vars))),
+            // 2 reads and 1 write of 128 variables.
+            "random" => (128, Box::new(move |_, vars| random.distinct(3, 128, vars))),
+            // 8 reads and 1 write, side by side, of 1024 variables.
+            "wide" => {
+                let run = move |_, vars: &mut Vec<u32>| {
+                    let base = random.below(1015);
+                    vars.extend(base..base + 9);
+                };
+                (1024, Box::new(run))
+            }
+            _ => graphs::rule(name)?,
+        };
+        let mut shape = Self::empty(name, variables);
+        let mut vars = Vec::new();
         for i in 0..ops {
-            let begin = vars.len();
-            let reads = op(i, &mut vars);
-            ranges.push((begin, begin + reads, vars.len()));
+            op(i, &mut vars);
+            shape.add(&mut vars);
         }
+        Some(shape)
+    }
+
+    /// A shape of Task Bench, of steps over so many points.
+    pub fn grid(name: &str, width: usize, ops: usize) -> Option<Self> {
+        let sources = grids::rule(name, width)?;
+        let mut shape = Self::empty(name, 2 * width);
+        let mut vars = Vec::new();
+        for op in 0..ops {
+            let (step, point) = (op / width, op % width);
+            // Two variables per point, for odd and for even steps.
+            let (here, before) = (step % 2 * width, (step + 1) % 2 * width);
+            if step > 0 {
+                sources(step, point, &mut vars);
+                vars.iter_mut().for_each(|var| *var += before as u32);
+            }
+            vars.push((here + point) as u32);
+            shape.add(&mut vars);
+        }
+        Some(shape)
+    }
+
+    fn empty(name: &str, variables: usize) -> Self {
         Self {
-            name,
-            vars,
-            ops: ranges,
+            name: name.to_owned(),
+            variables,
+            ..Self::default()
         }
     }
 
-    /// All five, of so many operations each.
-    pub fn all(ops: usize) -> Vec<Self> {
-        let (mut a, mut b) = (88_172_645_463_325_252_u64, 1_181_783_497_276_652_981_u64);
-        vec![
-            Self::new("independent", ops, |i, vars| {
-                vars.push(i % VARS);
-                0
-            }),
-            Self::new("chain", ops, |_, vars| {
-                vars.push(0);
-                0
-            }),
-            Self::new("fan", ops, |i, vars| {
-                vars.push(0);
-                usize::from(i % 64 != 0)
-            }),
-            Self::new("random", ops, |_, vars| {
-                distinct(&mut a, 3, 128, vars);
-                2
-            }),
-            Self::new("wide", ops, |_, vars| {
-                distinct(&mut b, 9, VARS, vars);
-                8
-            }),
-        ]
+    /// Adds an operation, and empties the list of what it reads and, last, mutates.
+    fn add(&mut self, vars: &mut Vec<u32>) {
+        self.vars.append(vars);
+        self.ends.push(self.vars.len() as u32);
     }
 
-    /// The variables of this shape, in the order of the operations.
-    pub fn list(&self, vars: &[Var]) -> Vec<Var> {
-        self.vars.iter().map(|k| vars[*k]).collect()
+    /// How many operations.
+    pub fn len(&self) -> usize {
+        self.ends.len()
     }
 
-    /// The reads and the writes of each operation, of what [`Shape::list`] returned.
-    pub fn ops<'a>(&'a self, list: &'a [Var]) -> impl Iterator<Item = (&'a [Var], &'a [Var])> {
-        self.ops
-            .iter()
-            .map(move |&(from, middle, to)| (&list[from..middle], &list[middle..to]))
+    /// The variables of each operation, the one that it mutates last.
+    pub fn rows(&self) -> impl Iterator<Item = &[u32]> {
+        self.spans().map(|(begin, end)| &self.vars[begin..end])
+    }
+
+    fn spans(&self) -> impl Iterator<Item = (usize, usize)> {
+        let begins = std::iter::once(&0).chain(&self.ends);
+        begins
+            .zip(&self.ends)
+            .map(|(&begin, &end)| (begin as usize, end as usize))
+    }
+
+    /// The shape over new variables of an engine.
+    pub fn on(&self, engine: &Engine) -> Bound<'_> {
+        let made: Vec<Var> = (0..self.variables).map(|_| engine.new_variable()).collect();
+        let vars = self.vars.iter().map(|&var| made[var as usize]).collect();
+        Bound { shape: self, vars }
+    }
+}
+
+fn fan(place: u32, vars: &mut Vec<u32>) {
+    if place != 0 {
+        vars.push(0);
+    }
+    vars.push(place);
+}
+
+/// A shape over the variables of an engine.
+pub struct Bound<'a> {
+    shape: &'a Shape,
+    vars: Vec<Var>,
+}
+
+impl Bound<'_> {
+    /// What each operation reads, and what it mutates.
+    pub fn ops(&self) -> impl Iterator<Item = (&[Var], &[Var])> {
+        self.shape.spans().map(|(begin, end)| {
+            let (reads, writes) = self.vars[begin..end].split_at(end - begin - 1);
+            (reads, writes)
+        })
+    }
+}
+
+/// Marsaglia's xorshift64: the shapes are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn new() -> Self {
+        Self(88_172_645_463_325_252)
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as u32 % bound
+    }
+
+    /// Appends so many different numbers to an empty list.
+    fn distinct(&mut self, count: usize, bound: u32, into: &mut Vec<u32>) {
+        while into.len() < count {
+            let number = self.below(bound);
+            if !into.contains(&number) {
+                into.push(number);
+            }
+        }
     }
 }

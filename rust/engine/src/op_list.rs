@@ -1,0 +1,45 @@
+//! A list of ready operations, linked through the operations themselves.
+
+use std::ptr;
+
+use crate::op::{Op, OpPtr};
+use crate::sync::Relaxed;
+
+/// A first-in-first-out list through `queue_next`; the owner has the operations to itself.
+pub(crate) struct OpList {
+    head: *mut Op,
+    tail: *mut Op,
+}
+
+impl OpList {
+    pub(crate) const fn new() -> Self {
+        Self {
+            head: ptr::null_mut(),
+            tail: ptr::null_mut(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head.is_null()
+    }
+
+    pub(crate) fn push(&mut self, op: OpPtr) {
+        op.header().queue_next.store(ptr::null_mut(), Relaxed);
+        // SAFETY: the tail, if any, is an operation of this list, still to be executed.
+        match unsafe { OpPtr::from_raw(self.tail) } {
+            None => self.head = op.as_ptr(),
+            Some(tail) => tail.header().queue_next.store(op.as_ptr(), Relaxed),
+        }
+        self.tail = op.as_ptr();
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<OpPtr> {
+        // SAFETY: as in `push`.
+        let op = unsafe { OpPtr::from_raw(self.head) }?;
+        self.head = op.header().queue_next.load(Relaxed);
+        if self.head.is_null() {
+            self.tail = ptr::null_mut();
+        }
+        Some(op)
+    }
+}

@@ -1,0 +1,439 @@
+//! Variables and operations: what users of an engine make and push.
+
+use std::ptr;
+
+use crate::bound::Bytes;
+use crate::context::{OnComplete, RunContext};
+use crate::engine::Engine;
+use crate::failure::{OpError, PushError};
+use crate::launch_args::LaunchArgs;
+use crate::op::{Kind, OpPtr};
+use crate::operator::{Function, Operator};
+use crate::program::Program;
+use crate::spec::{Device, FnProperty, OpSpec};
+use crate::task::Task;
+use crate::thread;
+use crate::var::Var;
+use crate::wait::Waiter;
+
+impl Engine {
+    // ---- variables -----------------------------------------------------------------------------
+
+    /// A new variable, of version 0.
+    ///
+    /// ```
+    /// use ferromix_engine::Engine;
+    /// let engine = Engine::builder().build();
+    /// let (a, b) = (engine.new_variable(), engine.new_variable());
+    /// assert_ne!(a, b);
+    /// assert_eq!(engine.version(a)?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new_variable(&self) -> Var {
+        self.core().vars.create()
+    }
+
+    /// Deletes a variable. The handle is stale when this returns; `f` runs, once, after the last
+    /// operation that uses the variable (even if that failed), on whichever thread finds out,
+    /// possibly inside this call. A panic of `f` is a failure that `wait_for_all` returns.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().workers(2).build();
+    /// let (a, log) = (engine.new_variable(), Arc::new(Mutex::new(Vec::new())));
+    /// let (used, freed) = (log.clone(), log.clone());
+    /// engine.push_sync(&OpSpec::new("use").reads(&[a]), move |_| {
+    ///     used.lock().unwrap().push("used");
+    ///     Ok(())
+    /// })?;
+    /// engine.delete_variable(a, move || freed.lock().unwrap().push("freed"))?;
+    /// assert!(engine.version(a).is_err(), "the handle is stale at once");
+    /// engine.wait_for_all()?;
+    /// assert_eq!(*log.lock().unwrap(), ["used", "freed"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PushError::StaleVariable`]; `f` is dropped uncalled then.
+    pub fn delete_variable(
+        &self,
+        var: Var,
+        f: impl FnOnce() + Send + 'static,
+    ) -> Result<(), PushError> {
+        if !self.core().vars.kill(var) {
+            return Err(PushError::StaleVariable(var));
+        }
+        let spec = OpSpec::new("delete variable").property(FnProperty::DeleteVar);
+        let op = self.core().new_op(Kind::Delete, &spec, 1, ptr::null());
+        let run = move |_: &RunContext| {
+            f();
+            Ok(())
+        };
+        // SAFETY: not shared yet.
+        unsafe { op.with_task(|task| task.store_sync(run)) };
+        // The slot exists, since the handle was live.
+        if let Some(slot) = self.core().vars.slot(var.index) {
+            // SAFETY: the one access, of an operation that is not shared yet.
+            unsafe { op.init_access(0, slot, var.generation, true) };
+        }
+        let begin = self.core().tracer.begin();
+        self.core().submit(op);
+        if let Some(begin) = begin {
+            self.core().trace_push(op, spec.name, spec.tag, begin);
+        }
+        Ok(())
+    }
+
+    /// Number of finished operations that mutated the variable, failed and skipped ones included.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let a = engine.new_variable();
+    /// for _ in 0..5 {
+    ///     engine.push_sync(&OpSpec::new("write").writes(&[a]), |_| Ok(()))?;
+    /// }
+    /// engine.wait_for_var(a)?;
+    /// assert_eq!(engine.version(a)?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PushError::StaleVariable`].
+    pub fn version(&self, var: Var) -> Result<u64, PushError> {
+        self.core()
+            .vars
+            .version(var)
+            .ok_or(PushError::StaleVariable(var))
+    }
+
+    // ---- operations ----------------------------------------------------------------------------
+
+    /// Pushes an operation; `finish` sets what is not in the specification.
+    #[inline(always)]
+    fn push_op(
+        &self,
+        kind: Kind,
+        spec: &OpSpec<'_>,
+        finish: impl FnOnce(OpPtr),
+    ) -> Result<(), PushError> {
+        let core = self.core();
+        // The naive engine waits for its operation, unless an operation is pushing.
+        let waits = core.naive && thread::running_ops(core).next().is_none();
+        let waiter = waits.then(Waiter::new);
+        let op = self.prepare(kind, spec, waiter.as_ref())?;
+        finish(op);
+        // From the moment on at which the block is the operation's; see `trace.rs`.
+        let begin = core.tracer.begin();
+        core.submit(op);
+        if let Some(begin) = begin {
+            core.trace_push(op, spec.name, spec.tag, begin);
+        }
+        if let Some(waiter) = &waiter {
+            core.block_on(waiter);
+        } else if core.bound.holds_back() {
+            core.hold_back(None);
+        }
+        Ok(())
+    }
+
+    /// Pushes an operation whose function `store` puts in its place.
+    #[inline(always)]
+    fn push_task(
+        &self,
+        kind: Kind,
+        spec: &OpSpec<'_>,
+        store: impl FnOnce(&mut Task),
+    ) -> Result<(), PushError> {
+        // SAFETY: not shared yet.
+        self.push_op(kind, spec, |op| unsafe { op.with_task(store) })
+    }
+
+    /// An operation with its accesses, and without a function.
+    fn prepare(
+        &self,
+        kind: Kind,
+        spec: &OpSpec<'_>,
+        waiter: Option<&Waiter>,
+    ) -> Result<OpPtr, PushError> {
+        let core = self.core();
+        if core.is_shutting_down() {
+            return Err(PushError::ShutDown);
+        }
+        let count = spec.mutate_vars.len() + spec.const_vars.len();
+        let waiter = waiter.map_or(ptr::null(), ptr::from_ref);
+        let op = core.new_op(kind, spec, count, waiter);
+        let mut set = 0;
+        // Mutations first: of an access listed twice, the registrar keeps the first.
+        for (vars, writes) in [(spec.mutate_vars, true), (spec.const_vars, false)] {
+            for &var in vars {
+                let Some(slot) = core.vars.live(var) else {
+                    op.discard(set);
+                    return Err(PushError::StaleVariable(var));
+                };
+                // SAFETY: each access once, of an operation that is not shared yet.
+                unsafe { op.init_access(set, slot, var.generation, writes) };
+                set += 1;
+            }
+        }
+        Ok(op)
+    }
+
+    /// Pushes an operation that is finished when its function returns.
+    ///
+    /// Returns at once, unless too many operations are in flight (see
+    /// [`max_in_flight`](crate::Builder::max_in_flight)); with the naive engine, when the operation
+    /// is finished. An error or a panic of the function is a failure: see
+    /// [`wait_for_var`](Engine::wait_for_var).
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().workers(2).build();
+    /// let (a, text) = (engine.new_variable(), Arc::new(Mutex::new(String::new())));
+    /// for word in ["in ", "this ", "order"] {
+    ///     let text = text.clone();
+    ///     engine.push_sync(&OpSpec::new("append").writes(&[a]), move |_| {
+    ///         text.lock().unwrap().push_str(word);
+    ///         Ok(())
+    ///     })?;
+    /// }
+    /// engine.wait_for_var(a)?;
+    /// assert_eq!(*text.lock().unwrap(), "in this order");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PushError::StaleVariable`] if a variable has been deleted, [`PushError::ShutDown`]. The
+    /// function is dropped uncalled then. (If another thread deletes a variable during the push,
+    /// the push may return `Ok` and the operation then fails with that error, without running.)
+    pub fn push_sync<F>(&self, spec: &OpSpec<'_>, f: F) -> Result<(), PushError>
+    where
+        F: FnOnce(&RunContext) -> Result<(), OpError> + Send + 'static,
+    {
+        if spec.bytes == 0 {
+            return self.push_task(Kind::Sync, spec, |task| task.store_sync(f));
+        }
+        let bytes = Bytes::new(self.core(), spec.bytes);
+        self.push_task(Kind::Sync, spec, |task| {
+            task.store_sync(move |context| {
+                let _bytes = bytes;
+                f(context)
+            });
+        })
+    }
+
+    /// Pushes an operation that is finished when its [`OnComplete`] is called.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().workers(1).build();
+    /// let a = engine.new_variable();
+    /// engine.push_async(&OpSpec::new("elsewhere").writes(&[a]), |_, done| {
+    ///     std::thread::spawn(move || done.complete(Ok(())));
+    /// })?;
+    /// engine.wait_for_var(a)?;
+    /// assert_eq!(engine.version(a)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`push_sync`](Engine::push_sync).
+    pub fn push_async<F>(&self, spec: &OpSpec<'_>, f: F) -> Result<(), PushError>
+    where
+        F: FnOnce(&RunContext, OnComplete) + Send + 'static,
+    {
+        if spec.bytes == 0 {
+            return self.push_task(Kind::Async, spec, |task| task.store_async(f));
+        }
+        let bytes = Bytes::new(self.core(), spec.bytes);
+        self.push_task(Kind::Async, spec, |task| {
+            task.store_async(move |context, finish| f(context, finish.with_bytes(bytes)));
+        })
+    }
+
+    /// Prepares an operation to be pushed many times. Device and priority are given per push.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// use std::sync::Arc;
+    /// use ferromix_engine::{Device, Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let (a, count) = (engine.new_variable(), Arc::new(AtomicU32::new(0)));
+    /// let counter = count.clone();
+    /// let count_up = engine.new_operator(&OpSpec::new("count").writes(&[a]), move |_| {
+    ///     counter.fetch_add(1, Relaxed);
+    ///     Ok(())
+    /// });
+    /// for _ in 0..3 {
+    ///     engine.push(&count_up, Device::CPU, 0)?;
+    /// }
+    /// engine.wait_for_var(a)?;
+    /// assert_eq!(count.load(Relaxed), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new_operator<F>(&self, spec: &OpSpec<'_>, f: F) -> Operator
+    where
+        F: Fn(&RunContext) -> Result<(), OpError> + Send + Sync + 'static,
+    {
+        Operator::new(spec, Function::Sync(Box::new(f)))
+    }
+
+    /// Prepares an asynchronous operation to be pushed many times.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// use std::sync::Arc;
+    /// use ferromix_engine::{Device, Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let (a, count) = (engine.new_variable(), Arc::new(AtomicU32::new(0)));
+    /// let counter = count.clone();
+    /// let count_up = engine.new_async_operator(&OpSpec::new("count").writes(&[a]), move |_, done| {
+    ///     counter.fetch_add(1, Relaxed);
+    ///     done.complete(Ok(()));
+    /// });
+    /// engine.push(&count_up, Device::CPU, 0)?;
+    /// engine.wait_for_var(a)?;
+    /// assert_eq!(count.load(Relaxed), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new_async_operator<F>(&self, spec: &OpSpec<'_>, f: F) -> Operator
+    where
+        F: Fn(&RunContext, OnComplete) + Send + Sync + 'static,
+    {
+        Operator::new(spec, Function::Async(Box::new(f)))
+    }
+
+    /// Pushes a prepared operation.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// use std::sync::Arc;
+    /// use ferromix_engine::{Device, Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let (a, count) = (engine.new_variable(), Arc::new(AtomicU32::new(0)));
+    /// let counter = count.clone();
+    /// let count_up = engine.new_operator(&OpSpec::new("count").writes(&[a]), move |_| {
+    ///     counter.fetch_add(1, Relaxed);
+    ///     Ok(())
+    /// });
+    /// for _ in 0..3 {
+    ///     engine.push(&count_up, Device::CPU, 0)?;
+    /// }
+    /// engine.wait_for_var(a)?;
+    /// assert_eq!(engine.version(a)?, 3);
+    /// # let _ = count;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`push_sync`](Engine::push_sync).
+    pub fn push(
+        &self,
+        operator: &Operator,
+        device: Device,
+        priority: i32,
+    ) -> Result<(), PushError> {
+        let spec = operator.spec().on(device).priority(priority);
+        let inner = operator.inner.clone();
+        match operator.inner.function {
+            Function::Sync(_) => self.push_sync(&spec, move |context| match &inner.function {
+                Function::Sync(f) => f(context),
+                Function::Async(_) => Ok(()),
+            }),
+            Function::Async(_) => self.push_async(&spec, move |context, finish| {
+                if let Function::Async(f) = &inner.function {
+                    f(context, finish);
+                }
+            }),
+        }
+    }
+
+    /// Gives up a prepared operation. What was pushed of it still runs; its function is dropped
+    /// after the last of that. Takes no access to the variables.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// use std::sync::Arc;
+    /// use ferromix_engine::{Device, Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let (a, count) = (engine.new_variable(), Arc::new(AtomicU32::new(0)));
+    /// let counter = count.clone();
+    /// let count_up = engine.new_operator(&OpSpec::new("count").writes(&[a]), move |_| {
+    ///     counter.fetch_add(1, Relaxed);
+    ///     Ok(())
+    /// });
+    /// for _ in 0..3 {
+    ///     engine.push(&count_up, Device::CPU, 0)?;
+    /// }
+    /// engine.delete_operator(count_up);
+    /// engine.wait_for_var(a)?;
+    /// assert_eq!(count.load(Relaxed), 3, "what was pushed still ran");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn delete_operator(&self, operator: Operator) {
+        drop(operator);
+    }
+
+    /// Runs a program once more: all its operations, at one place in the order of pushes.
+    ///
+    /// Failures are those of operations pushed one by one: an operation that fails, or is skipped,
+    /// leaves the failure on what it mutates; those of the same launch that use that are skipped,
+    /// and so are later ones. For [`wait_for_all`](Engine::wait_for_all) and
+    /// [`Counters`](crate::Counters) a launch is one operation.
+    ///
+    /// Two launches of one program may be in flight; a third waits for one of them to end, or for
+    /// 10 ms in which nothing finishes (an operation that launches never waits). An operation of a
+    /// program must not wait for a variable that the program uses.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, Program};
+    /// let engine = Engine::builder().workers(2).build();
+    /// let (a, b) = (engine.new_variable(), engine.new_variable());
+    /// let program = Program::builder("both")
+    ///     .op(&OpSpec::new("a").writes(&[a]), |_| Ok(()))
+    ///     .op(&OpSpec::new("b").reads(&[a]).writes(&[b]), |_| Ok(()))
+    ///     .build();
+    /// for _ in 0..10 {
+    ///     engine.launch(&program)?;
+    /// }
+    /// engine.wait_for_all()?;
+    /// assert_eq!((engine.version(a)?, engine.version(b)?), (10, 10));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`push_sync`](Engine::push_sync).
+    pub fn launch(&self, program: &Program) -> Result<(), PushError> {
+        self.launch_with(program, LaunchArgs::new())
+    }
+
+    /// Runs a program once more, like [`launch`](Engine::launch), with something of this launch's
+    /// own.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, LaunchArgs, OpSpec, Program};
+    /// let engine = Engine::builder().build();
+    /// let program = Program::builder("one")
+    ///     .op(&OpSpec::new("fails"), |context| Err(format!("in launch {}", context.tag()).into()))
+    ///     .build();
+    /// engine.launch_with(&program, LaunchArgs::new().tag(8))?;
+    /// assert!(engine.wait_for_all().unwrap_err().to_string().ends_with("in launch 8"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`push_sync`](Engine::push_sync).
+    pub fn launch_with(&self, program: &Program, args: LaunchArgs) -> Result<(), PushError> {
+        if program.is_empty() {
+            return Ok(());
+        }
+        let (core, plan) = (self.core(), &program.plan);
+        self.push_op(Kind::Program, &program.spec(), |op| {
+            let launch = core.counters(plan).begin(plan, args);
+            // SAFETY: not shared yet.
+            unsafe { op.set_launch(launch) };
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Steps of a launch: one is run, or skipped for a failure; it ends, on the thread that ran it or,
+//! if it is asynchronous, on another.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::context::{OnComplete, RunContext};
+use crate::core::Core;
+use crate::failure::{OpError, PanicError};
+use crate::launch::{Run, count_down};
+use crate::ledger::{FailureCell, Origin};
+use crate::op::OpPtr;
+use crate::operator::Function;
+use crate::ready::Agenda;
+use crate::sync::{Arc, Relaxed};
+use crate::thread;
+use crate::trace::What;
+
+impl Core {
+    /// Runs or skips a step. `None` if it is finished by somebody else, later or meanwhile.
+    pub(crate) fn run_step(
+        &self,
+        run: Run<'_>,
+        index: u32,
+    ) -> Option<Result<(), Arc<FailureCell>>> {
+        match self.blame(run, index) {
+            Some(cell) => Some(Err(cell)),
+            None => self.call_step(run, index),
+        }
+    }
+
+    /// Ends a step; hands steps that are ready by that to `ready`.
+    pub(crate) fn finish_step(
+        &self,
+        run: Run<'_>,
+        index: u32,
+        result: Result<(), Arc<FailureCell>>,
+        agenda: &mut Agenda<'_>,
+        mut ready: impl FnMut(u32),
+    ) {
+        let Run { op, launch, plan } = run;
+        let failure = result.err();
+        if failure.is_some() || self.failures.any_alive() {
+            for &var in plan.writes.row(index) {
+                let var = var as usize;
+                // SAFETY: the launch has write access, and the order of the steps gives it to this
+                // one alone. (Local variables: the order alone.)
+                unsafe {
+                    if let Some(local) = var.checked_sub(plan.vars()) {
+                        let held = &launch.held[local].0;
+                        held.with_mut(|held| *held = failure.clone());
+                    } else if let Some(slot) = op.access(var).slot_for_core(self) {
+                        slot.set_failure(failure.clone());
+                    }
+                }
+            }
+        }
+        for &var in plan.last.row(index) {
+            if count_down(&launch.last_users[var as usize]) {
+                self.let_go(op, op.access(var as usize), agenda);
+            }
+        }
+        for &step in plan.next.row(index) {
+            if count_down(&launch.pending[step as usize]) {
+                ready(step);
+            }
+        }
+    }
+
+    /// The end of an asynchronous step.
+    pub(crate) fn complete_step(&self, op: OpPtr, index: u32, result: Result<(), OpError>) {
+        // SAFETY: the launch holds until all steps are reported, this one by us.
+        let Some(run) = (unsafe { Run::of(op) }) else {
+            return;
+        };
+        // Relaxed: as above.
+        run.launch.users.fetch_add(1, Relaxed);
+        let result = result.map_err(|error| self.record_step(run, index, error));
+        let (mut agenda, mut any) = (Agenda::new(), false);
+        self.finish_step(run, index, result, &mut agenda, |step| {
+            run.launch.publish(step);
+            any = true;
+        });
+        if any {
+            self.invite(run, &mut agenda);
+        }
+        self.leave(run, 1);
+        self.settle(agenda);
+    }
+
+    /// Why the step must not run, if so.
+    fn blame(&self, run: Run<'_>, index: u32) -> Option<Arc<FailureCell>> {
+        if !self.failures.any_alive() {
+            return None;
+        }
+        let op = run.op;
+        // SAFETY: the launch has the accesses that the step waited for, and the order of the steps
+        // keeps writers of its variables away.
+        unsafe {
+            let seq = op.seq();
+            let held = |var: usize| match var.checked_sub(run.plan.vars()) {
+                Some(local) => run.launch.held[local].0.with(|held| (*held).clone()),
+                None => op.access(var).slot_for_core(self)?.failure(),
+            };
+            op.refusal().or_else(|| {
+                let uses = run.plan.uses.row(index).iter();
+                uses.filter_map(|var| held(*var as usize))
+                    .find(|cell| cell.binds(seq))
+            })
+        }
+    }
+
+    /// Calls a step's function; `None` as for [`Core::run_step`].
+    fn call_step(&self, run: Run<'_>, index: u32) -> Option<Result<(), Arc<FailureCell>>> {
+        let (op, step) = (run.op, &run.plan.steps[index as usize]);
+        let (header, args) = (op.header(), &run.launch.args);
+        let tag = args.tag.unwrap_or(step.tag);
+        let context = RunContext::new(header.device, header.priority, tag);
+        // SAFETY: we are counted, so the launch stays, and the context ends here.
+        let context = unsafe { context.with_argument(args.argument.as_deref()) };
+        let call = |f: &mut dyn FnMut() -> Result<(), OpError>| {
+            thread::running_step(self, op, index, || catch_unwind(AssertUnwindSafe(f)))
+        };
+        let begin = self.tracer.begin();
+        let (result, pending) = match &step.function {
+            Function::Sync(f) => (call(&mut || f(&context)).0, false),
+            Function::Async(f) => {
+                let mut finish = Some(OnComplete::of_step(self.shared()?, op, index));
+                let (result, owned) = call(&mut || {
+                    if let Some(finish) = finish.take() {
+                        f(&context, finish);
+                    }
+                    Ok(())
+                });
+                (result, !owned)
+            }
+        };
+        if let Some(begin) = begin {
+            self.trace_function(op, What::Step, step.name, tag, begin);
+        }
+        let error: OpError = match result {
+            Ok(Ok(())) if pending => return None,
+            Ok(Ok(())) => return Some(Ok(())),
+            Ok(Err(error)) => error,
+            Err(payload) => Box::new(PanicError::from_payload(&*payload)),
+        };
+        let cell = self.record_step(run, index, error);
+        // A panic after `OnComplete` went elsewhere stays on record for `wait_for_all`.
+        (!pending).then_some(Err(cell))
+    }
+
+    fn record_step(&self, run: Run<'_>, index: u32, error: OpError) -> Arc<FailureCell> {
+        let step = &run.plan.steps[index as usize];
+        let tag = run.launch.args.tag.unwrap_or(step.tag);
+        let origin = Origin {
+            name: step.name,
+            tag,
+            // SAFETY: the launch is registered.
+            ..unsafe { run.op.origin() }
+        };
+        self.failures.record(origin, error)
+    }
+}
