@@ -1,137 +1,46 @@
-//! Reuse of a warm block against malloc: alloc and free, on one thread and on two that fight.
-#![allow(clippy::unwrap_used, reason = "a failure here is a failed run")]
+//! The pool beside `malloc`, by what is asked of it; `benches/pool.py` does the same with other
+//! allocators, in one table.
+
+mod scenarios;
+
+use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use ferromix_base::Context;
-use ferromix_storage::{Config, HostBackend, Pool};
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use ferromix_storage::Pool;
+use scenarios::{Malloc, at_random, fight, hand_over, pool, reuse, step, touched};
 
-const SIZES: [usize; 5] = [64, 4 << 10, 256 << 10, 1 << 20, 16 << 20];
+const SIZES: [usize; 4] = [64, 4 << 10, 1 << 20, 16 << 20];
 
-fn pool() -> Pool {
-    Pool::new(Context::cpu(), HostBackend, Config::default())
-}
+type Scenario<A> = fn(&A, usize, u64) -> Duration;
 
-fn malloc_free(size: usize) {
-    // SAFETY: the pointer goes straight back; free takes null too.
-    unsafe { libc::free(black_box(libc::malloc(black_box(size)))) };
-}
-
-fn alloc_free(pool: &Pool, size: usize) {
-    let block = pool.alloc(black_box(size)).unwrap();
-    black_box(block.as_ptr());
-    pool.free(block);
-}
-
-fn warm(c: &mut Criterion) {
-    let mut group = c.benchmark_group("alloc_free");
-    for size in SIZES {
+fn bench(
+    criterion: &mut Criterion,
+    name: &str,
+    sizes: &[usize],
+    (on_pool, on_malloc): (Scenario<Pool>, Scenario<Malloc>),
+) {
+    let mut group = criterion.benchmark_group(name);
+    group.sample_size(20);
+    for &size in sizes {
         let pool = pool();
-        group.bench_function(BenchmarkId::new("pool", size), |b| {
-            b.iter(|| alloc_free(&pool, size));
+        group.bench_function(BenchmarkId::new("pool", size), |bencher| {
+            bencher.iter_custom(|times| on_pool(&pool, size, times));
         });
-        group.bench_function(BenchmarkId::new("malloc", size), |b| {
-            b.iter(|| malloc_free(size))
+        group.bench_function(BenchmarkId::new("malloc", size), |bencher| {
+            bencher.iter_custom(|times| on_malloc(&Malloc, size, times));
         });
     }
     group.finish();
 }
 
-/// Seconds that `iterations` take on each of two threads at once.
-fn fight(iterations: u64, work: impl Fn() + Sync) -> Duration {
-    let start = Instant::now();
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| (0..iterations).for_each(|_| work()));
-        }
-    });
-    start.elapsed()
+fn all(criterion: &mut Criterion) {
+    bench(criterion, "reuse", &SIZES, (reuse, reuse));
+    bench(criterion, "fight", &SIZES, (fight, fight));
+    bench(criterion, "at_random", &SIZES, (at_random, at_random));
+    bench(criterion, "hand_over", &SIZES, (hand_over, hand_over));
+    bench(criterion, "touched", &SIZES[2..], (touched, touched));
+    bench(criterion, "step", &[40 << 20], (step, step));
 }
 
-fn two_threads(c: &mut Criterion) {
-    let mut group = c.benchmark_group("alloc_free_2_threads");
-    for size in SIZES {
-        let pool = pool();
-        group.bench_function(BenchmarkId::new("pool", size), |b| {
-            b.iter_custom(|n| fight(n, || alloc_free(&pool, size)));
-        });
-        group.bench_function(BenchmarkId::new("malloc", size), |b| {
-            b.iter_custom(|n| fight(n, || malloc_free(size)));
-        });
-    }
-    group.finish();
-}
-
-/// A block that is written, as a tensor is: the pool spares the page faults.
-fn touched(c: &mut Criterion) {
-    let mut group = c.benchmark_group("alloc_write_free");
-    group.sample_size(20);
-    let size = 16 << 20;
-    let pool = pool();
-    group.bench_function(BenchmarkId::new("pool", size), |b| {
-        b.iter(|| {
-            let block = pool.alloc(size).unwrap();
-            // SAFETY: the block has `size` bytes of which this is the only user.
-            unsafe { std::ptr::write_bytes(black_box(block.as_ptr()), 1, size) };
-            pool.free(block);
-        });
-    });
-    group.bench_function(BenchmarkId::new("malloc", size), |b| {
-        b.iter(|| {
-            // SAFETY: written only within `size` bytes, if there are any, then freed.
-            unsafe {
-                let block = libc::malloc(size);
-                assert!(!block.is_null());
-                std::ptr::write_bytes(black_box(block.cast::<u8>()), 1, size);
-                libc::free(block);
-            }
-        });
-    });
-    group.finish();
-}
-
-/// What a step of training does: takes blocks of many sizes, writes to each page, gives all back.
-fn step(c: &mut Criterion) {
-    let mut group = c.benchmark_group("step_of_24_blocks");
-    group.sample_size(20);
-    let sizes = [64, 4 << 10, 300 << 10, 2 << 20, 9 << 20, 40 << 20].repeat(4);
-    let write = |ptr: *mut u8, size: usize| {
-        assert!(!ptr.is_null());
-        for page in (0..size).step_by(4096) {
-            // SAFETY: within the block, of which this is the only user.
-            unsafe { ptr.add(page).write_volatile(1) };
-        }
-    };
-    let pool = pool();
-    group.bench_function("pool", |b| {
-        b.iter(|| {
-            let take = |&size: &usize| {
-                let block = pool.alloc(size).unwrap();
-                write(block.as_ptr(), size);
-                block
-            };
-            let blocks: Vec<_> = sizes.iter().map(take).collect();
-            blocks.into_iter().for_each(|block| pool.free(block));
-        });
-    });
-    group.bench_function("malloc", |b| {
-        b.iter(|| {
-            let take = |&size: &usize| {
-                // SAFETY: any size may be asked for; `write` checks the answer.
-                let block = unsafe { libc::malloc(size) };
-                write(block.cast(), size);
-                block
-            };
-            let blocks: Vec<_> = sizes.iter().map(take).collect();
-            for block in blocks {
-                // SAFETY: from malloc above, given back once.
-                unsafe { libc::free(block) };
-            }
-        });
-    });
-    group.finish();
-}
-
-criterion_group!(benches, warm, two_threads, touched, step);
+criterion_group!(benches, all);
 criterion_main!(benches);

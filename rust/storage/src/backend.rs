@@ -16,6 +16,33 @@ pub struct RawBlock {
 
 /// A source of memory. Its functions must not call the pool that it serves.
 ///
+/// ```
+/// use ferromix_base::{Context, Result};
+/// use ferromix_storage::{Backend, Config, HostBackend, Pool, RawBlock};
+///
+/// /// Says what it does.
+/// struct Talkative;
+///
+/// // SAFETY: the blocks are those of `HostBackend`.
+/// unsafe impl Backend for Talkative {
+///     fn alloc(&self, size: usize, align: usize) -> Result<RawBlock> {
+///         println!("{size} bytes from the system");
+///         HostBackend.alloc(size, align)
+///     }
+///
+///     unsafe fn free(&self, block: RawBlock, size: usize) {
+///         println!("{size} bytes to the system");
+///         // SAFETY: passed on as it came.
+///         unsafe { HostBackend.free(block, size) }
+///     }
+/// }
+///
+/// let pool = Pool::new(Context::cpu(), Talkative, Config::default());
+/// pool.free(pool.alloc(100)?); // 128 bytes from the system
+/// pool.free(pool.alloc(100)?); // from the pool
+/// # Ok::<(), ferromix_base::Error>(())
+/// ```
+///
 /// # Safety
 /// A block that [`alloc`](Backend::alloc) returns has the asked size and alignment, overlaps no
 /// other live block, and stays valid until it is passed to [`free`](Backend::free).
@@ -32,6 +59,13 @@ pub unsafe trait Backend: Send + Sync {
     /// that gives whole pages says so here, and the pool's accounts stay true.
     fn granule(&self) -> usize {
         64
+    }
+
+    /// Whether a freed block is worth keeping. Asked only for blocks with a
+    /// [`shared_id`](RawBlock::shared_id); the others are.
+    fn is_keepable(&self, block: RawBlock) -> bool {
+        let _ = block;
+        true
     }
 
     /// Whether a kept block may be handed out again. Asked only for blocks with a

@@ -9,7 +9,7 @@
 //! where it passes the peak do all ledgers get added up, which gives the true sum, and all credits
 //! are cancelled, so that nobody can reach a new peak on an old credit.
 
-use crate::class::Class;
+use crate::class::{CLASSES, Class};
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,6 +44,15 @@ pub struct Stats {
     pub limit: Option<usize>,
 }
 
+/// The blocks of one size that a pool has from its backend, in use or kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// Bytes of each.
+    pub size: usize,
+    /// How many there are.
+    pub blocks: usize,
+}
+
 /// One thread's share of the accounts. Only that thread writes, so a change is a load and a store,
 /// not a read-modify-write; but for `reported`, which whoever cancels credits changes too. All
 /// Relaxed: each word is a sum of its own and orders nothing.
@@ -57,6 +66,7 @@ pub(crate) struct Ledger {
     reported: AtomicI64,
 }
 
+#[inline]
 fn bump(word: &AtomicI64, by: i64) {
     word.store(
         word.load(Ordering::Relaxed).wrapping_add(by),
@@ -88,6 +98,7 @@ impl Event {
 
 impl Ledger {
     /// Notes an event; only for the thread whose ledger it is.
+    #[inline]
     fn note(&self, event: Event, class: Class, size: usize) {
         let count = match event {
             Event::Hit => Some(&self.hits),
@@ -102,6 +113,7 @@ impl Ledger {
     }
 
     /// What it holds beyond what was reported; negative: its credit.
+    #[inline]
     fn unreported(&self) -> i64 {
         self.in_use.load(Ordering::Relaxed) - self.reported.load(Ordering::Relaxed)
     }
@@ -139,6 +151,8 @@ pub(crate) struct Books {
     released: AtomicU64,
     limit: AtomicUsize,
     misdirected: AtomicU64,
+    /// Blocks of each bucket. They change with calls of the backend only.
+    blocks: Box<[AtomicUsize]>,
     threads: Mutex<Threads>,
 }
 
@@ -152,6 +166,7 @@ impl Books {
             released: AtomicU64::new(0),
             limit: AtomicUsize::new(limit.unwrap_or(usize::MAX)),
             misdirected: AtomicU64::new(0),
+            blocks: (0..CLASSES).map(|_| AtomicUsize::new(0)).collect(),
             threads: Mutex::default(),
         }
     }
@@ -176,10 +191,26 @@ impl Books {
         self.reserved.fetch_sub(size, Ordering::Relaxed);
     }
 
+    /// Notes that a claim became a block.
+    pub(crate) fn mapped(&self, class: Class) {
+        self.blocks[class.index].fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Gives back the claim of a block that went to the backend.
-    pub(crate) fn unmapped(&self, size: usize) {
+    pub(crate) fn unmapped(&self, class: Class) {
+        self.blocks[class.index].fetch_sub(1, Ordering::Relaxed);
         self.released.fetch_add(1, Ordering::Relaxed);
-        self.unreserve(size);
+        self.unreserve(class.size);
+    }
+
+    /// The blocks of each bucket that has any.
+    pub(crate) fn holdings(&self) -> Vec<Holding> {
+        let held = |class: Class| Holding {
+            size: class.size,
+            blocks: self.blocks[class.index].load(Ordering::Relaxed),
+        };
+        let all = Class::all().map(held);
+        all.filter(|held| held.blocks > 0).collect()
     }
 
     /// Bytes claimed.
@@ -197,6 +228,7 @@ impl Books {
     }
 
     /// Notes an event in the ledger of the thread that calls.
+    #[inline]
     pub(crate) fn note(&self, ledger: &Ledger, event: Event, class: Class, size: usize) {
         // Before a free, where the credit may have been cancelled while it was being used; after
         // anything else.

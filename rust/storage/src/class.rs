@@ -20,6 +20,27 @@ pub(crate) const CLASSES: usize = SMALL + (((MAX_SHIFT - LINEAR_SHIFT) << STEPS_
 /// Blocks from this size on are aligned to pages.
 const PAGED: usize = 1 << 20;
 
+/// Block sizes, by number of the bucket.
+static SIZES: [usize; CLASSES] = {
+    let mut sizes = [0; CLASSES];
+    let mut index = 0;
+    while index < CLASSES {
+        sizes[index] = size_of_bucket(index);
+        index += 1;
+    }
+    sizes
+};
+
+const fn size_of_bucket(index: usize) -> usize {
+    if index < SMALL {
+        return 1 << (index + MIN_SHIFT as usize);
+    }
+    let rest = index - SMALL;
+    let shift = (rest >> STEPS_SHIFT) + (LINEAR_SHIFT - STEPS_SHIFT) as usize;
+    let step = rest & ((1 << STEPS_SHIFT) - 1);
+    ((1 << STEPS_SHIFT) + step + 1) << shift
+}
+
 /// A bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
@@ -55,19 +76,11 @@ impl Class {
     }
 
     /// The bucket with this number.
+    #[inline]
     pub(crate) fn at(index: usize) -> Class {
-        if index < SMALL {
-            return Class {
-                index,
-                size: 1 << (index + MIN_SHIFT as usize),
-            };
-        }
-        let rest = index - SMALL;
-        let shift = (rest >> STEPS_SHIFT) + (LINEAR_SHIFT - STEPS_SHIFT) as usize;
-        let step = rest & ((1 << STEPS_SHIFT) - 1);
         Class {
             index,
-            size: ((1 << STEPS_SHIFT) + step + 1) << shift,
+            size: SIZES[index],
         }
     }
 
@@ -83,6 +96,53 @@ impl Class {
         } else {
             1 << MIN_SHIFT
         }
+    }
+}
+
+/// The buckets of a pool: those above, but none smaller than a granule, and up to some size powers
+/// of two only. Small sizes are looked up.
+#[derive(Debug)]
+pub(crate) struct Classes {
+    /// Bucket numbers of the sizes up to 4 KiB, by cache lines less one.
+    small: [u16; LINES],
+    granule: usize,
+    round_below: usize,
+}
+
+/// Cache lines of the largest size that is looked up.
+const LINES: usize = 1 << (LINEAR_SHIFT - MIN_SHIFT);
+const _: () = assert!(CLASSES <= u16::MAX as usize);
+
+impl Classes {
+    /// No block smaller than `granule`; up to `round_below` bytes powers of two.
+    pub(crate) fn new(granule: usize, round_below: usize) -> Classes {
+        let mut classes = Classes {
+            small: [0; LINES],
+            granule: granule.min(MAX_BLOCK),
+            round_below: round_below.min(MAX_BLOCK),
+        };
+        classes.small = std::array::from_fn(|line| {
+            let class = classes.find((line + 1) << MIN_SHIFT);
+            class.map_or(0, |class| class.index as u16)
+        });
+        classes
+    }
+
+    /// The bucket of `size` bytes, which are at least 1; `None` above [`MAX_BLOCK`].
+    #[inline]
+    pub(crate) fn of(&self, size: usize) -> Option<Class> {
+        match self.small.get(size.wrapping_sub(1) >> MIN_SHIFT) {
+            Some(&index) => Some(Class::at(index.into())),
+            None => self.find(size),
+        }
+    }
+
+    fn find(&self, size: usize) -> Option<Class> {
+        let size = size.max(self.granule);
+        if size <= self.round_below {
+            return Class::of(size.next_power_of_two());
+        }
+        Class::of(size)
     }
 }
 
@@ -122,6 +182,24 @@ mod tests {
         }
         assert_eq!(below, MAX_BLOCK);
         assert_eq!(Class::of(MAX_BLOCK + 1), None);
+    }
+
+    #[test]
+    fn what_is_looked_up_is_what_is_computed() {
+        for (granule, round_below) in [(64, 0), (64, 1 << 20), (4096, 0), (1 << 16, 0), (640, 0)] {
+            let classes = Classes::new(granule, round_below);
+            let sizes = (1..5000).chain([1 << 20, MAX_BLOCK, MAX_BLOCK + 1, usize::MAX]);
+            for size in sizes {
+                let (found, least) = (classes.of(size), size.max(granule));
+                assert_eq!(found, classes.find(size), "size {size}, granule {granule}");
+                let Some(class) = found else {
+                    assert!(size > MAX_BLOCK);
+                    continue;
+                };
+                assert!(class.size >= least);
+                assert!(size > round_below || class.size.is_power_of_two());
+            }
+        }
     }
 
     #[test]

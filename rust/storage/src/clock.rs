@@ -36,6 +36,7 @@ impl Clock {
     }
 
     /// The epoch.
+    #[inline]
     pub(crate) fn epoch(&self) -> u32 {
         // Relaxed: a stamp, which orders nothing.
         self.epoch.load(Ordering::Relaxed)

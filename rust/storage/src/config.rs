@@ -5,6 +5,12 @@ use ferromix_base::{Context, DeviceType, Error, Result};
 use std::time::Duration;
 
 /// Settings of a pool.
+///
+/// ```
+/// use ferromix_storage::Config;
+/// let config = Config { limit: Some(1 << 30), trim_high: Some(256 << 20), ..Config::default() };
+/// assert_eq!(config.trim_low, 64 << 20);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Most bytes the pool takes from its backend, in use and cached together; `None`: no limit.

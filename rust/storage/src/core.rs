@@ -3,31 +3,57 @@
 use crate::backend::{Backend, RawBlock};
 use crate::books::{Books, Event};
 use crate::cache;
-use crate::class::{Class, MAX_BLOCK};
+use crate::class::{Class, Classes, MAX_BLOCK};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::depot::Depot;
+use crate::handle::Handle;
 use ferromix_base::{Context, Error, Result};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A block in somebody's hands, with the magazine that a large one takes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) block: RawBlock,
-    /// The number of that magazine.
-    pub(crate) magazine: Option<u32>,
+    /// The number of that magazine, or `NONE`: one word, which travels in a register.
+    magazine: u32,
 }
+
+/// Above the number of any magazine.
+const NONE: u32 = u32::MAX;
 
 impl Held {
     /// A block that shares its magazines with others.
     pub(crate) fn small(block: RawBlock) -> Held {
         Held {
             block,
-            magazine: None,
+            magazine: NONE,
         }
     }
+
+    /// A block with magazine `index` to itself.
+    pub(crate) fn large(block: RawBlock, index: u32) -> Held {
+        Held {
+            block,
+            magazine: index,
+        }
+    }
+
+    pub(crate) fn has_magazine(self) -> bool {
+        self.magazine != NONE
+    }
+
+    fn magazine(self) -> Option<u32> {
+        self.has_magazine().then_some(self.magazine)
+    }
 }
+
+/// Waits for memory that is about to be freed; `true`: something came back.
+pub(crate) type Relief = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// Buckets that an error names.
+const MENTIONED: usize = 4;
 
 /// Trims before a request fails.
 const ATTEMPTS: usize = 16;
@@ -40,8 +66,11 @@ pub(crate) struct Core {
     pub(crate) depot: Depot,
     pub(crate) books: Books,
     backend: Box<dyn Backend>,
-    /// The smallest block, of the settings and the backend.
-    granule: usize,
+    /// What may bring memory back when all else failed; see `Pool::on_exhaustion`.
+    pub(crate) relief: OnceLock<Relief>,
+    classes: Classes,
+    /// Largest block that threads keep in magazines of their own.
+    keeps: usize,
     bell: AtomicU64,
     places: AtomicUsize,
     /// Held while kept blocks are on their way to the backend, so that a thread in need waits for
@@ -51,16 +80,18 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(context: Context, backend: Box<dyn Backend>, config: Config) -> Core {
-        static IDS: AtomicU64 = AtomicU64::new(0);
+        static IDS: AtomicU64 = AtomicU64::new(1);
         Core {
             // Relaxed: only makes ids distinct.
             id: IDS.fetch_add(1, Ordering::Relaxed),
             context,
             depot: Depot::new(Clock::new(config.trim_age)),
             books: Books::new(config.limit),
-            granule: config.min_block.max(backend.granule()),
+            classes: Classes::new(config.min_block.max(backend.granule()), config.round_below),
+            keeps: config.thread_cache / 16,
             config,
             backend,
+            relief: OnceLock::new(),
             bell: AtomicU64::new(0),
             places: AtomicUsize::new(0),
             trimming: Mutex::new(()),
@@ -70,21 +101,18 @@ impl Core {
     /// The bucket for `size` bytes, which are at least 1; `None` above the largest.
     #[inline]
     pub(crate) fn class_of(&self, size: usize) -> Option<Class> {
-        let size = size.max(self.granule);
-        if size <= self.config.round_below.min(MAX_BLOCK) {
-            return Class::of(size.next_power_of_two());
-        }
-        Class::of(size)
+        self.classes.of(size)
     }
 
     /// Whether threads keep blocks of `class` in magazines of their own. The others, called large
     /// here, have a magazine each and wait in the depot.
     #[inline]
     pub(crate) fn keeps(&self, class: Class) -> bool {
-        class.size <= self.config.thread_cache / 16
+        class.size <= self.keeps
     }
 
     /// How often the bell rang that asks threads to flush.
+    #[inline]
     pub(crate) fn bell(&self) -> u64 {
         // Relaxed: a hint; a thread that sees it late flushes late.
         self.bell.load(Ordering::Relaxed)
@@ -102,20 +130,38 @@ impl Core {
         self.places.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A kept block, from this thread's cache or the depot.
+    /// The handle of a block of `class` that was handed out for `size` bytes.
     #[inline]
+    pub(crate) fn handle(&self, held: Held, class: Class, size: usize) -> Handle {
+        Handle {
+            held,
+            class: class.index as u16,
+            size,
+            context: self.context,
+            pool: self.id,
+        }
+    }
+
+    /// A kept block, from this thread's cache or the depot.
     pub(crate) fn take(self: &Arc<Self>, class: Class, size: usize) -> Option<Held> {
-        cache::with(self, |cache| cache.take(self, class, size)).unwrap_or_else(|| {
-            let held = self.first_usable(class, || {
-                if self.keeps(class) {
-                    self.depot.take_block(class).map(Held::small)
-                } else {
-                    self.take_large(class, 0)
-                }
-            })?;
-            self.books.note_late(Event::Hit, class, size);
-            Some(held)
-        })
+        match cache::with(self, |cache| cache.take(self, class, size)) {
+            Some(held) => held,
+            None => self.take_late(class, size),
+        }
+    }
+
+    /// `take` on a thread that is ending.
+    #[cold]
+    fn take_late(&self, class: Class, size: usize) -> Option<Held> {
+        let held = self.first_usable(class, || {
+            if self.keeps(class) {
+                self.depot.take_block(class).map(Held::small)
+            } else {
+                self.take_large(class, 0)
+            }
+        })?;
+        self.books.note_late(Event::Hit, class, size);
+        Some(held)
     }
 
     /// What `take` finds, passing over, and unmapping, blocks that another process still uses.
@@ -140,37 +186,46 @@ impl Core {
     pub(crate) fn take_large(&self, class: Class, place: usize) -> Option<Held> {
         let index = self.depot.take_large(class, place)?;
         let block = self.depot.magazine(index).pop()?;
-        Some(Held {
-            block,
-            magazine: Some(index),
-        })
+        Some(Held::large(block, index))
     }
 
     /// Keeps a large block; `false` where the depot has no magazine for it.
     #[must_use]
     #[inline]
     pub(crate) fn give_large(&self, class: Class, place: usize, held: Held) -> bool {
-        let Some(index) = held.magazine else {
+        let Some(index) = held.magazine() else {
             return false;
         };
         self.depot.give_large(class, place, index, held.block)
     }
 
-    /// A fresh block from the backend. Where there is none: trims what was unused longest, then
-    /// everything, and tries again after each; once more wherever that gave something back which
-    /// another thread was quicker to take.
+    /// A block from the backend. Where it has none, step by step: what threads keep and was unused
+    /// longest goes back; what is about to be freed is waited for; everything kept goes back, and
+    /// again wherever that gave something back which another thread was quicker to take.
     #[cold]
     pub(crate) fn take_fresh(self: &Arc<Self>, class: Class, size: usize) -> Result<Held> {
         let mut mapped = self.map(class);
-        for attempt in 0..ATTEMPTS {
+        if mapped.is_err() {
+            self.gather();
+            self.trim_to(self.cached().saturating_sub(class.size), 0);
+            mapped = self.map(class);
+        }
+        while mapped.is_err() && self.relief.get().is_some_and(|wait| wait()) {
+            self.gather();
+            if let Some(held) = self.take(class, size) {
+                return Ok(held);
+            }
+            self.trim_to(self.cached().saturating_sub(class.size), 0);
+            mapped = self.map(class);
+        }
+        for _ in 0..ATTEMPTS {
             if mapped.is_ok() {
                 break;
             }
             self.gather();
-            let oldest = self.cached().saturating_sub(class.size);
-            let released = self.trim_to(if attempt == 0 { oldest } else { 0 }, 0);
+            let released = self.trim_to(0, 0);
             mapped = self.map(class);
-            if attempt > 0 && !released {
+            if !released {
                 break;
             }
         }
@@ -179,7 +234,7 @@ impl Core {
         let own = (!self.keeps(class)).then(|| self.depot.take_empty());
         Ok(Held {
             block,
-            magazine: own.flatten(),
+            magazine: own.flatten().unwrap_or(NONE),
         })
     }
 
@@ -188,8 +243,9 @@ impl Core {
             return Err(Error::memory("the limit of the pool is reached"));
         }
         let mapped = self.backend.alloc(class.size, class.align());
-        if mapped.is_err() {
-            self.books.unreserve(class.size);
+        match mapped {
+            Ok(_) => self.books.mapped(class),
+            Err(_) => self.books.unreserve(class.size),
         }
         mapped
     }
@@ -199,9 +255,24 @@ impl Core {
         let limit = stats
             .limit
             .map_or("none".to_owned(), |limit| format!("{limit} bytes"));
+        let mut holdings = self.books.holdings();
+        holdings.sort_by_key(|held| std::cmp::Reverse(held.blocks * held.size));
+        let most: Vec<String> = holdings
+            .iter()
+            .take(MENTIONED)
+            .map(|held| format!("{} of {}", held.blocks, held.size))
+            .collect();
+        let most = if most.is_empty() {
+            String::new()
+        } else {
+            format!(
+                ", most of it blocks (number and bytes): {}",
+                most.join(", ")
+            )
+        };
         Error::memory(format!(
             "cannot allocate {size} bytes (a block of {}) on {}: {reason}; in use {} bytes, cached \
-             {} bytes, limit {limit}. Free arrays, use smaller batches, or raise the limit",
+             {} bytes, limit {limit}{most}. Free arrays, use smaller batches, or raise the limit",
             class.size, self.context, stats.in_use, stats.cached,
         ))
     }
@@ -215,19 +286,24 @@ impl Core {
     }
 
     /// Takes a block back for reuse.
-    #[inline]
     pub(crate) fn give(self: &Arc<Self>, class: Class, size: usize, held: Held) {
+        if held.block.shared_id.is_some() && !self.backend.is_keepable(held.block) {
+            return self.discard(class, size, held);
+        }
         let given = cache::with(self, |cache| cache.give(self, class, size, held));
-        let stored = given.unwrap_or_else(|| {
-            self.books.note_late(Event::Free, class, size);
-            if self.keeps(class) {
-                self.depot.give_block(class, held.block)
-            } else {
-                self.give_large(class, 0, held)
-            }
-        });
-        if !stored {
+        if !given.unwrap_or_else(|| self.give_late(class, size, held)) {
             self.unmap(class, held.block);
+        }
+    }
+
+    /// `give` on a thread that is ending.
+    #[cold]
+    fn give_late(&self, class: Class, size: usize, held: Held) -> bool {
+        self.books.note_late(Event::Free, class, size);
+        if self.keeps(class) {
+            self.depot.give_block(class, held.block)
+        } else {
+            self.give_large(class, 0, held)
         }
     }
 
@@ -237,8 +313,9 @@ impl Core {
         self.drop_held(class, held);
     }
 
+    #[cold]
     fn drop_held(&self, class: Class, held: Held) {
-        if let Some(index) = held.magazine {
+        if let Some(index) = held.magazine() {
             self.depot.give(class, index);
         }
         self.unmap(class, held.block);
@@ -250,10 +327,11 @@ impl Core {
     }
 
     /// Returns a block to the backend.
+    #[cold]
     pub(crate) fn unmap(&self, class: Class, block: RawBlock) {
         // SAFETY: the block came from `map` for this class and has left caches and handles.
         unsafe { self.backend.free(block, class.size) };
-        self.books.unmapped(class.size);
+        self.books.unmapped(class);
     }
 }
 

@@ -30,6 +30,8 @@ const _: () = assert!(MAX_MAGAZINES <= MAX_NODES);
 /// cache line.
 #[repr(align(64))]
 pub(crate) struct Magazine {
+    /// Its number.
+    index: u32,
     next: AtomicU32,
     len: AtomicUsize,
     class: AtomicUsize,
@@ -44,12 +46,13 @@ struct Round {
 }
 
 impl Magazine {
-    fn new() -> Magazine {
+    fn new(index: u32) -> Magazine {
         let round = |_| Round {
             ptr: AtomicPtr::new(ptr::null_mut()),
             shared_id: AtomicU64::new(0),
         };
         Magazine {
+            index,
             next: AtomicU32::new(0),
             len: AtomicUsize::new(0),
             class: AtomicUsize::new(0),
@@ -58,7 +61,13 @@ impl Magazine {
         }
     }
 
+    /// Its number.
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
     /// Number of its blocks.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
     }
@@ -70,6 +79,7 @@ impl Magazine {
 
     /// Adds a block of `class`, the same for all that are in it together, unless full.
     #[must_use]
+    #[inline]
     pub(crate) fn push(&self, class: Class, block: RawBlock) -> bool {
         let len = self.len.load(Ordering::Relaxed);
         let Some(round) = self.rounds.get(len) else {
@@ -86,12 +96,29 @@ impl Magazine {
     }
 
     /// Takes the block added last.
+    #[inline]
     pub(crate) fn pop(&self) -> Option<RawBlock> {
         let len = self.len.load(Ordering::Relaxed).checked_sub(1)?;
         let round = self.rounds.get(len)?;
         self.len.store(len, Ordering::Relaxed);
         let shared_id = NonZeroU64::new(round.shared_id.load(Ordering::Relaxed));
         NonNull::new(round.ptr.load(Ordering::Relaxed)).map(|ptr| RawBlock { ptr, shared_id })
+    }
+}
+
+impl Magazine {
+    /// `pop`, unless other processes may see that block.
+    #[inline]
+    pub(crate) fn pop_private(&self) -> Option<RawBlock> {
+        let len = self.len.load(Ordering::Relaxed).checked_sub(1)?;
+        let round = self.rounds.get(len)?;
+        if round.shared_id.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        self.len.store(len, Ordering::Relaxed);
+        let ptr = NonNull::new(round.ptr.load(Ordering::Relaxed))?;
+        let shared_id = None;
+        Some(RawBlock { ptr, shared_id })
     }
 }
 
@@ -102,20 +129,33 @@ struct Slabs {
 }
 
 /// The slab of a magazine and its place there.
+#[inline]
 fn locate(index: usize) -> (usize, usize) {
     let slab = (index / FIRST_SLAB + 1).ilog2() as usize;
     (slab, index - FIRST_SLAB * ((1 << slab) - 1))
 }
 
 impl Slabs {
+    #[inline]
     fn magazine(&self, index: u32) -> &Magazine {
         let (slab, place) = locate(index as usize);
         // A number is only ever given out by `add`, which has filled the slab before.
-        &self.slabs[slab].get_or_init(|| Self::slab(slab))[place]
+        match self.slabs[slab].get() {
+            Some(slab) => &slab[place],
+            None => &self.fill(slab)[place],
+        }
+    }
+
+    #[cold]
+    fn fill(&self, slab: usize) -> &[Magazine] {
+        self.slabs[slab].get_or_init(|| Self::slab(slab))
     }
 
     fn slab(slab: usize) -> Box<[Magazine]> {
-        (0..FIRST_SLAB << slab).map(|_| Magazine::new()).collect()
+        let first = FIRST_SLAB * ((1 << slab) - 1);
+        (first..first + (FIRST_SLAB << slab))
+            .map(|index| Magazine::new(index as u32))
+            .collect()
     }
 
     /// A magazine never used before; `None` when the numbers have run out.
@@ -181,6 +221,7 @@ impl Depot {
     }
 
     /// A magazine by number; only its owner may change it.
+    #[inline]
     pub(crate) fn magazine(&self, index: u32) -> &Magazine {
         self.slabs.magazine(index)
     }
@@ -226,6 +267,17 @@ impl Depot {
         stored
     }
 
+    /// The large block of slot `place` with its magazine, unless other processes may see it.
+    #[inline]
+    pub(crate) fn take_own(&self, class: Class, place: usize) -> Option<(u32, RawBlock)> {
+        let index = self.slots[class.index].get()?.take(place)?;
+        let block = self.magazine(index).pop_private();
+        if block.is_none() {
+            self.loaded[class.index].push(&self.slabs, index);
+        }
+        block.map(|block| (index, block))
+    }
+
     /// The magazine of a large block: that of slot `place` first, any other at last.
     #[inline]
     pub(crate) fn take_large(&self, class: Class, place: usize) -> Option<u32> {
@@ -236,6 +288,7 @@ impl Depot {
             .or_else(|| slots.take_any(place.wrapping_add(1)))
     }
 
+    #[inline]
     fn slots(&self, class: Class) -> &Slots {
         self.slots[class.index].get_or_init(|| Slots::new(slots::width()))
     }
@@ -320,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_magazine_holds_its_rounds_and_no_more() {
-        let (magazine, class) = (Magazine::new(), Class::at(3));
+        let (magazine, class) = (Magazine::new(0), Class::at(3));
         let mut bytes = [0u8; ROUNDS];
         let block = |p: &mut u8| RawBlock {
             ptr: NonNull::from(p),

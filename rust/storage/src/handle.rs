@@ -1,6 +1,7 @@
 //! What the pool hands out.
 
 use crate::backend::RawBlock;
+use crate::class::Class;
 use crate::core::Held;
 use ferromix_base::Context;
 use std::num::NonZeroU64;
@@ -14,6 +15,8 @@ use std::ptr::NonNull;
 #[must_use = "a handle that is dropped leaks its block: give it back with Pool::free"]
 pub struct Handle {
     pub(crate) held: Held,
+    /// The number of its bucket.
+    pub(crate) class: u16,
     pub(crate) size: usize,
     pub(crate) context: Context,
     pub(crate) pool: u64,
@@ -36,6 +39,24 @@ impl Handle {
         self.size
     }
 
+    /// Bytes of the block: the bucket of [`size`](Handle::size), all of which may be used.
+    ///
+    /// ```
+    /// # use ferromix_base::Context;
+    /// # use ferromix_storage::{Config, HostBackend, Pool};
+    /// let pool = Pool::new(Context::cpu(), HostBackend, Config::default());
+    /// let block = pool.alloc(5000)?;
+    /// assert_eq!((block.size(), block.capacity()), (5000, 5120));
+    /// pool.free(block);
+    /// # Ok::<(), ferromix_base::Error>(())
+    /// ```
+    pub fn capacity(&self) -> usize {
+        if self.size == 0 {
+            return 0;
+        }
+        Class::at(self.class.into()).size
+    }
+
     /// Where the block lives.
     pub fn context(&self) -> Context {
         self.context
@@ -54,6 +75,7 @@ impl Handle {
                 ptr,
                 shared_id: None,
             }),
+            class: 0,
             size: 0,
             context,
             pool,

@@ -5,6 +5,7 @@ use crate::backend::{Backend, RawBlock, map};
 use ferromix_base::{Error, Result};
 use std::io;
 use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
 
 /// Memory that stays resident: each block is a mapping of its own, locked by `mlock`. Blocks are
 /// whole pages. A child made by `fork` has the contents, but not the lock.
@@ -52,6 +53,58 @@ unsafe impl Backend for PinnedBackend {
 
     unsafe fn free(&self, block: RawBlock, size: usize) {
         // The lock goes with the mapping.
+        unmap(block.ptr, size);
+    }
+}
+
+/// Memory that stays resident where the system allows it, and ordinary memory beyond: for callers
+/// to whom locked memory is a matter of speed only. A refusal is final for its block.
+///
+/// ```
+/// use ferromix_base::{Context, DeviceType};
+/// use ferromix_storage::{Config, PinnedIfAllowed, Pool};
+///
+/// let context = Context { device_type: DeviceType::CpuPinned, device_id: 0 };
+/// let backend = PinnedIfAllowed::default();
+/// let pool = Pool::new(context, backend.clone(), Config::default());
+/// let block = pool.alloc(100)?;
+/// if let Some(refusal) = backend.refusal() {
+///     assert!(refusal.to_string().contains("RLIMIT_MEMLOCK"));
+/// }
+/// pool.free(block);
+/// # Ok::<(), ferromix_base::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct PinnedIfAllowed(Arc<OnceLock<Error>>);
+
+impl PinnedIfAllowed {
+    /// Why the first block that is ordinary memory is not locked; `None` as long as all are.
+    pub fn refusal(&self) -> Option<&Error> {
+        self.0.get()
+    }
+}
+
+// SAFETY: as for `PinnedBackend`.
+unsafe impl Backend for PinnedIfAllowed {
+    fn alloc(&self, size: usize, align: usize) -> Result<RawBlock> {
+        let locked = PinnedBackend.alloc(size, align);
+        let Err(refusal) = locked else {
+            return locked;
+        };
+        let ptr = map(size, -1).ok_or_else(|| refusal.clone())?;
+        // Only the first counts.
+        let _ = self.0.set(refusal);
+        Ok(RawBlock {
+            ptr,
+            shared_id: None,
+        })
+    }
+
+    fn granule(&self) -> usize {
+        PAGE
+    }
+
+    unsafe fn free(&self, block: RawBlock, size: usize) {
         unmap(block.ptr, size);
     }
 }

@@ -8,21 +8,24 @@
 //!
 //! Who maps a block holds a shared `flock` on the file, which the kernel drops when that process
 //! ends. The owner hands a kept block out again only if it can lock the file for itself; otherwise
-//! it lets go of it, and the others keep the contents.
+//! it lets go of it, and the others keep the contents. A descriptor from [`Handle::share`](crate::Handle::share) carries
+//! such a lock with it, so a block on its way to another process is in use already.
+//!
+//! A fork gives the child every block in use, without a lock. So a block that was in use during a
+//! fork is never handed out again, by neither of the two.
 
 use crate::backend::{Backend, RawBlock, map};
 use crate::config::total_memory;
 use crate::pinned::unmap;
 use ferromix_base::{Error, Result};
 use std::ffi::CString;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::SystemTime;
 
 /// Bits of an id for the descriptor and the number; the rest, 22, hold any pid of Linux.
@@ -31,14 +34,14 @@ const NUMBER_BITS: u32 = 22;
 
 /// What an id says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    pid: u32,
-    fd: RawFd,
-    number: u64,
+pub(crate) struct Place {
+    pub(crate) pid: u32,
+    pub(crate) fd: RawFd,
+    pub(crate) number: u64,
 }
 
 impl Place {
-    fn id(self) -> Option<NonZeroU64> {
+    pub(crate) fn id(self) -> Option<NonZeroU64> {
         let fd = u64::try_from(self.fd)
             .ok()
             .filter(|fd| fd >> FD_BITS == 0)?;
@@ -47,7 +50,7 @@ impl Place {
         )
     }
 
-    fn of(id: NonZeroU64) -> Place {
+    pub(crate) fn of(id: NonZeroU64) -> Place {
         let id = id.get();
         Place {
             pid: (id >> (FD_BITS + NUMBER_BITS)) as u32,
@@ -56,11 +59,11 @@ impl Place {
         }
     }
 
-    fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         format!("ferromix-{}", self.number)
     }
 
-    fn path(self) -> PathBuf {
+    pub(crate) fn path(self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", self.pid, self.fd))
     }
 }
@@ -75,10 +78,38 @@ fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed) & ((1 << NUMBER_BITS) - 1)
 }
 
+/// How often this process was forked. Relaxed, here and below: a fork that matters to a block
+/// comes after it was made, on a thread that has it, or that whoever forks has brought to rest.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// For each descriptor that stands for a block, the number of forks before it was handed out, or
+/// `KEPT`. Most of it is never touched and takes no memory.
+static HANDED_OUT: [AtomicU32; 1 << FD_BITS] = [const { AtomicU32::new(0) }; 1 << FD_BITS];
+
+/// Nobody has the block.
+const KEPT: u32 = u32::MAX;
+
+fn note_handed_out(fd: RawFd) {
+    HANDED_OUT[fd as usize].store(FORKS.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+extern "C" fn about_to_fork() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+fn count_forks() {
+    static ONCE: Once = Once::new();
+    // SAFETY: the handler lives as long as the process and only changes an atomic.
+    ONCE.call_once(|| unsafe {
+        libc::pthread_atfork(Some(about_to_fork), None, None);
+    });
+}
+
 /// Memory that other processes can map by its [`shared_id`](crate::Handle::shared_id), with
-/// [`SharedBlock::open`], as long as its handle lives. Blocks are whole pages, and each takes a
-/// file descriptor. A child made by `fork` shares the blocks in use, and takes none of the kept
-/// ones for its own; to outlive their handles it opens them like any other process.
+/// [`SharedBlock::open`](crate::SharedBlock::open), as long as its handle lives, or by a descriptor from [`Handle::share`](crate::Handle::share),
+/// for good. Blocks are whole pages, and each takes a file descriptor. A child made by `fork` shares
+/// the blocks in use, which stay its own whatever becomes of the parent's handles, and takes none of
+/// the kept ones.
 ///
 /// ```
 /// use ferromix_base::{Context, DeviceType};
@@ -108,6 +139,7 @@ unsafe impl Backend for SharedBackend {
                 "{size} bytes are more than there are"
             )));
         }
+        count_forks();
         let number = next_number();
         let failed = |reason: io::Error| {
             let advice = match reason.raw_os_error() {
@@ -131,7 +163,8 @@ unsafe impl Backend for SharedBackend {
             shared_id.ok_or_else(|| failed(io::Error::from_raw_os_error(libc::EMFILE)))?;
         let ptr = map(size, file.as_raw_fd()).ok_or_else(|| failed(io::Error::last_os_error()))?;
         // From here on the id stands for the descriptor; `free` closes it.
-        let _ = file.into_raw_fd();
+        let fd = file.into_raw_fd();
+        note_handed_out(fd);
         Ok(RawBlock {
             ptr,
             shared_id: Some(shared_id),
@@ -142,12 +175,27 @@ unsafe impl Backend for SharedBackend {
         4096
     }
 
-    fn is_reusable(&self, block: RawBlock) -> bool {
-        let Some(place) = block.shared_id.map(Place::of) else {
+    fn is_keepable(&self, block: RawBlock) -> bool {
+        let Some(place) = block.shared_id.map(Place::of).filter(|&p| is_ours(p)) else {
             return false;
         };
+        let handed_out = &HANDED_OUT[place.fd as usize];
+        // After a fork a relative has it too.
+        let alone = handed_out.load(Ordering::Relaxed) == FORKS.load(Ordering::Relaxed);
+        if alone {
+            handed_out.store(KEPT, Ordering::Relaxed);
+        }
+        alone
+    }
+
+    fn is_reusable(&self, block: RawBlock) -> bool {
         // A child made by fork has its parent's blocks, which the parent will hand out itself.
-        place.pid == std::process::id() && is_alone(place.fd)
+        let ours = block.shared_id.map(Place::of).filter(|&p| is_ours(p));
+        let free = ours.filter(|place| is_unlocked(place.fd));
+        if let Some(place) = free {
+            note_handed_out(place.fd);
+        }
+        free.is_some()
     }
 
     unsafe fn free(&self, block: RawBlock, size: usize) {
@@ -183,97 +231,16 @@ fn create(name: &str, size: usize) -> io::Result<File> {
     Ok(file)
 }
 
+/// Whether this process made the block.
+fn is_ours(place: Place) -> bool {
+    place.pid == std::process::id()
+}
+
 /// Whether no other process holds its shared lock on the file.
-fn is_alone(fd: RawFd) -> bool {
+fn is_unlocked(fd: RawFd) -> bool {
     // SAFETY: plain calls on a descriptor that is open while its block lives.
     unsafe {
         libc::flock(fd, libc::LOCK_EX | libc::LOCK_NB) == 0 && libc::flock(fd, libc::LOCK_UN) == 0
-    }
-}
-
-/// A block of another process, or of this one, mapped here. Its contents stay until it is dropped,
-/// whatever becomes of its owner; there is nothing to clean up after either.
-///
-/// The bytes are shared: processes that write and read at the same time race, as threads do.
-#[derive(Debug)]
-pub struct SharedBlock {
-    ptr: NonNull<u8>,
-    size: usize,
-    id: NonZeroU64,
-    /// Holds the lock that says the block is in use.
-    _file: File,
-}
-
-// SAFETY: the block is an address and a size; it gives no access to the bytes by itself.
-unsafe impl Send for SharedBlock {}
-// SAFETY: as above; no method changes it.
-unsafe impl Sync for SharedBlock {}
-
-impl SharedBlock {
-    /// Maps the block that `id` names. Its owner must hold the handle at least until this returns,
-    /// and run under the same user, in the same pid namespace.
-    ///
-    /// # Errors
-    /// [`ferromix_base::ErrorKind::Io`] where the block is gone, or its owner may not be looked
-    /// into.
-    pub fn open(id: NonZeroU64) -> Result<SharedBlock> {
-        let place = Place::of(id);
-        let failed = |reason: &dyn std::fmt::Display| {
-            Error::io(format!(
-                "shared memory {id} cannot be opened: {reason}. It lives as long as its handle, in \
-                 process {}, which must run under the same user and in the same container",
-                place.pid
-            ))
-        };
-        // The name first: opening something else might wait for ever.
-        let path = place.path();
-        let link = std::fs::read_link(&path).map_err(|reason| failed(&reason))?;
-        let expected = format!("/memfd:{} (deleted)", place.name());
-        if link.as_os_str() != expected.as_str() {
-            return Err(failed(&"it is gone"));
-        }
-        let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
-        let open = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(flags)
-            .open(&path);
-        let file = open.map_err(|reason| failed(&reason))?;
-        // SAFETY: a plain call on an open descriptor; it waits at most for `is_alone`.
-        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH) };
-        let own = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        if own.map_err(|reason| failed(&reason))? != link {
-            return Err(failed(&"it is gone"));
-        }
-        let size = file.metadata().map_err(|reason| failed(&reason))?.len() as usize;
-        let ptr = map(size, file.as_raw_fd()).ok_or_else(|| failed(&io::Error::last_os_error()))?;
-        Ok(SharedBlock {
-            ptr,
-            size,
-            id,
-            _file: file,
-        })
-    }
-
-    /// The first byte, aligned to pages.
-    pub fn as_ptr(&self) -> *mut u8 {
-        self.ptr.as_ptr()
-    }
-
-    /// Bytes, whole pages: at least those that the owner asked for.
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    /// The name of the block.
-    pub fn shared_id(&self) -> NonZeroU64 {
-        self.id
-    }
-}
-
-impl Drop for SharedBlock {
-    fn drop(&mut self) {
-        unmap(self.ptr, self.size);
     }
 }
 

@@ -1,12 +1,15 @@
-//! Page-locked and shared memory with real processes: limits, crashes, forks. A child is this very
+//! Page-locked and shared memory with real processes: limits, crashes, blocks that change hands. A child is this very
 //! test program, which finds its part in the environment.
 #![cfg(all(target_os = "linux", not(loom)))]
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use ferromix_base::{Context, DeviceType, ErrorKind};
-use ferromix_storage::{Config, Handle, PinnedBackend, Pool, SharedBackend, SharedBlock};
+use ferromix_storage::{
+    Config, Handle, HostBackend, PinnedBackend, PinnedIfAllowed, Pool, SharedBackend, SharedBlock,
+};
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroU64;
+use std::os::fd::AsFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 const MIB: usize = 1 << 20;
@@ -45,11 +48,15 @@ struct Player(Child, BufReader<ChildStdout>);
 
 impl Player {
     fn new(part: &str, argument: impl ToString) -> Player {
+        Player::with_input(part, argument, Stdio::null())
+    }
+
+    fn with_input(part: &str, argument: impl ToString, input: Stdio) -> Player {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_part_of_another_test", "--nocapture"])
             .env("FERROMIX_TEST_PART", part)
             .env("FERROMIX_TEST_ARGUMENT", argument.to_string())
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -105,11 +112,26 @@ fn a_part_of_another_test() {
             println!("\nsays:{}", bytes(&block)[block.size() - 1]);
             wait_for_ever();
         }
+        "heir" => {
+            let descriptor = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+            let block = SharedBlock::from_fd(descriptor).unwrap();
+            assert_eq!(block.size() as u64, argument);
+            println!("\nsays:{}", bytes(&block)[99]);
+            wait_for_ever();
+        }
         "locker" => {
             limit(libc::RLIMIT_MEMLOCK, argument);
             // SAFETY: plain calls; a root process gives up the right to ignore the limit.
             unsafe { assert!(libc::geteuid() != 0 || libc::setuid(65534) == 0) };
             println!("\nsays:{}", pinned().alloc(4 * MIB).unwrap_err());
+            let backend = PinnedIfAllowed::default();
+            let pool = Pool::new(Context::cpu(), backend.clone(), Config::default());
+            let small = pool.alloc(4096).unwrap();
+            assert_eq!(backend.refusal(), None);
+            let large = pool.alloc(4 * MIB).unwrap();
+            println!("\nsays:{}", backend.refusal().unwrap());
+            pool.free(small);
+            pool.free(large);
         }
         "opener" => {
             limit(libc::RLIMIT_NOFILE, argument);
@@ -203,30 +225,46 @@ fn nonsense_is_no_block() {
 }
 
 #[test]
-fn a_forked_child_takes_no_kept_block_of_its_parent() {
+fn a_descriptor_keeps_a_block_whatever_its_handle_does() {
     let pool = shared();
-    for size in [100, 2 * MIB] {
-        let (block, id) = filled(&pool, size, 7);
-        pool.free(block);
-        // SAFETY: the child uses only this pool, whose locks nobody holds, and leaves at once.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            let (_, other) = filled(&pool, size, 9);
-            let seen = SharedBlock::open(other).is_ok_and(|block| bytes(&block)[0] == 9);
-            // SAFETY: ends the child without running anything of the parent's.
-            unsafe { libc::_exit(i32::from(other == id || !seen)) };
-        }
-        let mut status = -1;
-        // SAFETY: waits for the child just made.
-        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-        assert_eq!(status, 0);
-        let block = pool.alloc(size).unwrap();
-        assert_eq!(block.shared_id(), Some(id));
-        // SAFETY: the block has `size` bytes, written above.
-        let kept = unsafe { std::slice::from_raw_parts(block.as_ptr(), size) };
-        assert!(kept.iter().all(|&byte| byte == 7));
-        pool.free(block);
-    }
+    let (block, id) = filled(&pool, 2 * MIB, 5);
+    let descriptor = block.share().unwrap();
+    pool.free(block);
+    let (other, second) = filled(&pool, 2 * MIB, 6);
+    assert_ne!(second, id, "the block is on its way to somebody");
+    let mut heir = Player::with_input("heir", 2 * MIB, descriptor.into());
+    assert_eq!(heir.hears(), "5");
+    pool.free(other);
+}
+
+#[test]
+fn a_block_that_was_received_can_be_passed_on() {
+    let pool = shared();
+    let (block, _) = filled(&pool, 100, 5);
+    let view = SharedBlock::from_fd(block.share().unwrap()).unwrap();
+    pool.free(block);
+    let mut heir = Player::with_input("heir", 4096, view.share().unwrap().into());
+    let by_id = SharedBlock::open(view.shared_id()).unwrap();
+    drop(view);
+    // SAFETY: the block is larger, and the child has read it or will read it.
+    assert_eq!(unsafe { by_id.as_ptr().read() }, 5);
+    assert_eq!(heir.hears(), "5");
+}
+
+#[test]
+fn a_descriptor_of_something_else_is_refused() {
+    let file = std::fs::File::open("/proc/self/exe").unwrap();
+    let error = SharedBlock::from_fd(file.into()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains("is no shared memory"), "{error}");
+    let host = Pool::new(Context::cpu(), HostBackend, Config::default());
+    let block = host.alloc(100).unwrap();
+    let error = block.share().unwrap_err();
+    assert!(
+        error.to_string().contains("cpu(0) cannot be shared"),
+        "{error}"
+    );
+    host.free(block);
 }
 
 #[test]
@@ -270,8 +308,11 @@ fn pinned_memory_is_locked_until_it_is_released() {
 
 #[test]
 fn a_limit_on_locked_memory_is_an_error_with_advice() {
-    let error = Player::new("locker", 65536).hears();
-    for part in ["RLIMIT_MEMLOCK", "65536", "ulimit -l", "cpu_pinned(0)"] {
+    let mut locker = Player::new("locker", 65536);
+    let (error, refusal) = (locker.hears(), locker.hears());
+    for part in ["RLIMIT_MEMLOCK", "65536", "ulimit -l"] {
         assert!(error.contains(part), "{part} not in: {error}");
+        assert!(refusal.contains(part), "{part} not in: {refusal}");
     }
+    assert!(error.contains("cpu_pinned(0)"), "{error}");
 }
