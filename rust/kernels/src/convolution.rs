@@ -22,8 +22,8 @@ use std::marker::PhantomData;
 use weight::WeightSums;
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("Convolution", prepare_forward),
-    Row::new("_backward_Convolution", prepare_backward),
+    Row::new("Convolution", prepare_forward).heavy(),
+    Row::new("_backward_Convolution", prepare_backward).heavy(),
 ];
 
 struct Forward<T> {

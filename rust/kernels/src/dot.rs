@@ -9,7 +9,7 @@ use crate::real::{Real, by_real};
 use crate::{Attrs, Call, Desc, Kernel, Req};
 use ferromix_base::{Error, Result, element_count};
 
-pub(crate) const ROWS: &[Row] = &[Row::new("dot", prepare)];
+pub(crate) const ROWS: &[Row] = &[Row::new("dot", prepare).heavy()];
 
 /// Extents of the kept axes and of the contracted one.
 fn split(shape: &[usize], contract_first: bool) -> (usize, usize) {

@@ -10,8 +10,8 @@ use crate::{Attrs, Call, Desc, Kernel, Req, blockwise, par, sums};
 use ferromix_base::{Error, Result};
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("FullyConnected", prepare_forward),
-    Row::new("_backward_FullyConnected", prepare_backward),
+    Row::new("FullyConnected", prepare_forward).heavy(),
+    Row::new("_backward_FullyConnected", prepare_backward).heavy(),
 ];
 
 /// Sizes of the product.

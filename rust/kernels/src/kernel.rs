@@ -81,6 +81,9 @@ pub struct Row {
     pub strided: bool,
     /// Whether a run needs random numbers.
     pub random: bool,
+    /// How long a run takes per element of its arguments, in about the time of an addition; `None`
+    /// where the number of elements does not tell.
+    pub weight: Option<usize>,
 }
 
 impl Row {
@@ -91,6 +94,7 @@ impl Row {
             prepare,
             strided: false,
             random: false,
+            weight: Some(1),
         }
     }
 
@@ -108,10 +112,30 @@ impl Row {
     pub const fn random(self) -> Self {
         Row {
             random: true,
+            weight: Some(8),
             ..self
         }
     }
+
+    /// The row of a kernel whose work grows faster than its arguments, or by an attribute.
+    #[must_use]
+    pub const fn heavy(self) -> Self {
+        Row {
+            weight: None,
+            ..self
+        }
+    }
+
+    /// Whether a run on arguments of so many elements together takes no longer than a few
+    /// microseconds: so short that handing it to another thread would cost more.
+    pub fn is_small(&self, elements: usize) -> bool {
+        self.weight
+            .is_some_and(|weight| elements.saturating_mul(weight) <= SMALL)
+    }
 }
+
+/// Additions of a small run.
+const SMALL: usize = 4096;
 
 /// The families' tables.
 const FAMILIES: &[&[Row]] = &[

@@ -16,8 +16,8 @@ use ferromix_base::{Error, Result};
 use std::ops::Range;
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("Pooling", prepare_forward),
-    Row::new("_backward_Pooling", prepare_backward),
+    Row::new("Pooling", prepare_forward).heavy(),
+    Row::new("_backward_Pooling", prepare_backward).heavy(),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! `_core.Array`: what an NDArray holds.
 
-use crate::callback::{push, wait};
-use crate::convert::{dtype, runtime};
-use crate::errors::{push_to_py, read_to_py, to_py};
+use crate::callback::push;
+use crate::convert::{dtype, place, runtime};
+use crate::errors::{push_to_py, to_py};
 use crate::site;
+use crate::wait::wait;
+use ferromix_base::DeviceType;
 use ferromix_runtime as rt;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyBufferError, PyValueError};
@@ -23,16 +25,34 @@ impl Array {
     /// An array whose memory is taken at first use and holds arbitrary values.
     #[new]
     #[pyo3(signature = (shape, dtype, dev_type=1, dev_id=0))]
-    fn new(shape: Vec<usize>, dtype: &str, dev_type: i32, dev_id: u16) -> PyResult<Self> {
-        if dev_type != 1 || dev_id != 0 {
-            return Err(PyValueError::new_err(format!(
-                "no memory of device type {dev_type}, number {dev_id}: this build has cpu(0) only"
-            )));
+    fn new(
+        py: Python<'_>,
+        shape: Vec<usize>,
+        dtype: &str,
+        dev_type: i32,
+        dev_id: u16,
+    ) -> PyResult<Self> {
+        let (runtime, dtype) = (runtime()?, self::dtype(dtype)?);
+        let context = place(dev_type, dev_id)?;
+        let array = rt::Array::on(runtime, context, &shape, dtype).map_err(to_py)?;
+        if context.device_type == DeviceType::CpuPinned {
+            crate::storage::warn_unless_locked(py, &array)?;
         }
-        let dtype = self::dtype(dtype)?;
-        rt::Array::new(runtime()?, &shape, dtype)
-            .map(Array)
-            .map_err(to_py)
+        Ok(Array(array))
+    }
+
+    /// Maps shared memory that another process sent, as elements of `dtype`, and closes the
+    /// descriptor.
+    #[staticmethod]
+    fn from_shared(fd: i32, dtype: &str) -> PyResult<Self> {
+        crate::storage::received(fd, self::dtype(dtype)?).map(Array)
+    }
+
+    /// Waits for the array, and gives a descriptor by which other processes map its memory; it
+    /// stays open as long as the memory is in use here.
+    fn share(&self, py: Python<'_>) -> PyResult<i32> {
+        self.wait_to_read(py)?;
+        crate::storage::share(&self.0)
     }
 
     /// The extents.
@@ -56,7 +76,8 @@ impl Array {
     /// Device type and number, as MXNet numbers them.
     #[getter]
     fn context(&self) -> (i32, u16) {
-        (1, 0)
+        let context = self.0.chunk().context();
+        (context.device_type as i32, context.device_id)
     }
 
     /// A number that arrays which share memory share.
@@ -124,7 +145,7 @@ impl Array {
     /// Pushes a copy of `src` into this array; casts and broadcasts.
     fn copy_from(&self, py: Python<'_>, src: &Array) -> PyResult<()> {
         let site = site::current(py);
-        push(py, || rt::copy(&src.0, &self.0, site)).map_err(to_py)
+        push(py, || rt::copy(&src.0, &self.0, site))
     }
 
     /// Waits for the array, then copies its bytes, in C order, into `buffer`.
@@ -134,18 +155,15 @@ impl Array {
                 "the buffer must be writable and C-contiguous",
             ));
         }
-        let (ptr, len) = (buffer.buf_ptr() as usize, buffer.len_bytes());
-        let done = wait(py, || {
-            let out: &mut [u8] = if len == 0 {
-                &mut []
-            } else {
-                // SAFETY: the buffer is held until after the call, C-contiguous, writable and
-                // `len` bytes long.
-                unsafe { std::slice::from_raw_parts_mut(ptr as *mut u8, len) }
-            };
-            rt::read_into(&self.0, out)
-        });
-        done.map_err(read_to_py)
+        let len = buffer.len_bytes();
+        let out: &mut [u8] = if len == 0 {
+            &mut []
+        } else {
+            // SAFETY: the buffer is held until after the call, C-contiguous, writable and `len`
+            // bytes long.
+            unsafe { std::slice::from_raw_parts_mut(buffer.buf_ptr().cast(), len) }
+        };
+        self.read(py, out)
     }
 
     /// Copies the bytes of `buffer`, elements in C order, into the array.
@@ -161,12 +179,15 @@ impl Array {
             unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), len) }
         };
         let site = site::current(py);
-        push(py, || rt::write_from(&self.0, bytes, site)).map_err(to_py)
+        push(py, || rt::write_from(&self.0, bytes, site))
     }
 
     /// Waits until all writes pushed before are done.
     fn wait_to_read(&self, py: Python<'_>) -> PyResult<()> {
-        wait(py, || rt::wait_to_read(&self.0)).map_err(read_to_py)
+        if rt::is_quiet(&self.0) {
+            return Ok(());
+        }
+        wait(py, |patience| rt::wait_to_read_with(&self.0, patience))
     }
 
     /// Waits for the array and gives its only element as a Python number.
@@ -177,11 +198,24 @@ impl Array {
             ));
         }
         let mut bytes = [0u8; 8];
-        let size = self.0.dtype().size();
-        wait(py, || rt::read_into(&self.0, &mut bytes[..size])).map_err(read_to_py)?;
+        self.read(py, &mut bytes[..self.0.dtype().size()])?;
         scalar(py, self.0.dtype(), bytes)
     }
 }
+
+impl Array {
+    /// Waits, if need be, and copies the elements. Few bytes are not worth letting the interpreter
+    /// go.
+    fn read(&self, py: Python<'_>, out: &mut [u8]) -> PyResult<()> {
+        if out.len() <= SMALL_READ && rt::read_if_quiet(&self.0, out).map_err(to_py)? {
+            return Ok(());
+        }
+        wait(py, |patience| rt::read_into_with(&self.0, out, patience))
+    }
+}
+
+/// Bytes that are copied with the interpreter held.
+const SMALL_READ: usize = 1 << 16;
 
 /// The Python number in the first bytes.
 fn scalar(py: Python<'_>, dtype: ferromix_base::DType, b: [u8; 8]) -> PyResult<Bound<'_, PyAny>> {

@@ -2,7 +2,7 @@
 
 use ferromix_base::Error;
 use ferromix_engine as engine;
-use ferromix_engine::{OpError, WaitError};
+use ferromix_engine::{Name, OpError};
 use ferromix_runtime::held::{self, Held};
 use ferromix_runtime::{ReadError, Runtime};
 use pyo3::exceptions::{PyBaseException, PyTypeError};
@@ -12,9 +12,12 @@ use pyo3::types::PyTuple;
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-use crate::errors::misuse;
-use crate::lane::lane;
+use crate::errors::{misuse, to_py};
+use crate::memory::attached;
+use crate::profiler::recording;
+use crate::wait::{hold_back, settle, wait};
 
 /// Python operations that were pushed and are not finished.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
@@ -95,6 +98,7 @@ pub(crate) struct Job {
     pub(crate) held: Arc<Held>,
     pub(crate) finish: Finish,
     pub(crate) priority: i32,
+    pub(crate) name: Name,
     pub(crate) number: u64,
 }
 
@@ -113,21 +117,31 @@ impl std::error::Error for Exiting {}
 impl Job {
     /// Runs the function on this thread.
     pub(crate) fn run(self) {
+        let begin = recording().map(|_| Instant::now());
         let Job {
             function,
             asynchronous,
             held,
             finish,
+            name,
             ..
         } = self;
+        let record = || {
+            if let (Some(begin), Some(engine)) = (begin, recording()) {
+                engine.trace_span(Name::new("python"), name, begin);
+            }
+        };
         if asynchronous {
-            return Python::attach(|py| run_async(py, function.into_bound(py), &held, finish));
+            Python::attach(|py| run_async(py, function.into_bound(py), &held, finish));
+            return record();
         }
         // The function and what it refers to go before the operation is finished.
         let result = Python::attach(|py| {
             let function = function.into_bound(py);
             held.during(|| call(&function, PyTuple::empty(py)))
         });
+        // Before anybody is told that it is over, and may write the profile.
+        record();
         finish.announce(result.map_err(|e| Box::new(e) as OpError));
     }
 
@@ -204,27 +218,19 @@ impl Ord for Job {
     }
 }
 
-/// Waits, without the interpreter, for something that the engine does.
-pub(crate) fn wait<T: Send, E: From<WaitError> + Send>(
-    py: Python<'_>,
-    wait: impl FnOnce() -> Result<T, E> + Send,
-) -> Result<T, E> {
-    py.detach(|| lane().wait(wait))
-        .unwrap_or_else(|| Err(WaitError::TooManyBlocked.into()))
-}
-
 /// Pushes operations on arrays. Without the interpreter where the push waits for what it pushes:
 /// with the naive engine, and in a function that holds the arrays.
 pub(crate) fn push<T: Send>(
     py: Python<'_>,
     push: impl FnOnce() -> Result<T, Error> + Send,
-) -> Result<T, Error> {
-    let waits = held::inside() || Runtime::existing().is_some_and(|runtime| runtime.is_naive());
+) -> PyResult<T> {
+    let runtime = Runtime::existing();
+    let waits = held::inside() || runtime.is_some_and(|runtime| runtime.is_naive());
     if !waits {
-        return push();
+        runtime.map_or(Ok(()), |runtime| hold_back(py, runtime))?;
+        let pushed = attached(push).map_err(to_py)?;
+        Runtime::existing().map_or(Ok(()), |runtime| settle(py, runtime))?;
+        return Ok(pushed);
     }
-    wait(py, || push().map_err(ReadError::Call)).map_err(|e| match e {
-        ReadError::Call(e) => e,
-        ReadError::Wait(e) => Error::internal(e.to_string()),
-    })
+    wait(py, |_| push().map_err(ReadError::Call))
 }

@@ -1,7 +1,7 @@
 //! Values between Python and the core.
 
 use crate::errors::to_py;
-use ferromix_base::DType;
+use ferromix_base::{Context, DType, DeviceType};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
 use ferromix_runtime::Runtime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -12,6 +12,36 @@ use std::sync::Arc;
 /// The process's runtime.
 pub(crate) fn runtime() -> PyResult<&'static Arc<Runtime>> {
     Runtime::global().map_err(to_py)
+}
+
+/// A device by MXNet's code and its number.
+pub(crate) fn context(code: i32, device_id: u16) -> PyResult<Context> {
+    let device_type = match code {
+        1 => DeviceType::Cpu,
+        2 => DeviceType::Gpu,
+        3 => DeviceType::CpuPinned,
+        5 => DeviceType::CpuShared,
+        _ => return Err(PyValueError::new_err(format!("no device has type {code}"))),
+    };
+    Ok(Context {
+        device_type,
+        device_id,
+    })
+}
+
+/// That device, if arrays can be placed there.
+pub(crate) fn place(code: i32, device_id: u16) -> PyResult<Context> {
+    let context = context(code, device_id)?;
+    if matches!(
+        context.device_type,
+        DeviceType::CpuPinned | DeviceType::CpuShared
+    ) || context == Context::cpu()
+    {
+        return Ok(context);
+    }
+    Err(PyValueError::new_err(format!(
+        "no memory on {context}: this build has cpu(0), cpu_pinned and cpu_shared"
+    )))
 }
 
 /// An element type by name.

@@ -1,11 +1,12 @@
 //! Python functions pushed on the engine, variables, waiting, and the state of the random numbers.
 
 use crate::array::Array;
-use crate::callback::{Finish, Job, OnComplete, Ticket, wait};
-use crate::convert::runtime;
-use crate::errors::{misuse, push_to_py, to_py, wait_to_py};
+use crate::callback::{Finish, Job, OnComplete, Ticket};
+use crate::convert::{context, runtime};
+use crate::errors::{misuse, push_to_py, to_py};
 use crate::lane::lane;
 use crate::site;
+use crate::wait::{hold_back, set_naive, settle, wait};
 use ferromix_engine::{FnProperty, Name, OpSpec, Var};
 use ferromix_runtime::Runtime;
 use ferromix_runtime::held::{self, Held};
@@ -45,7 +46,7 @@ impl Variable {
         if held::may_read(self.runtime, self.var) {
             return Ok(());
         }
-        wait(py, || self.runtime.engine().wait_for_var(self.var)).map_err(wait_to_py)
+        wait(py, |patience| self.runtime.wait_for_var(self.var, patience))
     }
 
     /// Ends it after its last user.
@@ -99,12 +100,14 @@ fn push(
     let held = Held::new(runtime, &reads, &writes);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     // The engine's own threads only hand the function over, at once.
-    let spec = OpSpec::new(Name::intern(name))
+    let name = Name::intern(name);
+    let spec = OpSpec::new(name)
         .property(FnProperty::CpuPrioritized)
         .priority(priority)
         .tag(site::current(py))
         .reads(&reads)
         .writes(&writes);
+    hold_back(py, runtime)?;
     let (naive, ticket) = (runtime.is_naive(), Ticket::new());
     let start = move |_: &_, on_complete| {
         let job = Job {
@@ -116,6 +119,7 @@ fn push(
                 ticket,
             },
             priority,
+            name,
             number,
         };
         if naive {
@@ -130,7 +134,8 @@ fn push(
     } else {
         engine.push_async(&spec, start)
     };
-    done.map_err(push_to_py)
+    done.map_err(push_to_py)?;
+    settle(py, runtime)
 }
 
 /// Waits for everything pushed before; raises the first error that no wait has raised yet.
@@ -144,7 +149,7 @@ fn wait_all(py: Python<'_>) -> PyResult<()> {
              wait for single arrays or variables instead",
         ));
     }
-    wait(py, || runtime.engine().wait_for_all()).map_err(wait_to_py)
+    wait(py, |patience| runtime.wait_for_all(patience))
 }
 
 /// Which engine runs, its threads, and how much it has done.
@@ -163,8 +168,13 @@ fn engine_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 
 /// Starts the random numbers over.
 #[pyfunction]
-fn seed(value: u64) -> PyResult<()> {
-    runtime()?.random().reseed(value);
+#[pyo3(signature = (value, device=None))]
+fn seed(value: u64, device: Option<(i32, u16)>) -> PyResult<()> {
+    let random = runtime()?.random();
+    if let Some((code, id)) = device {
+        return random.reseed_on(context(code, id)?, value).map_err(to_py);
+    }
+    random.reseed(value);
     Ok(())
 }
 
@@ -186,6 +196,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<OnComplete>()?;
     m.add_function(wrap_pyfunction!(push, m)?)?;
     m.add_function(wrap_pyfunction!(wait_all, m)?)?;
+    m.add_function(wrap_pyfunction!(set_naive, m)?)?;
     m.add_function(wrap_pyfunction!(engine_info, m)?)?;
     m.add_function(wrap_pyfunction!(seed, m)?)?;
     m.add_function(wrap_pyfunction!(num_threads, m)?)?;

@@ -51,7 +51,7 @@ pub(crate) fn push_to_py(e: PushError) -> PyErr {
 
 /// The exception for a wait that did not end well. For the failure of an operation it names the
 /// line that pushed it; what a Python function raised is raised again, the same object.
-pub(crate) fn wait_to_py(e: WaitError) -> PyErr {
+fn wait_to_py(e: WaitError) -> PyErr {
     let failure = match e {
         WaitError::Failed(failure) => failure,
         WaitError::StaleVariable(var) => return push_to_py(PushError::StaleVariable(var)),
@@ -88,10 +88,32 @@ fn again(raised: &PyErr, origin: &str) -> PyErr {
     })
 }
 
-/// The exception for an array that could not be read.
-pub(crate) fn read_to_py(e: ReadError) -> PyErr {
-    match e {
-        ReadError::Call(e) => to_py(e),
-        ReadError::Wait(e) => wait_to_py(e),
+/// How a wait that did not end well becomes an exception.
+pub(crate) trait Raise {
+    fn raise(self) -> PyErr;
+    /// Whether the wait ended only because the thread stopped waiting.
+    fn is_given_up(&self) -> bool;
+}
+
+impl Raise for WaitError {
+    fn raise(self) -> PyErr {
+        wait_to_py(self)
+    }
+
+    fn is_given_up(&self) -> bool {
+        matches!(self, WaitError::GivenUp)
+    }
+}
+
+impl Raise for ReadError {
+    fn raise(self) -> PyErr {
+        match self {
+            ReadError::Call(e) => to_py(e),
+            ReadError::Wait(e) => wait_to_py(e),
+        }
+    }
+
+    fn is_given_up(&self) -> bool {
+        matches!(self, ReadError::Wait(WaitError::GivenUp))
     }
 }

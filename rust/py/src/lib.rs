@@ -9,9 +9,12 @@ mod errors;
 mod files;
 mod lane;
 mod life;
+mod memory;
 mod operator;
+mod profiler;
 mod site;
 mod storage;
+mod wait;
 
 use pyo3::prelude::*;
 
@@ -25,6 +28,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     operator::register(m)?;
     engine::register(m)?;
     life::register(m)?;
+    profiler::register(m)?;
     storage::register(m)?;
     files::register(m)
 }

@@ -1,6 +1,6 @@
 //! The ends of processes and their forks.
 
-use crate::{callback, lane};
+use crate::{callback, lane, memory, wait};
 use ferromix_kernels::par;
 use ferromix_runtime::{Runtime, held};
 use pyo3::prelude::*;
@@ -91,6 +91,7 @@ fn after_fork_in_parent() {
 #[pyfunction]
 fn after_fork_in_child() {
     lane::forget();
+    wait::become_main_thread();
     if let (Some(rested), Some(runtime)) = (FORK.take(), Runtime::existing()) {
         if rested {
             runtime.resume_in_child();
@@ -103,7 +104,9 @@ fn after_fork_in_child() {
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    Runtime::detach_by(memory::detached);
     let py = m.py();
+    wait::find_main_thread(py)?;
     let hooks = PyDict::new(py);
     hooks.set_item("before", wrap_pyfunction!(before_fork, m)?)?;
     hooks.set_item(

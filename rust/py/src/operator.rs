@@ -1,10 +1,12 @@
 //! `_core.Prepared` and `_core.Plan`: operators for fixed shapes, and bound graphs of them.
 
 use crate::array::Array;
-use crate::callback::{push, wait};
+use crate::callback::push;
 use crate::convert::{attrs, desc, req, runtime};
-use crate::errors::{read_to_py, to_py};
+use crate::errors::to_py;
+use crate::memory::attached;
 use crate::site;
+use crate::wait::{hold_back, settle, wait};
 use ferromix_engine::Name;
 use ferromix_kernels as kernels;
 use ferromix_runtime as rt;
@@ -32,7 +34,7 @@ fn bind(
         .map(|a| a.as_ref().map(|a| a.0.clone()))
         .collect();
     let reqs = reqs.iter().map(|&r| req(r)).collect::<PyResult<Vec<_>>>()?;
-    rt::Bound::new(prepared, name, &inputs, &outputs, &reqs).map_err(to_py)
+    attached(|| rt::Bound::new(prepared, name, &inputs, &outputs, &reqs)).map_err(to_py)
 }
 
 #[pymethods]
@@ -65,7 +67,7 @@ impl Prepared {
     ) -> PyResult<()> {
         let bound = bind(&self.prepared, self.name, &inputs, &outputs, &reqs)?;
         let (runtime, site) = (runtime()?, site::current(py));
-        push(py, || bound.push(runtime, site)).map_err(to_py)
+        push(py, || bound.push(runtime, site))
     }
 }
 
@@ -77,15 +79,20 @@ type Step<'py> = (
     Vec<u8>,
 );
 
-/// A list of operators bound to arrays, pushed by one call.
+/// A list of operators bound to arrays, launched by one call.
 #[pyclass(frozen, module = "ferromix._core")]
 pub(crate) struct Plan(rt::Plan);
 
 #[pymethods]
 impl Plan {
-    /// A plan of steps: prepared operator, name of the node, inputs, outputs, requests.
+    /// A plan of steps: prepared operator, name of the node, inputs, outputs, requests. Nobody but
+    /// plans uses the memory of `buffers`; plans that share one share `token`, which stands for them.
     #[new]
-    fn new(steps: Vec<Step<'_>>) -> PyResult<Self> {
+    fn new(
+        steps: Vec<Step<'_>>,
+        buffers: Vec<PyRef<'_, Array>>,
+        token: PyRef<'_, Array>,
+    ) -> PyResult<Self> {
         let (mut bound, mut arrays) = (Vec::with_capacity(steps.len()), Vec::new());
         for (prepared, name, inputs, outputs, reqs) in steps {
             bound.push(bind(
@@ -98,17 +105,27 @@ impl Plan {
             arrays.extend(inputs.iter().map(|a| a.0.clone()));
             arrays.extend(outputs.iter().flatten().map(|a| a.0.clone()));
         }
-        Ok(Plan(rt::Plan::new(runtime()?, bound, arrays)))
+        let private = rt::Private {
+            buffers: buffers.iter().map(|a| a.0.clone()).collect(),
+            token: token.0.clone(),
+        };
+        Ok(Plan(rt::Plan::new(
+            runtime()?,
+            bound,
+            arrays,
+            Some(private),
+        )))
     }
 
-    /// Pushes the steps from `start` to before `stop`.
+    /// Launches the steps from `start` to before `stop`.
     #[pyo3(signature = (start=0, stop=None))]
     fn run(&self, py: Python<'_>, start: usize, stop: Option<usize>) -> PyResult<()> {
         let (site, stop) = (site::current(py), stop.unwrap_or(self.0.len()));
-        wait(py, || {
+        hold_back(py, runtime()?)?;
+        wait(py, |_| {
             self.0.run(start..stop, site).map_err(rt::ReadError::from)
-        })
-        .map_err(read_to_py)
+        })?;
+        settle(py, runtime()?)
     }
 
     fn __len__(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::{Chunk, Runtime};
 use ferromix_base::{
-    DType, Error, Result, Shape, Strides, contiguous_strides, element_count, is_contiguous,
+    Context, DType, Error, Result, Shape, Strides, contiguous_strides, element_count, is_contiguous,
 };
 use ferromix_kernels::{Desc, View};
 use std::sync::Arc;
@@ -25,15 +25,39 @@ impl Array {
     /// # Errors
     /// A shape with too many elements.
     pub fn new(runtime: &Arc<Runtime>, shape: &[usize], dtype: DType) -> Result<Self> {
+        Array::on(runtime, Context::cpu(), shape, dtype)
+    }
+
+    /// Like [`new`](Array::new), in the memory of `context`.
+    ///
+    /// # Errors
+    /// A shape with too many elements.
+    pub fn on(
+        runtime: &Arc<Runtime>,
+        context: Context,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Result<Self> {
         let bytes = byte_count(shape, dtype)?;
-        let (shape, strides) = (shape.into(), contiguous_strides(shape));
         Ok(Array {
-            chunk: Chunk::new(runtime, bytes),
+            chunk: Chunk::on(runtime, context, bytes),
             offset: 0,
             dtype,
-            shape,
-            strides,
+            shape: shape.into(),
+            strides: contiguous_strides(shape),
         })
+    }
+
+    /// All of a chunk, as bytes.
+    pub fn bytes_of(chunk: Chunk) -> Self {
+        let shape = [chunk.size()];
+        Array {
+            chunk,
+            offset: 0,
+            dtype: DType::U8,
+            shape: shape.as_slice().into(),
+            strides: contiguous_strides(&shape),
+        }
     }
 
     /// The chunk.

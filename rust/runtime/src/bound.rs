@@ -75,24 +75,25 @@ impl Prepared {
     }
 }
 
-/// One argument of a bound operator.
-struct Slot {
-    view: View,
-    /// Whether the kernel works on a contiguous copy in scratch memory.
-    staged: bool,
-}
+/// Outputs of fewer bytes are not counted as in flight: the bound on operations is enough.
+const SMALL: u64 = 64 << 10;
 
 /// A prepared operator bound to arrays. It does not keep them alive: whoever pushes it does, and a
 /// push after an array died is an error.
 pub struct Bound {
     prepared: Arc<Prepared>,
     name: Name,
-    inputs: SmallVec<[Slot; 3]>,
-    outputs: SmallVec<[Slot; 2]>,
+    inputs: SmallVec<[View; 3]>,
+    outputs: SmallVec<[View; 2]>,
+    /// The inputs and the outputs for which the kernel works on a contiguous copy in scratch memory.
+    staged: (Vec<usize>, Vec<usize>),
     reqs: SmallVec<[Req; 2]>,
     reads: SmallVec<[Var; 4]>,
     writes: SmallVec<[Var; 4]>,
     scratch: usize,
+    small: bool,
+    /// Bytes of the outputs.
+    bytes: u64,
 }
 
 impl Bound {
@@ -115,15 +116,20 @@ impl Bound {
         if reqs.len() != outputs.len() {
             return Err(Error::value("one request is needed for each output"));
         }
+        let outs = outputs.iter().flatten();
+        let elements = inputs.iter().chain(outs).map(Array::len).sum();
         let mut bound = Bound {
             prepared: prepared.clone(),
             name,
             inputs: SmallVec::new(),
             outputs: SmallVec::new(),
+            staged: (Vec::new(), Vec::new()),
             reqs: SmallVec::new(),
             reads: SmallVec::new(),
             writes: SmallVec::new(),
             scratch: padded(prepared.kernel.workspace()),
+            small: prepared.row.is_small(elements),
+            bytes: 0,
         };
         for input in inputs {
             bound.add_input(input, outputs, reqs)?;
@@ -142,16 +148,12 @@ impl Bound {
                 && !(req == Req::Inplace && output.same_view(input))
         });
         let staged = clash || (!self.prepared.row.strided && !input.is_contiguous());
-        self.scratch += if staged {
-            padded(input.len() * input.dtype().size())
-        } else {
-            0
-        };
+        if staged {
+            self.scratch += padded(input.len() * input.dtype().size());
+            self.staged.0.push(self.inputs.len());
+        }
         self.reads.push(input.chunk().var());
-        self.inputs.push(Slot {
-            view: input.view()?,
-            staged,
-        });
+        self.inputs.push(input.view()?);
         Ok(())
     }
 
@@ -168,63 +170,103 @@ impl Bound {
                     strides,
                 )
             };
-            self.outputs.push(Slot {
-                view,
-                staged: false,
-            });
+            self.outputs.push(view);
             self.reqs.push(Req::Null);
             return Ok(());
         };
         let staged = !self.prepared.row.strided && !output.is_contiguous();
-        self.scratch += if staged {
-            padded(output.len() * output.dtype().size())
-        } else {
-            0
-        };
+        if staged {
+            self.scratch += padded(output.len() * output.dtype().size());
+            self.staged.1.push(index);
+        }
         self.writes.push(output.chunk().var());
-        self.outputs.push(Slot {
-            view: output.view()?,
-            staged,
-        });
+        self.bytes += (output.len() * output.dtype().size()) as u64;
+        self.outputs.push(output.view()?);
         self.reqs.push(req);
         Ok(())
     }
 
-    /// Pushes one run on the engine and returns at once. `site` says where the user did so. Inside
-    /// a user's function that [holds](held) one of the arrays, returns when the run is over.
+    /// Pushes one run on the engine and returns at once. A small one may have run then. `site` says
+    /// where the user did so. Inside a user's function that [holds](held) one of the arrays, returns
+    /// when the run is over.
     ///
     /// # Errors
     /// An engine that was shut down; inside such a function, also what the run fails with.
     pub fn push(self: &Arc<Self>, runtime: &Arc<Runtime>, site: u64) -> Result<()> {
-        let random = self.prepared.row.random.then(|| runtime.random().next());
+        let random = self.is_random().then(|| runtime.random().next());
         let me = self.clone();
         let spec = OpSpec::new(self.name)
             .reads(&self.reads)
             .writes(&self.writes)
-            .tag(site);
+            .bytes(if self.bytes < SMALL { 0 } else { self.bytes })
+            .tag(site)
+            .inline(self.small);
         held::submit(runtime, &spec, move |runtime| me.run(runtime, random))
     }
 
-    fn run(&self, runtime: &Runtime, random: Option<Stream>) -> Result<()> {
+    /// What errors call the operation.
+    pub(crate) fn name(&self) -> Name {
+        self.name
+    }
+
+    /// The variables that a run only reads.
+    pub(crate) fn reads(&self) -> &[Var] {
+        &self.reads
+    }
+
+    /// The variables that a run changes.
+    pub(crate) fn writes(&self) -> &[Var] {
+        &self.writes
+    }
+
+    /// Whether a run needs random numbers.
+    pub(crate) fn is_random(&self) -> bool {
+        self.prepared.row.random
+    }
+
+    /// Whether a run takes no longer than handing it to another thread.
+    pub(crate) fn is_small(&self) -> bool {
+        self.small
+    }
+
+    /// Runs it; the caller has the variables.
+    pub(crate) fn run(&self, runtime: &Runtime, random: Option<Stream>) -> Result<()> {
+        let mut outputs = self.outputs.clone();
+        if self.scratch == 0 {
+            return self.call(&self.inputs, &mut outputs, &self.reqs, &mut [], random);
+        }
         let mut scratch = Scratch::new(runtime, self.scratch)
             .map_err(|e| e.within(format_args!("operator {}", self.name)))?;
-        let mut reqs = self.reqs.clone();
-        let mut inputs: SmallVec<[View; 3]> = SmallVec::new();
-        for slot in &self.inputs {
-            inputs.push(stage(slot, &mut scratch, true)?);
+        let (mut inputs, mut reqs) = (self.inputs.clone(), self.reqs.clone());
+        for &i in &self.staged.0 {
+            inputs[i] = stage(&inputs[i], &mut scratch, true)?;
         }
-        let mut outputs: SmallVec<[View; 2]> = SmallVec::new();
-        for (slot, req) in self.outputs.iter().zip(&mut reqs) {
-            outputs.push(stage(slot, &mut scratch, *req == Req::Add)?);
-            if slot.staged && *req == Req::Inplace {
-                *req = Req::Write;
+        for &i in &self.staged.1 {
+            outputs[i] = stage(&outputs[i], &mut scratch, reqs[i] == Req::Add)?;
+            if reqs[i] == Req::Inplace {
+                reqs[i] = Req::Write;
             }
         }
         let workspace = scratch.bytes(self.prepared.kernel.workspace());
+        self.call(&inputs, &mut outputs, &reqs, workspace, random)?;
+        for &i in &self.staged.1 {
+            kernels::copy(&outputs[i], &mut self.outputs[i].clone())?;
+        }
+        Ok(())
+    }
+
+    fn call(
+        &self,
+        inputs: &[View],
+        outputs: &mut [View],
+        reqs: &[Req],
+        workspace: &mut [u8],
+        random: Option<Stream>,
+    ) -> Result<()> {
         let mut call = Call {
-            inputs: &inputs,
-            outputs: &mut outputs,
-            reqs: &reqs,
+            inputs,
+            outputs,
+            reqs,
             workspace,
             random,
         };
@@ -232,24 +274,15 @@ impl Bound {
         prepared
             .kernel
             .run(&mut call)
-            .map_err(|e| e.within(format_args!("operator {}", prepared.operator)))?;
-        for (slot, output) in self.outputs.iter().zip(&outputs) {
-            if slot.staged {
-                kernels::copy(output, &mut slot.view.clone())?;
-            }
-        }
-        Ok(())
+            .map_err(|e| e.within(format_args!("operator {}", prepared.operator)))
     }
 }
 
-/// The view that the kernel sees: the array's own, or a copy in scratch memory.
-fn stage(slot: &Slot, scratch: &mut Scratch<'_>, filled: bool) -> Result<View> {
-    if !slot.staged {
-        return Ok(slot.view.clone());
-    }
-    let mut copy = scratch.view(slot.view.dtype(), &slot.view.shape().into());
+/// A copy in scratch memory, for the kernel to see instead of an array.
+fn stage(view: &View, scratch: &mut Scratch<'_>, filled: bool) -> Result<View> {
+    let mut copy = scratch.view(view.dtype(), &view.shape().into());
     if filled {
-        kernels::copy(&slot.view, &mut copy)?;
+        kernels::copy(view, &mut copy)?;
     }
     Ok(copy)
 }

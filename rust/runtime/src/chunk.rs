@@ -1,12 +1,12 @@
 //! A piece of memory with the engine variable that orders its users.
 
 use crate::Runtime;
-use ferromix_base::Result;
+use crate::memory::Memory;
+use ferromix_base::{Context, Result};
 use ferromix_engine::Var;
-use ferromix_storage::Handle;
 use std::sync::{Arc, OnceLock};
 
-/// Pool memory, taken at first use, and its engine variable. Clones share both; the last one gives
+/// Memory, taken at first use, and its engine variable. Clones share both; the last one gives
 /// the memory back once every operation pushed on it is done.
 #[derive(Clone)]
 pub struct Chunk(Arc<Inner>);
@@ -15,18 +15,44 @@ struct Inner {
     runtime: Arc<Runtime>,
     var: Var,
     size: usize,
-    memory: OnceLock<Handle>,
+    context: Context,
+    memory: OnceLock<Memory>,
 }
 
 impl Chunk {
-    /// A chunk of `size` bytes without memory yet.
+    /// A chunk of `size` bytes of ordinary memory, not taken yet.
     pub fn new(runtime: &Arc<Runtime>, size: usize) -> Self {
-        let var = runtime.engine().new_variable();
+        Chunk::on(runtime, Context::cpu(), size)
+    }
+
+    /// A chunk of `size` bytes in the memory of `context`, not taken yet.
+    pub fn on(runtime: &Arc<Runtime>, context: Context, size: usize) -> Self {
+        Chunk::make(runtime, context, size, OnceLock::new())
+    }
+
+    /// A chunk of memory that another process shares with this one.
+    #[cfg(target_os = "linux")]
+    pub fn received(runtime: &Arc<Runtime>, block: ferromix_storage::SharedBlock) -> Self {
+        let context = Context {
+            device_type: ferromix_base::DeviceType::CpuShared,
+            device_id: 0,
+        };
+        let size = block.size();
+        Chunk::make(runtime, context, size, Memory::received(block).into())
+    }
+
+    fn make(
+        runtime: &Arc<Runtime>,
+        context: Context,
+        size: usize,
+        memory: OnceLock<Memory>,
+    ) -> Self {
         Chunk(Arc::new(Inner {
             runtime: runtime.clone(),
-            var,
+            var: runtime.engine().new_variable(),
             size,
-            memory: OnceLock::new(),
+            context,
+            memory,
         }))
     }
 
@@ -38,6 +64,11 @@ impl Chunk {
     /// Bytes.
     pub fn size(&self) -> usize {
         self.0.size
+    }
+
+    /// Where the memory is.
+    pub fn context(&self) -> Context {
+        self.0.context
     }
 
     /// The runtime that the chunk belongs to.
@@ -60,29 +91,40 @@ impl Chunk {
     /// # Errors
     /// Memory that cannot be had.
     pub fn address(&self) -> Result<*mut u8> {
-        if let Some(handle) = self.0.memory.get() {
-            return Ok(handle.as_ptr());
+        self.memory().map(Memory::as_ptr)
+    }
+
+    /// A descriptor by which another process can map the memory, which must be shared memory. It
+    /// stays open as long as the chunk lives, and so does the memory while a duplicate is open.
+    ///
+    /// # Errors
+    /// Memory of another kind, or that cannot be had; too many open files.
+    #[cfg(target_os = "linux")]
+    pub fn share(&self) -> Result<std::os::fd::RawFd> {
+        self.memory()?.share()
+    }
+
+    fn memory(&self) -> Result<&Memory> {
+        if let Some(memory) = self.0.memory.get() {
+            return Ok(memory);
         }
-        let handle = self.0.runtime.pool().alloc(self.0.size)?;
-        if let Err(second) = self.0.memory.set(handle) {
-            self.0.runtime.pool().free(second);
+        let pool = self.0.runtime.pool_of(self.0.context.device_type)?;
+        let memory = Memory::take(pool, self.0.size)?;
+        if let Err(second) = self.0.memory.set(memory) {
+            second.give_back(&self.0.runtime);
         }
         // The cell is full now, by this thread or by another.
-        Ok(self
-            .0
-            .memory
-            .get()
-            .map_or(std::ptr::null_mut(), Handle::as_ptr))
+        Ok(self.0.memory.wait())
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let handle = self.memory.take();
+        let memory = self.memory.take();
         let runtime = self.runtime.clone();
         let free = move || {
-            if let Some(handle) = handle {
-                runtime.pool().free(handle);
+            if let Some(memory) = memory {
+                memory.give_back(&runtime);
             }
         };
         // The only error is a variable deleted before, and this is the only place that deletes it.

@@ -1,10 +1,13 @@
 //! Copies between arrays, and between arrays and the caller's memory.
 
 use crate::scratch::{Scratch, padded};
-use crate::{Array, Runtime, fork, held};
+use crate::{Array, Forever, Runtime, fork, held};
 use ferromix_base::{DType, Error, Result};
-use ferromix_engine::{OpSpec, WaitError};
+use ferromix_engine::{OpSpec, Patience, WaitError};
 use ferromix_kernels as kernels;
+
+/// Elements of a copy that is not worth another thread.
+const SMALL_COPY: usize = 4096;
 
 fn check_bytes(array: &Array, bytes: usize) -> Result<()> {
     let expected = array.len() * array.dtype().size();
@@ -46,7 +49,8 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
     let spec = OpSpec::new("_copyto")
         .reads(&reads)
         .writes(&writes)
-        .tag(site);
+        .tag(site)
+        .inline(dst.len() <= SMALL_COPY);
     let run = move |rt: &Runtime| -> Result<()> {
         if !overlap {
             return kernels::copy(&from, &mut to.clone());
@@ -64,12 +68,29 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
 /// # Errors
 /// The failure of an operation that the array depends on.
 pub fn wait_to_read(array: &Array) -> std::result::Result<(), ReadError> {
+    wait_to_read_with(array, &mut Forever)
+}
+
+/// [`wait_to_read`] as long as `patience` says.
+///
+/// # Errors
+/// As there, and [`WaitError::GivenUp`].
+pub fn wait_to_read_with(
+    array: &Array,
+    patience: &mut dyn Patience,
+) -> std::result::Result<(), ReadError> {
     let (runtime, var) = (array.chunk().runtime(), array.chunk().var());
     runtime.check_usable()?;
     if !held::may_read(runtime, var) {
-        runtime.engine().wait_to_read(var)?;
+        runtime.wait_for_var(var, patience)?;
     }
     Ok(())
+}
+
+/// Whether [`wait_to_read`] would return without waiting, and well. May say no in vain.
+pub fn is_quiet(array: &Array) -> bool {
+    let runtime = array.chunk().runtime();
+    runtime.check_usable().is_ok() && runtime.engine().is_quiet(array.chunk().var())
 }
 
 /// Waits for the writes pushed before, then copies the elements in C order into `out`.
@@ -77,13 +98,46 @@ pub fn wait_to_read(array: &Array) -> std::result::Result<(), ReadError> {
 /// # Errors
 /// A buffer of another size, or the failure of an operation that the array depends on.
 pub fn read_into(array: &Array, out: &mut [u8]) -> std::result::Result<(), ReadError> {
+    read_into_with(array, out, &mut Forever)
+}
+
+/// [`read_into`], with a wait as long as `patience` says.
+///
+/// # Errors
+/// As there, and [`WaitError::GivenUp`].
+pub fn read_into_with(
+    array: &Array,
+    out: &mut [u8],
+    patience: &mut dyn Patience,
+) -> std::result::Result<(), ReadError> {
+    check_bytes(array, out.len())?;
+    wait_to_read_with(array, patience)?;
+    let _inside = fork::enter();
+    copy_out(array, out)?;
+    Ok(())
+}
+
+/// [`read_into`], if it need not wait: with no writes under way, and no failure to report. False
+/// otherwise. As for a push, the caller sees to it that the process does not fork meanwhile.
+///
+/// # Errors
+/// A buffer of another size, or a process in which arrays cannot be used.
+pub fn read_if_quiet(array: &Array, out: &mut [u8]) -> Result<bool> {
     check_bytes(array, out.len())?;
     let runtime = array.chunk().runtime();
-    wait_to_read(array)?;
+    runtime.check_usable()?;
+    let quiet = runtime.engine().is_quiet(array.chunk().var());
+    if quiet {
+        copy_out(array, out)?;
+    }
+    Ok(quiet)
+}
+
+fn copy_out(array: &Array, out: &mut [u8]) -> Result<()> {
     if out.is_empty() {
         return Ok(());
     }
-    let _inside = fork::enter();
+    let runtime = array.chunk().runtime();
     let view = array.view()?;
     let mut scratch;
     let packed = if view.is_contiguous() {

@@ -1,29 +1,51 @@
-//! What all arrays share: the engine, the memory pool and the state of the random numbers.
+//! What all arrays share: the engine, the memory pools, temporary space, and the random numbers.
 
-use ferromix_base::{Context, Error, Result};
+use crate::RandomState;
+use crate::pools::Pools;
+use crate::scratch::Shelf;
+use ferromix_base::{Context, DeviceType, Error, Result};
 use ferromix_engine::Engine;
-use ferromix_kernels::{par, random::Stream};
-use ferromix_storage::{Config, HostBackend, Pool};
-use std::sync::atomic::{AtomicU64, Ordering};
+use ferromix_kernels::par;
+use ferromix_storage::{Config, HostBackend, Pool, Stats};
 use std::sync::{Arc, OnceLock};
 
-/// Engine, pool and random numbers.
+/// Engine, pools, temporary space and random numbers.
 pub struct Runtime {
     engine: Engine,
-    pool: Pool,
+    pools: Pools,
+    shelf: Shelf,
     random: RandomState,
 }
 
+/// Runs a function that waits, without what the calling thread keeps others from having meanwhile.
+pub type Detach = fn(&mut (dyn FnMut() + Send));
+
 static GLOBAL: OnceLock<Result<Arc<Runtime>>> = OnceLock::new();
+static DETACH: OnceLock<Detach> = OnceLock::new();
 
 impl Runtime {
-    /// A runtime of its own, for tests and embedders.
+    /// A runtime of its own, for tests and embedders; `pool` is that of ordinary memory.
     pub fn new(engine: Engine, pool: Pool) -> Arc<Self> {
-        Arc::new(Runtime {
+        Arc::new_cyclic(|weak| Runtime {
             engine,
-            pool,
+            pools: Pools::new(pool, weak.clone()),
+            shelf: Shelf::new(),
             random: RandomState::default(),
         })
+    }
+
+    /// Sets how a thread that pushes waits for memory: an interpreter lets go of its lock. The
+    /// first call counts.
+    pub fn detach_by(detach: Detach) {
+        // Only the first counts, so that reading it takes no lock.
+        let _ = DETACH.set(detach);
+    }
+
+    pub(crate) fn detached(&self, wait: &mut (dyn FnMut() + Send)) {
+        match DETACH.get() {
+            Some(detach) => detach(wait),
+            None => wait(),
+        }
     }
 
     /// The runtime of the process, set up from the environment at first use.
@@ -55,14 +77,85 @@ impl Runtime {
         &self.engine
     }
 
-    /// The pool of host memory.
+    /// The pool of ordinary memory.
     pub fn pool(&self) -> &Pool {
-        &self.pool
+        self.pools.host()
+    }
+
+    /// The pool for the memory of a device.
+    ///
+    /// # Errors
+    /// A device without memory here, or settings in the environment that make no sense.
+    pub fn pool_of(&self, device: DeviceType) -> Result<&Pool> {
+        self.pools.of(device)
+    }
+
+    pub(crate) fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// What a pool holds, and the part of it that is temporary space which no operation uses now.
+    /// That part is as good as cached, and counted so.
+    ///
+    /// # Errors
+    /// As for [`pool_of`](Runtime::pool_of).
+    pub fn storage(&self, device: DeviceType) -> Result<(Stats, usize)> {
+        let mut stats = self.pool_of(device)?.stats();
+        if device != DeviceType::Cpu {
+            return Ok((stats, 0));
+        }
+        let (asked, bytes) = self.shelf.bytes();
+        stats.in_use = stats.in_use.saturating_sub(bytes);
+        stats.cached += bytes;
+        stats.waste = stats.waste.saturating_sub(bytes - asked);
+        Ok((stats, bytes))
+    }
+
+    /// Gives temporary space and kept memory of a device back to the system, but for `keep` bytes.
+    ///
+    /// # Errors
+    /// As for [`pool_of`](Runtime::pool_of).
+    pub fn trim(&self, device: DeviceType, keep: usize) -> Result<()> {
+        let pool = self.pool_of(device)?;
+        if device == DeviceType::Cpu {
+            self.shelf.clear(pool);
+        }
+        pool.trim_to(keep);
+        Ok(())
+    }
+
+    /// Gives back all temporary space and kept memory of all devices.
+    pub fn release_all(&self) {
+        self.shelf.clear(self.pool());
+        for device in [
+            DeviceType::Cpu,
+            DeviceType::CpuPinned,
+            DeviceType::CpuShared,
+        ] {
+            if let Some(pool) = self.pools.existing(device) {
+                pool.release_all();
+            }
+        }
+    }
+
+    /// Why some memory of `cpu_pinned` is not locked, if so.
+    pub fn unlocked(&self) -> Option<&Error> {
+        self.pools.unlocked()
+    }
+
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
     }
 
     /// The state of the random numbers.
     pub fn random(&self) -> &RandomState {
         &self.random
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.shelf.clear(self.pools.host());
     }
 }
 
@@ -84,32 +177,4 @@ pub fn thread_budget() -> Result<usize> {
         };
     }
     Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
-}
-
-/// Seed and position of the random numbers. Each operation that draws numbers takes the next
-/// stream when it is pushed, so the numbers follow program order, not the order of execution.
-#[derive(Debug, Default)]
-pub struct RandomState {
-    seed: AtomicU64,
-    next: AtomicU64,
-}
-
-impl RandomState {
-    /// Starts over from `seed`.
-    pub fn reseed(&self, seed: u64) {
-        // Relaxed: seeding while another thread draws has no defined order anyway, and whoever
-        // needs one orders the calls by other means.
-        self.seed.store(seed, Ordering::Relaxed);
-        self.next.store(0, Ordering::Relaxed);
-    }
-
-    /// The numbers of the next operation.
-    pub fn next(&self) -> Stream {
-        // Relaxed: only the uniqueness of the number matters, which the read-modify-write gives.
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        Stream {
-            seed: self.seed.load(Ordering::Relaxed),
-            number,
-        }
-    }
 }

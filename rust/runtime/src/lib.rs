@@ -10,12 +10,22 @@ mod copy;
 mod fork;
 mod global;
 pub mod held;
+mod memory;
 mod plan;
+mod pools;
+mod random;
+mod relief;
 mod scratch;
+mod waits;
 
 pub use array::Array;
 pub use bound::{Bound, Prepared};
 pub use chunk::Chunk;
-pub use copy::{ReadError, copy, read_into, wait_to_read, write_from};
-pub use global::{RandomState, Runtime, thread_budget};
-pub use plan::Plan;
+pub use copy::{
+    ReadError, copy, is_quiet, read_if_quiet, read_into, read_into_with, wait_to_read,
+    wait_to_read_with, write_from,
+};
+pub use global::{Detach, Runtime, thread_budget};
+pub use plan::{Plan, Private};
+pub use random::RandomState;
+pub use waits::Forever;

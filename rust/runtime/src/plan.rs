@@ -1,24 +1,70 @@
-//! A bound graph: operators on fixed arrays, pushed by one call.
+//! A bound graph: operators on fixed arrays, compiled to programs of the engine, so that a pass is
+//! one launch.
 
-use crate::{Array, Bound, Runtime, fork};
+use crate::{Array, Bound, Runtime, fork, held};
 use ferromix_base::{Error, Result};
+use ferromix_engine::{LaunchArgs, OpSpec, Program, Var};
+use ferromix_kernels::random::Stream;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Memory that nobody but plans uses: the engine need not order each piece of it.
+pub struct Private {
+    /// The pieces.
+    pub buffers: Vec<Array>,
+    /// Stands for all of them: plans that share a piece must share this array. Its memory is not
+    /// used.
+    pub token: Array,
+}
 
 /// A list of bound operators in an order that respects the graph. It keeps their arrays alive.
 pub struct Plan {
     runtime: Arc<Runtime>,
     steps: Vec<Arc<Bound>>,
-    _arrays: Vec<Array>,
+    arrays: Arc<Vec<Array>>,
+    token: Option<Array>,
+    /// The local variables of the private buffers, by their engine's.
+    locals: HashMap<Var, Var>,
+    /// Programs of ranges that were run.
+    programs: Mutex<Vec<Compiled>>,
+}
+
+#[derive(Clone)]
+struct Compiled {
+    range: Range<usize>,
+    program: Program,
+    /// How many steps draw random numbers.
+    random: u64,
 }
 
 impl Plan {
-    /// A plan of `steps`, which work on `arrays`.
-    pub fn new(runtime: &Arc<Runtime>, steps: Vec<Arc<Bound>>, arrays: Vec<Array>) -> Self {
+    /// A plan of `steps`, which work on `arrays`, and on `private` memory.
+    pub fn new(
+        runtime: &Arc<Runtime>,
+        steps: Vec<Arc<Bound>>,
+        mut arrays: Vec<Array>,
+        private: Option<Private>,
+    ) -> Self {
+        let (mut locals, mut token) = (HashMap::new(), None);
+        if let Some(private) = private {
+            let numbers = (0..).map(Var::local);
+            locals = private
+                .buffers
+                .iter()
+                .map(|buffer| buffer.chunk().var())
+                .zip(numbers)
+                .collect();
+            arrays.extend(private.buffers);
+            token = Some(private.token);
+        }
         Plan {
             runtime: runtime.clone(),
             steps,
-            _arrays: arrays,
+            arrays: Arc::new(arrays),
+            token,
+            locals,
+            programs: Mutex::default(),
         }
     }
 
@@ -32,7 +78,9 @@ impl Plan {
         self.steps.is_empty()
     }
 
-    /// Pushes the steps of `range` in order and returns at once.
+    /// Launches the steps of `range`, as if they were pushed in order, and returns at once, unless
+    /// two launches of it are under way. Inside a user's function that [holds](held) some arrays,
+    /// pushes them one by one.
     ///
     /// # Errors
     /// A range outside the plan, or an engine that was shut down.
@@ -43,9 +91,104 @@ impl Plan {
                 self.steps.len()
             ))
         })?;
+        self.runtime.check_usable()?;
+        if steps.is_empty() {
+            return Ok(());
+        }
         let _inside = fork::enter();
-        steps
-            .iter()
-            .try_for_each(|step| step.push(&self.runtime, site))
+        if held::inside() {
+            return self.push_each(steps, site);
+        }
+        let compiled = self.compiled(range, steps);
+        let mut args = LaunchArgs::new().tag(site);
+        if compiled.random > 0 {
+            args = args.argument(Arc::new(self.runtime.random().take(compiled.random)));
+        }
+        self.runtime
+            .engine()
+            .launch_with(&compiled.program, args)
+            .map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// Between what launches do with private memory before and afterwards, like a launch.
+    fn push_each(&self, steps: &[Arc<Bound>], site: u64) -> Result<()> {
+        let push = || {
+            steps
+                .iter()
+                .try_for_each(|step| step.push(&self.runtime, site))
+        };
+        let Some(token) = &self.token else {
+            return push();
+        };
+        let vars: Vec<Var> = self
+            .locals
+            .keys()
+            .copied()
+            .chain([token.chunk().var()])
+            .collect();
+        let fence = || {
+            let spec = OpSpec::new("_memory").writes(&vars).tag(site).inline(true);
+            held::submit(&self.runtime, &spec, |_| Ok(()))
+        };
+        fence()?;
+        push()?;
+        fence()
+    }
+
+    fn compiled(&self, range: Range<usize>, steps: &[Arc<Bound>]) -> Compiled {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = programs.iter().find(|known| known.range == range) {
+            return known.clone();
+        }
+        let compiled = self.compile(range, steps);
+        programs.push(compiled.clone());
+        compiled
+    }
+
+    fn compile(&self, range: Range<usize>, steps: &[Arc<Bound>]) -> Compiled {
+        let mut builder = Program::builder("graph");
+        // All private memory is taken first and given back last, so that launches follow each other.
+        let mut memory: Vec<Var> = self.locals.values().copied().collect();
+        memory.extend(self.token.as_ref().map(|token| token.chunk().var()));
+        let spec = OpSpec::new("_memory").writes(&memory).inline(true);
+        let has_memory = !self.locals.is_empty();
+        if has_memory {
+            // Launches in flight keep the memory.
+            let arrays = self.arrays.clone();
+            builder = builder.op(&spec, move |_| {
+                let _ = &arrays;
+                Ok(())
+            });
+        }
+        let mut random = 0;
+        for step in steps {
+            let number = step.is_random().then_some(random);
+            random += u64::from(step.is_random());
+            let local = |vars: &[Var]| -> Vec<Var> {
+                let local = vars.iter().map(|var| self.locals.get(var).unwrap_or(var));
+                local.copied().collect()
+            };
+            let (reads, writes) = (local(step.reads()), local(step.writes()));
+            let spec = OpSpec::new(step.name()).reads(&reads).writes(&writes);
+            let (step, runtime) = (step.clone(), self.runtime.clone());
+            builder = builder.op(&spec.inline(step.is_small()), move |context| {
+                let stream = number.and_then(|number| {
+                    let first = context.argument::<Stream>()?;
+                    Some(Stream {
+                        number: first.number + number,
+                        ..*first
+                    })
+                });
+                step.run(&runtime, stream).map_err(|e| Box::new(e) as _)
+            });
+        }
+        if has_memory {
+            builder = builder.op(&spec, |_| Ok(()));
+        }
+        Compiled {
+            range,
+            program: builder.build(),
+            random,
+        }
     }
 }

@@ -5,7 +5,9 @@
 use ferromix_base::{Context, DType, Error, ErrorKind};
 use ferromix_engine::{Engine, Name, WaitError};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
-use ferromix_runtime::{Array, Bound, Plan, Prepared, ReadError, Runtime, read_into, write_from};
+use ferromix_runtime::{
+    Array, Bound, Plan, Prepared, Private, ReadError, Runtime, read_into, write_from,
+};
 use ferromix_storage::{Config, HostBackend, Pool};
 use std::error::Error as _;
 use std::sync::Arc;
@@ -209,7 +211,7 @@ fn a_plan_pushes_its_ranges_in_order() {
         .unwrap()
     };
     let steps = vec![step(&x, &y), step(&y, &z), step(&z, &x)];
-    let plan = Plan::new(&rt, steps, vec![]);
+    let plan = Plan::new(&rt, steps, vec![], None);
     assert_eq!(plan.len(), 3);
     plan.run(0..2, 0).unwrap();
     assert_eq!((values(&y), values(&z)), (vec![2.0, 3.0], vec![3.0, 4.0]));
@@ -218,6 +220,96 @@ fn a_plan_pushes_its_ranges_in_order() {
     }
     assert_eq!(values(&x), [301.0, 302.0]);
     assert!(plan.run(2..4, 0).is_err());
+}
+
+/// Through memory that only plans use: one plan leaves there what another one reads, launch after
+/// launch, and both may be dropped while that is under way.
+#[test]
+fn plans_share_private_memory() {
+    let rt = runtime();
+    let (x, one) = (array(&rt, &[2], &[0.0; 2]), array(&rt, &[2], &[1.0; 2]));
+    let add = prepare("broadcast_add", &[&x, &one], &x);
+    let buffers: Vec<Array> = (0..2).map(|_| array(&rt, &[2], &[5.0; 2])).collect();
+    let token = Array::new(&rt, &[1], DType::U8).unwrap();
+    let step = |from: &Array, to: &Array| {
+        let inputs = [from.clone(), one.clone()];
+        Bound::new(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap()
+    };
+    let plan = |steps| {
+        let private = Private {
+            buffers: buffers.clone(),
+            token: token.clone(),
+        };
+        Plan::new(&rt, steps, vec![x.clone(), one.clone()], Some(private))
+    };
+    let there = plan(vec![step(&x, &buffers[0]), step(&buffers[0], &buffers[1])]);
+    let back = plan(vec![step(&buffers[1], &buffers[0]), step(&buffers[0], &x)]);
+    for _ in 0..200 {
+        there.run(0..2, 0).unwrap();
+        back.run(0..2, 0).unwrap();
+    }
+    drop((there, back, buffers));
+    assert_eq!(values(&x), [800.0; 2]);
+}
+
+/// A failure in private memory reaches the next launch that uses it, until a wait has returned it.
+#[test]
+fn failures_stay_in_private_memory() {
+    let rt = runtime();
+    let [buffer, y, z] = [(); 3].map(|()| Array::new(&rt, &[4, 8, 28, 28], DType::F32).unwrap());
+    let (fails, inputs) = failing(&rt, &buffer);
+    let add = prepare("broadcast_add", &[&buffer, &buffer], &y);
+    let double = |to: &Array| {
+        let inputs = [buffer.clone(), buffer.clone()];
+        Bound::new(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap()
+    };
+    let steps = vec![fails, double(&y), double(&z)];
+    let private = Private {
+        buffers: vec![buffer.clone()],
+        token: Array::new(&rt, &[1], DType::U8).unwrap(),
+    };
+    let plan = Plan::new(&rt, steps, inputs.to_vec(), Some(private));
+    rt.engine().wait_for_all().unwrap();
+    rt.pool().set_limit(Some(rt.pool().stats().in_use));
+    plan.run(0..2, 41).unwrap();
+    plan.run(2..3, 42).unwrap();
+    let Err(ReadError::Wait(WaitError::Failed(failure))) = read(&z) else {
+        panic!("the read must report the failure");
+    };
+    assert_eq!((failure.name, failure.tag), (NAME, 41));
+    rt.pool().set_limit(None);
+    plan.run(0..3, 43).unwrap();
+    assert_eq!(values(&y), values(&z));
+    rt.engine().wait_for_all().unwrap();
+}
+
+/// As many runs of a kernel in one launch take as many streams as pushes.
+#[test]
+fn random_steps_of_a_plan_take_the_next_numbers() {
+    let rt = runtime();
+    let outs: Vec<Array> = (0..4).map(|_| array(&rt, &[50], &[0.0; 50])).collect();
+    let attrs = Attrs::from([("low", Value::Float(0.0)), ("high", Value::Float(1.0))]);
+    let row = "_random_uniform";
+    let prepared = Prepared::new(row, row, &attrs, vec![], vec![outs[0].desc()]).unwrap();
+    let bind = |out: &Array| {
+        Bound::new(&prepared, NAME, &[], &[Some(out.clone())], &[Req::Write]).unwrap()
+    };
+    let plan = Plan::new(
+        &rt,
+        vec![bind(&outs[0]), bind(&outs[1])],
+        outs.clone(),
+        None,
+    );
+    rt.random().reseed(9);
+    plan.run(0..2, 0).unwrap();
+    let first: Vec<_> = outs[..2].iter().map(values).collect();
+    plan.run(0..2, 0).unwrap();
+    rt.random().reseed(9);
+    bind(&outs[2]).push(&rt, 0).unwrap();
+    bind(&outs[3]).push(&rt, 0).unwrap();
+    assert_eq!(first, outs[2..].iter().map(values).collect::<Vec<_>>());
+    bind(&outs[2]).push(&rt, 0).unwrap();
+    assert_eq!(values(&outs[2]), values(&outs[0]));
 }
 
 #[test]

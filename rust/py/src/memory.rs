@@ -1,0 +1,36 @@
+//! How a thread that has the interpreter waits for memory: without it, since the operations whose
+//! end frees some may be Python functions.
+
+use pyo3::prelude::*;
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether the thread has the interpreter while it asks for memory.
+    static ATTACHED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a function that needs memory, on a thread that has the interpreter.
+pub(crate) fn attached<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ATTACHED.set(self.0);
+        }
+    }
+    let _restore = Restore(ATTACHED.replace(true));
+    f()
+}
+
+/// Runs a function that waits for memory.
+pub(crate) fn detached(wait: &mut (dyn FnMut() + Send)) {
+    if !ATTACHED.get() {
+        return wait();
+    }
+    Python::attach(|py| {
+        py.detach(|| {
+            ATTACHED.set(false);
+            wait();
+            ATTACHED.set(true);
+        });
+    });
+}

@@ -1,0 +1,160 @@
+//! Seeds and positions of the random numbers: one generator for the host and one for each GPU.
+//!
+//! `docs/random.md` describes the whole layout, which kernels of every device share.
+
+use ferromix_base::{Context, DeviceType, Error, Result};
+use ferromix_kernels::random::Stream;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// GPUs that have a generator.
+const GPUS: usize = 64;
+
+/// The number of a run takes the lower bits; above them stands the device.
+const DEVICE_SHIFT: u32 = 48;
+
+/// Seed and position of one device.
+#[derive(Debug, Default)]
+struct Generator {
+    seed: AtomicU64,
+    /// The device's number, which tells apart the devices that were seeded together, and below
+    /// [`DEVICE_SHIFT`] the number of the next run.
+    next: AtomicU64,
+}
+
+impl Generator {
+    fn reseed(&self, seed: u64, device: usize) {
+        // Relaxed, here and below: seeding while another thread draws has no defined order anyway,
+        // and whoever needs one orders the calls by other means.
+        self.seed.store(seed, Ordering::Relaxed);
+        let first = (device as u64) << DEVICE_SHIFT;
+        self.next.store(first, Ordering::Relaxed);
+    }
+
+    fn take(&self, count: u64) -> Stream {
+        // Only the uniqueness of the numbers matters, which the read-modify-write gives.
+        let number = self.next.fetch_add(count, Ordering::Relaxed);
+        Stream {
+            seed: self.seed.load(Ordering::Relaxed),
+            number,
+        }
+    }
+}
+
+/// The random numbers of all devices. Each operation that draws numbers takes the next stream of
+/// its device when it is pushed, so the numbers follow program order, not the order of execution.
+#[derive(Debug)]
+pub struct RandomState {
+    host: Generator,
+    gpus: [Generator; GPUS],
+}
+
+impl Default for RandomState {
+    fn default() -> Self {
+        let state = RandomState {
+            host: Generator::default(),
+            gpus: std::array::from_fn(|_| Generator::default()),
+        };
+        state.reseed(0);
+        state
+    }
+}
+
+impl RandomState {
+    /// Starts all devices over from `seed`, each with numbers of its own; the host and the first
+    /// GPU have the same ones.
+    pub fn reseed(&self, seed: u64) {
+        self.host.reseed(seed, 0);
+        for (device, generator) in self.gpus.iter().enumerate() {
+            generator.reseed(seed, device);
+        }
+    }
+
+    /// Starts one device over, with numbers that depend on `seed` alone.
+    ///
+    /// # Errors
+    /// A GPU of a number that none has.
+    pub fn reseed_on(&self, context: Context, seed: u64) -> Result<()> {
+        self.generator(context)?.reseed(seed, 0);
+        Ok(())
+    }
+
+    /// The numbers of the next operation on the host.
+    pub fn next(&self) -> Stream {
+        self.take(1)
+    }
+
+    /// The numbers of the next operation on the host, for the first of `count`; the others' follow.
+    pub fn take(&self, count: u64) -> Stream {
+        self.host.take(count)
+    }
+
+    /// The numbers of the next operation on a device.
+    ///
+    /// # Errors
+    /// As for [`reseed_on`](RandomState::reseed_on).
+    pub fn next_on(&self, context: Context) -> Result<Stream> {
+        Ok(self.generator(context)?.take(1))
+    }
+
+    /// All host memory has one generator, whatever the number and kind of its device.
+    fn generator(&self, context: Context) -> Result<&Generator> {
+        if context.device_type != DeviceType::Gpu {
+            return Ok(&self.host);
+        }
+        self.gpus
+            .get(usize::from(context.device_id))
+            .ok_or_else(|| {
+                Error::value(format!(
+                    "there are no random numbers for {context}: device numbers go up to {}",
+                    GPUS - 1
+                ))
+            })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure to run is a failed test.
+mod tests {
+    use super::*;
+
+    fn on(device_type: DeviceType, device_id: u16) -> Context {
+        Context {
+            device_type,
+            device_id,
+        }
+    }
+
+    fn draw(state: &RandomState, context: Context) -> [u32; 4] {
+        state.next_on(context).unwrap().block(0)
+    }
+
+    #[test]
+    fn devices_seeded_together_differ_and_those_seeded_alone_agree() {
+        let state = RandomState::default();
+        state.reseed(5);
+        let gpus = [0, 1, 63].map(|id| draw(&state, on(DeviceType::Gpu, id)));
+        assert_eq!(gpus[0], draw(&state, Context::cpu()));
+        assert!(gpus[0] != gpus[1] && gpus[1] != gpus[2] && gpus[0] != gpus[2]);
+        for id in [1, 63] {
+            state.reseed_on(on(DeviceType::Gpu, id), 5).unwrap();
+            assert_eq!(draw(&state, on(DeviceType::Gpu, id)), gpus[0]);
+        }
+        state.reseed_on(on(DeviceType::Gpu, 1), 6).unwrap();
+        assert_ne!(draw(&state, on(DeviceType::Gpu, 1)), gpus[0]);
+        let error = state.next_on(on(DeviceType::Gpu, 64)).unwrap_err();
+        assert!(error.message().contains("gpu(64)"), "{error}");
+    }
+
+    #[test]
+    fn all_host_memory_has_one_generator_that_others_leave_alone() {
+        let state = RandomState::default();
+        state.reseed(5);
+        let first: Vec<_> = (0..3).map(|_| draw(&state, Context::cpu())).collect();
+        state.reseed_on(on(DeviceType::Cpu, 1), 5).unwrap();
+        state.reseed_on(on(DeviceType::Gpu, 0), 9).unwrap();
+        let pinned = on(DeviceType::CpuPinned, 0);
+        assert_eq!(draw(&state, pinned), first[0]);
+        assert_eq!(state.next().block(0), first[1]);
+        assert_eq!(draw(&state, on(DeviceType::CpuShared, 3)), first[2]);
+    }
+}
