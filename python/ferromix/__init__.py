@@ -14,6 +14,7 @@ from . import (
     model,
     ndarray,
     optimizer,
+    profiler,
     random,
     storage,
     symbol,
@@ -25,7 +26,15 @@ from . import optimizer as opt
 from . import symbol as sym
 from ._core import __version__
 from .attribute import AttrScope
-from .context import Context, cpu, current_context, gpu, num_gpus
+from .context import (
+    Context,
+    cpu,
+    cpu_pinned,
+    cpu_shared,
+    current_context,
+    gpu,
+    num_gpus,
+)
 from .error import MXNetError
 from .executor import Executor
 from .ndarray import NDArray
@@ -42,6 +51,8 @@ __all__ = [
     "callback",
     "context",
     "cpu",
+    "cpu_pinned",
+    "cpu_shared",
     "current_context",
     "engine",
     "error",
@@ -60,6 +71,7 @@ __all__ = [
     "num_gpus",
     "opt",
     "optimizer",
+    "profiler",
     "random",
     "storage",
     "sym",

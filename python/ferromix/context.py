@@ -7,7 +7,17 @@ from typing import ClassVar
 
 from .error import InvalidArgumentError
 
-__all__ = ["Context", "cpu", "current_context", "gpu", "num_gpus"]
+__all__ = [
+    "Context",
+    "cpu",
+    "cpu_pinned",
+    "cpu_shared",
+    "current_context",
+    "gpu",
+    "num_gpus",
+    "placement",
+    "require_cpu",
+]
 
 
 class Context:
@@ -80,6 +90,39 @@ def cpu(device_id: int = 0) -> Context:
     return Context("cpu", device_id)
 
 
+def cpu_pinned(device_id: int = 0) -> Context:
+    """Page-locked memory of the CPU, which a device copies from without a detour.
+
+    Operators run on it as on any other; their results are on ``cpu(0)``. Where the system does not
+    let the process lock so much memory (``ulimit -l``), arrays use ordinary memory, and a
+    :class:`RuntimeWarning` says so once.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.ones((2,), ctx=mx.cpu_pinned()).context
+    cpu_pinned(0)
+    """
+    return Context("cpu_pinned", device_id)
+
+
+def cpu_shared(device_id: int = 0) -> Context:
+    """Memory that processes share (Linux).
+
+    An array there that is sent to another process by :mod:`multiprocessing` is not copied: both
+    have the same memory, see each other's writes, and order them by their own means. The memory
+    goes with the last array on it in any process, also if processes are killed. A process must not
+    end before others have received what it sent.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.ones((2,)).as_in_context(mx.cpu_shared()).context
+    cpu_shared(0)
+    """
+    return Context("cpu_shared", device_id)
+
+
 def gpu(device_id: int = 0) -> Context:
     """The GPU of a number."""
     return Context("gpu", device_id)
@@ -96,16 +139,27 @@ def current_context() -> Context:
 
 
 def require_cpu(context: Context) -> Context:
-    """`context`, if this version can place arrays there.
+    """`context`, if this version can place arrays there: any memory of the CPU.
 
     Raises
     ------
     InvalidArgumentError
-        For any device but ``cpu(0)``-like ones; the message says what to do.
+        For a GPU; the message says what to do.
     """
-    if context.device_type != "cpu":
+    if context.device_type == "gpu":
         raise InvalidArgumentError(
             f"cannot place an array on {context}: this version of Ferromix runs on the CPU; "
             "use ferromix.cpu()"
         )
     return context
+
+
+def placement(context: Context | None) -> tuple[int, int]:
+    """The core's name for the memory of `context`, by default that of the current one.
+
+    All of ``cpu(0)``, ``cpu(1)`` and so on are one device.
+    """
+    context = require_cpu(context or current_context())
+    if context.device_type == "cpu":
+        return 1, 0
+    return context.device_typeid, context.device_id

@@ -1,23 +1,44 @@
-"""The pool that all arrays live in: what it holds, its limit, and giving memory back."""
+"""The pools that arrays live in: what they hold, their limits, and giving memory back.
+
+There is one for ordinary memory, ``cpu()``, one for ``cpu_pinned()`` and one for ``cpu_shared()``.
+Where a pool is exhausted, it gives back what was unused longest, waits for arrays that are about to
+be freed, gives back all it keeps, and only then does the operation fail, with an
+:class:`~ferromix.error.OutOfMemoryError`, which is also a :class:`MemoryError`.
+
+Environment variables set the pools up, for ``CPU``, ``CPU_PINNED`` and ``CPU_SHARED``:
+``FERROMIX_CPU_MEM_LIMIT``, ``FERROMIX_CPU_MEM_TRIM_AGE``, ``_TRIM_LOW``, ``_TRIM_HIGH``, and
+MXNet's ``MXNET_CPU_MEM_POOL_TYPE``, ``_RESERVE``, ``_PAGE_SIZE``, ``_ROUND_LINEAR_CUTOFF``.
+"""
 
 from __future__ import annotations
 
 from . import _core
+from .context import Context, cpu, placement
 from .error import InvalidArgumentError
 
-__all__ = ["limit", "set_limit", "stats", "trim"]
+__all__ = ["limit", "release_all", "set_limit", "stats", "trim"]
 
 
-def stats() -> dict[str, int]:
-    """What the pool holds and how it served.
+def _code(ctx: Context | None) -> int:
+    return placement(ctx or cpu())[0]
+
+
+def stats(ctx: Context | None = None) -> dict[str, int]:
+    """What a pool holds and how it served.
+
+    Parameters
+    ----------
+    ctx
+        Whose pool; by default that of ``cpu()``.
 
     Returns
     -------
     dict
-        Bytes ``in_use``, ``cached`` (kept for reuse), ``waste`` (the part in use that is lost to
-        the rounding of sizes), ``peak`` (most in use so far) and ``peak_reserved`` (most in use
-        and cached together); the numbers of requests served from kept blocks, ``hits``, and by
-        the system, ``misses``; and that of blocks given back to the system, ``released``.
+        Bytes ``in_use``, ``cached`` (kept for reuse; ``temporary`` of them for the scratch memory
+        of operators), ``waste`` (the part in use that is lost to the rounding of sizes), ``peak``
+        (most in use so far) and ``peak_reserved`` (most in use and cached together); the numbers
+        of requests served from kept blocks, ``hits``, and by the system, ``misses``; and that of
+        blocks given back to the system, ``released``.
 
     Examples
     --------
@@ -28,32 +49,32 @@ def stats() -> dict[str, int]:
     >>> mx.storage.stats()["in_use"] - before
     1048576
     """
-    return _core.storage_stats()
+    return _core.storage_stats(_code(ctx))
 
 
-def limit() -> int | None:
+def limit(ctx: Context | None = None) -> int | None:
     """Most bytes in use and cached together; None where there is no limit."""
-    return _core.storage_limit()
+    return _core.storage_limit(_code(ctx))
 
 
-def set_limit(limit: int | None) -> None:
+def set_limit(limit: int | None, ctx: Context | None = None) -> None:
     """Limits the bytes in use and cached together; None lifts the limit.
 
-    Where it is reached, the pool gives back what was unused longest, and then everything it
-    keeps, before an operation fails. The environment variable ``FERROMIX_CPU_MEM_LIMIT`` sets it
-    at the start.
+    The environment variable ``FERROMIX_CPU_MEM_LIMIT`` sets it at the start.
 
     Parameters
     ----------
     limit
         Bytes. Below what is in use it takes nothing back, but refuses more.
+    ctx
+        Whose pool; by default that of ``cpu()``.
     """
     if limit is not None and limit < 0:
         raise InvalidArgumentError(f"a limit cannot be negative, got {limit}")
-    _core.storage_set_limit(limit)
+    _core.storage_set_limit(limit, _code(ctx))
 
 
-def trim(keep: int = 0) -> None:
+def trim(keep: int = 0, ctx: Context | None = None) -> None:
     """Gives cached memory back to the system, that which was unused longest first.
 
     The pool does so by itself with memory unused for a minute (``FERROMIX_CPU_MEM_TRIM_AGE``,
@@ -64,7 +85,14 @@ def trim(keep: int = 0) -> None:
     ----------
     keep
         Bytes that may stay cached.
+    ctx
+        Whose pool; by default that of ``cpu()``.
     """
     if keep < 0:
         raise InvalidArgumentError(f"the bytes to keep cannot be negative, got {keep}")
-    _core.storage_trim(keep)
+    _core.storage_trim(keep, _code(ctx))
+
+
+def release_all() -> None:
+    """Gives the cached memory of all pools back to the system, as :func:`trim` does."""
+    _core.storage_release_all()

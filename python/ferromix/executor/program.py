@@ -27,12 +27,14 @@ def item_size(dtype: str) -> int:
 class BufferPool:
     """Buffers that the programs of one executor, or of executors that share, take in turn.
 
-    `user` is whoever wrote results into the buffers last.
+    `user` is whoever wrote results into the buffers last; `token` is an array that stands for all
+    buffers in the engine's order.
     """
 
     def __init__(self) -> None:
         self._buffers: list[Any] = []
         self.user: object = None
+        self.token = _core.Array((1,), "uint8")
 
     @property
     def total(self) -> int:
@@ -87,17 +89,18 @@ class Program:
         self._adds = adds
         self._arrays = dict(arrays)
         self._is_train = is_train
-        self._place(order, pool.take(self.memory.buffers))
+        buffers = pool.take(self.memory.buffers)
+        self._place(order, buffers)
         steps = [self._step(node) for node in order if not self._is_view(node)]
         self.split = sum(not self._is_view(node) for node in network.forward)
-        self._plan = _core.Plan(steps)
+        self._plan = _core.Plan(steps, buffers, pool.token)
 
     def forward(self) -> None:
-        """Pushes the forward half."""
+        """Launches the forward half."""
         self._plan.run(0, self.split)
 
     def backward(self) -> None:
-        """Pushes the backward half."""
+        """Launches the backward half."""
         self._plan.run(self.split)
 
     def _is_view(self, node: Node) -> bool:

@@ -28,6 +28,7 @@ from .creation import arange, array, concatenate, empty, full, ones, zeros
 from .function import function, function_names, install_methods
 from .ndarray import NDArray, invoke, waitall
 from .serialize import load, save
+from .shared import from_shared_mem
 
 install_methods(NDArray)
 
@@ -40,6 +41,7 @@ __all__ = [
     "divide",
     "empty",
     "equal",
+    "from_shared_mem",
     "full",
     "greater",
     "greater_equal",

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..base import as_shape
-from ..context import Context, current_context, require_cpu
+from ..context import Context, current_context, placement, require_cpu
 from ..error import InvalidArgumentError
 from ..ops.card import make
 from ..ops.param import dtype_name
@@ -18,14 +18,13 @@ from .ndarray import NDArray, from_numpy, invoke
 __all__ = ["arange", "array", "concatenate", "empty", "full", "ones", "zeros"]
 
 
-def _place(ctx: Context | None) -> None:
-    require_cpu(ctx or current_context())
+def _placed(array: NDArray, ctx: Context | None) -> NDArray:
+    return array.as_in_context(require_cpu(ctx or current_context()))
 
 
 def empty(shape: Any, ctx: Context | None = None, dtype: Any = "float32") -> NDArray:
     """A new array with arbitrary values."""
-    _place(ctx)
-    return NDArray(_core.Array(as_shape(shape), dtype_name(dtype or "float32")))
+    return NDArray(_core.Array(as_shape(shape), dtype_name(dtype or "float32"), *placement(ctx)))
 
 
 def full(
@@ -67,9 +66,8 @@ def arange(
     dtype: Any = "float32",
 ) -> NDArray:
     """Evenly spaced values from `start` to before `stop`, each `repeat` times."""
-    _place(ctx)
     attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat}
-    return invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype)}), [])[0]
+    return _placed(invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -88,11 +86,11 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     >>> mx.nd.array([1, 2, 3]).dtype
     <class 'numpy.float32'>
     """
-    _place(ctx)
     if isinstance(source_array, NDArray):
-        return source_array.astype(dtype or source_array.dtype_name)
+        result = empty(source_array.shape, ctx, dtype or source_array.dtype_name)
+        return source_array.copyto(result)
     values = np.asarray(source_array)
-    return from_numpy(values, dtype_name(dtype or "float32"))
+    return from_numpy(values, dtype_name(dtype or "float32"), placement(ctx))
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

@@ -6,6 +6,7 @@ Every method that computes returns at once; the work runs on the engine. Whateve
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..base import as_shape
-from ..context import Context, cpu, require_cpu
+from ..context import Context, placement
 from ..dispatch import cpu as dispatch
 from ..error import InvalidArgumentError
 from ..ops.card import OperatorProperty, make
@@ -108,7 +109,8 @@ class NDArray:
     @property
     def context(self) -> Context:
         """Where the array lives."""
-        return cpu(self.handle.context[1])
+        kind, number = self.handle.context
+        return Context(Context.devtype2str[kind], number)
 
     @property
     def ctx(self) -> Context:
@@ -209,8 +211,7 @@ class NDArray:
     def copyto(self, other: NDArray | Context) -> NDArray:
         """Copies the values into `other`, or into a new array on the device `other`."""
         if isinstance(other, Context):
-            require_cpu(other)
-            return self.copy()
+            other = NDArray(_core.Array(self.shape, self.dtype_name, *placement(other)))
         if other.shape != self.shape:
             raise InvalidArgumentError(
                 f"copyto: the target has shape {other.shape}, the source {self.shape}"
@@ -224,17 +225,28 @@ class NDArray:
         name = dtype_name(dtype)
         if not copy and name == self.dtype_name:
             return self
-        result = NDArray(_core.Array(self.shape, name))
+        result = NDArray(_core.Array(self.shape, name, *self.handle.context))
         result.handle.copy_from(self.handle)
         return result
 
     def as_in_context(self, context: Context) -> NDArray:
         """This array, if it lives on `context`, or a copy there."""
-        require_cpu(context)
-        return self
+        return self if placement(context) == self.handle.context else self.copyto(context)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_numpy, (self.asnumpy(), self.dtype_name)
+
+    def _to_shared_mem(self) -> tuple[int, int, tuple[int, ...], Any]:
+        """What :func:`ferromix.nd.from_shared_mem` takes: process, descriptor, shape, type.
+
+        The array must be on ``cpu_shared`` and lie in C order from the start of its memory. The
+        descriptor stays open as long as the memory is in use here.
+        """
+        if not self.handle.contiguous or self.handle.offset:
+            raise InvalidArgumentError(
+                "only a whole array can be shared by its descriptor; copy it"
+            )
+        return os.getpid(), self.handle.share(), self.shape, self.dtype
 
     def reshape(self, *shape: Any, **attrs: Any) -> NDArray:
         """The same elements in another shape, sharing memory where they lie in C order.
@@ -367,9 +379,9 @@ class NDArray:
     __hash__ = object.__hash__
 
 
-def from_numpy(values: np.ndarray, dtype: str) -> NDArray:
-    """A new array of `dtype` with the values of a NumPy array."""
-    result = _core.Array(values.shape, dtype)
+def from_numpy(values: np.ndarray, dtype: str, place: tuple[int, int] = (1, 0)) -> NDArray:
+    """A new array of `dtype`, in the memory `place`, with the values of a NumPy array."""
+    result = _core.Array(values.shape, dtype, *place)
     assign(result, values)
     return NDArray(result)
 

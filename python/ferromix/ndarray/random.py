@@ -43,7 +43,8 @@ def _draw(
     ctx: Context | None,
     out: NDArray | None,
 ) -> NDArray:
-    require_cpu(ctx or current_context())
+    context = require_cpu(ctx or current_context())
     if out is not None:
         shape, dtype = out.shape, out.dtype_name
-    return invoke(make(name, {**attrs, "shape": shape, "dtype": dtype}), [], out)[0]
+    result = invoke(make(name, {**attrs, "shape": shape, "dtype": dtype}), [], out)[0]
+    return result if out is not None else result.as_in_context(context)
