@@ -20,12 +20,12 @@ LAYERS: list[tuple[str, ...]] = [
     ("graph",),
     ("dispatch",),
     ("ndarray", "symbol"),
-    ("random", "storage", "engine", "executor"),
+    ("random", "storage", "engine", "profiler", "executor"),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io"),
     ("model", "callback"),
 ]
 APART = {"ndarray", "symbol"}
-USES_CORE = {"dispatch", "ndarray", "random", "storage", "engine", "executor", "io"}
+USES_CORE = {"dispatch", "ndarray", "random", "storage", "engine", "profiler", "executor", "io"}
 
 CRATES = {
     "ferromix-base": set(),

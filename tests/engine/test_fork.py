@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -271,3 +272,46 @@ def test_arrays_travel_to_other_processes():
         assert pool.apply(scaled_sum, (np.ones(3),)) == 6
         moved = pool.apply_async(np.negative, (np.ones(3),)).get(60)
     np.testing.assert_array_equal(moved, [-1, -1, -1])
+
+
+def test_forks_while_other_threads_wait_for_room():
+    stop, arrays = threading.Event(), [mx.nd.zeros((64, 64)) for _ in range(3)]
+    counts = [0] * len(arrays)
+
+    def loop(i):
+        while not stop.is_set():
+            arrays[i] += 1
+            counts[i] += 1
+
+    threads = [threading.Thread(target=loop, args=(i,)) for i in range(len(arrays))]
+    for thread in threads:
+        thread.start()
+    try:
+        assert [in_child(lambda: compute(16)) for _ in range(10)] == [0] * 10
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert [float(a[0, 0].asscalar()) for a in arrays] == counts
+
+
+def test_a_profile_goes_on_in_parent_and_child(tmp_path):
+    mx.profiler.set_config(filename=str(tmp_path / "parent"))
+    mx.profiler.set_state("run")
+
+    def dots():
+        mx.nd.dot(mx.nd.ones((4, 4)), mx.nd.ones((4, 4))).wait_to_read()
+        times = json.loads(mx.profiler.dumps(format="json"))["Time"]
+        return times["operator"]["dot"]["Count"]
+
+    def work():
+        assert dots() == 2
+
+    try:
+        assert dots() == 1
+        assert in_child(work) == 0
+        assert dots() == 2
+    finally:
+        mx.profiler.set_state("stop")
+        mx.profiler.dumps(reset=True)
+        mx.profiler.set_config(filename="profile.json")

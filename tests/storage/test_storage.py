@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -98,3 +99,73 @@ def test_the_environment_sets_the_limit() -> None:
     assert run.stdout.startswith("134217728\n")
     assert "cannot allocate 268435456 bytes" in run.stdout
     assert "limit 134217728 bytes" in run.stdout
+
+
+@pytest.fixture
+def limited() -> Iterator[Callable[[int], None]]:
+    """Sets a limit of so many MiB above what is in use, for the test."""
+
+    def limit(mebibytes: int) -> None:
+        mx.nd.waitall()
+        mx.storage.release_all()
+        mx.storage.set_limit(mx.storage.stats()["in_use"] + mebibytes * MIB)
+
+    yield limit
+    mx.storage.set_limit(None)
+    mx.nd.waitall()
+
+
+def test_a_program_that_runs_ahead_waits_for_memory(limited: Callable[[int], None]) -> None:
+    a = _filled(8)
+    limited(40)
+    total = mx.nd.zeros(a.shape)
+    # Each step needs another 8 MiB until its operations are done.
+    for _ in range(50):
+        total += a * 2 + 1
+    assert total[0, 0].asscalar() == 150
+
+
+def test_a_wait_for_memory_lets_python_operations_run(limited: Callable[[int], None]) -> None:
+    array = _filled(20)
+    limited(10)
+
+    ran: list[bool] = []
+
+    def use() -> None:
+        time.sleep(0.05)
+        ran.append(True)
+
+    mx.engine.push(use, const_vars=[array])
+    del array
+    # Fits only once the function, which needs the interpreter, is done with the other.
+    assert _filled(20)[0, 0].asscalar() == 1
+    assert ran == [True]
+
+
+def test_the_error_says_who_holds_what(limited: Callable[[int], None]) -> None:
+    limited(20)
+    arrays = [_filled(6) for _ in range(3)]
+    with pytest.raises(mx.error.OutOfMemoryError, match="3 of 6291456") as caught:
+        _filled(7)
+    assert isinstance(caught.value, MemoryError)
+    assert "cannot allocate 7340032 bytes" in str(caught.value)
+    assert "cpu(0)" in str(caught.value)
+    del arrays
+    assert _filled(7).shape[0] == 7
+
+
+def test_temporary_space_is_kept_and_given_back() -> None:
+    data = mx.nd.ones((4, 8, 64, 64))
+    weight = mx.nd.ones((8, 8, 5, 5))
+
+    def convolve() -> None:
+        mx.nd.Convolution(data, weight, kernel=(5, 5), num_filter=8, no_bias=True).wait_to_read()
+
+    turned = mx.nd.ones((512, 512))
+    turned[:] = turned[:, ::-1]
+    convolve()
+    mx.nd.waitall()
+    assert mx.storage.stats()["temporary"] >= MIB
+    mx.storage.release_all()
+    assert mx.storage.stats()["temporary"] == 0
+    convolve()
