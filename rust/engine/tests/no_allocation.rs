@@ -51,8 +51,9 @@ fn push(engine: &Engine, vars: &[Var], count: usize) {
     }
 }
 
-/// Lets queues and pool grow to what they will ever need: nothing runs until all is pushed.
-fn fill(engine: &Engine, vars: &[Var]) {
+/// Lets queues, pool and the program's counters (two sets) grow to what they will ever need: nothing
+/// runs until all is pushed.
+fn fill(engine: &Engine, vars: &[Var], program: &Program) {
     let open = Arc::new(AtomicBool::new(false));
     for _ in 0..engine.num_workers() {
         let open = open.clone();
@@ -70,6 +71,9 @@ fn fill(engine: &Engine, vars: &[Var]) {
         engine.push_sync(&spec, |_| Ok(())).unwrap();
     }
     push(engine, vars, 2048);
+    for _ in 0..2 {
+        engine.launch(program).unwrap();
+    }
     open.store(true, Relaxed);
     engine.wait_for_all().unwrap();
 }
@@ -85,7 +89,7 @@ fn a_warm_engine_allocates_nothing() {
         builder = builder.op(&spec, |_| Ok(()));
     }
     let program = builder.build();
-    fill(&engine, &vars);
+    fill(&engine, &vars, &program);
     let work = || {
         push(&engine, &vars, 50_000);
         for _ in 0..50 {
