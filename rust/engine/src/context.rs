@@ -1,12 +1,13 @@
 //! What the function of an operation is given: where it runs, and how it says that it is done.
 
 use std::any::Any;
+use std::num::NonZero;
 use std::ptr::NonNull;
 
 use crate::bound::Bytes;
 use crate::core::Core;
 use crate::failure::{NeverCompleted, OpError};
-use crate::op::OpPtr;
+use crate::op::{Op, OpPtr};
 use crate::spec::Device;
 use crate::sync::Arc;
 use crate::thread;
@@ -30,6 +31,7 @@ pub struct RunContext {
     device: Device,
     priority: i32,
     tag: u64,
+    threads: u16,
     argument: Option<Argument>,
 }
 
@@ -43,12 +45,26 @@ unsafe impl Send for Argument {}
 unsafe impl Sync for Argument {}
 
 impl RunContext {
-    pub(crate) fn new(device: Device, priority: i32, tag: u64) -> Self {
+    pub(crate) fn of(op: &Op) -> Self {
         Self {
-            device,
-            priority,
-            tag,
+            device: op.device,
+            priority: op.priority,
+            tag: op.tag,
+            threads: op.threads,
             argument: None,
+        }
+    }
+
+    /// The context of a step of a launch.
+    pub(crate) fn of_step(op: &Op, tag: u64, threads: u16) -> Self {
+        let threads = match (op.threads, threads) {
+            (0, most) | (most, 0) => most,
+            (launch, step) => launch.min(step),
+        };
+        Self {
+            tag,
+            threads,
+            ..Self::of(op)
         }
     }
 
@@ -133,6 +149,28 @@ impl RunContext {
     /// ```
     pub fn tag(&self) -> u64 {
         self.tag
+    }
+
+    /// How many threads the function may use, the one that calls it included, if its operation said
+    /// so ([`OpSpec::threads`](crate::OpSpec::threads)). To be obeyed by whatever parallel code the
+    /// function calls.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// engine.push_sync(&OpSpec::new("ask").threads(4), |context| {
+    ///     assert_eq!(context.threads().map(|threads| threads.get()), Some(4));
+    ///     Ok(())
+    /// })?;
+    /// engine.push_sync(&OpSpec::new("free"), |context| {
+    ///     assert_eq!(context.threads(), None);
+    ///     Ok(())
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn threads(&self) -> Option<NonZero<usize>> {
+        NonZero::new(usize::from(self.threads))
     }
 }
 

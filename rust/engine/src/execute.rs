@@ -103,7 +103,7 @@ impl Core {
     /// Calls the function and catches what it throws.
     fn call(&self, op: OpPtr, finish: Option<OnComplete>) -> Result<(), Thrown> {
         let header = op.header();
-        let context = RunContext::new(header.device, header.priority, header.tag);
+        let context = RunContext::of(header);
         // An asynchronous operation may be finished, and its epoch over, before its function is.
         // SAFETY: we execute the operation.
         let origin = finish.as_ref().map(|_| unsafe { op.origin() });
@@ -210,7 +210,8 @@ impl Core {
     /// Counts a completed operation and lets its waiter go.
     pub(crate) fn sign_off(&self, op: OpPtr) {
         let header = op.header();
-        let waiter = op.waiter();
+        // SAFETY: the operation was ready.
+        let waiter = unsafe { op.waiter() };
         if !waiter.is_null() {
             // SAFETY: whoever gave the operation a waiter waits for this, once.
             unsafe { Waiter::signal(waiter) };

@@ -71,6 +71,7 @@ impl std::error::Error for RebindError {}
 #[derive(Clone, Debug, Default)]
 pub struct LaunchArgs {
     pub(crate) tag: Option<u64>,
+    pub(crate) threads: u16,
     pub(crate) argument: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -106,6 +107,27 @@ impl LaunchArgs {
     /// ```
     pub fn tag(mut self, tag: u64) -> Self {
         self.tag = Some(tag);
+        self
+    }
+
+    /// How many threads each operation of the launch may use, if it does not say less itself; see
+    /// [`OpSpec::threads`](crate::OpSpec::threads).
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, LaunchArgs, OpSpec, Program};
+    /// let engine = Engine::builder().build();
+    /// let program = Program::builder("narrow")
+    ///     .op(&OpSpec::new("x"), |context| {
+    ///         assert_eq!(context.threads().map(|threads| threads.get()), Some(2));
+    ///         Ok(())
+    ///     })
+    ///     .build();
+    /// engine.launch_with(&program, LaunchArgs::new().threads(2))?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn threads(mut self, most: u16) -> Self {
+        self.threads = most;
         self
     }
 

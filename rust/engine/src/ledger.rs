@@ -26,6 +26,8 @@ pub(crate) struct Origin {
     pub(crate) tag: u64,
     /// Its place in the log.
     pub(crate) seq: u64,
+    /// Which step, of a program's launch.
+    pub(crate) step: u32,
     /// Number of its epoch.
     pub(crate) epoch: u64,
 }
@@ -34,6 +36,7 @@ pub(crate) struct Origin {
 pub(crate) struct FailureCell {
     pub(crate) failure: Failure,
     seq: u64,
+    step: u32,
     epoch: u64,
     /// Place in the log of the wait that surfaced it. Changed under the ledger's lock.
     surfaced_at: AtomicU64,
@@ -43,6 +46,11 @@ pub(crate) struct FailureCell {
 }
 
 impl FailureCell {
+    /// Its place in the order of pushes.
+    fn order(&self) -> (u64, u32) {
+        (self.seq, self.step)
+    }
+
     /// Whether an operation at place `seq` of the log must be skipped for it.
     pub(crate) fn binds(&self, seq: u64) -> bool {
         // Acquire: pairs with `Unseen::take`; nothing else travels with it, but a reader that skips
@@ -95,7 +103,7 @@ impl Unseen {
         let nobodys = |cell: &Arc<FailureCell>| Arc::strong_count(cell) == 1;
         let mut kept: Vec<_> = (0..self.cells.len())
             .filter(|&i| nobodys(&self.cells[i]))
-            .map(|i| (self.cells[i].epoch, self.cells[i].seq, i))
+            .map(|i| (self.cells[i].epoch, self.cells[i].order(), i))
             .collect();
         kept.sort_unstable();
         let mut later: Vec<usize> = kept
@@ -148,6 +156,7 @@ impl Failures {
         let cell = Arc::new(FailureCell {
             failure: Failure::new(origin.name, origin.tag, error),
             seq: origin.seq,
+            step: origin.step,
             epoch: origin.epoch,
             surfaced_at: AtomicU64::new(UNSEEN),
             place: AtomicUsize::new(NOWHERE),
@@ -180,7 +189,7 @@ impl Failures {
         }
         unseen.sweep_at = FIRST_SWEEP.max(2 * unseen.cells.len());
         drop(unseen);
-        let first = due.iter().min_by_key(|cell| cell.seq)?;
+        let first = due.iter().min_by_key(|cell| cell.order())?;
         Some(first.failure.clone())
     }
 }

@@ -268,6 +268,7 @@ fn entry() -> OpPtr {
 
 fn fields() -> Fields {
     Fields {
+        threads: 0,
         kind: Kind::Sync,
         name: Name::new("entry"),
         tag: 0,

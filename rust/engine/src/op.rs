@@ -67,12 +67,10 @@ pub(crate) struct Op {
     pub(crate) priority: i32,
     pub(crate) device: Device,
     pub(crate) kind: Kind,
-    /// Whether there is a `waiter`.
-    waits: bool,
-    /// Whether there is a `refusal`. Set by the registrar.
-    refused: UnsafeCell<bool>,
-    /// Whether the log has a count. Set by the registrar.
-    in_log: UnsafeCell<bool>,
+    /// Some of `WAITS`, `REFUSED`, `IN_LOG`. The registrar adds the latter two.
+    marks: UnsafeCell<u8>,
+    /// How many threads the function may use; 0: no limit.
+    pub(crate) threads: u16,
 
     pub(crate) name: Name,
     /// Place in the log. Set by the registrar.
@@ -89,7 +87,28 @@ pub(crate) struct Op {
     refusal: UnsafeCell<MaybeUninit<Arc<FailureCell>>>,
 }
 
+/// There is a `waiter`.
+const WAITS: u8 = 1;
+/// There is a `refusal`.
+const REFUSED: u8 = 2;
+/// The log has a count.
+const IN_LOG: u8 = 4;
+
 impl Op {
+    /// # Safety
+    /// The caller executes the operation, or is the registrar.
+    unsafe fn has(&self, mark: u8) -> bool {
+        // SAFETY: written by the registrar alone, before it releases the operation.
+        self.marks.with(|marks| unsafe { *marks } & mark != 0)
+    }
+
+    /// # Safety
+    /// The caller is the registrar and the operation has not been released yet.
+    unsafe fn add_mark(&self, mark: u8) {
+        // SAFETY: nobody else looks before the release of the operation.
+        self.marks.with_mut(|marks| unsafe { *marks |= mark });
+    }
+
     /// Whether it is a user's operation that runs at once on the thread that finds it ready.
     pub(crate) const fn is_small(&self) -> bool {
         self.lane.is_null() && !self.kind.runs_inline()
@@ -98,9 +117,9 @@ impl Op {
 
 impl Drop for Op {
     fn drop(&mut self) {
-        // SAFETY: exclusive; the flag says that there is one.
+        // SAFETY: exclusive; the mark says that there is one.
         unsafe {
-            if self.refused.with(|refused| *refused) {
+            if self.has(REFUSED) {
                 self.refusal.with_mut(|cell| (*cell).assume_init_drop());
             }
         }
@@ -114,6 +133,7 @@ pub(crate) struct Fields {
     pub(crate) tag: u64,
     pub(crate) device: Device,
     pub(crate) priority: i32,
+    pub(crate) threads: u16,
     pub(crate) lane: *const Lane,
     pub(crate) waiter: *const Waiter,
 }
@@ -166,9 +186,8 @@ impl OpPtr {
             priority: fields.priority,
             device: fields.device,
             kind: fields.kind,
-            waits: !fields.waiter.is_null(),
-            refused: UnsafeCell::new(false),
-            in_log: UnsafeCell::new(false),
+            marks: UnsafeCell::new(if fields.waiter.is_null() { 0 } else { WAITS }),
+            threads: fields.threads,
             name: fields.name,
             seq: UnsafeCell::new(0),
             queue_next: AtomicPtr::new(ptr::null_mut()),
@@ -280,6 +299,7 @@ impl OpPtr {
             tag: header.tag,
             // SAFETY: by the contract.
             seq: unsafe { self.seq() },
+            step: 0,
             // SAFETY: an epoch lives until all its operations are counted.
             epoch: unsafe { (*self.epoch()).number() },
         }
@@ -293,8 +313,7 @@ impl OpPtr {
         let header = self.header();
         // SAFETY: as for `seq`; the flag says that there is one.
         unsafe {
-            let refused = header.refused.with(|refused| *refused);
-            refused.then(|| {
+            header.has(REFUSED).then(|| {
                 header
                     .refusal
                     .with(|cell| (*cell).assume_init_ref().clone())
@@ -322,10 +341,10 @@ impl OpPtr {
         let header = self.header();
         // SAFETY: nobody else looks before the release of the operation.
         unsafe {
-            if !header.refused.with(|refused| *refused) {
+            if !header.has(REFUSED) {
                 let why = why();
                 header.refusal.with_mut(|cell| (*cell).write(why));
-                header.refused.with_mut(|refused| *refused = true);
+                header.add_mark(REFUSED);
             }
         }
     }
@@ -336,10 +355,8 @@ impl OpPtr {
     /// As for [`OpPtr::place`].
     pub(crate) unsafe fn keep_in_log(&self) {
         self.retain();
-        // SAFETY: registrars alone look.
-        self.header()
-            .in_log
-            .with_mut(|kept| unsafe { *kept = true });
+        // SAFETY: by the contract.
+        unsafe { self.header().add_mark(IN_LOG) };
     }
 
     /// Whether the log has a count.
@@ -347,18 +364,23 @@ impl OpPtr {
     /// # Safety
     /// The caller is the registrar.
     pub(crate) unsafe fn is_kept_in_log(&self) -> bool {
-        // SAFETY: as above.
-        self.header().in_log.with(|kept| unsafe { *kept })
+        // SAFETY: by the contract.
+        unsafe { self.header().has(IN_LOG) }
     }
 
     /// Who is woken when the operation is complete, or null.
-    pub(crate) fn waiter(&self) -> *const Waiter {
+    ///
+    /// # Safety
+    /// The operation has become ready, or the caller is the registrar.
+    pub(crate) unsafe fn waiter(&self) -> *const Waiter {
         let header = self.header();
-        if header.waits {
-            // SAFETY: set together with the flag.
-            unsafe { header.waiter.assume_init() }
-        } else {
-            ptr::null()
+        // SAFETY: by the contract; set together with the mark.
+        unsafe {
+            if header.has(WAITS) {
+                header.waiter.assume_init()
+            } else {
+                ptr::null()
+            }
         }
     }
 

@@ -21,6 +21,7 @@ pub(crate) struct Inner {
     tag: u64,
     inline: bool,
     bytes: u64,
+    threads: u16,
     const_vars: Box<[Var]>,
     mutate_vars: Box<[Var]>,
     pub(crate) function: Function,
@@ -62,6 +63,7 @@ impl Operator {
             tag: spec.tag,
             inline: spec.inline,
             bytes: spec.bytes,
+            threads: spec.threads,
             const_vars: spec.const_vars.into(),
             mutate_vars: spec.mutate_vars.into(),
             function,
@@ -79,6 +81,7 @@ impl Operator {
             tag: self.inner.tag,
             inline: self.inner.inline,
             bytes: self.inner.bytes,
+            threads: self.inner.threads,
             const_vars: &self.inner.const_vars,
             mutate_vars: &self.inner.mutate_vars,
             ..OpSpec::default()

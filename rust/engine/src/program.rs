@@ -20,6 +20,8 @@ pub(crate) struct Step {
     pub(crate) name: Name,
     /// Whether it runs on the thread that ends the step before it.
     pub(crate) small: bool,
+    /// How many threads it may use; 0: no limit.
+    pub(crate) threads: u16,
 }
 
 /// Steps that all are small and that run on the thread that finds the launch ready.
@@ -153,9 +155,8 @@ impl Program {
             property: FnProperty::Normal,
             const_vars: &self.external.read,
             mutate_vars: &self.external.mutated,
-            bytes: 0,
-            tag: 0,
             inline: plan.small,
+            ..OpSpec::default()
         }
     }
 
@@ -386,6 +387,7 @@ impl ProgramBuilder {
             tag: spec.tag,
             name: spec.name,
             small: spec.inline,
+            threads: spec.threads,
         });
         self
     }

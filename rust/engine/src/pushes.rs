@@ -430,7 +430,8 @@ impl Engine {
             return Ok(());
         }
         let (core, plan) = (self.core(), &program.plan);
-        self.push_op(Kind::Program, &program.spec(), |op| {
+        let spec = program.spec().threads(args.threads);
+        self.push_op(Kind::Program, &spec, |op| {
             let launch = core.counters(plan).begin(plan, args);
             // SAFETY: not shared yet.
             unsafe { op.set_launch(launch) };

@@ -191,6 +191,8 @@ pub struct OpSpec<'a> {
     pub tag: u64,
     /// See [`inline`](OpSpec::inline).
     pub inline: bool,
+    /// See [`threads`](OpSpec::threads). 0: no limit.
+    pub threads: u16,
 }
 
 impl<'a> OpSpec<'a> {
@@ -316,6 +318,19 @@ impl<'a> OpSpec<'a> {
         self
     }
 
+    /// Sets how many threads the function may use, the one that calls it included; 0 for as many as
+    /// it likes. The engine passes this on, by [`RunContext::threads`](crate::RunContext::threads):
+    /// it cannot see what threads a function uses.
+    ///
+    /// ```
+    /// use ferromix_engine::OpSpec;
+    /// assert_eq!(OpSpec::new("x").threads(2).threads, 2);
+    /// ```
+    pub const fn threads(mut self, most: u16) -> Self {
+        self.threads = most;
+        self
+    }
+
     /// Whether the operation gets no lane.
     pub(crate) const fn runs_inline(&self) -> bool {
         self.inline
@@ -336,6 +351,7 @@ impl Default for OpSpec<'_> {
             bytes: 0,
             tag: 0,
             inline: false,
+            threads: 0,
         }
     }
 }

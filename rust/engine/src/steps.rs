@@ -112,9 +112,9 @@ impl Core {
     /// Calls a step's function; `None` as for [`Core::run_step`].
     fn call_step(&self, run: Run<'_>, index: u32) -> Option<Result<(), Arc<FailureCell>>> {
         let (op, step) = (run.op, &run.plan.steps[index as usize]);
-        let (header, args) = (op.header(), &run.launch.args);
+        let args = &run.launch.args;
         let tag = args.tag.unwrap_or(step.tag);
-        let context = RunContext::new(header.device, header.priority, tag);
+        let context = RunContext::of_step(op.header(), tag, step.threads);
         // SAFETY: we are counted, so the launch stays, and the context ends here.
         let context = unsafe { context.with_argument(args.argument.as_deref()) };
         let call = |f: &mut dyn FnMut() -> Result<(), OpError>| {
@@ -154,6 +154,7 @@ impl Core {
         let origin = Origin {
             name: step.name,
             tag,
+            step: index,
             // SAFETY: the launch is registered.
             ..unsafe { run.op.origin() }
         };

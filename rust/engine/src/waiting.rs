@@ -33,6 +33,7 @@ impl Core {
             tag: spec.tag,
             device: spec.device,
             priority: spec.priority,
+            threads: spec.threads,
             lane,
             waiter,
         };

@@ -385,3 +385,60 @@ fn launches_have_priorities() {
     engine.wait_for_all().unwrap();
     assert_eq!(*order.lock().unwrap(), [1, 0, -1]);
 }
+
+#[test]
+fn the_first_step_that_failed_is_reported_whatever_finished_first() {
+    let engine = Engine::builder().workers(2).build();
+    let (send, receive) = mpsc::channel::<OnComplete>();
+    let program = Program::builder("fails twice")
+        .async_op(&OpSpec::new("first").tag(1), move |_, done| {
+            send.send(done).unwrap();
+        })
+        .op(&OpSpec::new("second").tag(2), |_| Err("early".into()))
+        .build();
+    for _ in 0..20 {
+        engine.launch(&program).unwrap();
+        let first = receive.recv().unwrap();
+        thread::sleep(std::time::Duration::from_millis(1)); // The second fails meanwhile.
+        first.complete(Err("late".into()));
+        match engine.wait_for_all() {
+            Err(WaitError::Failed(failure)) => assert_eq!(failure.tag, 1),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn budgets_of_threads_reach_steps_and_the_smaller_counts() {
+    let engine = Engine::builder().workers(2).build();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let mut builder = Program::builder("budgets");
+    for (k, threads) in [0, 2, 7].into_iter().enumerate() {
+        let (seen, spec) = (seen.clone(), OpSpec::new("ask").threads(threads));
+        builder = builder.op(&spec, move |context| {
+            let threads = context.threads().map(std::num::NonZero::get);
+            seen.lock().unwrap().push((k, threads));
+            Ok(())
+        });
+    }
+    let program = builder.build();
+    let budgets = |args: LaunchArgs| {
+        engine.launch_with(&program, args).unwrap();
+        engine.wait_for_all().unwrap();
+        let mut seen = std::mem::take(&mut *seen.lock().unwrap());
+        seen.sort_unstable();
+        seen.into_iter()
+            .map(|(_, threads)| threads)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(budgets(LaunchArgs::new()), [None, Some(2), Some(7)]);
+    let all = [Some(3), Some(2), Some(3)];
+    assert_eq!(budgets(LaunchArgs::new().threads(3)), all);
+
+    let asks = engine.new_operator(&OpSpec::new("ask").threads(5), |context| {
+        assert_eq!(context.threads().map(std::num::NonZero::get), Some(5));
+        Ok(())
+    });
+    engine.push(&asks, ferromix_engine::Device::CPU, 0).unwrap();
+    engine.wait_for_all().unwrap();
+}

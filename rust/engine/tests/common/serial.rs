@@ -92,8 +92,8 @@ struct Replay {
 }
 
 impl Replay {
-    /// The operation folds `id` into what it writes; its failure has this tag.
-    fn run(&mut self, id: u64, tag: u64, run: &Run) {
+    /// The operation folds `id`, its tag, into what it writes.
+    fn run(&mut self, id: u64, run: &Run) {
         let uses = run.writes.iter().chain(&run.reads);
         let mut failure = uses
             .filter_map(|var| self.held[*var])
@@ -101,7 +101,7 @@ impl Replay {
         if failure.is_none() && run.how.fails() {
             failure = Some(self.failures.len());
             self.unseen.push(self.failures.len());
-            self.failures.push(tag);
+            self.failures.push(id);
         }
         let seen: Vec<u64> = run.reads.iter().map(|var| self.out.values[*var]).collect();
         for var in once(&run.writes) {
@@ -130,13 +130,13 @@ impl Replay {
     fn step(&mut self, id: u64, step: &Step) {
         match step {
             Step::Run(run) | Step::Nested(run) => {
-                self.run(id, id, run);
+                self.run(id, run);
                 self.bump(std::slice::from_ref(run));
             }
             Step::Launch(runs, times) => {
                 for _ in 0..*times {
                     for (k, run) in runs.iter().enumerate() {
-                        self.run(id_in_program(id, k), id, run);
+                        self.run(id_in_program(id, k), run);
                     }
                     self.bump(runs);
                 }
@@ -165,8 +165,6 @@ pub(crate) fn replay(program: &[Step]) -> Outcome {
     replay.out
 }
 
-/// Steps of one launch stand at one place of the log, and `wait_for_all` may return the failure of
-/// any of them: so they have one tag.
 fn id_in_program(id: u64, k: usize) -> u64 {
     (id + 1) * 1000 + k as u64
 }
@@ -282,11 +280,9 @@ impl Machine {
         for (k, run) in runs.iter().enumerate() {
             let pick = |which: &[usize]| which.iter().map(|k| self.vars[*k]).collect::<Vec<_>>();
             let (reads, writes) = (pick(&run.reads), pick(&run.writes));
+            let id = id_in_program(id, k);
             let spec = OpSpec::new("step").reads(&reads).writes(&writes).tag(id);
-            let (body, fails) = (
-                body(&self.cells, id_in_program(id, k), run),
-                run.how.fails(),
-            );
+            let (body, fails) = (body(&self.cells, id, run), run.how.fails());
             builder = builder.op(&spec, move |_| {
                 if fails {
                     return Err("step fails".into());
