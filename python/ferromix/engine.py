@@ -36,10 +36,12 @@ __all__ = [
     "engine_type",
     "naive",
     "new_variable",
+    "num_threads",
     "num_workers",
     "push",
     "push_async",
     "set_bulk_size",
+    "threads",
     "wait_for_all",
     "wait_for_var",
 ]
@@ -196,6 +198,42 @@ def engine_type() -> str:
 def num_workers() -> int:
     """Threads that run kernels; 0 for the naive engine."""
     return _core.num_workers()
+
+
+def num_threads() -> int:
+    """Threads that an operation pushed here and now may use; see `threads`."""
+    return _core.num_threads()
+
+
+@contextmanager
+def threads(most: int) -> Iterator[None]:
+    """In this ``with`` block, each operation that this thread pushes uses at most so many threads.
+
+    For what runs beside something that needs the cores more; results are the same bits for any
+    number. Holds for functions that are pushed (and for what they push), and for executors, whose
+    operations take the budget of the thread that calls ``forward`` or ``backward``.
+
+    Parameters
+    ----------
+    most
+        1 to 65535. The threads that all operations share (``FERROMIX_NUM_THREADS``) are the limit
+        anyhow.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> with mx.engine.threads(1):
+    ...     total = mx.nd.ones((1000, 1000)).sum()
+    ...     mx.engine.num_threads()
+    1
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most < 1 << 16:
+        raise InvalidArgumentError(f"the number of threads must be 1 to 65535, got {most!r}")
+    before = _core.set_thread_budget(most)
+    try:
+        yield
+    finally:
+        _core.set_thread_budget(before)
 
 
 def counters() -> dict[str, int]:

@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ferromix as mx
@@ -106,3 +107,42 @@ def test_functions_behave_the_same_with_other_settings(settings, without):
         timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_budget_of_threads_changes_no_bits_and_ends_with_its_block():
+    before = engine.num_threads()
+    a = mx.nd.random.normal(shape=(300, 500))
+    w = mx.nd.random.normal(shape=(500, 400))
+    free = [mx.nd.dot(a, w).asnumpy(), a.sum(axis=0).asnumpy()]
+    for most in (1, 2, 65535):
+        with engine.threads(most):
+            assert engine.num_threads() == min(most, before)
+            with engine.threads(1):
+                assert engine.num_threads() == 1
+            again = [mx.nd.dot(a, w).asnumpy(), a.sum(axis=0).asnumpy()]
+        for x, y in zip(free, again, strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert engine.num_threads() == before
+
+
+def test_a_budget_of_threads_goes_with_pushed_functions_but_not_to_other_threads():
+    seen, before = [], engine.num_threads()
+
+    def look():
+        seen.append(engine.num_threads())
+
+    with engine.threads(1):
+        engine.push(look)
+        engine.wait_for_all()
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    engine.push(look)
+    engine.wait_for_all()
+    assert seen == [1, before, before]
+
+
+@pytest.mark.parametrize("most", [0, -1, 65536, 1.5, "2", None, True])
+def test_a_budget_of_threads_must_make_sense(most):
+    with pytest.raises(InvalidArgumentError, match="1 to 65535"), engine.threads(most):
+        raise AssertionError("the block ran")

@@ -169,8 +169,8 @@ impl RunContext {
     /// engine.wait_for_all()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn threads(&self) -> Option<NonZero<usize>> {
-        NonZero::new(usize::from(self.threads))
+    pub fn threads(&self) -> Option<NonZero<u16>> {
+        NonZero::new(self.threads)
     }
 }
 

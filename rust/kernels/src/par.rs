@@ -2,6 +2,7 @@
 //! on the number of threads, so that results are the same bits for any budget.
 
 use rayon::prelude::*;
+use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -9,6 +10,10 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 static POOL: AtomicPtr<rayon::ThreadPool> = AtomicPtr::new(ptr::null_mut());
 /// The number of threads asked for; 0 while nobody has.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static BUDGET: Cell<u16> = const { Cell::new(0) };
+}
 
 /// Sets the number of threads that kernels share; the first call, or the first use, decides.
 /// Returns the number in force.
@@ -23,13 +28,20 @@ pub fn forget_threads() {
     POOL.store(ptr::null_mut(), Ordering::Release);
 }
 
-/// The number of threads that kernels share; inside a rayon pool, the threads of that pool.
+/// The number of threads that a kernel called now would use: those of the kernels' pool (inside a
+/// rayon pool, of that pool), or the calling thread's [`budget`] if that is less.
 pub fn threads() -> usize {
-    if rayon::current_thread_index().is_some() {
+    let budget = match BUDGET.get() {
+        0 => usize::MAX,
+        1 => return 1,
+        most => usize::from(most),
+    };
+    let all = if rayon::current_thread_index().is_some() {
         rayon::current_num_threads()
     } else {
         pool(default_threads()).current_num_threads()
-    }
+    };
+    all.min(budget)
 }
 
 fn default_threads() -> usize {
@@ -74,30 +86,61 @@ fn build(n: usize) -> Option<rayon::ThreadPool> {
         .ok()
 }
 
+/// The calling thread's budget: how many threads a kernel that it runs may use, 0 for all there are.
+pub fn budget() -> u16 {
+    BUDGET.get()
+}
+
+/// Sets the calling thread's budget; returns the one before.
+pub fn set_budget(most: u16) -> u16 {
+    BUDGET.replace(most)
+}
+
+/// Runs `f` with that budget.
+pub fn with_budget<R>(most: u16, f: impl FnOnce() -> R) -> R {
+    struct Restore(u16);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            BUDGET.set(self.0);
+        }
+    }
+    let _restore = Restore(BUDGET.replace(most));
+    f()
+}
+
 /// Runs `task(0..n)`, in parallel where there is more than one task and more than one thread.
 /// Called inside a rayon pool it stays in that pool.
 pub fn for_each(n: usize, task: impl Fn(usize) + Sync + Send) {
-    if n <= 1 || threads() == 1 {
-        (0..n).for_each(task);
-    } else {
-        install(|| (0..n).into_par_iter().with_max_len(1).for_each(task));
-    }
+    for_each_slot(n, |_, i| task(i));
 }
 
 /// Runs `task(slot, 0..n)` as [`for_each`] does. Tasks that run at the same time have different
 /// slots, all below the value of [`threads`] at the time of the call: room for scratch memory that
 /// is made once per thread.
 pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
-    if n <= 1 || threads() == 1 {
+    let threads = threads();
+    if n <= 1 || threads == 1 {
         (0..n).for_each(|i| task(0, i));
     } else {
         install(|| {
-            (0..n)
-                .into_par_iter()
-                .with_max_len(1)
-                .for_each(|i| task(rayon::current_thread_index().unwrap_or(0), i));
+            if threads < rayon::current_num_threads() {
+                return share(threads, n, task);
+            }
+            // A thread that waits for its part may run parts of other operations, so each sets
+            // the budget of its own.
+            let run = |i| with_budget(0, || task(rayon::current_thread_index().unwrap_or(0), i));
+            (0..n).into_par_iter().with_max_len(1).for_each(run);
         });
     }
+}
+
+/// `threads` tasks that take what there is in turn. What they call in parallel runs in order.
+fn share(threads: usize, n: usize, task: impl Fn(usize, usize) + Sync + Send) {
+    // Relaxed: each number is taken once, whatever the order; the pool publishes the effects.
+    let next = AtomicUsize::new(0);
+    let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < n);
+    let run = |slot| with_budget(1, || std::iter::from_fn(take).for_each(|i| task(slot, i)));
+    (0..threads).into_par_iter().with_max_len(1).for_each(run);
 }
 
 /// Splits `0..n` into ranges of `grain` (the last may be shorter) and runs `task` on each.
@@ -109,11 +152,11 @@ pub fn for_ranges(n: usize, grain: usize, task: impl Fn(std::ops::Range<usize>) 
 }
 
 /// Runs `f` inside the kernels' thread pool, for libraries that use rayon's current pool; inside a
-/// pool already, runs it there.
+/// pool already, or where one thread is to do it, runs it there.
 pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     if rayon::current_thread_index().is_some() || threads() == 1 {
-        f()
-    } else {
-        pool(1).install(f)
+        return f();
     }
+    let budget = budget();
+    pool(1).install(|| with_budget(budget, f))
 }

@@ -1,15 +1,21 @@
-//! The same bits for one, two and three threads, on sizes that are split into several tasks.
+//! The same bits for one, two and three threads, and for budgets below that, on sizes that are split into several tasks.
 
 #![allow(clippy::unwrap_used)] // A failure to run is a failed test.
 
 mod tensor_support;
 use ferromix_base::DType;
 use ferromix_kernels::random::Stream;
-use ferromix_kernels::{Attrs, Req, Value, View, find};
+use ferromix_kernels::{Attrs, Req, Value, View, find, par};
 use tensor_support::*;
 
 /// The bits of the output for each number of threads.
-fn bits(threads: usize, name: &str, attrs: &Attrs, inputs: &[View], mut out: Tensor) -> Vec<u64> {
+fn bits(
+    (threads, budget): (usize, u16),
+    name: &str,
+    attrs: &Attrs,
+    inputs: &[View],
+    mut out: Tensor,
+) -> Vec<u64> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -19,19 +25,19 @@ fn bits(threads: usize, name: &str, attrs: &Attrs, inputs: &[View], mut out: Ten
         .random
         .then_some(Stream { seed: 9, number: 2 });
     let mut outputs = [out.view()];
-    pool.install(|| run_views(name, attrs, inputs, &mut outputs, &[Req::Write], random))
-        .unwrap();
+    let run = || run_views(name, attrs, inputs, &mut outputs, &[Req::Write], random);
+    pool.install(|| par::with_budget(budget, run)).unwrap();
     out.bytes().to_vec()
 }
 
 fn check(name: &str, attrs: &Attrs, inputs: &mut [Tensor], out: &Tensor) {
     let views: Vec<View> = inputs.iter_mut().map(Tensor::view).collect();
-    let one = bits(1, name, attrs, &views, out.clone());
-    for threads in [2, 3] {
+    let one = bits((1, 0), name, attrs, &views, out.clone());
+    for threads in [(2, 0), (3, 0), (3, 2), (2, 1)] {
         assert_eq!(
             one,
             bits(threads, name, attrs, &views, out.clone()),
-            "{name} {threads}"
+            "{name} {threads:?}"
         );
     }
 }

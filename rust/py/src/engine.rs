@@ -8,6 +8,7 @@ use crate::lane::lane;
 use crate::site;
 use crate::wait::{hold_back, set_naive, settle, wait};
 use ferromix_engine::{FnProperty, Name, OpSpec, Var};
+use ferromix_kernels::par;
 use ferromix_runtime::Runtime;
 use ferromix_runtime::held::{self, Held};
 use pyo3::exceptions::PyTypeError;
@@ -178,11 +179,18 @@ fn seed(value: u64, device: Option<(i32, u16)>) -> PyResult<()> {
     Ok(())
 }
 
-/// Threads that kernels share.
+/// Threads that a kernel may use whose operation this thread pushes now.
 #[pyfunction]
 fn num_threads() -> PyResult<usize> {
     runtime()?;
-    Ok(ferromix_kernels::par::threads())
+    Ok(par::threads())
+}
+
+/// Sets the most threads that kernels may use whose operations this thread pushes, 0 for all;
+/// returns the setting before.
+#[pyfunction]
+fn set_thread_budget(most: u16) -> u16 {
+    par::set_budget(most)
 }
 
 /// Worker threads of the engine.
@@ -200,5 +208,6 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(engine_info, m)?)?;
     m.add_function(wrap_pyfunction!(seed, m)?)?;
     m.add_function(wrap_pyfunction!(num_threads, m)?)?;
+    m.add_function(wrap_pyfunction!(set_thread_budget, m)?)?;
     m.add_function(wrap_pyfunction!(num_workers, m)?)
 }

@@ -7,7 +7,8 @@
 
 use crate::Runtime;
 use ferromix_base::{Error, Result};
-use ferromix_engine::{OpSpec, Var, WaitError};
+use ferromix_engine::{OpSpec, RunContext, Var, WaitError};
+use ferromix_kernels::par;
 use std::cell::{Cell, RefCell};
 use std::error::Error as _;
 use std::sync::{Arc, mpsc};
@@ -18,6 +19,8 @@ pub struct Held {
     runtime: usize,
     reads: Vec<Var>,
     writes: Vec<Var>,
+    /// What the pusher's kernels might use; so may the function's.
+    threads: u16,
 }
 
 thread_local! {
@@ -36,6 +39,7 @@ impl Held {
             runtime: identity(runtime),
             reads: reads.to_vec(),
             writes: writes.to_vec(),
+            threads: par::budget(),
         })
     }
 
@@ -51,7 +55,7 @@ impl Held {
         DEPTH.set(DEPTH.get() + 1);
         STACK.with_borrow_mut(|stack| stack.push(self.clone()));
         let _leave = Leave;
-        f()
+        par::with_budget(self.threads, f)
     }
 }
 
@@ -76,7 +80,15 @@ fn may_write(runtime: &Arc<Runtime>, var: Var) -> bool {
     any(runtime, |held| held.writes.contains(&var))
 }
 
-/// Pushes an operation; where it uses a variable that this thread holds, runs it before returning.
+/// Runs `f` with the threads that its operation may use.
+pub(crate) fn within_budget<R>(context: &RunContext, f: impl FnOnce() -> R) -> R {
+    match context.threads() {
+        None => f(),
+        Some(most) => par::with_budget(most.get(), f),
+    }
+}
+
+/// Pushes an operation, with the [budget](par::budget) of the calling thread; where it uses a variable that this thread holds, runs it before returning.
 ///
 /// # Errors
 /// An engine that takes no work; and what the operation fails with, if it ran before returning.
@@ -92,7 +104,9 @@ where
     let rt = runtime.clone();
     runtime
         .engine()
-        .push_sync(spec, move |_| run(&rt).map_err(|e| Box::new(e) as _))
+        .push_sync(&spec.threads(par::budget()), move |context| {
+            within_budget(context, || run(&rt)).map_err(|e| Box::new(e) as _)
+        })
         .map_err(|e| Error::internal(e.to_string()))
 }
 
@@ -121,11 +135,14 @@ where
     let rt = runtime.clone();
     runtime
         .engine()
-        .push_sync(&spec.reads(&reads).writes(&writes), move |_| {
-            // Whoever pushed waits for it below.
-            let _ = send.send(run(&rt));
-            Ok(())
-        })
+        .push_sync(
+            &spec.threads(par::budget()).reads(&reads).writes(&writes),
+            move |context| {
+                // Whoever pushed waits for it below.
+                let _ = send.send(within_budget(context, || run(&rt)));
+                Ok(())
+            },
+        )
         .map_err(|e| Error::internal(e.to_string()))?;
     // Without an answer the operation was skipped, for a failure that one of its variables holds.
     receive.recv().unwrap_or_else(|_| {

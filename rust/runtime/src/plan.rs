@@ -4,6 +4,7 @@
 use crate::{Array, Bound, Runtime, fork, held};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{LaunchArgs, OpSpec, Program, Var};
+use ferromix_kernels::par;
 use ferromix_kernels::random::Stream;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -100,7 +101,7 @@ impl Plan {
             return self.push_each(steps, site);
         }
         let compiled = self.compiled(range, steps);
-        let mut args = LaunchArgs::new().tag(site);
+        let mut args = LaunchArgs::new().tag(site).threads(par::budget());
         if compiled.random > 0 {
             args = args.argument(Arc::new(self.runtime.random().take(compiled.random)));
         }
@@ -179,7 +180,8 @@ impl Plan {
                         ..*first
                     })
                 });
-                step.run(&runtime, stream).map_err(|e| Box::new(e) as _)
+                let run = || step.run(&runtime, stream);
+                held::within_budget(context, run).map_err(|e| Box::new(e) as _)
             });
         }
         if has_memory {

@@ -5,7 +5,7 @@
 
 use ferromix_base::{DType, bf16, contiguous_strides, f16};
 use ferromix_kernels::random::Stream;
-use ferromix_kernels::{Attrs, Call, Desc, Req, Value, View, find};
+use ferromix_kernels::{Attrs, Call, Desc, Req, Value, View, find, par};
 
 /// A tensor of real numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -339,7 +339,7 @@ pub(crate) fn check_gradient(
     }
 }
 
-/// Checks that the bits are the same on one, two and three threads.
+/// Checks that the bits are the same on one, two and three threads, and with a budget below that.
 pub(crate) fn check_threads(
     dtype: DType,
     name: &str,
@@ -354,20 +354,21 @@ pub(crate) fn check_threads(
             reqs: vec![req; outputs.len()],
             alias: vec![],
         };
-        let on = |threads: usize| {
+        let on = |threads: usize, budget: u16| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
                 .build()
                 .unwrap();
-            pool.install(|| run_with(&setup, name, attrs, inputs, &outputs))
+            let run = || run_with(&setup, name, attrs, inputs, &outputs);
+            pool.install(|| par::with_budget(budget, run))
         };
-        let one = on(1);
-        for threads in [2, 3] {
-            for (a, b) in one.iter().zip(on(threads)) {
+        let one = on(1, 0);
+        for (threads, budget) in [(2, 0), (3, 0), (3, 2), (2, 1)] {
+            for (a, b) in one.iter().zip(on(threads, budget)) {
                 let bits = |t: &Tensor| t.data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
                 assert!(
                     bits(a) == bits(&b),
-                    "{name} {dtype}: {threads} threads change bits"
+                    "{name} {dtype}: {threads} threads with a budget of {budget} change bits"
                 );
             }
         }
