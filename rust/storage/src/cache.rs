@@ -1,6 +1,6 @@
 //! What a thread keeps for itself: two magazines per bucket, so that a run of up to 16 requests or
 //! returns at the edge of one does not go to the depot each time. Of the large buckets it keeps
-//! nothing, but has a slot in the depot that nobody else uses as long as they have blocks.
+//! nothing, but has slots in the depot that nobody else uses as long as they have blocks.
 //!
 //! A thread's caches sit in one thread-local table, by pool, and the one used last is at hand
 //! without a search. They hold their pool weakly: the last [`Pool`](crate::Pool) frees all blocks,
@@ -138,7 +138,7 @@ fn magazine(core: &Core, own: Own) -> Option<&Magazine> {
 pub(crate) struct Cache {
     pairs: Box<[Pair]>,
     bytes: Cell<usize>,
-    /// Its slot in each row of the depot.
+    /// Its place in each row of the depot.
     place: usize,
     bell: Cell<u64>,
     /// Calls until the next look at the clock.
@@ -167,7 +167,7 @@ impl Cache {
     }
 
     /// `take` where it is easiest: a block for this process alone, a small one in the magazine in
-    /// use or a large one in the thread's slot. Apart from the rest, to stay in registers.
+    /// use or a large one in the thread's slots. Apart from the rest, to stay in registers.
     #[inline]
     pub(crate) fn take_warm(&self, core: &Core, class: Class, size: usize) -> Option<Held> {
         if core.bell() != self.bell.get() {

@@ -247,7 +247,7 @@ impl Depot {
         }
     }
 
-    /// Puts down a large block in its magazine, in slot `place` of its bucket; `false` if the
+    /// Puts down a large block in its magazine, at `place` of its bucket; `false` if the
     /// magazine is full.
     #[must_use]
     #[inline]
@@ -267,7 +267,7 @@ impl Depot {
         stored
     }
 
-    /// The large block of slot `place` with its magazine, unless other processes may see it.
+    /// A large block of `place` with its magazine, unless other processes may see it.
     #[inline]
     pub(crate) fn take_own(&self, class: Class, place: usize) -> Option<(u32, RawBlock)> {
         let index = self.slots[class.index].get()?.take(place)?;
@@ -278,7 +278,7 @@ impl Depot {
         block.map(|block| (index, block))
     }
 
-    /// The magazine of a large block: that of slot `place` first, any other at last.
+    /// The magazine of a large block: of `place` first, any other at last.
     #[inline]
     pub(crate) fn take_large(&self, class: Class, place: usize) -> Option<u32> {
         let slots = self.slots(class);
@@ -299,10 +299,8 @@ impl Depot {
         let mut all = Vec::new();
         for class in Class::all() {
             let slots = self.slots[class.index].get();
-            let waiting = slots.into_iter().flat_map(|slots| {
-                // Bounded, as others may go on putting blocks down.
-                (0..slots::width()).filter_map(|place| slots.take(place))
-            });
+            // Bounded, as others may go on putting blocks down.
+            let waiting = slots.into_iter().flat_map(Slots::drain);
             let found = |index| {
                 let magazine = self.magazine(index);
                 let stamp = magazine.stamp.load(Ordering::Relaxed);

@@ -1,26 +1,35 @@
 //! Where a large block waits first: in a slot of the thread that freed it. A bucket has a row of
-//! them, a thread uses one, and each holds one block, by the number of its magazine.
+//! places, a thread uses one, and each has a few slots for one block each, by the number of its
+//! magazine.
 //!
-//! *Why.* A thread that frees a block and asks for it again meets nobody: one swap on a cache line
-//! of its own for each of the two. Yet no thread hoards: one that finds its own slot and the stack
-//! empty looks into the others' slots before it asks the system, and so does a trim.
+//! *Why.* A thread that frees blocks and asks for them again meets nobody: one swap on a cache line
+//! of its own for each. Yet no thread hoards: one that finds its own slots and the stack empty looks
+//! into the others' slots before it asks the system, and so does a trim.
 //!
 //! *Soundness.* A number is in at most one slot or stack, since every way in or out is one
 //! read-modify-write of the slot, and whoever swaps a number out owns its magazine. *Progress:*
 //! wait-free; a look into all slots is bounded by their number.
+//!
+//! *Order.* The first slots are filled and emptied first, and when all are full the first gives way:
+//! so what was freed last, and may still be in the processor's caches, is handed out first.
 
 use crate::stack::{AtomicU32, Ordering};
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
 
+/// Slots of a place.
+const DEPTH: usize = if cfg!(loom) { 2 } else { 8 };
+
+/// Magazine numbers plus one; 0: nothing.
+type Place = [AtomicU32; DEPTH];
+
 /// The slots of one bucket.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// Magazine numbers plus one; 0: nothing.
-    row: Box<[CachePadded<AtomicU32>]>,
+    row: Box<[CachePadded<Place>]>,
 }
 
-/// Slots of a bucket: one for each thread that can run at once, at least 8, at most 64.
+/// Places of a bucket: one for each thread that can run at once, at least 8, at most 64.
 pub(crate) fn width() -> usize {
     static WIDTH: OnceLock<usize> = OnceLock::new();
     let cores = || std::thread::available_parallelism().map_or(8, std::num::NonZero::get);
@@ -28,34 +37,43 @@ pub(crate) fn width() -> usize {
 }
 
 impl Slots {
-    /// A row of `width` empty slots, a power of two.
+    /// A row of `width` places, a power of two, with empty slots.
     pub(crate) fn new(width: usize) -> Slots {
         debug_assert!(width.is_power_of_two());
-        let slot = |_| CachePadded::new(AtomicU32::new(0));
+        let slot = |_| AtomicU32::new(0);
+        let place = |_| CachePadded::new(std::array::from_fn(slot));
         Slots {
-            row: (0..width).map(slot).collect(),
+            row: (0..width).map(place).collect(),
         }
     }
 
-    fn slot(&self, place: usize) -> &AtomicU32 {
+    #[inline]
+    fn place(&self, place: usize) -> &Place {
         &self.row[place & (self.row.len() - 1)]
     }
 
-    /// Puts magazine `index` into slot `place` (wrapping around); what was there is now the
+    /// Puts magazine `index` into a slot of `place` (wrapping around); what was there is now the
     /// caller's.
     #[must_use]
     #[inline]
     pub(crate) fn put(&self, place: usize, index: u32) -> Option<u32> {
+        let slots = self.place(place);
+        // Relaxed: a hint; the swap finds out what is there.
+        let free = slots.iter().find(|slot| slot.load(Ordering::Relaxed) == 0);
         // Release hands the magazine's contents to the swap that takes it out, Acquire takes over
         // those of the magazine that was here.
-        let before = self.slot(place).swap(index + 1, Ordering::AcqRel);
+        let before = free.unwrap_or(&slots[0]).swap(index + 1, Ordering::AcqRel);
         before.checked_sub(1)
     }
 
-    /// Takes the magazine out of slot `place` (wrapping around).
+    /// Takes a magazine out of a slot of `place` (wrapping around).
     #[inline]
     pub(crate) fn take(&self, place: usize) -> Option<u32> {
-        let slot = self.slot(place);
+        self.place(place).iter().find_map(Self::take_out)
+    }
+
+    #[inline]
+    fn take_out(slot: &AtomicU32) -> Option<u32> {
         // Relaxed: spares the write where there is nothing; the swap below decides.
         if slot.load(Ordering::Relaxed) == 0 {
             return None;
@@ -64,9 +82,17 @@ impl Slots {
         slot.swap(0, Ordering::Acquire).checked_sub(1)
     }
 
-    /// Takes whatever can be found, beginning at slot `place`.
+    /// Takes whatever can be found, beginning at `place`.
     pub(crate) fn take_any(&self, place: usize) -> Option<u32> {
         (0..self.row.len()).find_map(|step| self.take(place.wrapping_add(step)))
+    }
+
+    /// Takes what is there, looking into each slot once.
+    pub(crate) fn drain(&self) -> impl Iterator<Item = u32> {
+        self.row
+            .iter()
+            .flat_map(|place| place.iter())
+            .filter_map(Self::take_out)
     }
 }
 
@@ -75,14 +101,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_holds_one_and_gives_up_what_it_held() {
+    fn a_full_place_gives_up_what_was_put_last() {
         let slots = Slots::new(4);
         assert_eq!(slots.take_any(7), None);
-        assert_eq!(slots.put(1, 10), None);
-        assert_eq!(slots.put(5, 11), Some(10), "5 wraps around to 1");
+        for index in 0..DEPTH as u32 {
+            assert_eq!(slots.put(1, index), None);
+        }
+        assert_eq!(slots.put(5, 100), Some(0), "5 wraps around to 1");
+        assert_eq!(slots.put(1, 101), Some(100));
         assert_eq!(slots.take(0), None);
-        assert_eq!(slots.take_any(2), Some(11));
-        assert_eq!(slots.take(1), None);
+        assert_eq!(slots.take(1), Some(101));
+        assert_eq!(slots.put(1, 102), None);
+        assert_eq!(slots.take_any(2), Some(102));
+        assert!(slots.drain().eq(1..DEPTH as u32));
+        assert_eq!(slots.take_any(0), None);
     }
 }
 
@@ -174,16 +206,17 @@ mod loom_model {
         });
     }
 
-    /// Two threads give into one slot: the second one moves the node of the first.
+    /// Two threads give into one place with one free slot: one of them moves a node.
     #[test]
     fn a_node_that_is_displaced_has_one_owner() {
         loom::model(|| {
-            let shared = shared(2);
+            let shared = shared(3);
+            shared.give(0, 0);
             let other = Arc::clone(&shared);
             let second = thread::spawn(move || other.give(0, 1));
-            shared.give(0, 0);
+            shared.give(0, 2);
             second.join().unwrap();
-            assert_eq!(drain(&shared), [0, 1]);
+            assert_eq!(drain(&shared), [0, 1, 2]);
         });
     }
 }
