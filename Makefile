@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress mutants mutants-all memcheck lint fmt wheel test-wheel bench docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples mutants mutants-all memcheck lint fmt wheel test-wheel bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -61,6 +61,11 @@ shuttle:  ## Explore interleavings of the whole engine
 stress:  ## A minute of load on the engine, with everything that is promised checked meanwhile
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 30 --pushers 4 --seed 1
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 30 --pushers 12 --seed 2
+
+examples:  ## Run the engine's examples, which check what they compute
+	@for example in cholesky pipeline replay_loop; do \
+	    cargo run --release --quiet -p ferromix-engine --example $$example || exit 1; \
+	done
 
 mutants:  ## Break engine and pool on purpose, and see that a check notices
 	$(PYTHON) tools/mutants/run.py
