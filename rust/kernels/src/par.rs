@@ -18,7 +18,7 @@ thread_local! {
 /// Sets the number of threads that kernels share; the first call, or the first use, decides.
 /// Returns the number in force.
 pub fn set_threads(n: usize) -> usize {
-    pool(n).current_num_threads()
+    pool(|| n).current_num_threads()
 }
 
 /// For the child of a fork, which has none of the pool's threads: the next use makes new ones, as
@@ -39,7 +39,7 @@ pub fn threads() -> usize {
     let all = if rayon::current_thread_index().is_some() {
         rayon::current_num_threads()
     } else {
-        pool(default_threads()).current_num_threads()
+        pool(default_threads).current_num_threads()
     };
     all.min(budget)
 }
@@ -48,11 +48,11 @@ fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn pool(n: usize) -> &'static rayon::ThreadPool {
+fn pool(n: impl FnOnce() -> usize) -> &'static rayon::ThreadPool {
     // Acquire: pairs with the exchange below, for the pool's contents.
     let current = POOL.load(Ordering::Acquire);
     // SAFETY: null, or a pool that is never freed.
-    unsafe { current.as_ref() }.unwrap_or_else(|| make_pool(n))
+    unsafe { current.as_ref() }.unwrap_or_else(|| make_pool(n()))
 }
 
 #[cold]
@@ -118,8 +118,9 @@ pub fn for_each(n: usize, task: impl Fn(usize) + Sync + Send) {
 /// slots, all below the value of [`threads`] at the time of the call: room for scratch memory that
 /// is made once per thread.
 pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
-    let threads = threads();
-    if n <= 1 || threads == 1 {
+    // Asked last, as it costs more than many a task.
+    let threads = if n <= 1 { 1 } else { threads() };
+    if threads == 1 {
         (0..n).for_each(|i| task(0, i));
     } else {
         install(|| {
@@ -158,5 +159,5 @@ pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
         return f();
     }
     let budget = budget();
-    pool(1).install(|| with_budget(budget, f))
+    pool(default_threads).install(|| with_budget(budget, f))
 }
