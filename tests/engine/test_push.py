@@ -379,3 +379,32 @@ def test_wrong_arguments_are_named():
         engine.push(3)
     with pytest.raises(TypeError, match=r"mutable_vars must be arrays.*got <class 'int'>"):
         engine.push(print, (), [3])
+
+
+def test_each_error_names_the_line_that_pushed_its_function_also_the_second_time():
+    def fail():
+        raise ZeroDivisionError
+
+    def push(which):
+        if which:
+            engine.push(fail)
+        else:
+            engine.push(fail)
+        return inspect.currentframe().f_lineno
+
+    for which in (True, False, False, True):
+        end = push(which)
+        with pytest.raises(ZeroDivisionError) as caught:
+            engine.wait_for_all()
+        line = end - 3 if which else end - 1
+        assert any(note.endswith(f"test_push.py:{line}") for note in caught.value.__notes__)
+
+
+def test_code_that_is_made_again_and_again_keeps_its_own_lines():
+    for k in range(50):
+        blank = "\n" * k
+        code = compile(f"{blank}engine.push(fail)", f"made_{k}.py", "exec")
+        exec(code, {"engine": engine, "fail": lambda: 1 / 0})
+        with pytest.raises(ZeroDivisionError) as caught:
+            engine.wait_for_all()
+        assert any(f"made_{k}.py:{k + 1}" in note for note in caught.value.__notes__)

@@ -1,19 +1,36 @@
 //! Where the user pushed an operation: the innermost line outside of the package, as a number
 //! that travels with the operation, so that an error on a worker can name the line.
+//!
+//! Every push asks, so asking is a look at the frame's code and instruction, both of which are known
+//! from the second time on; the line of an instruction is worked out once.
 
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+/// Instructions that are kept, with their code. A program that makes code without end gets further
+/// ones worked out each time.
+const MOST: usize = 1 << 16;
+
+/// A code object by its address, which is its own as long as the table holds it.
+type Code = usize;
+
 #[derive(Default)]
 struct Sites {
-    package: Option<String>,
+    /// Known code: whether it is the package's.
+    codes: HashMap<Code, (Py<PyAny>, bool)>,
+    /// Numbers of the instructions of users' code.
+    instructions: HashMap<(Code, i32), u64>,
     numbers: HashMap<String, HashMap<i32, u64>>,
     rows: Vec<(String, i32)>,
 }
 
+/// The folder of the package, with a separator at its end.
+static PACKAGE: PyOnceLock<String> = PyOnceLock::new();
 static SITES: Mutex<Option<Sites>> = Mutex::new(None);
 
 /// The number of the line that called into the package; 0 where there is none.
@@ -39,49 +56,79 @@ fn find(py: Python<'_>) -> Option<u64> {
     let mut frame = unsafe {
         Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>())
     }?;
+    let package = PACKAGE.get_or_try_init(py, || package_folder(py)).ok()?;
+    // Nothing below gives up the interpreter's lock, so nobody waits for this one.
     let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
     let sites = sites.get_or_insert_with(Sites::default);
-    if sites.package.is_none() {
-        sites.package = package_folder(py);
-    }
     loop {
-        let code = frame.getattr("f_code").ok()?;
-        let file = code
-            .getattr("co_filename")
-            .ok()?
-            .cast_into::<PyString>()
-            .ok()?;
-        let file = file.to_str().ok()?;
-        if !sites.package.as_ref().is_some_and(|p| file.starts_with(p)) {
-            let line = frame.getattr("f_lineno").ok()?.extract().ok()?;
-            return Some(sites.number(file, line));
+        // SAFETY: a frame has code; the call returns a new reference.
+        let code = unsafe {
+            let code = ffi::PyFrame_GetCode(frame.as_ptr().cast::<ffi::PyFrameObject>());
+            Bound::from_owned_ptr_or_opt(py, code.cast::<ffi::PyObject>())
+        }?;
+        if !sites.is_internal(&code, package)? {
+            return sites.number(&frame, &code);
         }
-        frame = frame.getattr("f_back").ok().filter(|f| !f.is_none())?;
+        frame = frame
+            .getattr(intern!(py, "f_back"))
+            .ok()
+            .filter(|f| !f.is_none())?;
     }
 }
 
-fn package_folder(py: Python<'_>) -> Option<String> {
-    let file: String = py
-        .import("ferromix")
-        .ok()?
-        .getattr("__file__")
-        .ok()?
-        .extract()
-        .ok()?;
-    file.strip_suffix("__init__.py").map(str::to_owned)
+fn package_folder(py: Python<'_>) -> PyResult<String> {
+    let file: String = py.import("ferromix")?.getattr("__file__")?.extract()?;
+    Ok(file.trim_end_matches("__init__.py").to_owned())
+}
+
+fn file_of(code: &Bound<'_, PyAny>) -> Option<String> {
+    let file = code.getattr(intern!(code.py(), "co_filename")).ok()?;
+    Some(file.cast_into::<PyString>().ok()?.to_str().ok()?.to_owned())
 }
 
 impl Sites {
-    fn number(&mut self, file: &str, line: i32) -> u64 {
-        if let Some(&n) = self.numbers.get(file).and_then(|lines| lines.get(&line)) {
-            return n;
+    /// Whether the code is the package's.
+    fn is_internal(&mut self, code: &Bound<'_, PyAny>, package: &str) -> Option<bool> {
+        if let Some(&(_, internal)) = self.codes.get(&(code.as_ptr() as Code)) {
+            return Some(internal);
         }
-        self.rows.push((file.to_owned(), line));
-        let n = self.rows.len() as u64;
-        self.numbers
-            .entry(file.to_owned())
-            .or_default()
-            .insert(line, n);
-        n
+        let internal = file_of(code)?.starts_with(package);
+        if self.codes.len() < MOST {
+            let known = (code.clone().unbind(), internal);
+            self.codes.insert(code.as_ptr() as Code, known);
+        }
+        Some(internal)
+    }
+
+    /// The number of the line that `frame`, of a user's `code`, is at.
+    fn number(&mut self, frame: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> Option<u64> {
+        let at: i32 = frame
+            .getattr(intern!(frame.py(), "f_lasti"))
+            .ok()?
+            .extract()
+            .ok()?;
+        let key = (code.as_ptr() as Code, at);
+        if let Some(&number) = self.instructions.get(&key) {
+            return Some(number);
+        }
+        let line = frame
+            .getattr(intern!(frame.py(), "f_lineno"))
+            .ok()?
+            .extract()
+            .ok()?;
+        let number = self.line_number(file_of(code)?, line);
+        // Only code that the table holds keeps its address.
+        if self.instructions.len() < MOST && self.codes.contains_key(&key.0) {
+            self.instructions.insert(key, number);
+        }
+        Some(number)
+    }
+
+    fn line_number(&mut self, file: String, line: i32) -> u64 {
+        let lines = self.numbers.entry(file.clone()).or_default();
+        *lines.entry(line).or_insert_with(|| {
+            self.rows.push((file, line));
+            self.rows.len() as u64
+        })
     }
 }
