@@ -20,12 +20,22 @@ LAYERS: list[tuple[str, ...]] = [
     ("graph",),
     ("dispatch",),
     ("ndarray", "symbol"),
-    ("random", "storage", "engine", "profiler", "executor"),
+    ("autograd", "random", "storage", "engine", "profiler", "executor"),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io"),
     ("model", "callback"),
 ]
 APART = {"ndarray", "symbol"}
-USES_CORE = {"dispatch", "ndarray", "random", "storage", "engine", "profiler", "executor", "io"}
+USES_CORE = {
+    "autograd",
+    "dispatch",
+    "ndarray",
+    "random",
+    "storage",
+    "engine",
+    "profiler",
+    "executor",
+    "io",
+}
 
 CRATES = {
     "ferromix-base": set(),

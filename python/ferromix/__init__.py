@@ -1,6 +1,7 @@
 """Ferromix: MXNet's architecture on a Rust core; ``import ferromix as mx``."""
 
 from . import (
+    autograd,
     callback,
     context,
     engine,
@@ -48,6 +49,7 @@ __all__ = [
     "NDArray",
     "Symbol",
     "__version__",
+    "autograd",
     "callback",
     "context",
     "cpu",

@@ -8,9 +8,10 @@ from functools import lru_cache
 from .. import _core
 from .._core import Array
 from ..error import InvalidArgumentError
+from ..graph.gradient import reads
 from ..ops.card import OperatorProperty, Shape
 
-__all__ = ["Array", "Desc", "changes_states", "infer", "invoke", "prepare"]
+__all__ = ["Array", "Desc", "changes_states", "infer", "invoke", "prepare", "record_view", "run"]
 
 Desc = tuple[Shape, str]
 """Shape and name of the element type of one array."""
@@ -89,6 +90,9 @@ def prepare(
         card.kernel_attrs(is_train),
         list(inputs),
         [*outputs, *changed],
+        len(changed),
+        card,
+        reads,
     )
 
 
@@ -96,7 +100,7 @@ def invoke(
     card: OperatorProperty,
     inputs: Sequence[Array],
     out: Sequence[Array] | None = None,
-    is_train: bool = False,
+    is_train: bool | None = None,
 ) -> list[Array]:
     """Pushes one run of a card and returns its outputs at once, hidden ones included.
 
@@ -106,6 +110,8 @@ def invoke(
         Arguments, then auxiliary states.
     out
         Arrays for the first outputs, to be overwritten; new ones are made for the rest.
+    is_train
+        Whether to train or to predict; what autograd says of this thread where None.
 
     Raises
     ------
@@ -114,7 +120,6 @@ def invoke(
     """
     described = tuple((a.shape, a.dtype) for a in inputs)
     out_descs = infer(card, described)
-    prepared = prepare(card, described, out_descs, is_train)
     given = list(out or ())
     if len(given) > len(out_descs):
         raise InvalidArgumentError(
@@ -126,7 +131,53 @@ def invoke(
         for i, j in card.inplace_options():
             if j < len(given) and given[j] is inputs[i]:
                 reqs[j] = INPLACE
+    _push(card, inputs, (described, out_descs), outputs, reqs, is_train)
+    return outputs
+
+
+def run(
+    card: OperatorProperty,
+    inputs: Sequence[Array],
+    wanted: Sequence[tuple[Array | None, int]],
+) -> list[Array | None]:
+    """Pushes one run of a card for some of its outputs, and returns those.
+
+    Parameters
+    ----------
+    inputs
+        Arguments, then auxiliary states.
+    wanted
+        For each output the array for it, or None for a new one; and what to do: ``NULL``, for which
+        no array is made, ``WRITE`` or ``ADD``.
+    """
+    described = tuple((a.shape, a.dtype) for a in inputs)
+    out_descs = infer(card, described)
+    outputs = [
+        None if req == NULL else array or Array(*desc)
+        for (array, req), desc in zip(wanted, out_descs, strict=True)
+    ]
+    _push(card, inputs, (described, out_descs), outputs, [req for _, req in wanted], None)
+    return outputs
+
+
+def record_view(card: OperatorProperty, source: Array, view: Array) -> None:
+    """Appends a run that gave a view, where this thread records and `source` is on the tape."""
+    if _core.is_recording() and source.is_recorded:
+        desc = (source.shape, source.dtype)
+        prepare(card, (desc,), ((view.shape, view.dtype),), False).record([source], [view])
+
+
+def _push(
+    card: OperatorProperty,
+    inputs: Sequence[Array],
+    descs: tuple[tuple[Desc, ...], tuple[Desc, ...]],
+    outputs: Sequence[Array | None],
+    reqs: Sequence[int],
+    is_train: bool | None,
+) -> None:
+    if is_train is None:
+        is_train = card.uses_train_mode and _core.is_training()
+    prepared = prepare(card, *descs, is_train)
     changed = [inputs[i] for i in card.mutated_inputs()]
     state_req = INPLACE if changes_states(card, is_train) else NULL
-    prepared.invoke(list(inputs), [*outputs, *changed], reqs + [state_req] * len(changed))
-    return outputs
+    prepared.invoke(list(inputs), [*outputs, *changed], [*reqs, *[state_req] * len(changed)])

@@ -10,11 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from ..error import InternalError
-from ..ops.card import make
-from .node import Entry, Node, topological
+from ..error import InternalError, InvalidArgumentError
+from ..ops.card import OperatorProperty, make
+from .node import Entry, Node, argument_names, topological
 
-__all__ = ["Gradients", "differentiate"]
+__all__ = ["Gradients", "MissingRuleError", "differentiate", "reads"]
+
+
+class MissingRuleError(InvalidArgumentError):
+    """An operator on the way has a gradient, but no rule for it; `node` is its node."""
+
+    def __init__(self, node: Node) -> None:
+        name = "" if node.op is None else node.op.name
+        super().__init__(
+            f"operator {name}: its gradient is not implemented, so a result that went through it "
+            "cannot be differentiated (again)"
+        )
+        self.node = node
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,25 @@ def differentiate(heads: Sequence[Entry], wanted: Sequence[Node]) -> Gradients:
     )
 
 
+def reads(card: OperatorProperty) -> tuple[list[bool], list[bool]]:
+    """Which inputs and which outputs of an operator its gradient rule reads the values of.
+
+    Values that only give a shape do not count.
+    """
+    inputs = [Node(None, n) for n in argument_names(card)]
+    node = Node(card, card.name, [Entry(n, 0) for n in inputs])
+    if not card.differentiable:
+        return [False] * len(inputs), [False] * node.num_outputs
+    visible = node.outputs()[: node.num_visible_outputs]
+    gradients = differentiate(visible, inputs)
+    found = {e for e in gradients.entries if e is not None}
+    for n in gradients.nodes:
+        assert n.op is not None
+        ignored = n.op.ignored_inputs()
+        found.update(e for i, e in enumerate(n.inputs) if i not in ignored)
+    return [e in found for e in node.inputs], [e in found for e in node.outputs()]
+
+
 def _dependents(order: Sequence[Node], wanted: Sequence[Node]) -> set[Node]:
     """`wanted` and all nodes of `order` that depend on one of them."""
     found = set(wanted)
@@ -101,9 +132,11 @@ class _Builder:
         self._totals[entry] = found
         return found
 
-    def append(self, op: str, name: str, inputs: Sequence[Entry], **attrs: Any) -> list[Entry]:
+    def append(
+        self, op: str | OperatorProperty, name: str, inputs: Sequence[Entry], **attrs: Any
+    ) -> list[Entry]:
         """Adds a node and returns all its outputs."""
-        node = Node(make(op, attrs), name, inputs)
+        node = Node(make(op, attrs) if isinstance(op, str) else op, name, inputs)
         self.nodes.append(node)
         return node.outputs()
 
@@ -112,9 +145,14 @@ class _Builder:
         card = node.op
         assert card is not None
         arguments = node.inputs[: len(card.list_arguments())]
-        if not any(e.node in reached for e in arguments) or not card.differentiable:
+        if not any(e.node in reached for e in arguments):
             return
         if card.needs_out_grad() and not any(e in self._parts for e in node.outputs()):
+            return
+        if not card.differentiable:
+            # Public operators of this kind are constant almost everywhere; hidden ones are not.
+            if card.hidden:
+                raise MissingRuleError(node)
             return
         gradients = card.gradient(_Surroundings(self, node))
         if len(gradients) != len(arguments):
@@ -139,8 +177,8 @@ class _Surroundings:
         visible = self.out_data[: node.num_visible_outputs]
         self.out_grad: Sequence[Entry] = _OutGrads(self, builder, visible)
 
-    def op(self, name: str, *inputs: Entry, **attrs: Any) -> list[Entry]:
-        """Adds a node of the operator `name` and returns all its outputs."""
+    def op(self, name: str | OperatorProperty, *inputs: Entry, **attrs: Any) -> list[Entry]:
+        """Adds a node of the operator `name`, or of a card, and returns all its outputs."""
         suffix = str(self._count) if self._count else ""
         self._count += 1
         return self._builder.append(name, f"{self._name}_backward{suffix}", inputs, **attrs)

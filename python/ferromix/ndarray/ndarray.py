@@ -19,7 +19,7 @@ from ..dispatch import cpu as dispatch
 from ..error import InvalidArgumentError
 from ..ops.card import OperatorProperty, make
 from ..ops.param import dtype_name
-from . import arithmetic, indexing
+from . import arithmetic, gradients, indexing, recorded, values
 
 __all__ = ["NDArray", "invoke", "waitall"]
 
@@ -27,7 +27,7 @@ _BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 
 
 def invoke(
-    card: OperatorProperty, inputs: Sequence[NDArray], out: Any = None, is_train: bool = False
+    card: OperatorProperty, inputs: Sequence[NDArray], out: Any = None, is_train: bool | None = None
 ) -> list[NDArray]:
     """Pushes one run of an operator and returns its visible outputs.
 
@@ -40,7 +40,8 @@ def invoke(
     out
         An array, or a list of arrays, to be overwritten instead of making new ones.
     is_train
-        Whether to train or to predict, for operators that tell the two apart.
+        Whether to train or to predict, for operators that tell the two apart; by default as
+        :func:`ferromix.autograd.is_training` says.
     """
     given = [] if out is None else [out] if isinstance(out, NDArray) else list(out)
     handles = dispatch.invoke(card, [a.handle for a in inputs], [o.handle for o in given], is_train)
@@ -140,11 +141,7 @@ class NDArray:
 
     def asnumpy(self) -> np.ndarray:
         """Waits for the array and copies it into a NumPy array; bfloat16 becomes float32."""
-        if self.dtype_name == "bfloat16":
-            return self.astype("float32").asnumpy()
-        result = np.empty(self.shape, self.dtype)
-        self.handle.read_into(result.reshape(-1).view(np.uint8))
-        return result
+        return values.read(self.handle)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -217,7 +214,7 @@ class NDArray:
                 f"copyto: the target has shape {other.shape}, the source {self.shape}"
             )
         if other is not self:
-            other.handle.copy_from(self.handle)
+            gradients.copy(self, other.handle)
         return other
 
     def astype(self, dtype: Any, copy: bool = True) -> NDArray:
@@ -226,7 +223,7 @@ class NDArray:
         if not copy and name == self.dtype_name:
             return self
         result = NDArray(_core.Array(self.shape, name, *self.handle.context))
-        result.handle.copy_from(self.handle)
+        gradients.copy(self, result.handle)
         return result
 
     def as_in_context(self, context: Context) -> NDArray:
@@ -265,7 +262,10 @@ class NDArray:
         card = make("Reshape", {"shape": tuple(wanted or ()), **attrs})
         ((target, _),) = dispatch.infer(card, ((self.shape, self.dtype_name),))
         view = self.handle.reshape(target)
-        return invoke(card, [self])[0] if view is None else NDArray(view)
+        if view is None:
+            return invoke(card, [self])[0]
+        dispatch.record_view(card, self.handle, view)
+        return NDArray(view)
 
     def broadcast_to(self, shape: Any) -> NDArray:
         """A copy that repeats extents of 1 up to `shape`."""
@@ -278,24 +278,78 @@ class NDArray:
 
         A single element has the shape ``(1,)``, as in MXNet.
         """
-        view = indexing.view(self.handle, key)
-        if view is not None:
-            single = not view.shape and self.ndim > 0
-            return NDArray(view.view(0, (1,), (1,)) if single else view)
-        return from_numpy(self.asnumpy()[indexing.to_numpy(key)], self.dtype_name)
+        view = recorded.place(self.handle, key)
+        if view is None:
+            result = from_numpy(self.asnumpy()[indexing.to_numpy(key)], self.dtype_name).handle
+        else:
+            result = view
+        recorded.record(self.handle, key, result, is_view=view is not None)
+        return NDArray(result)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        self.handle.require_unrecorded("_copyto")
         view = indexing.view(self.handle, key)
-        if view is not None:
+        if isinstance(value, NDArray) and gradients.is_taped(value):
+            gradients.assign(self, view, value)
+        elif view is not None:
             assign(view, value)
-            return
-        values = self.asnumpy()
-        values[indexing.to_numpy(key)] = np.asarray(value)
-        assign(self.handle, values)
+        else:
+            new = self.asnumpy()
+            new[indexing.to_numpy(key)] = np.asarray(value)
+            values.write(self.handle, new)
 
     def __iter__(self) -> Iterator[NDArray]:
         for i in range(len(self)):
             yield self[i]
+
+    # -- gradients -----------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> NDArray | None:
+        """The array that gradients with respect to this one go to; None before `attach_grad`."""
+        gradient = self.handle.gradient
+        return None if gradient is None else NDArray(gradient)
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Makes this array a variable that gradients are computed for, apart from what gave it.
+
+        Parameters
+        ----------
+        grad_req
+            Whether a backward pass overwrites :attr:`grad` (``"write"``), adds to it (``"add"``)
+            or leaves it alone (``"null"``). It starts with zeros.
+        stype
+            The storage type of the gradient: ``"default"``, that is dense.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For another `grad_req` or `stype`.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> x = mx.nd.array([1, 2, 3])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward()
+        >>> x.grad.asnumpy().tolist()
+        [2.0, 4.0, 6.0]
+        """
+        if stype not in (None, "default"):
+            raise InvalidArgumentError(f"attach_grad: stype must be 'default', got {stype!r}")
+        gradients.mark(self, NDArray(gradients.new_gradient(self)), grad_req)
+
+    def detach(self) -> NDArray:
+        """The same memory as a constant, through which no gradient flows."""
+        return NDArray(self.handle.detach())
+
+    def backward(
+        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
+    ) -> None:
+        """Computes the gradients of this array; see :func:`ferromix.autograd.backward`."""
+        gradients.backward([self], [out_grad], retain_graph, train_mode)
 
     # -- arithmetic ----------------------------------------------------------------------------
 
@@ -379,10 +433,10 @@ class NDArray:
     __hash__ = object.__hash__
 
 
-def from_numpy(values: np.ndarray, dtype: str, place: tuple[int, int] = (1, 0)) -> NDArray:
+def from_numpy(source: np.ndarray, dtype: str, place: tuple[int, int] = (1, 0)) -> NDArray:
     """A new array of `dtype`, in the memory `place`, with the values of a NumPy array."""
-    result = _core.Array(values.shape, dtype, *place)
-    assign(result, values)
+    result = _core.Array(source.shape, dtype, *place)
+    values.write(result, source)
     return NDArray(result)
 
 
@@ -392,17 +446,4 @@ def assign(target: _core.Array, value: Any) -> None:
         if value.handle is not target:
             target.copy_from(value.handle)
         return
-    values = np.asarray(value)
-    name = target.dtype
-    plain = "float32" if name == "bfloat16" else name
-    if values.dtype.kind not in "biuf":
-        raise InvalidArgumentError(
-            f"cannot put {type(value).__name__} of type {values.dtype} into an array of {name}"
-        )
-    values = np.ascontiguousarray(values.astype(plain, copy=False)).reshape(values.shape)
-    if values.shape == target.shape and plain == name:
-        target.write_from(values.reshape(-1).view(np.uint8))
-        return
-    staging = _core.Array(values.shape, plain)
-    staging.write_from(values.reshape(-1).view(np.uint8))
-    target.copy_from(staging)
+    values.write(target, value)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .family import FLOATS, Backward, Elementwise
 from .param import Param, Params
+from .term import Term
 
 __all__ = ["Activation", "LeakyReLU"]
 
@@ -48,10 +49,31 @@ class BackwardActivation(Elementwise):
 
     name = "_backward_Activation"
     hidden = True
-    differentiable = False
     arguments = ("out_grad", "out")
     dtypes = FLOATS
     params: ClassVar[Params] = {"act_type": _ACT_TYPE}
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The same for ``out_grad``; for ``out`` by the derivative of the slope."""
+        g, (out_grad, y) = graph.out_grad[0], graph.in_data
+        first = graph.op("_backward_Activation", g, y, **self.attrs)[0]
+        slope = _slope_by_output(self.attrs["act_type"], Term(graph, y))
+        if slope is None:
+            return [first, None]
+        return [first, (slope * Term(graph, g) * Term(graph, out_grad)).entry]
+
+
+def _slope_by_output(act_type: str, y: Term) -> Term | None:
+    """How the slope of an activation changes with its output; None where it does not."""
+    if act_type == "sigmoid":
+        return y * -2.0 + 1.0
+    if act_type == "tanh":
+        return y * -2.0
+    if act_type == "softrelu":
+        return (-y).op("exp")
+    if act_type == "softsign":
+        return (y.op("abs") - 1.0) * 2.0 * y.op("sign")
+    return None
 
 
 _LEAKY_PARAMS = {

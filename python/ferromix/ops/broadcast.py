@@ -20,7 +20,6 @@ class SumLike(OperatorProperty):
 
     name = "_sum_like"
     hidden = True
-    differentiable = False
     arguments = ("data", "like")
     dtypes = NUMBERS
 
@@ -37,6 +36,10 @@ class SumLike(OperatorProperty):
     def inplace_options(self) -> list[tuple[int, int]]:
         """Where nothing was spread, nothing is left to do."""
         return [(0, 0)]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The gradient of the output, spread over the axes of the sum; none for ``like``."""
+        return [graph.op("broadcast_like", graph.out_grad[0], graph.in_data[0])[0], None]
 
 
 class Spread(OperatorProperty):

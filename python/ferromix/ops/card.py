@@ -46,8 +46,8 @@ class GradientGraph(Protocol):
     out_grad: Sequence[Entry]
     """The gradients of the visible outputs."""
 
-    def op(self, name: str, *inputs: Entry, **attrs: Any) -> list[Entry]:
-        """Adds a node of the operator `name` and returns all its outputs."""
+    def op(self, name: str | OperatorProperty, *inputs: Entry, **attrs: Any) -> list[Entry]:
+        """Adds a node of the operator `name`, or of a card, and returns all its outputs."""
         ...
 
 

@@ -104,7 +104,6 @@ class Matrix(OperatorProperty):
     name = "_matrix"
     kernel = "_reshape"
     hidden = True
-    differentiable = False
     dtypes = REALS
     params: ClassVar[Params] = {"keep_first": Param("bool", doc="Which extent is kept.")}
 
@@ -119,6 +118,10 @@ class Matrix(OperatorProperty):
             return [shape], [(shape[0], count(shape[1:]))], []
         return [shape], [(count(shape[:-1]), shape[-1])], []
 
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The gradient of the matrix in the shape of the tensor."""
+        return [graph.op("_reshape_like", graph.out_grad[0], graph.in_data[0])[0]]
+
     def inplace_options(self) -> list[tuple[int, int]]:
         """The elements stay where they are."""
         return [(0, 0)]
@@ -129,6 +132,7 @@ class DotFold(Backward):
     """``out_grad`` of dot as a matrix: the free extents of ``lhs`` by those of ``rhs``."""
 
     name = "_dot_fold"
+    differentiable = True
     kernel = "_reshape"
     arguments = ("out_grad", "lhs", "rhs")
     gradients: ClassVar[Mapping[str, str]] = {"matrix": "out_grad"}
@@ -152,3 +156,7 @@ class DotFold(Backward):
     def ignored_inputs(self) -> list[int]:
         """The inputs of dot give their shapes only."""
         return [1, 2]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The gradient of the matrix, unfolded; none for the inputs of dot."""
+        return [graph.op("_reshape_like", graph.out_grad[0], graph.in_data[0])[0], None, None]

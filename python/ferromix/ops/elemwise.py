@@ -344,6 +344,7 @@ class BackwardCast(Backward):
     """The gradient of Cast: ``out_grad`` as the type of ``data``, whose elements do not matter."""
 
     name = "_backward_Cast"
+    differentiable = True
     kernel = "Cast"
     dtypes = ALL_TYPES
 
@@ -354,6 +355,10 @@ class BackwardCast(Backward):
     def ignored_inputs(self) -> list[int]:
         """The data give their type only."""
         return [1]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """A cast to the type of ``out_grad``; none for the data."""
+        return [graph.op("_backward_Cast", graph.out_grad[0], graph.in_data[0])[0], None]
 
 
 @register

@@ -104,6 +104,7 @@ class BackwardFullyConnected(Backward):
     """The gradients of FullyConnected."""
 
     name = "_backward_FullyConnected"
+    differentiable = True
     arguments = ("out_grad", "data", "weight")
     dtypes = REALS
     params: ClassVar[Params] = _PARAMS
@@ -119,6 +120,20 @@ class BackwardFullyConnected(Backward):
         """Those of data, weight and bias."""
         bias = [] if self.attrs["no_bias"] else [(self.attrs["num_hidden"],)]
         return list(in_shapes), [*in_shapes[1:], *bias], []
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """FullyConnected is linear in data, weight and bias, so all parts are of its kind."""
+        attrs = {**self.attrs, "no_bias": True}
+        out_grad, data, weight = graph.in_data
+        of_data, *of_rest = graph.out_grad
+        back = "_backward_FullyConnected"
+        by_data = graph.op("FullyConnected", of_data, weight, **attrs)[0]
+        by_rest = graph.op("FullyConnected", data, *of_rest, **self.attrs)[0]
+        return [
+            graph.op("elemwise_add", by_data, by_rest)[0],
+            graph.op(back, out_grad, data, of_rest[0], **attrs)[0],
+            graph.op(back, out_grad, of_data, weight, **attrs)[1],
+        ]
 
     def _like(self, given: Sequence[Any]) -> list[Any]:
         return [*given[1:], *[given[2]] * (not self.attrs["no_bias"])]

@@ -268,6 +268,7 @@ class BroadcastBack(Backward):
     """
 
     name = "_broadcast_back"
+    differentiable = True
     dtypes = NUMBERS
     params: ClassVar[Params] = {
         "axis": AXIS,
@@ -279,3 +280,9 @@ class BroadcastBack(Backward):
     def ignored_inputs(self) -> list[int]:
         """The data give their shape only."""
         return [1]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The reduction of the gradient; none for the data."""
+        attrs = {k: self.attrs[k] for k in ("axis", "keepdims", "exclude")}
+        name = "mean" if self.attrs["mean"] else "sum"
+        return [graph.op(name, graph.out_grad[0], **attrs)[0], None]

@@ -168,7 +168,6 @@ class ReshapeLike(Reshaping):
 
     name = "_reshape_like"
     hidden = True
-    differentiable = False
     arguments = ("data", "like")
 
     def infer_shape(
@@ -186,6 +185,10 @@ class ReshapeLike(Reshaping):
     def ignored_inputs(self) -> list[int]:
         """``like`` gives its shape only."""
         return [1]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The gradient of the output in the shape of the input; none for ``like``."""
+        return [*super().gradient(graph), None]
 
 
 @register
@@ -311,6 +314,7 @@ class BackwardConcat(Backward):
     """``out_grad`` cut into parts of the shapes of the inputs of Concat."""
 
     name = "_backward_Concat"
+    differentiable = True
     dtypes = ALL_TYPES
     variadic = "num_args"
     params: ClassVar[Params] = Concat.params
@@ -326,6 +330,11 @@ class BackwardConcat(Backward):
     def ignored_inputs(self) -> list[int]:
         """The inputs give their shapes only."""
         return list(range(1, self.attrs["num_args"] + 1))
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The gradients of the parts, joined; none for what gives shapes."""
+        joined = graph.op("Concat", *graph.out_grad, **self.attrs)[0]
+        return [joined, *[None] * self.attrs["num_args"]]
 
     def _like(self, given: Sequence[Any]) -> list[Any]:
         return list(given[1:])
@@ -391,9 +400,14 @@ class BackwardSliceAxis(Backward):
     """``out_grad`` at the place of the range, in zeros of the shape of ``data``."""
 
     name = "_backward_slice_axis"
+    differentiable = True
     dtypes = ALL_TYPES
     params: ClassVar[Params] = _SLICE
 
     def ignored_inputs(self) -> list[int]:
         """The data give their shape only."""
         return [1]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The range of the gradient; none for the data."""
+        return [graph.op("slice_axis", graph.out_grad[0], **self.attrs)[0], None]

@@ -10,6 +10,7 @@ from .card import Entry, GradientGraph, MaybeShape, register
 from .family import FLOATS, Elementwise, Types
 from .param import Param, Params
 from .shapes import normal_axis
+from .term import Term
 
 __all__ = ["LogSoftmax", "Softmax"]
 
@@ -91,10 +92,24 @@ class BackwardSoftmaxFamily(Elementwise):
     """The base of the gradients of softmax and its logarithm, from the output."""
 
     hidden: ClassVar[bool] = True
-    differentiable: ClassVar[bool] = False
     arguments: ClassVar[tuple[str, ...]] = ("out_grad", "out")
     dtypes: ClassVar[tuple[str, ...]] = FLOATS
     params: ClassVar[Params] = _PARAMS
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """By the formula."""
+        entries = (graph.out_grad[0], *graph.in_data)
+        found = self.rule(*(Term(graph, e, "broadcast") for e in entries))
+        scale = 1.0 / (self.attrs["temperature"] or 1.0)
+        return [(t * scale).entry for t in found]
+
+    def rule(self, g: Term, out_grad: Term, y: Term) -> tuple[Term, Term]:
+        """The gradients of ``out_grad`` and of ``out``, before the division by the temperature."""
+        raise NotImplementedError
+
+    def total(self, term: Term) -> Term:
+        """The sum along the axis, which stays."""
+        return term.op("sum", axis=self.attrs["axis"], keepdims=True)
 
 
 @register
@@ -103,9 +118,19 @@ class BackwardSoftmax(BackwardSoftmaxFamily):
 
     name = "_backward_softmax"
 
+    def rule(self, g: Term, out_grad: Term, y: Term) -> tuple[Term, Term]:
+        """Of ``y * (out_grad - sum of out_grad * y)``."""
+        inner, outer = self.total(g * y), self.total(out_grad * y)
+        return y * (g - inner), g * (out_grad - outer) - out_grad * inner
+
 
 @register
 class BackwardLogSoftmax(BackwardSoftmaxFamily):
     """The gradient of log_softmax, from its output."""
 
     name = "_backward_log_softmax"
+
+    def rule(self, g: Term, out_grad: Term, y: Term) -> tuple[Term, Term]:
+        """Of ``out_grad - exp(y) * sum of out_grad``."""
+        weighted = g * y.op("exp")
+        return g - self.total(weighted), -(weighted * self.total(out_grad))

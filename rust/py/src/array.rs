@@ -4,6 +4,7 @@ use crate::callback::push;
 use crate::convert::{dtype, place, runtime};
 use crate::errors::{push_to_py, to_py};
 use crate::site;
+use crate::tape::{self, Slot};
 use crate::wait::wait;
 use ferromix_base::DeviceType;
 use ferromix_runtime as rt;
@@ -14,7 +15,13 @@ use pyo3::types::PyTuple;
 
 /// A strided view of memory that the engine orders.
 #[pyclass(frozen, weakref, module = "ferromix._core")]
-pub(crate) struct Array(pub(crate) rt::Array);
+pub(crate) struct Array(pub(crate) rt::Array, pub(crate) Slot);
+
+impl From<rt::Array> for Array {
+    fn from(array: rt::Array) -> Self {
+        Array(array, Slot::default())
+    }
+}
 
 fn out_of_range(what: &str) -> PyErr {
     PyValueError::new_err(format!("{what} out of range"))
@@ -38,14 +45,14 @@ impl Array {
         if context.device_type == DeviceType::CpuPinned {
             crate::storage::warn_unless_locked(py, &array)?;
         }
-        Ok(Array(array))
+        Ok(Array::from(array))
     }
 
     /// Maps shared memory that another process sent, as elements of `dtype`, and closes the
     /// descriptor.
     #[staticmethod]
     fn from_shared(fd: i32, dtype: &str) -> PyResult<Self> {
-        crate::storage::received(fd, self::dtype(dtype)?).map(Array)
+        crate::storage::received(fd, self::dtype(dtype)?).map(Array::from)
     }
 
     /// Waits for the array, and gives a descriptor by which other processes map its memory; it
@@ -125,26 +132,28 @@ impl Array {
     fn view(&self, offset: isize, shape: Vec<usize>, strides: Vec<isize>) -> PyResult<Self> {
         self.0
             .strided(offset, &shape, &strides)
-            .map(Array)
+            .map(Array::from)
             .map_err(to_py)
     }
 
     /// A view with other extents, or None where it would take a copy.
     fn reshape(&self, shape: Vec<usize>) -> Option<Self> {
-        self.0.reshape(&shape).map(Array)
+        self.0.reshape(&shape).map(Array::from)
     }
 
     /// The start of the memory as elements of another type and shape.
     fn cast_view(&self, dtype: &str, shape: Vec<usize>) -> PyResult<Self> {
         self.0
             .cast_view(self::dtype(dtype)?, &shape)
-            .map(Array)
+            .map(Array::from)
             .map_err(to_py)
     }
 
     /// Pushes a copy of `src` into this array; casts and broadcasts.
     fn copy_from(&self, py: Python<'_>, src: &Array) -> PyResult<()> {
         let site = site::current(py);
+        tape::require_unrecorded(self, "_copyto")?;
+        self.0.chunk().note_write();
         push(py, || rt::copy(&src.0, &self.0, site))
     }
 
@@ -179,7 +188,37 @@ impl Array {
             unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), len) }
         };
         let site = site::current(py);
+        tape::require_unrecorded(self, "_copyto")?;
+        self.0.chunk().note_write();
         push(py, || rt::write_from(&self.0, bytes, site))
+    }
+
+    /// Makes the array a variable of the tape, apart from what gave it; gradients go to
+    /// `gradient` as `request` says.
+    fn mark(&self, gradient: Option<&Array>, request: u8) {
+        tape::mark(self, gradient, request);
+    }
+
+    /// The array that gradients go to, or None.
+    #[getter]
+    fn gradient(&self) -> Option<Self> {
+        tape::gradient(self)
+    }
+
+    /// Whether the array is a variable or a result on the tape.
+    #[getter]
+    fn is_recorded(&self) -> bool {
+        self.1.live().is_some()
+    }
+
+    /// Raises where the array is part of what this thread records, as `operator` would write it.
+    fn require_unrecorded(&self, operator: &str) -> PyResult<()> {
+        tape::require_unrecorded(self, operator)
+    }
+
+    /// The same memory, off the tape.
+    fn detach(&self) -> Self {
+        Array::from(self.0.clone())
     }
 
     /// Waits until all writes pushed before are done.

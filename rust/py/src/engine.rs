@@ -98,6 +98,9 @@ fn push(
     runtime.check_usable().map_err(to_py)?;
     let reads = vars(&const_vars, "const_vars")?;
     let writes = vars(&mutable_vars, "mutable_vars")?;
+    for array in mutable_vars.iter().filter_map(|v| v.cast::<Array>().ok()) {
+        array.get().0.chunk().note_write();
+    }
     let held = Held::new(runtime, &reads, &writes);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     // The engine's own threads only hand the function over, at once.

@@ -14,6 +14,7 @@ mod operator;
 mod profiler;
 mod site;
 mod storage;
+mod tape;
 mod wait;
 
 use pyo3::prelude::*;
@@ -30,5 +31,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     life::register(m)?;
     profiler::register(m)?;
     storage::register(m)?;
+    tape::register(m)?;
     files::register(m)
 }

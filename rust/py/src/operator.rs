@@ -6,19 +6,59 @@ use crate::convert::{attrs, desc, req, runtime};
 use crate::errors::to_py;
 use crate::memory::attached;
 use crate::site;
+use crate::tape::{Reads, Recording};
 use crate::wait::{hold_back, settle, wait};
+use ferromix_base::Error;
 use ferromix_engine::Name;
 use ferromix_kernels as kernels;
 use ferromix_runtime as rt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 /// A kernel prepared for attributes, shapes and element types.
 #[pyclass(frozen, module = "ferromix._core")]
 pub(crate) struct Prepared {
     prepared: Arc<rt::Prepared>,
     name: Name,
+    card: Option<Py<PyAny>>,
+    /// Gives, for the card, what its gradient rule reads.
+    rule: Option<Py<PyAny>>,
+    reads: OnceLock<Reads>,
+    /// How many of the inputs it changes: its last outputs.
+    changed: usize,
+}
+
+impl Prepared {
+    /// What errors call it.
+    pub(crate) fn name(&self) -> Name {
+        self.name
+    }
+
+    pub(crate) fn prepared(&self) -> &rt::Prepared {
+        &self.prepared
+    }
+
+    /// The operator's card.
+    pub(crate) fn card(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.card.as_ref().map(|card| card.clone_ref(py))
+    }
+
+    /// What the gradient rule reads, which is found out at the first recorded run.
+    pub(crate) fn reads(&self, py: Python<'_>) -> PyResult<&Reads> {
+        if let Some(reads) = self.reads.get() {
+            return Ok(reads);
+        }
+        let (Some(card), Some(rule)) = (&self.card, &self.rule) else {
+            return Err(to_py(Error::value(format!(
+                "operator {}: cannot be recorded, as it was prepared without its card",
+                self.name
+            ))));
+        };
+        let (inputs, outputs) = rule.call1(py, (card,))?.extract(py)?;
+        Ok(self.reads.get_or_init(|| Reads { inputs, outputs }))
+    }
 }
 
 fn bind(
@@ -40,13 +80,22 @@ fn bind(
 #[pymethods]
 impl Prepared {
     /// Prepares the kernel `row` of the operator `operator`; shapes and types come as pairs.
+    ///
+    /// The last `changed` outputs are inputs that the operator changes. What the tape records of it
+    /// is `card`, and of its values those for which `rule(card)` says that the gradient reads them;
+    /// it must have both, or its runs cannot be recorded.
     #[new]
+    #[pyo3(signature = (operator, row, attributes, inputs, outputs, changed=0, card=None, rule=None))]
+    #[allow(clippy::too_many_arguments)] // they come from Python by name
     fn new(
         operator: &str,
         row: &str,
         attributes: &Bound<'_, PyDict>,
         inputs: Vec<(Vec<usize>, String)>,
         outputs: Vec<(Vec<usize>, String)>,
+        changed: usize,
+        card: Option<Py<PyAny>>,
+        rule: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let inputs = inputs.into_iter().map(desc).collect::<PyResult<_>>()?;
         let outputs = outputs.into_iter().map(desc).collect::<PyResult<_>>()?;
@@ -54,20 +103,42 @@ impl Prepared {
         Ok(Prepared {
             prepared: prepared.map_err(to_py)?,
             name: Name::intern(operator),
+            changed,
+            card,
+            rule,
+            reads: OnceLock::new(),
         })
     }
 
-    /// Pushes one run; `reqs` holds 0 (null), 1 (write), 2 (in place) or 3 (add) for each output.
+    /// Pushes one run, and records it where this thread records and an input is on the tape.
+    /// `reqs` holds 0 (null), 1 (write), 2 (in place) or 3 (add) for each output.
     fn invoke(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         inputs: Vec<PyRef<'_, Array>>,
         outputs: Vec<Option<PyRef<'_, Array>>>,
         reqs: Vec<u8>,
     ) -> PyResult<()> {
-        let bound = bind(&self.prepared, self.name, &inputs, &outputs, &reqs)?;
+        let (py, me) = (slf.py(), slf.get());
+        let bound = bind(&me.prepared, me.name, &inputs, &outputs, &reqs)?;
+        let (written, changed) = outputs.split_at(outputs.len().saturating_sub(me.changed));
+        let recording = Recording::start(me.name, &inputs, written)?;
         let (runtime, site) = (runtime()?, site::current(py));
-        push(py, || bound.push(runtime, site))
+        for (output, _) in outputs.iter().zip(&reqs).filter(|(_, req)| **req != 0) {
+            output.iter().for_each(|a| a.0.chunk().note_write());
+        }
+        push(py, || bound.push(runtime, site))?;
+        recording.map_or(Ok(()), |r| r.finish(slf, &inputs, written, changed, site))
+    }
+
+    /// Records a run whose outputs are views of its input, without running anything.
+    fn record(
+        slf: &Bound<'_, Self>,
+        inputs: Vec<PyRef<'_, Array>>,
+        outputs: Vec<Option<PyRef<'_, Array>>>,
+    ) -> PyResult<()> {
+        let recording = Recording::start_view(&inputs);
+        let site = site::current(slf.py());
+        recording.map_or(Ok(()), |r| r.finish(slf, &inputs, &outputs, &[], site))
     }
 }
 
@@ -81,7 +152,11 @@ type Step<'py> = (
 
 /// A list of operators bound to arrays, launched by one call.
 #[pyclass(frozen, module = "ferromix._core")]
-pub(crate) struct Plan(rt::Plan);
+pub(crate) struct Plan {
+    plan: rt::Plan,
+    /// What runs overwrite, but for the buffers.
+    written: Vec<rt::Chunk>,
+}
 
 #[pymethods]
 impl Plan {
@@ -94,6 +169,8 @@ impl Plan {
         token: PyRef<'_, Array>,
     ) -> PyResult<Self> {
         let (mut bound, mut arrays) = (Vec::with_capacity(steps.len()), Vec::new());
+        let mut written = HashMap::new();
+        let private: HashSet<usize> = buffers.iter().map(|b| b.0.chunk().id()).collect();
         for (prepared, name, inputs, outputs, reqs) in steps {
             bound.push(bind(
                 &prepared.prepared,
@@ -103,33 +180,40 @@ impl Plan {
                 &reqs,
             )?);
             arrays.extend(inputs.iter().map(|a| a.0.clone()));
-            arrays.extend(outputs.iter().flatten().map(|a| a.0.clone()));
+            for output in outputs.iter().flatten() {
+                let chunk = output.0.chunk();
+                if !private.contains(&chunk.id()) {
+                    written.insert(chunk.id(), chunk.clone());
+                }
+                arrays.push(output.0.clone());
+            }
         }
         let private = rt::Private {
             buffers: buffers.iter().map(|a| a.0.clone()).collect(),
             token: token.0.clone(),
         };
-        Ok(Plan(rt::Plan::new(
-            runtime()?,
-            bound,
-            arrays,
-            Some(private),
-        )))
+        Ok(Plan {
+            plan: rt::Plan::new(runtime()?, bound, arrays, Some(private)),
+            written: written.into_values().collect(),
+        })
     }
 
     /// Launches the steps from `start` to before `stop`.
     #[pyo3(signature = (start=0, stop=None))]
     fn run(&self, py: Python<'_>, start: usize, stop: Option<usize>) -> PyResult<()> {
-        let (site, stop) = (site::current(py), stop.unwrap_or(self.0.len()));
+        let (site, stop) = (site::current(py), stop.unwrap_or(self.plan.len()));
+        self.written.iter().for_each(rt::Chunk::note_write);
         hold_back(py, runtime()?)?;
         wait(py, |_| {
-            self.0.run(start..stop, site).map_err(rt::ReadError::from)
+            self.plan
+                .run(start..stop, site)
+                .map_err(rt::ReadError::from)
         })?;
         settle(py, runtime()?)
     }
 
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.plan.len()
     }
 }
 

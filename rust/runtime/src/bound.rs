@@ -49,6 +49,16 @@ impl Prepared {
         &self.operator
     }
 
+    /// Shapes and types of the inputs.
+    pub fn inputs(&self) -> &[Desc] {
+        &self.inputs
+    }
+
+    /// Shapes and types of the outputs.
+    pub fn outputs(&self) -> &[Desc] {
+        &self.outputs
+    }
+
     fn check(&self, what: &str, expected: &[Desc], got: &[Option<&Array>]) -> Result<()> {
         if expected.len() != got.len() {
             return Err(Error::value(format!(

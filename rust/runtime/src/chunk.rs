@@ -4,6 +4,7 @@ use crate::Runtime;
 use crate::memory::Memory;
 use ferromix_base::{Context, Result};
 use ferromix_engine::Var;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Memory, taken at first use, and its engine variable. Clones share both; the last one gives
@@ -17,6 +18,8 @@ struct Inner {
     size: usize,
     context: Context,
     memory: OnceLock<Memory>,
+    /// Writes that were announced.
+    writes: AtomicU64,
 }
 
 impl Chunk {
@@ -53,6 +56,7 @@ impl Chunk {
             size,
             context,
             memory,
+            writes: AtomicU64::new(0),
         }))
     }
 
@@ -84,6 +88,17 @@ impl Chunk {
     /// A number that is the same for chunks that share memory, and unique while one lives.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
+    }
+
+    /// Announces that a write is about to be pushed, for those who rely on the values.
+    pub fn note_write(&self) {
+        // Relaxed: a count only. Whoever compares two readings orders its own pushes between them.
+        self.0.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many writes were announced so far, whether or not they are done.
+    pub fn writes(&self) -> u64 {
+        self.0.writes.load(Ordering::Relaxed)
     }
 
     /// The address, taking memory first where there is none.
