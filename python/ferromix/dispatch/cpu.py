@@ -11,7 +11,7 @@ from ..error import InvalidArgumentError
 from ..graph.gradient import reads
 from ..ops.card import OperatorProperty, Shape
 
-__all__ = ["Array", "Desc", "changes_states", "infer", "invoke", "prepare", "record_view", "run"]
+__all__ = ["Array", "Desc", "call", "changes_states", "infer", "invoke", "prepare", "record_view", "run"]
 
 Desc = tuple[Shape, str]
 """Shape and name of the element type of one array."""
@@ -118,21 +118,29 @@ def invoke(
     InvalidArgumentError
         Inputs or outputs that do not fit.
     """
-    described = tuple((a.shape, a.dtype) for a in inputs)
-    out_descs = infer(card, described)
-    given = list(out or ())
-    if len(given) > len(out_descs):
-        raise InvalidArgumentError(
-            f"{card.name}: has {len(out_descs)} outputs, got {len(given)} arrays for them"
-        )
-    outputs = given + [Array(shape, dtype) for shape, dtype in out_descs[len(given) :]]
-    reqs = [WRITE] * len(outputs)
-    if given:
-        for i, j in card.inplace_options():
-            if j < len(given) and given[j] is inputs[i]:
-                reqs[j] = INPLACE
-    _push(card, inputs, (described, out_descs), outputs, reqs, is_train)
-    return outputs
+    return call(card)(inputs, out or [], is_train)
+
+
+@lru_cache(maxsize=8192)
+def call(card: OperatorProperty) -> _core.Call:
+    """What runs a card: it asks :func:`answer` once for each combination of shapes and types."""
+    return _core.Call(card, card.name, card.uses_train_mode, answer)
+
+
+def answer(
+    card: OperatorProperty, inputs: tuple[Desc, ...], is_train: bool
+) -> tuple[_core.Prepared, tuple[Desc, ...], list[int], int, list[tuple[int, int]]]:
+    """The kernel for a card and inputs, and how to run it.
+
+    Returns
+    -------
+    The prepared operator; shapes and types of its outputs; the inputs that it changes, and what to
+    do with those; pairs of input and output that may share memory.
+    """
+    outputs = infer(card, inputs)
+    prepared = prepare(card, inputs, outputs, is_train)
+    request = INPLACE if changes_states(card, is_train) else NULL
+    return prepared, outputs, card.mutated_inputs(), request, card.inplace_options()
 
 
 def run(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import arithmetic
 from .arithmetic import (
     add,
     divide,
@@ -30,6 +31,7 @@ from .ndarray import NDArray, invoke, waitall
 from .serialize import load, save
 from .shared import from_shared_mem
 
+arithmetic.install(NDArray)
 install_methods(NDArray)
 
 __all__ = [

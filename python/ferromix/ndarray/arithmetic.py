@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _core
+from ..dispatch import cpu as dispatch
 from ..error import InvalidArgumentError
 from ..ops.card import make
 from . import ndarray as arrays
@@ -24,7 +26,7 @@ __all__ = [
     "equal",
     "greater",
     "greater_equal",
-    "inplace",
+    "install",
     "is_operand",
     "lesser",
     "lesser_equal",
@@ -84,9 +86,15 @@ def _apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
     raise InvalidArgumentError(f"{both}: one operand must be an NDArray")
 
 
-def inplace(name: str, lhs: NDArray, rhs: Any) -> NDArray:
-    """Computes into `lhs`, whose shape must be that of the result."""
-    return _apply(name, lhs, rhs, lhs)
+def _scalar_call(name: str, number: float, reflected: bool) -> _core.Call:
+    card = _OPERATORS[name][2 if reflected else 1]
+    return dispatch.call(make(card, {"scalar": number}))
+
+
+def install(cls: type[NDArray]) -> None:
+    """Tells the core's operators, which `cls` inherits, what they mean."""
+    both = {name: dispatch.call(make(cards[0], {})) for name, cards in _OPERATORS.items()}
+    _core.set_arithmetic(cls, _apply, _scalar_call, both)
 
 
 def add(lhs: Any, rhs: Any) -> NDArray:

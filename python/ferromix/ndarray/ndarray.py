@@ -54,7 +54,7 @@ def waitall() -> None:
     _core.wait_all()
 
 
-class NDArray:
+class NDArray(_core.Dense):
     """An array of one element type, of any number of dimensions.
 
     Made by :func:`ferromix.nd.array`, :func:`ferromix.nd.zeros` and the like, and by operators.
@@ -73,11 +73,8 @@ class NDArray:
            [7., 9.]], dtype=float32)
     """
 
-    __slots__ = ("__weakref__", "handle")
+    __slots__ = ("__weakref__",)
     __array_ufunc__ = None  # NumPy leaves mixed arithmetic to the methods below
-
-    def __init__(self, handle: _core.Array) -> None:
-        self.handle = handle
 
     # -- description ---------------------------------------------------------------------------
 
@@ -358,51 +355,6 @@ class NDArray:
 
     def __abs__(self) -> NDArray:
         return invoke(make("abs", {}), [self])[0]
-
-    def __add__(self, other: Any) -> NDArray:
-        return arithmetic.add(self, other)
-
-    def __radd__(self, other: Any) -> NDArray:
-        return arithmetic.add(other, self)
-
-    def __iadd__(self, other: Any) -> NDArray:
-        return arithmetic.inplace("add", self, other)
-
-    def __sub__(self, other: Any) -> NDArray:
-        return arithmetic.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> NDArray:
-        return arithmetic.subtract(other, self)
-
-    def __isub__(self, other: Any) -> NDArray:
-        return arithmetic.inplace("sub", self, other)
-
-    def __mul__(self, other: Any) -> NDArray:
-        return arithmetic.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> NDArray:
-        return arithmetic.multiply(other, self)
-
-    def __imul__(self, other: Any) -> NDArray:
-        return arithmetic.inplace("mul", self, other)
-
-    def __truediv__(self, other: Any) -> NDArray:
-        return arithmetic.divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> NDArray:
-        return arithmetic.divide(other, self)
-
-    def __itruediv__(self, other: Any) -> NDArray:
-        return arithmetic.inplace("div", self, other)
-
-    def __mod__(self, other: Any) -> NDArray:
-        return arithmetic.modulo(self, other)
-
-    def __rmod__(self, other: Any) -> NDArray:
-        return arithmetic.modulo(other, self)
-
-    def __imod__(self, other: Any) -> NDArray:
-        return arithmetic.inplace("mod", self, other)
 
     def __pow__(self, other: Any) -> NDArray:
         return arithmetic.power(self, other)

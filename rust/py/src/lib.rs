@@ -1,7 +1,9 @@
 //! The Python bindings: the only crate that names PyO3. It converts values and errors, releases
 //! the interpreter while it waits, and leaves everything else to the crates below.
 
+mod arithmetic;
 mod array;
+mod call;
 mod callback;
 mod convert;
 mod engine;
@@ -24,8 +26,11 @@ use pyo3::prelude::*;
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<array::Array>()?;
+    m.add_class::<arithmetic::Dense>()?;
+    m.add_class::<call::Call>()?;
     m.add_class::<operator::Prepared>()?;
     m.add_class::<operator::Plan>()?;
+    arithmetic::register(m)?;
     operator::register(m)?;
     engine::register(m)?;
     life::register(m)?;

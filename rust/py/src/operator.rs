@@ -10,10 +10,11 @@ use crate::tape::{Reads, Recording};
 use crate::wait::{hold_back, settle, wait};
 use ferromix_base::Error;
 use ferromix_engine::Name;
-use ferromix_kernels as kernels;
+use ferromix_kernels::{self as kernels, Req};
 use ferromix_runtime as rt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -64,17 +65,52 @@ impl Prepared {
 fn bind(
     prepared: &Arc<rt::Prepared>,
     name: Name,
-    inputs: &[PyRef<'_, Array>],
-    outputs: &[Option<PyRef<'_, Array>>],
-    reqs: &[u8],
+    inputs: &[&Array],
+    outputs: &[Option<&Array>],
+    reqs: &[Req],
 ) -> PyResult<Arc<rt::Bound>> {
-    let inputs: Vec<rt::Array> = inputs.iter().map(|a| a.0.clone()).collect();
-    let outputs: Vec<Option<rt::Array>> = outputs
+    let inputs: SmallVec<[&rt::Array; 4]> = inputs.iter().map(|a| &a.0).collect();
+    let outputs: SmallVec<[Option<&rt::Array>; 4]> =
+        outputs.iter().map(|a| a.map(|a| &a.0)).collect();
+    attached(|| rt::Bound::new(prepared, name, &inputs, &outputs, reqs)).map_err(to_py)
+}
+
+/// Pushes one run, and records it where this thread records and an input is on the tape.
+pub(crate) fn run(
+    prepared: &Bound<'_, Prepared>,
+    inputs: &[&Array],
+    outputs: &[Option<&Array>],
+    reqs: &[Req],
+) -> PyResult<()> {
+    let (py, me) = (prepared.py(), prepared.get());
+    let bound = bind(&me.prepared, me.name, inputs, outputs, reqs)?;
+    let (written, changed) = outputs.split_at(outputs.len().saturating_sub(me.changed));
+    let recording = Recording::start(me.name, inputs, written)?;
+    let (runtime, site) = (runtime()?, site::current(py));
+    for (output, _) in outputs
         .iter()
-        .map(|a| a.as_ref().map(|a| a.0.clone()))
-        .collect();
-    let reqs = reqs.iter().map(|&r| req(r)).collect::<PyResult<Vec<_>>>()?;
-    attached(|| rt::Bound::new(prepared, name, &inputs, &outputs, &reqs)).map_err(to_py)
+        .zip(reqs)
+        .filter(|(_, req)| **req != Req::Null)
+    {
+        output.iter().for_each(|a| a.0.chunk().note_write());
+    }
+    push(py, || bound.push(runtime, site))?;
+    recording.map_or(Ok(()), |r| {
+        r.finish(prepared, inputs, written, changed, site)
+    })
+}
+
+/// The arrays of a Python call.
+fn given<'a>(arrays: &'a [PyRef<'_, Array>]) -> SmallVec<[&'a Array; 4]> {
+    arrays.iter().map(|a| &**a).collect()
+}
+
+fn given_or_none<'a>(arrays: &'a [Option<PyRef<'_, Array>>]) -> SmallVec<[Option<&'a Array>; 4]> {
+    arrays.iter().map(Option::as_deref).collect()
+}
+
+fn requests(codes: &[u8]) -> PyResult<SmallVec<[Req; 4]>> {
+    codes.iter().map(|&code| req(code)).collect()
 }
 
 #[pymethods]
@@ -118,16 +154,12 @@ impl Prepared {
         outputs: Vec<Option<PyRef<'_, Array>>>,
         reqs: Vec<u8>,
     ) -> PyResult<()> {
-        let (py, me) = (slf.py(), slf.get());
-        let bound = bind(&me.prepared, me.name, &inputs, &outputs, &reqs)?;
-        let (written, changed) = outputs.split_at(outputs.len().saturating_sub(me.changed));
-        let recording = Recording::start(me.name, &inputs, written)?;
-        let (runtime, site) = (runtime()?, site::current(py));
-        for (output, _) in outputs.iter().zip(&reqs).filter(|(_, req)| **req != 0) {
-            output.iter().for_each(|a| a.0.chunk().note_write());
-        }
-        push(py, || bound.push(runtime, site))?;
-        recording.map_or(Ok(()), |r| r.finish(slf, &inputs, written, changed, site))
+        run(
+            slf,
+            &given(&inputs),
+            &given_or_none(&outputs),
+            &requests(&reqs)?,
+        )
     }
 
     /// Records a run whose outputs are views of its input, without running anything.
@@ -136,6 +168,7 @@ impl Prepared {
         inputs: Vec<PyRef<'_, Array>>,
         outputs: Vec<Option<PyRef<'_, Array>>>,
     ) -> PyResult<()> {
+        let (inputs, outputs) = (given(&inputs), given_or_none(&outputs));
         let recording = Recording::start_view(&inputs);
         let site = site::current(slf.py());
         recording.map_or(Ok(()), |r| r.finish(slf, &inputs, &outputs, &[], site))
@@ -175,9 +208,9 @@ impl Plan {
             bound.push(bind(
                 &prepared.prepared,
                 Name::intern(&name),
-                &inputs,
-                &outputs,
-                &reqs,
+                &given(&inputs),
+                &given_or_none(&outputs),
+                &requests(&reqs)?,
             )?);
             arrays.extend(inputs.iter().map(|a| a.0.clone()));
             for output in outputs.iter().flatten() {

@@ -59,7 +59,12 @@ impl Prepared {
         &self.outputs
     }
 
-    fn check(&self, what: &str, expected: &[Desc], got: &[Option<&Array>]) -> Result<()> {
+    fn check<'a>(
+        &self,
+        what: &str,
+        expected: &[Desc],
+        got: impl ExactSizeIterator<Item = Option<&'a Array>>,
+    ) -> Result<()> {
         if expected.len() != got.len() {
             return Err(Error::value(format!(
                 "operator {}: expects {} {what}s, got {}",
@@ -115,19 +120,17 @@ impl Bound {
     pub fn new(
         prepared: &Arc<Prepared>,
         name: Name,
-        inputs: &[Array],
-        outputs: &[Option<Array>],
+        inputs: &[&Array],
+        outputs: &[Option<&Array>],
         reqs: &[Req],
     ) -> Result<Arc<Self>> {
-        let given: Vec<_> = inputs.iter().map(Some).collect();
-        prepared.check("input", &prepared.inputs, &given)?;
-        let given: Vec<_> = outputs.iter().map(Option::as_ref).collect();
-        prepared.check("output", &prepared.outputs, &given)?;
+        prepared.check("input", &prepared.inputs, inputs.iter().copied().map(Some))?;
+        prepared.check("output", &prepared.outputs, outputs.iter().copied())?;
         if reqs.len() != outputs.len() {
             return Err(Error::value("one request is needed for each output"));
         }
         let outs = outputs.iter().flatten();
-        let elements = inputs.iter().chain(outs).map(Array::len).sum();
+        let elements = inputs.iter().chain(outs).map(|array| array.len()).sum();
         let mut bound = Bound {
             prepared: prepared.clone(),
             name,
@@ -145,12 +148,12 @@ impl Bound {
             bound.add_input(input, outputs, reqs)?;
         }
         for (i, (output, &req)) in outputs.iter().zip(reqs).enumerate() {
-            bound.add_output(i, output.as_ref(), req)?;
+            bound.add_output(i, *output, req)?;
         }
         Ok(Arc::new(bound))
     }
 
-    fn add_input(&mut self, input: &Array, outputs: &[Option<Array>], reqs: &[Req]) -> Result<()> {
+    fn add_input(&mut self, input: &Array, outputs: &[Option<&Array>], reqs: &[Req]) -> Result<()> {
         let clash = outputs.iter().zip(reqs).any(|(output, &req)| {
             let Some(output) = output else { return false };
             req != Req::Null

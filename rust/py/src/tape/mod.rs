@@ -28,7 +28,7 @@ fn is_recording() -> bool {
 
 /// Whether operations of this thread train.
 #[pyfunction]
-fn is_training() -> bool {
+pub(crate) fn is_training() -> bool {
     IS_TRAINING.get()
 }
 

@@ -44,8 +44,8 @@ impl Recording {
     /// `written` are the card's outputs, without inputs that it changes.
     pub(crate) fn start(
         name: Name,
-        inputs: &[PyRef<'_, Array>],
-        written: &[Option<PyRef<'_, Array>>],
+        inputs: &[&Array],
+        written: &[Option<&Array>],
     ) -> PyResult<Option<Self>> {
         if !IS_RECORDING.get() {
             return Ok(None);
@@ -65,11 +65,11 @@ impl Recording {
     }
 
     /// The same for a run that gives views, which may well share memory with the inputs.
-    pub(crate) fn start_view(inputs: &[PyRef<'_, Array>]) -> Option<Self> {
+    pub(crate) fn start_view(inputs: &[&Array]) -> Option<Self> {
         IS_RECORDING.get().then(|| Recording::of(inputs)).flatten()
     }
 
-    fn of(inputs: &[PyRef<'_, Array>]) -> Option<Self> {
+    fn of(inputs: &[&Array]) -> Option<Self> {
         let origins: SmallVec<[_; 3]> = inputs.iter().map(|a| a.1.live()).collect();
         if origins.iter().all(Option::is_none) {
             return None;
@@ -82,9 +82,9 @@ impl Recording {
     pub(crate) fn finish(
         self,
         prepared: &Bound<'_, Prepared>,
-        inputs: &[PyRef<'_, Array>],
-        outputs: &[Option<PyRef<'_, Array>>],
-        changed: &[Option<PyRef<'_, Array>>],
+        inputs: &[&Array],
+        outputs: &[Option<&Array>],
+        changed: &[Option<&Array>],
         site: u64,
     ) -> PyResult<()> {
         let reads = prepared.get().reads(prepared.py())?;
@@ -110,7 +110,7 @@ impl Recording {
             outputs: kept.collect(),
             site,
         };
-        append(operation, outputs.iter().map(Option::as_deref));
+        append(operation, outputs.iter().copied());
         Ok(())
     }
 }

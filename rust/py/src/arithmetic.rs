@@ -1,0 +1,255 @@
+//! `_core.Dense`, the base of NDArray: its array, and the operators of Python between arrays and
+//! numbers, so that `a + b` runs no Python code. What an operator means, its cards and its errors,
+//! is Python's part (`ferromix/ndarray/arithmetic.py`), which sets the table up.
+
+use crate::array::Array;
+use crate::call::Call;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyFloat, PyInt, PyType};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Numbers that an operator is remembered with.
+const MOST: usize = 1024;
+
+/// The operators, as Python and `arithmetic.py` name them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Operator {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    Power,
+}
+
+const OPERATORS: [(Operator, &str); 6] = [
+    (Operator::Add, "add"),
+    (Operator::Sub, "sub"),
+    (Operator::Mul, "mul"),
+    (Operator::Div, "div"),
+    (Operator::Mod, "mod"),
+    (Operator::Power, "power"),
+];
+
+/// What `arithmetic.py` says.
+struct Table {
+    /// The class of results.
+    class: Py<PyType>,
+    /// `apply(name, lhs, rhs, out)` for whatever is not in the table.
+    apply: Py<PyAny>,
+    /// `scalar(name, number, reflected)` gives the call of an operator with a number.
+    scalar: Py<PyAny>,
+    /// Calls of two arrays, by operator.
+    arrays: [Py<Call>; OPERATORS.len()],
+}
+
+static TABLE: PyOnceLock<Table> = PyOnceLock::new();
+
+type Key = (Operator, bool, u64);
+static SCALARS: Mutex<Option<HashMap<Key, Py<Call>>>> = Mutex::new(None);
+
+/// Sets the table up, once: see [`Table`].
+#[pyfunction]
+fn set_arithmetic(
+    py: Python<'_>,
+    class: Py<PyType>,
+    apply: Py<PyAny>,
+    scalar: Py<PyAny>,
+    arrays: HashMap<String, Py<Call>>,
+) -> PyResult<()> {
+    let find = |(_, name): (Operator, &str)| {
+        let found = arrays.get(name).map(|call| call.clone_ref(py));
+        found.ok_or_else(|| PyRuntimeError::new_err(format!("there is no call for '{name}'")))
+    };
+    let [add, sub, mul, div, modulo, power] = OPERATORS.map(find);
+    let table = Table {
+        class,
+        apply,
+        scalar,
+        arrays: [add?, sub?, mul?, div?, modulo?, power?],
+    };
+    TABLE
+        .set(py, table)
+        .map_err(|_| PyRuntimeError::new_err("arithmetic was set up before"))
+}
+
+fn table(py: Python<'_>) -> PyResult<&'static Table> {
+    TABLE
+        .get(py)
+        .ok_or_else(|| PyRuntimeError::new_err("arithmetic is not set up yet"))
+}
+
+/// The base of NDArray.
+#[pyclass(frozen, subclass, module = "ferromix._core")]
+pub(crate) struct Dense {
+    /// The core's array.
+    #[pyo3(get)]
+    handle: Py<Array>,
+}
+
+/// The call of an operator with a number.
+fn scalar_call(
+    py: Python<'_>,
+    table: &Table,
+    operator: Operator,
+    number: f64,
+    reflected: bool,
+) -> PyResult<Py<Call>> {
+    let key = (operator, reflected, number.to_bits());
+    let known =
+        |calls: &mut Option<HashMap<Key, Py<Call>>>| Some(calls.as_ref()?.get(&key)?.clone_ref(py));
+    let mut calls = SCALARS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(call) = known(&mut calls) {
+        return Ok(call);
+    }
+    drop(calls);
+    let made = table
+        .scalar
+        .call1(py, (operator.name(), number, reflected))?;
+    let made: Py<Call> = made.extract(py)?;
+    let mut calls = SCALARS.lock().unwrap_or_else(PoisonError::into_inner);
+    let forgotten = calls.take_if(|calls| calls.len() >= MOST);
+    calls
+        .get_or_insert_with(HashMap::new)
+        .insert(key, made.clone_ref(py));
+    drop(calls);
+    drop(forgotten); // may run Python code, so not under the lock
+    Ok(made)
+}
+
+impl Operator {
+    fn name(self) -> &'static str {
+        OPERATORS[self as usize].1
+    }
+}
+
+/// The value of a Python number; None for anything else, NumPy's included.
+fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
+    let exact = value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyInt>();
+    exact.then(|| value.extract().ok()).flatten()
+}
+
+type Outcome<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// `lhs (operator) rhs`, or the other way round, into `lhs` itself if so wanted.
+fn apply<'py>(
+    lhs: &Bound<'py, Dense>,
+    rhs: &Bound<'py, PyAny>,
+    operator: Operator,
+    reflected: bool,
+    in_place: bool,
+) -> Outcome<'py> {
+    let py = lhs.py();
+    let table = table(py)?;
+    let own = lhs.get().handle.bind(py);
+    let other = rhs.cast::<Dense>().ok();
+    let call = match (other, number(rhs)) {
+        (Some(_), _) => table.arrays[operator as usize].clone_ref(py),
+        (None, Some(number)) => scalar_call(py, table, operator, number, reflected)?,
+        (None, None) => {
+            let out = in_place.then_some(lhs);
+            let (a, b) = if reflected {
+                (rhs, lhs.as_any())
+            } else {
+                (lhs.as_any(), rhs)
+            };
+            return table.apply.bind(py).call1((operator.name(), a, b, out));
+        }
+    };
+    let arrays = [
+        own.get(),
+        other.map_or(own, |o| o.get().handle.bind(py)).get(),
+    ];
+    let count = if other.is_some() { 2 } else { 1 };
+    let out = if in_place {
+        std::slice::from_ref(own)
+    } else {
+        &[]
+    };
+    let results = call.get().run(py, &arrays[..count], out, None)?;
+    match results.into_iter().next() {
+        _ if in_place => Ok(lhs.clone().into_any()),
+        Some(result) => wrap(py, table, result),
+        None => Err(PyRuntimeError::new_err("the operator has no output")),
+    }
+}
+
+/// The NDArray around an array.
+fn wrap<'py>(py: Python<'py>, table: &Table, array: Bound<'py, Array>) -> Outcome<'py> {
+    table.class.bind(py).call1((array,))
+}
+
+#[pymethods]
+impl Dense {
+    #[new]
+    fn new(handle: Py<Array>) -> Self {
+        Dense { handle }
+    }
+
+    fn __add__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Add, false, false)
+    }
+
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Add, true, false)
+    }
+
+    fn __iadd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        apply(slf, other, Operator::Add, false, true).map(drop)
+    }
+
+    fn __sub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Sub, false, false)
+    }
+
+    fn __rsub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Sub, true, false)
+    }
+
+    fn __isub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        apply(slf, other, Operator::Sub, false, true).map(drop)
+    }
+
+    fn __mul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Mul, false, false)
+    }
+
+    fn __rmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Mul, true, false)
+    }
+
+    fn __imul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        apply(slf, other, Operator::Mul, false, true).map(drop)
+    }
+
+    fn __truediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Div, false, false)
+    }
+
+    fn __rtruediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Div, true, false)
+    }
+
+    fn __itruediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        apply(slf, other, Operator::Div, false, true).map(drop)
+    }
+
+    fn __mod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Mod, false, false)
+    }
+
+    fn __rmod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Mod, true, false)
+    }
+
+    fn __imod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        apply(slf, other, Operator::Mod, false, true).map(drop)
+    }
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(set_arithmetic, m)?)
+}
