@@ -73,7 +73,7 @@ class NDArray(_core.Dense):
            [7., 9.]], dtype=float32)
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves mixed arithmetic to the methods below
 
     # -- description ---------------------------------------------------------------------------

@@ -9,12 +9,24 @@ use ferromix_base::{
 ///
 /// Whoever makes a view ([`View::from_raw`]) vouches that the memory stays valid and that no one
 /// writes what somebody else reads meanwhile. A kernel reads inputs, and writes outputs, only.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct View {
     ptr: *mut u8,
     dtype: DType,
     shape: Shape,
     strides: Strides,
+}
+
+impl Clone for View {
+    fn clone(&self) -> Self {
+        // As slices, which are copied whole; `SmallVec::clone` goes element by element.
+        View {
+            ptr: self.ptr,
+            dtype: self.dtype,
+            shape: Shape::from_slice(&self.shape),
+            strides: Strides::from_slice(&self.strides),
+        }
+    }
 }
 
 // SAFETY: a view is an address with a description; `from_raw` obliges its caller to keep the

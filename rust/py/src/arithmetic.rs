@@ -4,11 +4,15 @@
 
 use crate::array::Array;
 use crate::call::Call;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyFloat, PyInt, PyType};
+use pyo3::types::{PyFloat, PyInt, PyTuple, PyType};
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 /// Numbers that an operator is remembered with.
@@ -38,6 +42,8 @@ const OPERATORS: [(Operator, &str); 6] = [
 struct Table {
     /// The class of results.
     class: Py<PyType>,
+    /// Its constructor, which it inherits from [`Dense`].
+    new: ffi::newfunc,
     /// `apply(name, lhs, rhs, out)` for whatever is not in the table.
     apply: Py<PyAny>,
     /// `scalar(name, number, reflected)` gives the call of an operator with a number.
@@ -47,6 +53,11 @@ struct Table {
 }
 
 static TABLE: PyOnceLock<Table> = PyOnceLock::new();
+
+thread_local! {
+    /// For the constructor that [`wrap`] calls next, which so has no arguments to parse.
+    static NEXT: Cell<Option<Py<Array>>> = const { Cell::new(None) };
+}
 
 type Key = (Operator, bool, u64);
 static SCALARS: Mutex<Option<HashMap<Key, Py<Call>>>> = Mutex::new(None);
@@ -65,8 +76,17 @@ fn set_arithmetic(
         found.ok_or_else(|| PyRuntimeError::new_err(format!("there is no call for '{name}'")))
     };
     let [add, sub, mul, div, modulo, power] = OPERATORS.map(find);
+    if !class.bind(py).is_subclass_of::<Dense>()? {
+        return Err(PyTypeError::new_err("results must be a subclass of Dense"));
+    }
+    // SAFETY: a type made by a class statement has slots, and its `tp_new` has this signature.
+    let new = unsafe {
+        let slot = ffi::PyType_GetSlot(class.as_ptr().cast(), ffi::Py_tp_new);
+        std::mem::transmute::<*mut c_void, Option<ffi::newfunc>>(slot)
+    };
     let table = Table {
         class,
+        new: new.ok_or_else(|| PyTypeError::new_err("results need a constructor"))?,
         apply,
         scalar,
         arrays: [add?, sub?, mul?, div?, modulo?, power?],
@@ -83,7 +103,7 @@ fn table(py: Python<'_>) -> PyResult<&'static Table> {
 }
 
 /// The base of NDArray.
-#[pyclass(frozen, subclass, module = "ferromix._core")]
+#[pyclass(frozen, subclass, weakref, module = "ferromix._core")]
 pub(crate) struct Dense {
     /// The core's array.
     #[pyo3(get)]
@@ -179,14 +199,32 @@ fn apply<'py>(
 
 /// The NDArray around an array.
 fn wrap<'py>(py: Python<'py>, table: &Table, array: Bound<'py, Array>) -> Outcome<'py> {
-    table.class.bind(py).call1((array,))
+    NEXT.set(Some(array.unbind()));
+    let new = table.new;
+    let nothing = PyTuple::empty(py);
+    // SAFETY: the interpreter is attached, `new` is the slot of this class, and what it returns is a
+    // new reference, or null with an exception set.
+    unsafe {
+        let made = new(
+            table.class.as_ptr().cast(),
+            nothing.as_ptr(),
+            ptr::null_mut(),
+        );
+        Bound::from_owned_ptr_or_err(py, made)
+    }
 }
 
 #[pymethods]
 impl Dense {
+    /// Around `handle`; without it, around what [`wrap`] has put down.
     #[new]
-    fn new(handle: Py<Array>) -> Self {
-        Dense { handle }
+    #[pyo3(signature = (handle=None))]
+    fn new(handle: Option<Py<Array>>) -> PyResult<Self> {
+        let handle = handle.or_else(|| NEXT.take());
+        let missing = || PyTypeError::new_err("an NDArray needs an array of the core");
+        Ok(Dense {
+            handle: handle.ok_or_else(missing)?,
+        })
     }
 
     fn __add__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {

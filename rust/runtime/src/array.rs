@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 /// Elements of one type in a chunk, with extents, strides and an offset. Views of one chunk share
 /// its memory and its engine variable.
-#[derive(Clone)]
 pub struct Array {
     chunk: Chunk,
     /// Bytes from the start of the chunk to the first element.
@@ -17,6 +16,18 @@ pub struct Array {
     dtype: DType,
     shape: Shape,
     strides: Strides,
+}
+
+impl Clone for Array {
+    fn clone(&self) -> Self {
+        // As slices, which are copied whole; `SmallVec::clone` goes element by element.
+        Array {
+            chunk: self.chunk.clone(),
+            shape: Shape::from_slice(&self.shape),
+            strides: Strides::from_slice(&self.strides),
+            ..*self
+        }
+    }
 }
 
 impl Array {
@@ -43,7 +54,7 @@ impl Array {
             chunk: Chunk::on(runtime, context, bytes),
             offset: 0,
             dtype,
-            shape: shape.into(),
+            shape: Shape::from_slice(shape),
             strides: contiguous_strides(shape),
         })
     }
@@ -88,7 +99,7 @@ impl Array {
     /// Shape and element type.
     pub fn desc(&self) -> Desc {
         Desc {
-            shape: self.shape.clone(),
+            shape: Shape::from_slice(&self.shape),
             dtype: self.dtype,
         }
     }
@@ -121,8 +132,8 @@ impl Array {
             View::from_raw(
                 base.wrapping_add(self.offset),
                 self.dtype,
-                self.shape.clone(),
-                self.strides.clone(),
+                Shape::from_slice(&self.shape),
+                Strides::from_slice(&self.strides),
             )
         })
     }
@@ -152,7 +163,7 @@ impl Array {
             chunk: self.chunk.clone(),
             offset: start.max(0) as usize,
             dtype: self.dtype,
-            shape: shape.into(),
+            shape: Shape::from_slice(shape),
             strides: strides.into(),
         };
         if element_count(shape)? == 0 {
@@ -172,7 +183,7 @@ impl Array {
     pub fn reshape(&self, shape: &[usize]) -> Option<Self> {
         let fits = self.is_contiguous() && element_count(shape).ok() == Some(self.len());
         fits.then(|| Array {
-            shape: shape.into(),
+            shape: Shape::from_slice(shape),
             strides: contiguous_strides(shape),
             ..self.clone()
         })
