@@ -154,7 +154,11 @@ class _Builder:
             if card.hidden:
                 raise MissingRuleError(node)
             return
-        gradients = card.gradient(_Surroundings(self, node))
+        surroundings = _Surroundings(self, node)
+        gradients = card.gradient(surroundings)
+        # The two refer to each other, and cards may hold arrays, which should not wait for the
+        # garbage collector.
+        surroundings.out_grad = ()
         if len(gradients) != len(arguments):
             raise InternalError(
                 f"{card.name}: the gradient rule gives {len(gradients)} gradients "

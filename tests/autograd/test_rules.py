@@ -1,0 +1,119 @@
+"""The tape uses the cards' rules as executors do, for every operator, and to second order."""
+
+import numpy as np
+import pytest
+from ops.case import Case
+from ops.table import CASES
+from ops.test_gradient import SMOOTH
+
+import ferromix as mx
+from ferromix.error import InvalidArgumentError
+from ferromix.ops.card import make
+
+PUBLIC = [c for c in CASES if not c.card.hidden and c.shapes and c.card.differentiable]
+ONCE = {"BatchNorm", "BatchNorm_v1", "LeakyReLU", "Pooling", "Pooling_v1"}
+"""Operators whose gradient has no rule of its own, like most of MXNet's."""
+TWICE = [c for c in SMOOTH if c in PUBLIC and c.op not in ONCE]
+STEP = 1e-5
+
+
+def arrays_of(inputs, dtype="float64"):
+    return [mx.nd.array(x, dtype=dtype) for x in inputs]
+
+
+def marked(case: Case, inputs, grad_req="write", start=0.0):
+    arrays = arrays_of(inputs)
+    for array in arrays[: len(case.card.list_arguments())]:
+        array.attach_grad(grad_req)
+        array.grad[...] = start
+    return arrays
+
+
+def call(case: Case, arrays):
+    outputs = getattr(mx.nd, case.op)(*arrays, **case.attrs)
+    return outputs if isinstance(outputs, list) else [outputs]
+
+
+def heads_for(shapes):
+    random = np.random.default_rng(4)
+    return [random.standard_normal(s) for s in shapes]
+
+
+@pytest.mark.parametrize("grad_req", ["write", "add"])
+@pytest.mark.parametrize("case", PUBLIC, ids=lambda c: c.id)
+def test_tape_is_executor(case, grad_req):
+    inputs = case.inputs("float64")
+    arrays = marked(case, inputs, grad_req, 1.0)
+    mx.random.seed(5)
+    with mx.autograd.record(train_mode=case.train):
+        outputs = call(case, arrays)
+    seeds = arrays_of(heads_for(o.shape for o in outputs))
+    seeds = [s.astype(o.dtype_name) for s, o in zip(seeds, outputs, strict=True)]
+
+    names = case.card.list_arguments() + case.card.list_auxiliary_states()
+    symbol = getattr(mx.sym, case.op)(*map(mx.sym.Variable, names), **case.attrs)
+    values = dict(zip(names, arrays_of(inputs), strict=True))
+    args = {n: values[n] for n in symbol.list_arguments()}
+    aux = {n: values[n] for n in symbol.list_auxiliary_states()}
+    grads = {n: mx.nd.ones(a.shape, dtype="float64") for n, a in args.items()}
+    executor = symbol.bind(mx.cpu(), args, grads, grad_req, aux)
+    mx.random.seed(5)
+    for found, wanted in zip(outputs, executor.forward(is_train=case.train), strict=True):
+        assert found.asnumpy().tobytes() == wanted.asnumpy().tobytes()
+
+    mx.autograd.backward(outputs, seeds, train_mode=case.train)
+    executor.backward(seeds)
+    for name, array in zip(case.card.list_arguments(), arrays, strict=False):
+        np.testing.assert_array_equal(array.grad.asnumpy(), executor.grad_dict[name].asnumpy())
+
+
+def slopes(case, arrays, seed, create_graph):
+    with mx.autograd.record(train_mode=case.train):
+        out = call(case, arrays)[0]
+        return mx.autograd.grad(out, arrays, seed, create_graph=create_graph)
+
+
+@pytest.mark.parametrize("case", TWICE, ids=lambda c: c.id)
+def test_second_derivative_against_finite_differences(case):
+    inputs = case.inputs("float64")
+    arrays = marked(case, inputs)
+    out = call(case, arrays)[0]
+    seed = mx.nd.array(heads_for([out.shape])[0], dtype=out.dtype_name)
+    random = np.random.default_rng(6)
+    weights = [random.standard_normal(x.shape) for x in inputs]
+    direction = [random.standard_normal(x.shape) for x in inputs]
+
+    first = slopes(case, arrays, seed, True)
+    needed = [f for f in first if f.handle.is_recorded]
+    if needed:
+        heads = [w for f, w in zip(first, arrays_of(weights), strict=True) if f.handle.is_recorded]
+        mx.autograd.backward(needed, heads)
+        found = sum((a.grad.asnumpy() * d).sum() for a, d in zip(arrays, direction, strict=True))
+    else:
+        found = 0.0
+
+    def slope(sign):
+        moved = [x + sign * STEP * d for x, d in zip(inputs, direction, strict=True)]
+        grads = slopes(case, marked(case, moved), seed, False)
+        return sum((g.asnumpy() * w).sum() for g, w in zip(grads, weights, strict=True))
+
+    expected = (slope(1) - slope(-1)) / (2 * STEP)
+    size = sum(np.abs(a.grad.asnumpy() * d).sum() for a, d in zip(arrays, direction, strict=True))
+    assert abs(found - expected) < 1e-7 * (1 + size)
+
+
+@pytest.mark.parametrize("op", ["BatchNorm", "LeakyReLU", "Pooling"])
+def test_a_missing_second_derivative_is_named(op):
+    attrs = {"Pooling": {"kernel": (2, 2)}}.get(op, {})
+    count = len(make(op, attrs).list_arguments())
+    arrays = [mx.nd.ones((1, 2, 4, 4)), *[mx.nd.ones((2,)) for _ in range(count - 1)]]
+    for array in arrays:
+        array.attach_grad()
+    states = [mx.nd.ones((2,)) for _ in make(op, attrs).list_auxiliary_states()]
+    with mx.autograd.record():
+        out = getattr(mx.nd, op)(*arrays, *states, **attrs)
+        (first,) = mx.autograd.grad(out, arrays[0], create_graph=True)
+    with pytest.raises(
+        InvalidArgumentError, match=rf"operator _backward_{op}: .* recorded at .*test_rules\.py:\d+"
+    ):
+        first.backward()
