@@ -46,8 +46,8 @@ impl Slot {
 pub(super) struct Node(Mutex<State>);
 
 pub(super) enum State {
-    Variable(Variable),
-    Operation(Operation),
+    Variable(Box<Variable>),
+    Operation(Box<Operation>),
     /// A backward pass used the node up; what it was, and the lines that recorded and freed it.
     Freed {
         name: Name,

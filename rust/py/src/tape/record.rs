@@ -129,7 +129,7 @@ fn keep(array: &rt::Array) -> Kept {
 
 /// Makes the node, and the outputs refer to it.
 fn append<'a>(operation: Operation, outputs: impl Iterator<Item = Option<&'a Array>>) {
-    let node = Node::new(State::Operation(operation));
+    let node = Node::new(State::Operation(Box::new(operation)));
     for (output, array) in outputs.enumerate() {
         if let Some(array) = array {
             let node = node.clone();
@@ -167,11 +167,11 @@ pub(super) fn record_python(
 
 /// Makes an array a variable, apart from what gave it.
 pub(crate) fn mark(array: &Array, gradient: Option<&Array>, request: u8) {
-    let node = Node::new(State::Variable(Variable {
+    let node = Node::new(State::Variable(Box::new(Variable {
         value: array.0.clone(),
         gradient: gradient.map(|g| g.0.clone()),
         request,
-    }));
+    })));
     array.1.set(Some(Origin { node, output: 0 }));
 }
 
