@@ -40,6 +40,8 @@ class Case:
         How many roundings add up in an output.
     smooth
         Whether finite differences see the gradient.
+    heads
+        How many of the outputs have a gradient that flows back.
     """
 
     op: str
@@ -52,6 +54,7 @@ class Case:
     gradient: Callable[..., Any] | None = None
     steps: int = 1
     smooth: bool = True
+    heads: int = 1
 
     @property
     def id(self) -> str:

@@ -23,18 +23,19 @@ BY_TYPE = [(c, t) for c in DIFFERENTIABLE for t in c.types() if t in FLOATS[1:]]
 STEP = 1e-5
 
 
-def head_of(case, arrays):
-    """A random gradient of the first output, as its type holds it."""
-    out = forward(case, arrays)[0]
-    head = np.random.default_rng(1).standard_normal(out.shape)
-    return to_numpy(to_array(head, out.dtype))
+def heads_of(case, arrays):
+    """Random gradients of the outputs from which they flow back, as their types hold them."""
+    outs = forward(case, arrays)[: case.heads]
+    random = np.random.default_rng(1)
+    return [to_numpy(to_array(random.standard_normal(o.shape), o.dtype)) for o in outs]
 
 
-def gradients(case, inputs, dtype, head):
+def gradients(case, inputs, dtype, given):
     arrays = [to_array(x, dtype) for x in inputs]
     visible = case.card.num_visible_outputs()
     outs = cpu.infer(case.card, tuple((a.shape, a.dtype) for a in arrays))[:visible]
-    heads = [to_array(head, outs[0][1]), *[to_array(np.zeros(s), t) for s, t in outs[1:]]]
+    heads = [to_array(h, t) for h, (_, t) in zip(given, outs, strict=False)]
+    heads += [to_array(np.zeros(s), t) for s, t in outs[len(given) :]]
     found, _ = backward(case, arrays, heads)
     return [None if g is None else to_numpy(g) for g in found]
 
@@ -42,13 +43,14 @@ def gradients(case, inputs, dtype, head):
 @pytest.mark.parametrize("case", SMOOTH, ids=lambda c: c.id)
 def test_gradient_against_finite_differences(case):
     inputs = case.inputs("float64")
-    head = head_of(case, [to_array(x, "float64") for x in inputs])
-    found = gradients(case, inputs, "float64", head)
+    heads = heads_of(case, [to_array(x, "float64") for x in inputs])
+    found = gradients(case, inputs, "float64", heads)
     random = np.random.default_rng(2)
 
     def objective(k, x):
         moved = [*inputs[:k], x, *inputs[k + 1 :]]
-        return (case.expected(moved, "float64")[0] * head).sum()
+        outputs = case.expected(moved, "float64")
+        return sum((o * h).sum() for o, h in zip(outputs, heads, strict=False))
 
     for k, (name, grad) in enumerate(zip(case.card.list_arguments(), found, strict=True)):
         x = inputs[k]
@@ -67,10 +69,10 @@ def test_gradient_against_finite_differences(case):
 @pytest.mark.parametrize("case", LOSSES, ids=lambda c: c.id)
 def test_gradient_of_a_loss(case):
     inputs = case.inputs("float64")
-    head = head_of(case, [to_array(x, "float64") for x in inputs])
-    found = gradients(case, inputs, "float64", head)
+    heads = heads_of(case, [to_array(x, "float64") for x in inputs])
+    found = gradients(case, inputs, "float64", heads)
     for name, grad, wanted in zip(
-        case.card.list_arguments(), found, case.gradient(*inputs, head), strict=True
+        case.card.list_arguments(), found, case.gradient(*inputs, heads[0]), strict=True
     ):
         assert (grad is None) == (wanted is None), name
         if wanted is not None:
@@ -80,9 +82,9 @@ def test_gradient_of_a_loss(case):
 @pytest.mark.parametrize(("case", "dtype"), BY_TYPE, ids=[f"{c.id}-{t}" for c, t in BY_TYPE])
 def test_gradient_in_every_type(case, dtype):
     inputs = case.inputs(dtype)
-    head = head_of(case, [to_array(x, dtype) for x in inputs])
-    exact = gradients(case, inputs, "float64", head)
-    found = gradients(case, inputs, dtype, head)
+    heads = heads_of(case, [to_array(x, dtype) for x in inputs])
+    exact = gradients(case, inputs, "float64", heads)
+    found = gradients(case, inputs, dtype, heads)
     for name, grad, wanted in zip(case.card.list_arguments(), found, exact, strict=True):
         assert (grad is None) == (wanted is None), name
         if wanted is not None:

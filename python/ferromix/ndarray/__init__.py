@@ -25,7 +25,7 @@ from .arithmetic import (
     subtract,
     true_divide,
 )
-from .creation import arange, array, concatenate, empty, full, ones, zeros
+from .creation import arange, array, concatenate, empty, full, ones, split_v2, zeros
 from .function import function, function_names, install_methods
 from .ndarray import NDArray, invoke, waitall
 from .serialize import load, save
@@ -59,6 +59,7 @@ __all__ = [
     "ones",
     "power",
     "save",
+    "split_v2",
     "subtract",
     "true_divide",
     "waitall",

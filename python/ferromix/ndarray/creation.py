@@ -15,7 +15,7 @@ from ..ops.card import make
 from ..ops.param import dtype_name
 from .ndarray import NDArray, from_numpy, invoke
 
-__all__ = ["arange", "array", "concatenate", "empty", "full", "ones", "zeros"]
+__all__ = ["arange", "array", "concatenate", "empty", "full", "ones", "split_v2", "zeros"]
 
 
 def _placed(array: NDArray, ctx: Context | None) -> NDArray:
@@ -101,3 +101,27 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         return arrays[0]
     card = make("Concat", {"num_args": len(arrays), "dim": axis})
     return invoke(card, list(arrays))[0]
+
+
+def split_v2(
+    ary: NDArray,
+    indices_or_sections: int | Sequence[int],
+    axis: int = 0,
+    squeeze_axis: bool = False,
+) -> list[NDArray] | NDArray:
+    """The parts of `ary` along `axis`.
+
+    Parameters
+    ----------
+    indices_or_sections
+        The number of equal parts, or the indices at which all parts but the first begin.
+    squeeze_axis
+        Whether the axis vanishes, from parts of extent 1.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> [part.shape for part in mx.nd.split_v2(mx.nd.zeros((5, 2)), (1, 3))]
+    [(1, 2), (2, 2), (2, 2)]
+    """
+    return ary.split_v2(indices_or_sections, axis, squeeze_axis)

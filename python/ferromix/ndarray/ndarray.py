@@ -18,6 +18,7 @@ from ..context import Context, placement
 from ..dispatch import cpu as dispatch
 from ..error import InvalidArgumentError
 from ..ops.card import OperatorProperty, make
+from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
 from . import arithmetic, gradients, indexing, recorded, values
 
@@ -267,6 +268,14 @@ class NDArray(_core.Dense):
     def broadcast_to(self, shape: Any) -> NDArray:
         """A copy that repeats extents of 1 up to `shape`."""
         return invoke(make("broadcast_to", {"shape": as_shape(shape)}), [self])[0]
+
+    def split_v2(
+        self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+    ) -> list[NDArray] | NDArray:
+        """Copies of parts along an axis; see :func:`ferromix.nd.split_v2`."""
+        attrs = split_v2_attrs(indices_or_sections, axis, squeeze_axis)
+        parts = invoke(make("_split_v2", attrs), [self])
+        return parts[0] if len(parts) == 1 else parts
 
     # -- indexing ------------------------------------------------------------------------------
 

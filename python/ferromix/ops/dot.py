@@ -1,4 +1,4 @@
-"""The dot product of matrices and tensors."""
+"""The dot product of matrices and tensors, and of batches of matrices."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
-from .family import REALS, Backward
+from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import count
 from .term import Term
 
-__all__ = ["Dot"]
+__all__ = ["BatchDot", "Dot"]
 
 
 @register
@@ -22,7 +22,7 @@ class Dot(OperatorProperty):
     Formula: ``out[i, j] = sum over k of lhs[i, k] * rhs[k, j]``. Shapes: ``(..., k)`` and
     ``(k, ...)`` give all the other extents in order; ``(1,)`` where there are none. With
     ``transpose_a`` the sum is over the first axis of ``lhs``, with ``transpose_b`` over the last
-    one of ``rhs``. Types: float32 and float64.
+    one of ``rhs``. Types: floats; halves are multiplied as float32 and rounded once.
     Gradient: ``lhs_grad = dot(out_grad, rhs, transpose_b=True)``,
     ``rhs_grad = dot(lhs, out_grad, transpose_a=True)``.
 
@@ -35,7 +35,7 @@ class Dot(OperatorProperty):
 
     name = "dot"
     arguments = ("lhs", "rhs")
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = {
         "transpose_a": Param("bool", False, "Whether the sum is over the first axis of lhs."),
         "transpose_b": Param("bool", False, "Whether the sum is over the last axis of rhs."),
@@ -83,7 +83,7 @@ class Dot(OperatorProperty):
             db = g.op("dot", a, transpose_a=True, transpose_b=first)
         else:
             db = a.op("dot", g, transpose_a=not first)
-        return [da.op("_reshape_like", lhs).entry, db.op("_reshape_like", rhs).entry]
+        return [da.op("reshape_like", lhs).entry, db.op("reshape_like", rhs).entry]
 
 
 def _parts(lhs: Shape, rhs: Shape, attrs: dict[str, bool]) -> tuple[Shape, int, Shape, int]:
@@ -98,13 +98,79 @@ def _matrix(tensor: Term, keep_first: bool) -> Term:
 
 
 @register
+class BatchDot(OperatorProperty):
+    """The products of corresponding matrices of two batches.
+
+    Formula: ``out[n, i, j] = sum over k of lhs[n, i, k] * rhs[n, k, j]``. Shapes:
+    ``(..., m, k)`` and ``(..., k, n)``, with the same extents in front, give ``(..., m, n)``; at
+    least three dimensions. ``transpose_a`` and ``transpose_b`` exchange the last two dimensions
+    of an input first. Types: floats; halves are multiplied as float32 and rounded once.
+    Gradient: ``lhs_grad = batch_dot(out_grad, rhs, transpose_b=True)``,
+    ``rhs_grad = batch_dot(lhs, out_grad, transpose_a=True)``.
+
+    Examples
+    --------
+    >>> a, b = mx.nd.array([[[1, 2]], [[3, 4]]]), mx.nd.array([[[1], [1]], [[2], [2]]])
+    >>> print(mx.nd.batch_dot(a, b).asnumpy().reshape(-1))
+    [ 3. 14.]
+    """
+
+    name = "batch_dot"
+    arguments = ("lhs", "rhs")
+    dtypes = FLOATS
+    params: ClassVar[Params] = {
+        "transpose_a": Param("bool", False, "Whether the matrices of lhs are transposed."),
+        "transpose_b": Param("bool", False, "Whether the matrices of rhs are transposed."),
+        "forward_stype": Dot.params["forward_stype"],
+    }
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The extents in front, and the rows of one by the columns of the other."""
+        for name, shape in zip(self.arguments, in_shapes, strict=True):
+            if shape is not None and len(shape) < 3:
+                raise InvalidArgumentError(
+                    f"{self.name}: argument '{name}' has shape {shape}, expected at least 3 "
+                    "dimensions; use dot for matrices"
+                )
+        lhs, rhs = in_shapes
+        if lhs is None or rhs is None:
+            return [lhs, rhs], [None], []
+        m, k = lhs[-2:][::-1] if self.attrs["transpose_a"] else lhs[-2:]
+        terms, n = rhs[-2:][::-1] if self.attrs["transpose_b"] else rhs[-2:]
+        pairs = [*zip(lhs[:-2], rhs[:-2], strict=False), (k, terms)]
+        if len(lhs) != len(rhs) or any(a != b for a, b in pairs if a >= 0 and b >= 0):
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'rhs' of shape {rhs} does not go with 'lhs' of shape "
+                f"{lhs}: batches must be equal, and the axis of the sum must have one extent"
+            )
+        front = tuple(max(pair) for pair in pairs[:-1])
+        return [lhs, rhs], [(*front, m, n)], []
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """Products with the other input, transposed as its place in the product asks for."""
+        first, second = self.attrs["transpose_a"], self.attrs["transpose_b"]
+        g, (a, b) = graph.out_grad[0], graph.in_data
+        if first:
+            da = graph.op("batch_dot", b, g, transpose_a=second, transpose_b=True)
+        else:
+            da = graph.op("batch_dot", g, b, transpose_b=not second)
+        if second:
+            db = graph.op("batch_dot", g, a, transpose_a=True, transpose_b=first)
+        else:
+            db = graph.op("batch_dot", a, g, transpose_a=not first)
+        return [da[0], db[0]]
+
+
+@register
 class Matrix(OperatorProperty):
     """A tensor as a matrix that keeps its first extent, or its last."""
 
     name = "_matrix"
     kernel = "_reshape"
     hidden = True
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = {"keep_first": Param("bool", doc="Which extent is kept.")}
 
     def infer_shape(
@@ -119,8 +185,8 @@ class Matrix(OperatorProperty):
         return [shape], [(count(shape[:-1]), shape[-1])], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The gradient of the matrix in the shape of the tensor."""
-        return [graph.op("_reshape_like", graph.out_grad[0], graph.in_data[0])[0]]
+        """The matrix as a tensor again."""
+        return [graph.op("reshape_like", graph.out_grad[0], graph.in_data[0])[0]]
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The elements stay where they are."""
@@ -136,7 +202,7 @@ class DotFold(Backward):
     kernel = "_reshape"
     arguments = ("out_grad", "lhs", "rhs")
     gradients: ClassVar[Mapping[str, str]] = {"matrix": "out_grad"}
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = {k: Dot.params[k] for k in ("transpose_a", "transpose_b")}
 
     def infer_shape(
@@ -158,5 +224,6 @@ class DotFold(Backward):
         return [1, 2]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The gradient of the matrix, unfolded; none for the inputs of dot."""
-        return [graph.op("_reshape_like", graph.out_grad[0], graph.in_data[0])[0], None, None]
+        """The matrix as a tensor again."""
+        unfolded = graph.op("reshape_like", graph.out_grad[0], graph.in_data[0])[0]
+        return [unfolded, None, None]

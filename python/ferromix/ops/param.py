@@ -18,7 +18,7 @@ from ..error import InvalidArgumentError
 
 __all__ = ["REQUIRED", "Kind", "Param", "Params", "dtype_name"]
 
-Kind = Literal["int", "float", "bool", "str", "shape", "axis", "dtype"]
+Kind = Literal["int", "float", "bool", "str", "shape", "slots", "axis", "dtype"]
 
 
 class _Required:
@@ -71,8 +71,8 @@ class Param:
     Parameters
     ----------
     kind
-        ``"int"``, ``"float"``, ``"bool"``, ``"str"``, ``"shape"`` (a tuple of ints), ``"axis"``
-        (an int or a tuple of ints) or ``"dtype"``.
+        ``"int"``, ``"float"``, ``"bool"``, ``"str"``, ``"shape"`` (a tuple of ints), ``"slots"`` (a
+        tuple of ints or None), ``"axis"`` (an int or a tuple of ints) or ``"dtype"``.
     default
         The value when none is given, or :data:`REQUIRED`.
     doc
@@ -126,6 +126,7 @@ class Param:
                 "bool": "a bool",
                 "str": "a string",
                 "shape": "a tuple of ints",
+                "slots": "a tuple of ints or None",
                 "axis": "an int or a tuple of ints",
                 "dtype": "one of " + ", ".join(DTYPES),
             }[self.kind]
@@ -139,7 +140,7 @@ class Param:
     def format(value: Any) -> str:
         """The spelling of a typed value in MXNet's JSON."""
         if isinstance(value, (tuple, list)):
-            body = ", ".join(str(int(v)) for v in value)
+            body = ", ".join("None" if v is None else str(int(v)) for v in value)
             return f"({body},)" if len(value) == 1 else f"({body})"
         return str(value)
 
@@ -202,6 +203,11 @@ def _ints(value: Any) -> tuple[int, ...]:
     return tuple(_int(v) for v in value)
 
 
+def _slots(value: Any) -> tuple[int | None, ...]:
+    members = value if isinstance(value, (list, tuple)) else (value,)
+    return tuple(None if v is None else _int(v) for v in members)
+
+
 def _axis(value: Any) -> int | tuple[int, ...]:
     return int(value) if isinstance(value, (int, np.integer)) else _ints(value)
 
@@ -209,4 +215,11 @@ def _axis(value: Any) -> int | tuple[int, ...]:
 Params = Mapping[str, Param]
 """The attributes of an operator, by name."""
 
-_CONVERT = {"int": _int, "float": float, "bool": _bool, "shape": _ints, "axis": _axis}
+_CONVERT = {
+    "int": _int,
+    "float": float,
+    "bool": _bool,
+    "shape": _ints,
+    "slots": _slots,
+    "axis": _axis,
+}

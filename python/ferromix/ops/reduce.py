@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
-from .family import FLOATS, NUMBERS, Backward, Types, derive, document
+from .family import ALL_TYPES, NUMBERS, Backward, Types, derive, document
 from .param import Param, Params
 from .shapes import normal_axes, normal_axis
 from .term import Term
@@ -49,7 +49,7 @@ def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
 class Reduction(OperatorProperty):
     """The base of reductions over any number of axes."""
 
-    dtypes: ClassVar[tuple[str, ...]] = NUMBERS
+    dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
     params: ClassVar[Params] = {"axis": AXIS, "keepdims": KEEPDIMS, "exclude": EXCLUDE}
     rule: ClassVar[ReduceRule | None] = None
 
@@ -84,6 +84,18 @@ def _mean_rule(card: Reduction, graph: GradientGraph) -> Term:
 def _prod_rule(card: Reduction, graph: GradientGraph) -> Term:
     g, y = Term(graph, graph.out_grad[0]), Term(graph, graph.out_data[0])
     return card.spread(graph, g * y) / Term(graph, graph.in_data[0])
+
+
+def _nansum_rule(card: Reduction, graph: GradientGraph) -> Term:
+    x = Term(graph, graph.in_data[0])
+    return card.spread(graph, Term(graph, graph.out_grad[0])) * x.op("_equal", x)
+
+
+def _nanprod_rule(card: Reduction, graph: GradientGraph) -> Term:
+    g, x = Term(graph, graph.out_grad[0]), Term(graph, graph.in_data[0])
+    # The product of each element alone is the element, or 1 for NaN.
+    alone = x.op("expand_dims", axis=-1).op("nanprod", axis=-1).op("reshape_like", x)
+    return card.spread(graph, g * Term(graph, graph.out_data[0])) / alone * x.op("_equal", x)
 
 
 def _extreme_rule(card: Reduction, graph: GradientGraph) -> Term:
@@ -137,6 +149,20 @@ reduction(
     "[ 2. 12.]",
 )
 reduction(
+    "nansum",
+    "The sum over axes of what is not NaN.",
+    "out[i] = sum over j of (0 if data[i, j] is NaN else data[i, j])",
+    ("out_grad, spread over the reduced axes; 0 for NaN", _nansum_rule),
+    "[3. 7.]",
+)
+reduction(
+    "nanprod",
+    "The product over axes of what is not NaN.",
+    "out[i] = product over j of (1 if data[i, j] is NaN else data[i, j])",
+    ("out_grad * out / data; 0 for NaN", _nanprod_rule),
+    "[ 2. 12.]",
+)
+reduction(
     "max",
     "The maximum over axes.",
     "out[i] = max over j of data[i, j]",
@@ -160,7 +186,7 @@ class Norm(Reduction):
 
     Formula: ``out[i] = sqrt(sum over j of data[i, j] ** 2)``, or ``sum over j of |data[i, j]|``
     with ``ord = 1``. Shapes: ``axis`` chooses what is reduced; everything gives ``(1,)``.
-    Types: floats.
+    Types: numbers.
     Gradient: ``data_grad = out_grad * data / out``, or ``out_grad * sign(data)``.
 
     Examples
@@ -170,7 +196,7 @@ class Norm(Reduction):
     """
 
     name = "norm"
-    dtypes = FLOATS
+    dtypes = NUMBERS
     params: ClassVar[Params] = {
         "ord": Param("int", 2, "The order of the norm: 1 or 2.", low=1, high=2),
         "axis": AXIS,
@@ -261,6 +287,33 @@ class ArgMin(Arg):
 
 
 @register
+class ArgMaxChannel(Arg):
+    """The index of the maximum along axis 1, the first one of several.
+
+    Formula: ``out[i] = argmax over j of data[i, j]``. Shapes: without axis 1. Types: numbers; the
+    indices have the type of ``data`` if that is float64, int32 or int64, and are float32 otherwise.
+    Gradient: none, nothing flows back.
+
+    Examples
+    --------
+    >>> print(mx.nd.argmax_channel(mx.nd.array([[1, 5, 2], [7, 0, 3]])).asnumpy())
+    [1. 0.]
+    """
+
+    name = "argmax_channel"
+    params: ClassVar[Params] = {}
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """Axis 1 vanishes."""
+        (shape,) = in_shapes
+        if shape is None:
+            return [None], [None], []
+        return [shape], [reduced_shape(shape, (normal_axis(self.name, 1, len(shape)),), False)], []
+
+
+@register
 class BroadcastBack(Backward):
     """The gradient of a reduction: ``out_grad``, spread over the axes that were reduced.
 
@@ -282,7 +335,7 @@ class BroadcastBack(Backward):
         return [1]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The reduction of the gradient; none for the data."""
-        attrs = {k: self.attrs[k] for k in ("axis", "keepdims", "exclude")}
+        """The reduction again."""
+        attrs = {a: self.attrs[a] for a in ("axis", "keepdims", "exclude")}
         name = "mean" if self.attrs["mean"] else "sum"
         return [graph.op(name, graph.out_grad[0], **attrs)[0], None]

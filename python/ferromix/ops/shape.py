@@ -1,9 +1,9 @@
-"""Operators that rearrange elements: reshape, transpose, join and cut."""
+"""Operators that give the same elements another shape, and those that tell the shape."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..error import InvalidArgumentError
 from .card import (
@@ -14,12 +14,21 @@ from .card import (
     merge_shapes,
     register,
 )
-from .family import ALL_TYPES, Backward
-from .param import REQUIRED, Param, Params
+from .family import ALL_TYPES, Types
+from .param import Param, Params
 from .reshape import legacy_target, reshape_target
 from .shapes import count, is_known, normal_axes, normal_axis
 
-__all__ = ["Concat", "ExpandDims", "Flatten", "Reshape", "SliceAxis", "Transpose"]
+__all__ = [
+    "ExpandDims",
+    "Flatten",
+    "Reshape",
+    "ReshapeLike",
+    "Reshaping",
+    "ShapeArray",
+    "SizeArray",
+    "Squeeze",
+]
 
 
 class Reshaping(OperatorProperty):
@@ -34,7 +43,7 @@ class Reshaping(OperatorProperty):
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The gradient of the output in the shape of the input."""
-        return [graph.op("_reshape_like", graph.out_grad[0], graph.in_data[0])[0]]
+        return [graph.op("reshape_like", graph.out_grad[0], graph.in_data[0])[0]]
 
 
 @register
@@ -163,251 +172,173 @@ class ExpandDims(Reshaping):
 
 
 @register
-class ReshapeLike(Reshaping):
-    """``data`` in the shape of ``like``, which has as many elements; the gradient of reshaping."""
+class Squeeze(Reshaping):
+    """The same elements without dimensions of extent 1.
 
-    name = "_reshape_like"
-    hidden = True
-    arguments = ("data", "like")
+    Formula: ``out[i, j] = data[i, 0, j]`` for ``axis = 1``. Shapes: without ``axis`` all dimensions
+    of extent 1 vanish, otherwise those of ``axis``, which must have that extent; ``(1,)`` where
+    nothing is left. Types: all.
+    Gradient: ``out_grad`` in the shape of ``data``.
+
+    Examples
+    --------
+    >>> mx.nd.squeeze(mx.nd.zeros((2, 1, 3, 1))).shape
+    (2, 3)
+    >>> mx.nd.squeeze(mx.nd.zeros((2, 1, 3, 1)), axis=1).shape
+    (2, 3, 1)
+    """
+
+    name = "squeeze"
+    params: ClassVar[Params] = {
+        "axis": Param("axis", None, "What vanishes; all of extent 1 where None.", optional=True)
+    }
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """The output has the shape of ``like``."""
-        return list(in_shapes), [in_shapes[1]], []
+        """The input's shape without some extents of 1."""
+        (shape,), axis = in_shapes, self.attrs["axis"]
+        if shape is None or (axis is None and not is_known(shape)):
+            return [shape], [None], []
+        if axis is None:
+            return [shape], [tuple(n for n in shape if n != 1) or (1,)], []
+        axes = normal_axes(self.name, (axis,) if isinstance(axis, int) else axis, len(shape))
+        wide = [a for a in axes if shape[a] not in (1, -1)]
+        if wide:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'data' of shape {shape} has the extent {shape[wide[0]]} "
+                f"along axis {wide[0]}; only axes of extent 1 can vanish"
+            )
+        filled = tuple(1 if a in axes else n for a, n in enumerate(shape))
+        return [filled], [tuple(n for a, n in enumerate(shape) if a not in axes) or (1,)], []
 
-    def infer_type(
-        self, in_types: Sequence[str | None]
-    ) -> tuple[list[str | None], list[str | None], list[str | None]]:
-        """The output has the type of ``data``."""
+
+@register
+class ReshapeLike(Reshaping):
+    """The first input in the shape of the second, or with some of its extents.
+
+    Formula: ``out.flat[i] = lhs.flat[i]``. Shapes: the dimensions of ``lhs`` from ``lhs_begin`` to
+    before ``lhs_end`` become those of ``rhs`` from ``rhs_begin`` to before ``rhs_end``; all of them
+    by default. Types: all; ``rhs`` may have another one.
+    Gradient: ``out_grad`` in the shape of ``lhs``; none for ``rhs``.
+
+    Examples
+    --------
+    >>> mx.nd.reshape_like(mx.nd.zeros((6, 4)), mx.nd.zeros((2, 3, 4))).shape
+    (2, 3, 4)
+    >>> a, b = mx.nd.zeros((6, 5)), mx.nd.zeros((2, 3, 4))
+    >>> mx.nd.reshape_like(a, b, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2).shape
+    (2, 3, 5)
+    """
+
+    name = "reshape_like"
+    arguments = ("lhs", "rhs")
+    params: ClassVar[Params] = {
+        f"{side}_{end}": Param("int", None, f"Where the dimensions of {side} {end}.", optional=True)
+        for side in ("lhs", "rhs")
+        for end in ("begin", "end")
+    }
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """Extents of the second input in the place of those of the first."""
+        lhs, rhs = in_shapes
+        if all(v is None for v in self.attrs.values()):
+            out = rhs
+        elif lhs is None or rhs is None:
+            out = None
+        else:
+            a, b = self._range("lhs", len(lhs))
+            c, d = self._range("rhs", len(rhs))
+            out = (*lhs[:a], *rhs[c:d], *lhs[b:])
+        if is_known(lhs) and is_known(out) and count(lhs or ()) != count(out or ()):
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'lhs' of shape {lhs} has {count(lhs or ())} elements and "
+                f"cannot take the shape {out} after 'rhs' of shape {rhs}"
+            )
+        return [lhs, rhs], [out], []
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """The output has the type of the first input."""
         return list(in_types), [in_types[0]], []
 
     def ignored_inputs(self) -> list[int]:
-        """``like`` gives its shape only."""
+        """The second input gives its shape only."""
         return [1]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The gradient of the output in the shape of the input; none for ``like``."""
+        """The gradient of the output in the shape of the first input."""
         return [*super().gradient(graph), None]
 
-
-@register
-class Transpose(OperatorProperty):
-    """The dimensions in another order.
-
-    Formula: ``out[j, i] = data[i, j]``. Shapes: dimension ``k`` of ``out`` is dimension
-    ``axes[k]`` of ``data``; empty ``axes`` reverse the order. Types: all.
-    Gradient: ``out_grad``, transposed back.
-
-    Examples
-    --------
-    >>> print(mx.nd.transpose(mx.nd.array([[1, 2], [3, 4]])).asnumpy())
-    [[1. 3.]
-     [2. 4.]]
-    """
-
-    name = "transpose"
-    dtypes = ALL_TYPES
-    params: ClassVar[Params] = {
-        "axes": Param("shape", (), "The order of the dimensions; reversed where empty.")
-    }
-
-    def infer_shape(
-        self, in_shapes: Sequence[MaybeShape]
-    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """The extents, permuted."""
-        (shape,) = in_shapes
-        if shape is None:
-            return [None], [None], []
-        return [shape], [tuple(shape[a] for a in self._order(len(shape)))], []
-
-    def infer_shape_backward(
-        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
-    ) -> list[MaybeShape]:
-        """The extents, permuted back."""
-        (out,) = out_shapes
-        if out is None:
-            return list(in_shapes)
-        order = self._order(len(out))
-        shape = tuple(out[order.index(i)] for i in range(len(out)))
-        return [merge_shapes(self.name, "data", in_shapes[0], shape)]
-
-    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The inverse permutation."""
-        axes = self.attrs["axes"]
-        order = normal_axes(self.name, axes, len(axes))
-        inverse = tuple(order.index(i) for i in range(len(order)))
-        return [graph.op("transpose", graph.out_grad[0], axes=inverse)[0]]
-
-    def _order(self, rank: int) -> tuple[int, ...]:
-        axes = self.attrs["axes"]
-        if not axes:
-            return tuple(reversed(range(rank)))
-        if len(axes) != rank:
+    def _range(self, side: str, rank: int) -> tuple[int, int]:
+        begin, end = self.attrs[f"{side}_begin"], self.attrs[f"{side}_end"]
+        first, last = 0 if begin is None else begin, rank if end is None else end
+        first, last = (n + rank if n < 0 else n for n in (first, last))
+        if not 0 <= first <= last <= rank:
             raise InvalidArgumentError(
-                f"{self.name}: axes={axes} must name each of the {rank} dimensions of 'data'"
+                f"{self.name}: {side}_begin={begin}, {side}_end={end} is no range of the {rank} "
+                f"dimensions of '{side}'"
             )
-        return normal_axes(self.name, axes, rank)
+        return first, last
 
 
-@register
-class Concat(OperatorProperty):
-    """Tensors joined along an axis.
+class Telling(OperatorProperty):
+    """The base of operators that read the shape of their input only."""
 
-    Formula: ``out = [arg0 | arg1 | ...]``. Shapes: alike except along ``dim``, where the extents
-    add up. Types: all, all alike.
-    Gradient: ``out_grad``, cut into the parts.
+    dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
+    differentiable: ClassVar[bool] = False
 
-    Examples
-    --------
-    >>> a, b = mx.nd.array([[1, 2]]), mx.nd.array([[3]])
-    >>> print(mx.nd.Concat(a, b, dim=1).asnumpy())
-    [[1. 2. 3.]]
-    """
-
-    name = "Concat"
-    aliases = ("concat",)
-    dtypes = ALL_TYPES
-    variadic = "num_args"
-    params: ClassVar[Params] = {
-        "num_args": Param("int", doc="The number of inputs.", low=1),
-        "dim": Param("int", 1, "The axis along which they are joined."),
-    }
-
-    def infer_shape(
-        self, in_shapes: Sequence[MaybeShape]
-    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """What the inputs have in common, and the sum along the axis."""
-        known = [s for s in in_shapes if s is not None]
-        if not known:
-            return list(in_shapes), [None], []
-        axis = normal_axis(self.name, self.attrs["dim"], len(known[0]))
-        common: MaybeShape = None
-        for name, shape in zip(self.list_arguments(), in_shapes, strict=True):
-            free = None if shape is None else (*shape[:axis], -1, *shape[axis + 1 :])
-            common = merge_shapes(self.name, name, free, common)
-        assert common is not None
-        parts = [-1 if s is None else s[axis] for s in in_shapes]
-        filled = [(*common[:axis], n, *common[axis + 1 :]) for n in parts]
-        total = -1 if min(parts) < 0 else sum(parts)
-        return list(filled), [(*common[:axis], total, *common[axis + 1 :])], []
-
-    def infer_shape_backward(
-        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
-    ) -> list[MaybeShape]:
-        """What the output says of the other axes."""
-        (out,) = out_shapes
-        if out is None:
-            return list(in_shapes)
-        axis = normal_axis(self.name, self.attrs["dim"], len(out))
-        free = (*out[:axis], -1, *out[axis + 1 :])
-        names = self.list_arguments()
-        return [merge_shapes(self.name, n, s, free) for n, s in zip(names, in_shapes, strict=True)]
-
-    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The parts of the gradient of the output."""
-        return list(graph.op("_backward_Concat", *graph.out_grad, *graph.in_data, **self.attrs))
-
-
-@register
-class BackwardConcat(Backward):
-    """``out_grad`` cut into parts of the shapes of the inputs of Concat."""
-
-    name = "_backward_Concat"
-    differentiable = True
-    dtypes = ALL_TYPES
-    variadic = "num_args"
-    params: ClassVar[Params] = Concat.params
-
-    def list_arguments(self) -> list[str]:
-        """The gradient, and the inputs of Concat."""
-        return ["out_grad", *super().list_arguments()]
-
-    def list_outputs(self) -> list[str]:
-        """One gradient for each input."""
-        return [f"arg{i}_grad" for i in range(self.attrs["num_args"])]
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """Extents are 64-bit integers."""
+        return list(in_types), ["int64"], []
 
     def ignored_inputs(self) -> list[int]:
-        """The inputs give their shapes only."""
-        return list(range(1, self.attrs["num_args"] + 1))
-
-    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The gradients of the parts, joined; none for what gives shapes."""
-        joined = graph.op("Concat", *graph.out_grad, **self.attrs)[0]
-        return [joined, *[None] * self.attrs["num_args"]]
-
-    def _like(self, given: Sequence[Any]) -> list[Any]:
-        return list(given[1:])
-
-
-_SLICE = {
-    "axis": Param("int", doc="The axis that is cut."),
-    "begin": Param("int", doc="The first index; a negative one counts from the end."),
-    "end": Param("int", REQUIRED, "The index after the last one; None for the end.", optional=True),
-}
+        """The input gives its shape only."""
+        return [0]
 
 
 @register
-class SliceAxis(OperatorProperty):
-    """A range of indices of one axis.
+class ShapeArray(Telling):
+    """The shape of a tensor as a vector.
 
-    Formula: ``out = data[:, begin:end]`` for ``axis = 1``. Shapes: the extent of ``axis`` becomes
-    ``end - begin``. Types: all.
-    Gradient: ``out_grad`` in its place, and 0 elsewhere.
+    Formula: ``out[i] = extent of dimension i``. Shapes: as many elements as ``data`` has
+    dimensions. Types: all; the output is int64.
+    Gradient: none, nothing flows back.
 
     Examples
     --------
-    >>> print(mx.nd.slice_axis(mx.nd.array([[1, 2, 3]]), axis=1, begin=1, end=None).asnumpy())
-    [[2. 3.]]
+    >>> print(mx.nd.shape_array(mx.nd.zeros((2, 3))).asnumpy())
+    [2 3]
     """
 
-    name = "slice_axis"
-    dtypes = ALL_TYPES
-    params: ClassVar[Params] = _SLICE
+    name = "shape_array"
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """The shape with the extent of the range along the axis."""
+        """One number for each dimension."""
         (shape,) = in_shapes
-        if shape is None:
-            return [None], [None], []
-        axis = normal_axis(self.name, self.attrs["axis"], len(shape))
-        length = self._length(shape[axis])
-        return [shape], [(*shape[:axis], length, *shape[axis + 1 :])], []
-
-    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The gradient of the output between zeros."""
-        return [
-            graph.op("_backward_slice_axis", graph.out_grad[0], graph.in_data[0], **self.attrs)[0]
-        ]
-
-    def _length(self, extent: int) -> int:
-        if extent < 0:
-            return -1
-        begin, end = self.attrs["begin"], self.attrs["end"]
-        first = begin + extent if begin < 0 else begin
-        last = extent if end is None else end + extent if end < 0 else end
-        if not 0 <= first <= last <= extent:
-            raise InvalidArgumentError(
-                f"{self.name}: begin={begin}, end={end} is no range of an axis of extent {extent}"
-            )
-        return last - first
+        return [shape], [None if shape is None else (len(shape),)], []
 
 
 @register
-class BackwardSliceAxis(Backward):
-    """``out_grad`` at the place of the range, in zeros of the shape of ``data``."""
+class SizeArray(Telling):
+    """The number of elements of a tensor, as a vector of one.
 
-    name = "_backward_slice_axis"
-    differentiable = True
-    dtypes = ALL_TYPES
-    params: ClassVar[Params] = _SLICE
+    Formula: ``out[0] = product of the extents``. Shapes: ``(1,)``. Types: all; the output is int64.
+    Gradient: none, nothing flows back.
 
-    def ignored_inputs(self) -> list[int]:
-        """The data give their shape only."""
-        return [1]
+    Examples
+    --------
+    >>> print(mx.nd.size_array(mx.nd.zeros((2, 3))).asnumpy())
+    [6]
+    """
 
-    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The range of the gradient; none for the data."""
-        return [graph.op("slice_axis", graph.out_grad[0], **self.attrs)[0], None]
+    name = "size_array"
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """One number."""
+        return list(in_shapes), [(1,)], []

@@ -23,6 +23,7 @@ from .functions import (
     ones,
     pow,
     power,
+    split_v2,
     var,
     zeros,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "ones",
     "pow",
     "power",
+    "split_v2",
     "var",
     "zeros",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..graph.node import Entry, Node
 from ..name import NameManager
 from ..ops.call import describe, signature
 from ..ops.card import find
+from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
 from .arithmetic import BINARY
 from .create import call
@@ -29,6 +30,7 @@ __all__ = [
     "ones",
     "pow",
     "power",
+    "split_v2",
     "var",
     "zeros",
 ]
@@ -166,6 +168,16 @@ pow = power
 def hypot(left: Any, right: Any) -> Symbol:
     """The hypotenuse over two symbols, or a symbol and a number, element by element."""
     return _either("hypot", left, right)
+
+
+def split_v2(
+    ary: Symbol,
+    indices_or_sections: int | Sequence[int],
+    axis: int = 0,
+    squeeze_axis: bool = False,
+) -> Symbol:
+    """The parts of a symbol along `axis`: equal ones, or those that begin at the indices."""
+    return function("_split_v2")(ary, **split_v2_attrs(indices_or_sections, axis, squeeze_axis))
 
 
 def zeros(shape: Any, dtype: Any = "float32", **kwargs: Any) -> Symbol:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ops.card import exists, names
+from ..ops.join import split_v2_attrs
 
 __all__ = ["Methods"]
 
@@ -44,6 +45,10 @@ class Methods:
         if shape:
             attrs["shape"] = shape[0] if isinstance(shape[0], (tuple, list)) else shape
         return self._call("broadcast_to", (), attrs)
+
+    def split_v2(self, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
+        """``mx.sym.split_v2``."""
+        return self._call("_split_v2", (), split_v2_attrs(indices_or_sections, axis, squeeze_axis))
 
     @property
     def T(self) -> Any:  # noqa: N802 - MXNet's name

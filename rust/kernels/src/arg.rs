@@ -153,7 +153,13 @@ fn prepare(
     o: &[Desc],
 ) -> Result<Box<dyn Kernel>> {
     let ([data], [out]) = arity(name, i, o)?;
-    let axes = Axes::from_attrs(name, attrs, data.shape.len())?;
+    let mut axes = Axes::from_attrs(name, attrs, data.shape.len())?;
+    if name == "argmax_channel" {
+        axes.reduced
+            .iter_mut()
+            .enumerate()
+            .for_each(|(a, r)| *r = a == 1);
+    }
     crate::reduce::check_shapes(name, &axes, data, out)?;
     if data.dtype == DType::Bool {
         return Err(unsupported(name, data.dtype, &NUMBERS));
@@ -169,5 +175,9 @@ fn prepare(
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("argmax", |a, i, o| prepare("argmax", false, a, i, o)).strided(),
+    Row::new("argmax_channel", |a, i, o| {
+        prepare("argmax_channel", false, a, i, o)
+    })
+    .strided(),
     Row::new("argmin", |a, i, o| prepare("argmin", true, a, i, o)).strided(),
 ];

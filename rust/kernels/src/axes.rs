@@ -17,10 +17,18 @@ impl Axes {
     /// # Errors
     /// Axes out of range or named twice.
     pub(crate) fn from_attrs(name: &str, attrs: &Attrs, ndim: usize) -> Result<Self> {
-        let given: &[i64] = match attrs.get("axis") {
+        Self::from_attr(name, attrs, "axis", ndim)
+    }
+
+    /// As [`Axes::from_attrs`], for axes that stand under another name.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn from_attr(name: &str, attrs: &Attrs, attr: &str, ndim: usize) -> Result<Self> {
+        let given: &[i64] = match attrs.get(attr) {
             None | Some(Value::None) => &[],
             Some(Value::Int(axis)) => std::slice::from_ref(axis),
-            Some(_) => attrs.ints("axis").map_err(|e| e.within(name))?,
+            Some(_) => attrs.ints(attr).map_err(|e| e.within(name))?,
         };
         if given.is_empty() {
             return Ok(Axes {
@@ -52,6 +60,12 @@ impl Axes {
     pub(crate) fn count(&self, shape: &[usize]) -> usize {
         let dims = shape.iter().zip(&self.reduced);
         dims.filter(|(_, r)| **r).map(|(d, _)| d).product()
+    }
+
+    /// `shape` with 1 in place of what is reduced.
+    pub(crate) fn kept(&self, shape: &[usize]) -> Shape {
+        let dims = shape.iter().zip(&self.reduced);
+        dims.map(|(&d, &r)| if r { 1 } else { d }).collect()
     }
 
     /// Whether `result` is what remains of `shape`, with or without axes of extent 1 for those

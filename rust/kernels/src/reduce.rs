@@ -36,6 +36,8 @@ folds! {
     Min: HIGHEST, x => x, (a, b) => b.smaller(a);
     Magnitudes: ZERO, x => x.magnitude(), (a, b) => a.plus(b);
     Squares: ZERO, x => x.times(x), (a, b) => a.plus(b);
+    NanSum: ZERO, x => if x.is_nan() { C::ZERO } else { x }, (a, b) => a.plus(b);
+    NanProd: ONE, x => if x.is_nan() { C::ONE } else { x }, (a, b) => a.times(b);
 }
 
 /// Which reduction.
@@ -44,6 +46,8 @@ enum Kind {
     Sum,
     Mean,
     Prod,
+    NanSum,
+    NanProd,
     Max,
     Min,
     Norm1,
@@ -78,6 +82,8 @@ impl Reduce {
         let scale = |x: C| if mean { x.over(C::count(count)) } else { x };
         match self.kind {
             Kind::Prod => self.fold(Prod, |x: C| x, data, out, req),
+            Kind::NanSum => self.fold(NanSum, |x: C| x, data, out, req),
+            Kind::NanProd => self.fold(NanProd, |x: C| x, data, out, req),
             Kind::Max => self.fold(Max, |x: C| x, data, out, req),
             Kind::Min => self.fold(Min, |x: C| x, data, out, req),
             _ => self.fold(Sum, scale, data, out, req),
@@ -101,6 +107,15 @@ impl Reduce {
         req: Req,
     ) -> Result<()> {
         fold_axes(&self.axes, f, last, data, out, req)
+    }
+}
+
+/// Sums `data` over `axes` to `out`.
+pub(crate) fn sum_axes(axes: &Axes, data: &View, out: &mut View, req: Req) -> Result<()> {
+    match data.dtype() {
+        DType::F64 => fold_axes(axes, Sum, |x: f64| x, data, out, req),
+        t if t.is_float() => fold_axes(axes, Sum, |x: f32| x, data, out, req),
+        _ => fold_axes(axes, Sum, |x: i64| x, data, out, req),
     }
 }
 
@@ -290,6 +305,8 @@ pub(crate) const ROWS: &[Row] = &[
     row!("sum", Kind::Sum),
     row!("mean", Kind::Mean),
     row!("prod", Kind::Prod),
+    row!("nansum", Kind::NanSum),
+    row!("nanprod", Kind::NanProd),
     row!("max", Kind::Max),
     row!("min", Kind::Min),
     Row::new("norm", prepare_norm).strided(),

@@ -40,3 +40,35 @@ CASES = [
     Case("dot", product(ta, tb), (a, b), {"transpose_a": ta, "transpose_b": tb}, steps=10)
     for a, b, ta, tb in ROWS
 ]
+
+BATCHES = [
+    ((2, 3, 4), (2, 4, 5), False, False),
+    ((2, 4, 3), (2, 4, 5), True, False),
+    ((2, 3, 4), (2, 5, 4), False, True),
+    ((2, 4, 3), (2, 5, 4), True, True),
+    ((2, 3, 2, 3), (2, 3, 3, 2), False, False),
+    ((0, 3, 4), (0, 4, 5), False, False),
+    ((2, 3, 0), (2, 0, 5), False, False),
+    ((300, 2, 3), (300, 3, 2), False, False),
+]
+
+
+def batch_product(first, second):
+    def oracle(a, b):
+        left = a.swapaxes(-1, -2) if first else a
+        right = b.swapaxes(-1, -2) if second else b
+        return left @ right
+
+    return oracle
+
+
+CASES += [
+    Case(
+        "batch_dot",
+        batch_product(ta, tb),
+        (a, b),
+        {"transpose_a": ta, "transpose_b": tb},
+        steps=10,
+    )
+    for a, b, ta, tb in BATCHES
+]

@@ -93,6 +93,10 @@ def arg_rows(op, function):
 
 
 CASES = [
+    *rows("nansum", np.nansum, "normal", 4),
+    *[c for c in rows("nanprod", np.nanprod, "unit", 8) if c.shapes != ((40, 70),)],
+    Case("argmax_channel", lambda x: x.argmax(1), ((3, 4),)),
+    Case("argmax_channel", lambda x: x.argmax(1), ((3, 4, 2),), dtypes=SOME),
     *rows("sum", np.sum, "normal", 4),
     *rows("mean", np.mean, "normal", 4),
     *[c for c in rows("prod", np.prod, "unit", 8) if c.shapes != ((40, 70),)],

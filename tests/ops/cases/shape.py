@@ -1,4 +1,4 @@
-"""Operators that rearrange elements."""
+"""Operators that give elements another shape, or tell it."""
 
 import numpy as np
 
@@ -29,19 +29,6 @@ def reshaped(shape):
     return lambda x: x.reshape(shape)
 
 
-def joined(axis):
-    return lambda *parts: np.concatenate(parts, axis)
-
-
-def cut(axis, begin, end):
-    def oracle(x):
-        index = [slice(None)] * x.ndim
-        index[axis] = slice(begin, end)
-        return x[tuple(index)]
-
-    return oracle
-
-
 CASES = [
     *[
         Case("Reshape", reshaped(out), (s,), {"shape": codes, "reverse": back}, dtypes=SOME)
@@ -55,25 +42,36 @@ CASES = [
     Case("expand_dims", reshaped((2, 1, 3)), ((2, 3),), {"axis": 1}),
     Case("expand_dims", reshaped((2, 3, 1)), ((2, 3),), {"axis": -1}, dtypes=SOME),
     Case("expand_dims", reshaped((1,)), ((),), {"axis": 0}, dtypes=SOME),
-    Case("transpose", np.transpose, ((3, 4),)),
-    Case("transpose", np.transpose, ((33, 70),), dtypes=SOME),
-    Case("transpose", np.transpose, ((2, 3, 4),), dtypes=SOME),
-    Case("transpose", lambda x: x.transpose(1, 2, 0), ((2, 3, 4),), {"axes": (1, 2, 0)}),
-    Case(
-        "transpose", lambda x: x.transpose(0, 2, 1), ((2, 3, 4),), {"axes": (0, -1, 1)}, dtypes=SOME
-    ),
-    Case("transpose", np.transpose, ((0, 3),), dtypes=SOME),
-    Case("transpose", np.transpose, ((),), dtypes=SOME),
-    Case("Concat", joined(1), ((2, 3), (2, 1), (2, 4)), {"num_args": 3}),
-    Case("Concat", joined(0), ((2, 3), (1, 3)), {"num_args": 2, "dim": 0}, dtypes=SOME),
-    Case("Concat", joined(-1), ((2, 3, 2), (2, 3, 5)), {"num_args": 2, "dim": -1}, dtypes=SOME),
-    Case("Concat", joined(0), ((0, 3), (2, 3)), {"num_args": 2, "dim": 0}, dtypes=SOME),
-    Case("Concat", joined(0), ((4,),), {"num_args": 1, "dim": 0}, dtypes=SOME),
-    Case("slice_axis", cut(1, 1, 3), ((2, 5, 3),), {"axis": 1, "begin": 1, "end": 3}),
+    Case("squeeze", reshaped((2, 3)), ((1, 2, 1, 3),)),
+    *[
+        Case("squeeze", reshaped(out), (s,), {"axis": a}, dtypes=SOME)
+        for s, a, out in [
+            ((1, 2, 1), 0, (2, 1)),
+            ((1, 2, 1), -1, (1, 2)),
+            ((1, 2, 1), (0, 2), (2,)),
+            ((1, 2, 1), (), (1, 2, 1)),
+            ((1, 1), None, (1,)),
+            ((0, 1), None, (0,)),
+            ((), None, (1,)),
+        ]
+    ],
+    Case("reshape_like", lambda a, _: a.reshape(2, 3, 4), ((6, 4), (2, 3, 4))),
     *[
         Case(
-            "slice_axis", cut(a, b, e), ((2, 5, 3),), {"axis": a, "begin": b, "end": e}, dtypes=SOME
+            "reshape_like",
+            lambda a, _, out=out: a.reshape(out),
+            (left, right),
+            dict(zip(("lhs_begin", "lhs_end", "rhs_begin", "rhs_end"), ranges, strict=True)),
+            dtypes=SOME,
         )
-        for a, b, e in ((1, -2, None), (-1, 0, -1), (0, 0, 2), (1, 3, 3))
+        for left, right, ranges, out in [
+            ((6, 5), (2, 3, 4), (0, 1, 0, 2), (2, 3, 5)),
+            ((6, 5), (2, 3, 4), (0, -1, 0, -1), (2, 3, 5)),
+            ((6, 8), (3, 2, 8), (0, None, 0, None), (3, 2, 8)),
+            ((2, 3, 4), (6,), (None, 2, None, None), (6, 4)),
+            ((2, 3, 4), (), (1, 1, 0, 0), (2, 3, 4)),
+        ]
     ],
+    *[Case("shape_array", lambda x: np.array(x.shape), (s,)) for s in ((2, 3), (0, 4), ())],
+    *[Case("size_array", lambda x: np.array([x.size]), (s,)) for s in ((2, 3), (0, 4), ())],
 ]

@@ -1,0 +1,301 @@
+//! Rearrangements: operators that move elements by a rule that is affine in their indices. A
+//! [`Layout`] reads a tensor as one of other axes; a [`Move`] copies from a layout of the input to
+//! a layout of the output, and sums what the output's layout visits several times. So the way back
+//! of a rearrangement is the same with the two layouts exchanged.
+
+use crate::axes::Axes;
+use crate::check::one_dtype;
+use crate::copy::assign;
+use crate::kernel::{Call, Desc, Kernel};
+use crate::reduce::sum_axes;
+use crate::{Req, View};
+use ferromix_base::{Error, Result, Shape, Strides};
+
+/// One axis of a layout.
+#[derive(Clone, Debug)]
+struct Dim {
+    extent: usize,
+    /// How far a step goes along which axes of the tensor; along none for a repetition.
+    steps: Vec<(usize, isize)>,
+}
+
+/// A tensor read as one of other axes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    /// The first element: axes of the tensor with indices other than 0.
+    start: Vec<(usize, usize)>,
+    dims: Vec<Dim>,
+}
+
+impl Layout {
+    /// All axes as they are.
+    pub(crate) fn whole(shape: &[usize]) -> Self {
+        let axes = shape.iter().enumerate();
+        axes.fold(Layout::default(), |l, (axis, &n)| l.along(axis, n, 1))
+    }
+
+    /// One more axis: `extent` elements of `axis`, `step` apart.
+    #[must_use]
+    pub(crate) fn along(self, axis: usize, extent: usize, step: isize) -> Self {
+        self.dim(extent, vec![(axis, step)])
+    }
+
+    /// One more axis along which the elements are the same.
+    #[must_use]
+    pub(crate) fn repeated(self, extent: usize) -> Self {
+        self.dim(extent, Vec::new())
+    }
+
+    /// One more axis, a step along which goes along several axes of the tensor.
+    #[must_use]
+    pub(crate) fn dim(mut self, extent: usize, steps: Vec<(usize, isize)>) -> Self {
+        self.dims.push(Dim { extent, steps });
+        self
+    }
+
+    /// The same from index `first` of `axis` on.
+    #[must_use]
+    pub(crate) fn from(mut self, axis: usize, first: usize) -> Self {
+        self.start.push((axis, first));
+        self
+    }
+
+    /// Number of positions.
+    pub(crate) fn len(&self) -> usize {
+        self.dims.iter().map(|d| d.extent).product()
+    }
+
+    fn extents(&self) -> Shape {
+        self.dims.iter().map(|d| d.extent).collect()
+    }
+
+    /// Whether every position is within a tensor of `shape`.
+    fn fits(&self, shape: &[usize]) -> bool {
+        let mut range: Vec<(isize, isize)> = vec![(0, 0); shape.len()];
+        for &(axis, first) in &self.start {
+            range[axis] = (first as isize, first as isize);
+        }
+        for dim in &self.dims {
+            for &(axis, step) in &dim.steps {
+                let reach = step * (dim.extent as isize - 1);
+                range[axis].0 += reach.min(0);
+                range[axis].1 += reach.max(0);
+            }
+        }
+        let within = |((low, high), n): (&(isize, isize), &usize)| *low >= 0 && *high < *n as isize;
+        self.len() == 0 || range.iter().zip(shape).all(within)
+    }
+
+    /// The view of `tensor`, without the axes that `skip`.
+    fn view(&self, tensor: &View, skip: impl Fn(&Dim) -> bool) -> View {
+        let places = tensor.strides();
+        let (shape, strides): (Shape, Strides) = self
+            .dims
+            .iter()
+            .filter(|d| !skip(d))
+            .map(|d| {
+                let stride = d
+                    .steps
+                    .iter()
+                    .map(|&(axis, step)| places[axis] * step)
+                    .sum();
+                (d.extent, stride)
+            })
+            .unzip::<usize, isize, Shape, Strides>();
+        let first: isize = self
+            .start
+            .iter()
+            .map(|&(a, i)| places[a] * i as isize)
+            .sum();
+        let bytes = first * tensor.dtype().size() as isize;
+        let ptr = tensor.ptr().wrapping_offset(bytes);
+        // SAFETY: `Move::new` has checked that all positions lie within the tensor's shape.
+        unsafe { View::from_raw(ptr, tensor.dtype(), shape, strides) }
+    }
+
+    /// The tensor itself read through this layout, for a caller that has prepared a [`Move`] of it.
+    fn all(&self, tensor: &View) -> View {
+        self.view(tensor, |_| false)
+    }
+}
+
+/// A copy from a layout of one tensor to a layout of another one.
+pub(crate) struct Move {
+    from: Layout,
+    to: Layout,
+    /// The axes that are summed, if there are any.
+    sum: Option<Axes>,
+    /// Whether some elements of the output are not visited.
+    gaps: bool,
+}
+
+impl Move {
+    /// The copy from `from` of `input` to `to` of `output`; elements that `to` does not visit
+    /// become 0.
+    ///
+    /// # Errors
+    /// Other element types, or layouts that differ or leave the tensors.
+    pub(crate) fn new(
+        name: &str,
+        (from, input): (Layout, &Desc),
+        (to, output): (Layout, &Desc),
+    ) -> Result<Self> {
+        one_dtype(name, &[input, output])?;
+        let alike = from.extents() == to.extents();
+        if !alike || !from.fits(&input.shape) || !to.fits(&output.shape) {
+            return Err(Error::value(format!(
+                "{name}: shape {:?} does not go with shape {:?} under these attributes",
+                &input.shape[..],
+                &output.shape[..]
+            )));
+        }
+        let reduced: Vec<bool> = to.dims.iter().map(|d| d.steps.is_empty()).collect();
+        let kept: usize = to
+            .dims
+            .iter()
+            .filter(|d| !d.steps.is_empty())
+            .map(|d| d.extent)
+            .product();
+        let gaps = kept != ferromix_base::element_count(&output.shape)?;
+        let sum = reduced.contains(&true).then_some(Axes { reduced });
+        Ok(Move {
+            from,
+            to,
+            sum,
+            gaps,
+        })
+    }
+
+    /// Moves `input` to `output`.
+    ///
+    /// # Errors
+    /// Only faults of the caller.
+    pub(crate) fn run(&self, input: &View, output: &View, req: Req) -> Result<()> {
+        if req == Req::Null || output.is_empty() {
+            return Ok(());
+        }
+        if self.gaps && req != Req::Add {
+            zero(output)?;
+        }
+        self.part(input, output, req)
+    }
+
+    /// As [`Move::run`], leaving alone what is not visited.
+    ///
+    /// # Errors
+    /// Only faults of the caller.
+    pub(crate) fn part(&self, input: &View, output: &View, req: Req) -> Result<()> {
+        let from = self.from.all(input);
+        let mut to = self.to.view(output, |d| d.steps.is_empty());
+        if req == Req::Null || to.is_empty() {
+            return Ok(());
+        }
+        match &self.sum {
+            Some(axes) => sum_axes(axes, &from, &mut to, req),
+            None => assign(&from, &to, req),
+        }
+    }
+}
+
+/// Writes zeros.
+pub(crate) fn zero(output: &View) -> Result<()> {
+    let mut bits = [0u64];
+    assign(
+        &crate::scalar::cell(&mut bits, output.dtype()),
+        output,
+        Req::Write,
+    )
+}
+
+impl Kernel for Move {
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        Move::run(self, &call.inputs[0], &call.outputs[0], call.reqs[0])
+    }
+}
+
+/// What an operator makes of its attributes and shapes: the layouts of the larger and the smaller
+/// tensor, or of input and output.
+pub(crate) type Layouts = Result<(Layout, Layout)>;
+
+/// Boxes the move between input and output, of which further inputs give their shapes only.
+///
+/// # Errors
+/// As [`Move::new`].
+pub(crate) fn boxed(
+    name: &str,
+    i: &[Desc],
+    o: &[Desc],
+    layouts: Layouts,
+) -> Result<Box<dyn Kernel>> {
+    let ([input], [output]) = crate::check::leading(name, i, o)?;
+    let (from, to) = layouts?;
+    Ok(Box::new(Move::new(name, (from, input), (to, output))?))
+}
+
+/// The first input and the output.
+///
+/// # Errors
+/// No input, or another number of outputs.
+pub(crate) fn ends<'a>(
+    name: &str,
+    i: &'a [Desc],
+    o: &'a [Desc],
+) -> Result<(&'a [usize], &'a [usize])> {
+    let ([input], [output]) = crate::check::leading(name, i, o)?;
+    Ok((&input.shape, &output.shape))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferromix_base::DType;
+
+    fn run(m: &Move, x: &mut [f32], shape: &[usize], out: &[usize], req: Req) -> Vec<f32> {
+        let mut y = vec![9f32; out.iter().product()];
+        let input = View::of_slice(x, shape).unwrap();
+        m.run(&input, &View::of_slice(&mut y, out).unwrap(), req)
+            .unwrap();
+        y
+    }
+
+    #[test]
+    fn repetitions_are_copied_and_summed_on_the_way_back() {
+        let [small, large] = [[2], [4]].map(|s| Desc::new(&s, DType::F32));
+        let from = || Layout::default().along(0, 2, 1).repeated(2);
+        let to = || Layout::default().along(0, 2, 2).along(0, 2, 1);
+        let there = Move::new("m", (from(), &small), (to(), &large)).unwrap();
+        let back = Move::new("m", (to(), &large), (from(), &small)).unwrap();
+        assert_eq!(
+            run(&there, &mut [1.0, 2.0], &[2], &[4], Req::Write),
+            [1.0, 1.0, 2.0, 2.0]
+        );
+        let mut x = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(run(&back, &mut x, &[4], &[2], Req::Write), [3.0, 7.0]);
+        assert_eq!(run(&back, &mut x, &[4], &[2], Req::Add), [12.0, 16.0]);
+    }
+
+    #[test]
+    fn gaps_become_zero_unless_results_are_added() {
+        let [small, large] = [[1], [3]].map(|s| Desc::new(&s, DType::F32));
+        let to = Layout::default().along(0, 1, 1).from(0, 1);
+        let m = Move::new("m", (Layout::whole(&[1]), &small), (to, &large)).unwrap();
+        assert_eq!(run(&m, &mut [5.0], &[1], &[3], Req::Write), [0.0, 5.0, 0.0]);
+        assert_eq!(run(&m, &mut [5.0], &[1], &[3], Req::Add), [9.0, 14.0, 9.0]);
+        assert_eq!(run(&m, &mut [5.0], &[1], &[3], Req::Null), [9.0; 3]);
+    }
+
+    #[test]
+    fn layouts_stay_within_the_tensors() {
+        let d = Desc::new(&[3], DType::F32);
+        for layout in [
+            Layout::default().along(0, 4, 1),
+            Layout::default().along(0, 3, 1).from(0, 1),
+            Layout::default().along(0, 2, -1),
+        ] {
+            let other = Desc::new(&layout.extents(), DType::F32);
+            let whole = Layout::whole(&other.shape);
+            assert!(Move::new("m", (layout.clone(), &d), (whole.clone(), &other)).is_err());
+            assert!(Move::new("m", (whole, &other), (layout, &d)).is_err());
+        }
+    }
+}

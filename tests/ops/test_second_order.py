@@ -1,0 +1,112 @@
+"""Gradients of gradients against finite differences of the gradients."""
+
+import numpy as np
+import pytest
+
+from ferromix.dispatch import cpu
+from ferromix.graph.gradient import differentiate
+from ferromix.graph.node import Entry, Node, topological
+
+from .run import to_array, to_numpy
+from .table import MODULES
+from .tolerance import FINITE_DIFFERENCES
+
+STEP = 1e-5
+
+
+def evaluate(entries, values):
+    """The values of entries of a graph whose variables have the arrays `values`."""
+    found = {Entry(node, 0): array for node, array in values.items()}
+    for node in topological(entries):
+        if node.op is not None:
+            outputs = cpu.invoke(node.op, [found[e] for e in node.inputs], None, False)
+            found |= {Entry(node, i): o for i, o in enumerate(outputs)}
+    return [found[e] for e in entries]
+
+
+class Twice:
+    """The gradients of a case, and the gradients of those along random directions."""
+
+    def __init__(self, case):
+        self.inputs = case.inputs("float64")
+        self.variables = [Node(None, name) for name in case.card.list_arguments()]
+        node = Node(case.card, "node", [Entry(v, 0) for v in self.variables])
+        outputs = [Entry(node, i) for i in range(case.heads)]
+        first = differentiate(outputs, self.variables)
+        self.seeds = [seed for seed in first.head_grads if seed is not None]
+        self.grads = [e for e in first.entries if e is not None]
+        random = np.random.default_rng(3)
+        shapes = [o.shape for o in evaluate(outputs, self._arrays(self.inputs, []))]
+        wanted = [s for s, seed in zip(shapes, first.head_grads, strict=True) if seed is not None]
+        self.heads = [random.standard_normal(s) for s in wanted]
+        self.wanted = [*self.variables, *self.seeds]
+        self.second = differentiate(self.grads, self.wanted)
+        self.along = [random.standard_normal(g.shape) for g in self.gradients(self.point())]
+        self.random = random
+
+    def point(self):
+        return [*self.inputs, *self.heads]
+
+    def gradients(self, point):
+        """The first gradients at a point."""
+        count = len(self.variables)
+        values = self._arrays(point[:count], point[count:])
+        return [to_numpy(g) for g in evaluate(self.grads, values)]
+
+    def seconds(self):
+        """The gradients of the first ones, weighted, by every variable and every head."""
+        values = self._arrays(self.inputs, self.heads)
+        for seed, along in zip(self.second.head_grads, self.along, strict=True):
+            if seed is not None:
+                values[seed] = to_array(along, "float64")
+        known = [e for e in self.second.entries if e is not None]
+        found = iter(evaluate(known, values))
+        return [None if e is None else to_numpy(next(found)) for e in self.second.entries]
+
+    def _arrays(self, inputs, heads):
+        pairs = [*zip(self.variables, inputs, strict=True), *zip(self.seeds, heads, strict=False)]
+        return {node: to_array(value, "float64") for node, value in pairs}
+
+
+def is_smooth(case):
+    plain = case.card.differentiable and case.gradient is None and case.smooth and not case.train
+    return plain and "float64" in case.types() and not case.card.list_auxiliary_states()
+
+
+FAMILIES = (
+    "diag",
+    "dot",
+    "join",
+    "l2_normalization",
+    "moments",
+    "order",
+    "pad",
+    "reduce",
+    "repeat",
+    "shape",
+    "slice",
+)
+"""Whose gradients consist of operators that have gradients again."""
+SECOND = [c for m in MODULES if m.__name__.rsplit(".", 1)[1] in FAMILIES for c in m.CASES]
+SECOND = list(filter(is_smooth, SECOND))
+
+
+@pytest.mark.parametrize("case", SECOND, ids=lambda c: c.id)
+def test_second_order(case):
+    twice = Twice(case)
+
+    def objective(point):
+        found = twice.gradients(point)
+        return sum((g * a).sum() for g, a in zip(found, twice.along, strict=True))
+
+    for k, grad in enumerate(twice.seconds()):
+        point = twice.point()
+        direction = twice.random.standard_normal(point[k].shape)
+        ends = []
+        for step in (STEP, -STEP):
+            moved = [*point[:k], point[k] + step * direction, *point[k + 1 :]]
+            ends.append(objective(moved))
+        slope = (ends[0] - ends[1]) / (2 * STEP)
+        value = 0.0 if grad is None else (grad * direction).sum()
+        scale = 1 + (0.0 if grad is None else np.abs(grad * direction).sum())
+        assert abs(value - slope) < 10 * FINITE_DIFFERENCES * scale, twice.wanted[k].name
