@@ -2,6 +2,7 @@
 
 use crate::convert::converter;
 use crate::loops::{GRAIN, Op, map};
+use crate::strips::Strips;
 use crate::transpose::Tiles;
 use crate::{Req, View};
 use ferromix_base::Result;
@@ -39,6 +40,10 @@ pub(crate) fn assign(src: &View, dst: &View, req: Req) -> Result<()> {
         }
         if let Some(tiles) = Tiles::find([dst, src])? {
             tiles.run();
+            return Ok(());
+        }
+        if let Some(strips) = Strips::find([dst, src])? {
+            strips.run();
             return Ok(());
         }
     }

@@ -34,6 +34,7 @@ twice! {
         if x.len() < LANES {
             return x.iter().fold(f.start(), |a, &x| f.join(a, f.lift(x)));
         }
+        // In registers as long as every index is known, so the rest has an array of its own.
         let mut lanes = [f.start(); LANES];
         let chunks = x.chunks_exact(LANES);
         let rest = chunks.remainder();
@@ -42,17 +43,17 @@ twice! {
                 lanes[i] = f.join(lanes[i], f.lift(chunk[i]));
             }
         }
-        for (lane, &x) in lanes.iter_mut().zip(rest) {
-            *lane = f.join(*lane, f.lift(x));
-        }
-        let mut width = LANES / 2;
-        while width > 0 {
-            for i in 0..width {
-                lanes[i] = f.join(lanes[i], lanes[i + width]);
+        if !rest.is_empty() {
+            let mut all = lanes;
+            for (lane, &x) in all.iter_mut().zip(rest) {
+                *lane = f.join(*lane, f.lift(x));
             }
-            width /= 2;
+            lanes = all;
         }
-        lanes[0]
+        let lanes: [C; 16] = std::array::from_fn(|i| f.join(lanes[i], lanes[i + 16]));
+        let lanes: [C; 8] = std::array::from_fn(|i| f.join(lanes[i], lanes[i + 8]));
+        let lanes: [C; 4] = std::array::from_fn(|i| f.join(lanes[i], lanes[i + 4]));
+        f.join(f.join(lanes[0], lanes[2]), f.join(lanes[1], lanes[3]))
     }
 }
 

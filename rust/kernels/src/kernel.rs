@@ -84,6 +84,8 @@ pub struct Row {
     /// How long a run takes per element of its arguments, in about the time of an addition; `None`
     /// where the number of elements does not tell.
     pub weight: Option<usize>,
+    /// Whether eight elements take the time of an addition.
+    pub light: bool,
 }
 
 impl Row {
@@ -95,6 +97,7 @@ impl Row {
             strided: false,
             random: false,
             weight: Some(1),
+            light: false,
         }
     }
 
@@ -117,6 +120,15 @@ impl Row {
         }
     }
 
+    /// The row of a kernel that moves elements, or takes a few at a time.
+    #[must_use]
+    pub const fn light(self) -> Self {
+        Row {
+            light: true,
+            ..self
+        }
+    }
+
     /// The row of a kernel whose work grows faster than its arguments, or by an attribute.
     #[must_use]
     pub const fn heavy(self) -> Self {
@@ -129,13 +141,17 @@ impl Row {
     /// Whether a run on arguments of so many elements together takes no longer than a few
     /// microseconds: so short that handing it to another thread would cost more.
     pub fn is_small(&self, elements: usize) -> bool {
+        let limit = if self.light { LIGHT * SMALL } else { SMALL };
         self.weight
-            .is_some_and(|weight| elements.saturating_mul(weight) <= SMALL)
+            .is_some_and(|weight| elements.saturating_mul(weight) <= limit)
     }
 }
 
 /// Additions of a small run.
 const SMALL: usize = 4096;
+
+/// Elements that a light kernel takes in the time of an addition.
+const LIGHT: usize = 8;
 
 /// The families' tables.
 const FAMILIES: &[&[Row]] = &[

@@ -53,6 +53,7 @@ mod shape;
 mod slice;
 mod softmax;
 mod softmax_output;
+mod strips;
 mod sums;
 mod tile;
 mod transpose;

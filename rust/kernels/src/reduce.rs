@@ -1,7 +1,7 @@
 //! Reductions over axes: sum, mean, prod, max, min, norm, and their way back.
 //!
-//! `f32` and halves are reduced as `f32`, `f64` as `f64`, integers and bools as `i64`, norms as
-//! `f64`; the result is converted to the output's type once.
+//! `f32` and halves are reduced as `f32`, `f64` as `f64`, integers and bools as `i64`, their norms
+//! as `f64`; the result is converted to the output's type once.
 
 use crate::axes::Axes;
 use crate::binary::{self, Function};
@@ -67,7 +67,10 @@ impl Kernel for Reduce {
         }
         let norm = matches!(self.kind, Kind::Norm1 | Kind::Norm2);
         match data.dtype() {
-            _ if norm => self.run_norm(data, out, req),
+            DType::F16 | DType::BF16 | DType::F32 if norm => {
+                self.run_norm::<f32>(f32::sqrt, data, out, req)
+            }
+            _ if norm => self.run_norm::<f64>(f64::sqrt, data, out, req),
             DType::F64 => self.run_as::<f64>(data, out, req),
             t if t.is_float() => self.run_as::<f32>(data, out, req),
             _ => self.run_as::<i64>(data, out, req),
@@ -90,11 +93,17 @@ impl Reduce {
         }
     }
 
-    fn run_norm(&self, data: &View, out: &mut View, req: Req) -> Result<()> {
+    fn run_norm<C: Number>(
+        &self,
+        root: fn(C) -> C,
+        data: &View,
+        out: &mut View,
+        req: Req,
+    ) -> Result<()> {
         if self.kind == Kind::Norm1 {
-            self.fold(Magnitudes, |x: f64| x, data, out, req)
+            self.fold(Magnitudes, |x: C| x, data, out, req)
         } else {
-            self.fold(Squares, f64::sqrt, data, out, req)
+            self.fold(Squares, root, data, out, req)
         }
     }
 
@@ -297,7 +306,9 @@ fn prepare_broadcast(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel
 
 macro_rules! row {
     ($name:literal, $kind:expr) => {
-        Row::new($name, |a, i, o| prepare($name, $kind, a, i, o)).strided()
+        Row::new($name, |a, i, o| prepare($name, $kind, a, i, o))
+            .strided()
+            .light()
     };
 }
 
@@ -309,7 +320,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!("nanprod", Kind::NanProd),
     row!("max", Kind::Max),
     row!("min", Kind::Min),
-    Row::new("norm", prepare_norm).strided(),
+    Row::new("norm", prepare_norm).strided().light(),
     Row::new("_broadcast_back", prepare_back).strided(),
     Row::new("_sum_like", prepare_sum_like).strided(),
     Row::new("broadcast_to", prepare_broadcast).strided(),
