@@ -105,36 +105,41 @@ def best(run: Callable[[], None], rounds: int) -> float:
     return min(times)
 
 
-def measure(sizes: list[int], dtypes: list[str], rounds: int, only: str) -> None:
-    """Prints one line of JSON for each row."""
+def pair(row: tuple[Any, ...], dtype: str, size: int) -> tuple[Callable[[], None], ...]:
+    """One call of Ferromix, and the same of NumPy."""
     import ferromix as mx
     from ferromix.dispatch import cpu
     from ferromix.ops.card import make
 
-    for name, (op, attrs, shaped, reference) in ROWS.items():
+    op, attrs, shaped, reference = row
+    shape = shaped(size // np.dtype(dtype).itemsize)
+    x = np.random.default_rng(0).uniform(0.5, 1.5, shape).astype(dtype)
+    a = mx.nd.array(x, dtype=dtype).handle
+    card = make(op, attrs)
+    descs = ((a.shape, a.dtype),)
+    outs = cpu.infer(card, descs)
+    prepared = cpu.prepare(card, descs, outs, False)
+    out = mx.nd.zeros(outs[0][0], dtype=outs[0][1]).handle
+    if op in ("transpose", "reverse", "slice", "repeat"):
+        target = np.empty(out.shape, dtype)
+    else:
+        target = np.empty_like(x.sum() if op == "norm" else reference(x, None))
+
+    def ours() -> None:
+        prepared.invoke([a], [out], [1])
+        out.wait_to_read()
+
+    return ours, lambda: reference(x, target)
+
+
+def measure(sizes: list[int], dtypes: list[str], rounds: int, only: str) -> None:
+    """Prints one line of JSON for each row."""
+    for name, row in ROWS.items():
         for dtype in dtypes if only in name else []:
             for size in sizes:
-                shape = shaped(size // np.dtype(dtype).itemsize)
-                x = np.random.default_rng(0).uniform(0.5, 1.5, shape).astype(dtype)
-                a = mx.nd.array(x, dtype=dtype).handle
-                card = make(op, attrs)
-                descs = ((a.shape, a.dtype),)
-                outs = cpu.infer(card, descs)
-                prepared = cpu.prepare(card, descs, outs, False)
-                out = mx.nd.zeros(outs[0][0], dtype=outs[0][1]).handle
-                place = out.shape if op in ("transpose", "reverse", "slice", "repeat") else None
-                result = reference(x, None) if place is None and op != "norm" else None
-                target = np.empty(place or np.shape(result), getattr(result, "dtype", dtype))
-
-                def ours() -> None:
-                    prepared.invoke([a], [out], [1])
-                    out.wait_to_read()
-
-                def theirs() -> None:
-                    reference(x, target)
-
-                pairs = [(best(ours, rounds), best(theirs, rounds)) for _ in range(2)]
-                found = [min(p[i] for p in pairs) for i in (0, 1)]
+                calls = pair(row, dtype, size)
+                turns = [[best(call, rounds) for call in calls] for _ in range(2)]
+                found = [min(turn[i] for turn in turns) for i in (0, 1)]
                 print(json.dumps([name, dtype, size, *found]), flush=True)
 
 

@@ -64,6 +64,43 @@ FORWARD = [
     ("sum", {"axis": 1}, [(2, -1, 4)], [(2, -1, 4)], [(2, 4)]),
     ("dot", {}, [(-1, 3), (3, 4)], [(-1, 3), (3, 4)], [(-1, 4)]),
     ("_zeros", {"shape": (-1, 3)}, [], [], [(-1, 3)]),
+    ("squeeze", {"axis": 1}, [(2, -1, 3)], [(2, 1, 3)], [(2, 3)]),
+    ("squeeze", {}, [(2, -1, 1)], [(2, -1, 1)], [N]),
+    ("reshape_like", {}, [N, (2, 3)], [N, (2, 3)], [(2, 3)]),
+    ("reshape_like", {"lhs_end": 1}, [(-1, 3), (4, 5)], [(-1, 3), (4, 5)], [(4, 5, 3)]),
+    ("SwapAxis", {"dim1": 0, "dim2": 2}, [(2, -1, 4)], [(2, -1, 4)], [(4, -1, 2)]),
+    ("reverse", {"axis": 0}, [(-1, 3)], [(-1, 3)], [(-1, 3)]),
+    ("depth_to_space", {"block_size": 2}, [(-1, 8, 3, -1)], [(-1, 8, 3, -1)], [(-1, 2, 6, -1)]),
+    ("space_to_depth", {"block_size": 2}, [(1, -1, 6, 4)], [(1, -1, 6, 4)], [(1, -1, 3, 2)]),
+    ("stack", {"num_args": 2, "axis": 1}, [(2, -1), (-1, 3)], [(2, 3), (2, 3)], [(2, 2, 3)]),
+    ("SliceChannel", {"num_outputs": 2}, [(-1, 4)], [(-1, 4)], [(-1, 2), (-1, 2)]),
+    (
+        "SliceChannel",
+        {"num_outputs": 2, "squeeze_axis": True},
+        [(3, -1)],
+        [(3, -1)],
+        [(3,), (3,)],
+    ),
+    ("_split_v2", {"indices": (0, 2), "axis": 0}, [(-1, 4)], [(-1, 4)], [(2, 4), (-1, 4)]),
+    ("slice", {"begin": (1, None), "end": (3, -1)}, [(4, -1, 2)], [(4, -1, 2)], [(2, -1, 2)]),
+    ("slice_like", {"axes": (1,)}, [(-1, 5), (2, 3)], [(-1, 5), (2, 3)], [(-1, 3)]),
+    ("repeat", {"repeats": 2, "axis": 0}, [(3, -1)], [(3, -1)], [(6, -1)]),
+    ("repeat", {"repeats": 2}, [N], [N], [(-1,)]),
+    ("tile", {"reps": (2, 3)}, [(-1,)], [(-1,)], [(2, -1)]),
+    ("diag", {"k": 1}, [(3, -1)], [(3, -1)], [(-1,)]),
+    ("diag", {"k": -1}, [(3,)], [(3,)], [(4, 4)]),
+    ("Pad", {"mode": "edge", "pad_width": (0, 0, 1, 2)}, [(-1, 3)], [(-1, 3)], [(-1, 6)]),
+    ("moments", {"axes": (0,)}, [(-1, 3)], [(-1, 3)], [(3,), (3,)]),
+    (
+        "batch_dot",
+        {"transpose_b": True},
+        [(-1, 2, 3), (5, 4, 3)],
+        [(-1, 2, 3), (5, 4, 3)],
+        [(5, 2, 4)],
+    ),
+    ("argmax_channel", {}, [(2, 3, 4)], [(2, 3, 4)], [(2, 4)]),
+    ("shape_array", {}, [(-1, 3)], [(-1, 3)], [(2,)]),
+    ("size_array", {}, [N], [N], [(1,)]),
 ]
 BACKWARD = [
     ("elemwise_mul", {}, [N, N], [(2, 3)], [(2, 3), (2, 3)]),
@@ -84,6 +121,16 @@ BACKWARD = [
     ("transpose", {"axes": (1, 2, 0)}, [N], [(3, 4, 2)], [(2, 3, 4)]),
     ("Concat", {"num_args": 2}, [(2, 3), N], [(2, 7)], [(2, 3), (2, -1)]),
     ("SoftmaxOutput", {}, [N, N], [(5, 3)], [(5, 3), N]),
+    ("SwapAxis", {"dim1": 0, "dim2": 1}, [N], [(2, 3)], [(3, 2)]),
+    ("reverse", {"axis": 0}, [(-1, 3)], [(2, 3)], [(2, 3)]),
+    ("depth_to_space", {"block_size": 2}, [N], [(1, 2, 6, -1)], [(1, 8, 3, -1)]),
+    ("space_to_depth", {"block_size": 2}, [N], [(1, 8, 3, 1)], [(1, 2, 6, 2)]),
+    ("stack", {"num_args": 2, "axis": 1}, [N, (-1, 3)], [(4, 2, 3)], [(4, 3), (4, 3)]),
+    ("SliceChannel", {"num_outputs": 2}, [(-1, -1)], [(3, 2), (3, 2)], [(3, 4)]),
+    ("SliceChannel", {"num_outputs": 2, "squeeze_axis": True}, [N], [(3,), N], [(3, -1)]),
+    ("_split_v2", {"indices": (0, 2), "axis": 0}, [N], [(2, 4), (3, 4)], [(5, 4)]),
+    ("Pad", {"mode": "constant", "pad_width": (0, 0, 1, 2)}, [N], [(2, 6)], [(2, 3)]),
+    ("L2Normalization", {}, [(-1, 3)], [(2, 3)], [(2, 3)]),
 ]
 WRONG = [
     ("FullyConnected", {"num_hidden": 4}, [(2, 5), (4, 6), N], ("weight", "(4, 6)", "(4, 5)")),
@@ -130,6 +177,37 @@ WRONG = [
     ("Flatten", {}, [()], ("data", "()")),
     ("softmax", {"axis": 3}, [(2, 3)], ("axis 3",)),
     ("_arange", {"start": 0.0, "stop": 3.0, "step": 0.0}, [], ("step=0",)),
+    ("squeeze", {"axis": 1}, [(1, 3)], ("data", "(1, 3)", "axis 1", "extent 3")),
+    ("reshape_like", {}, [(2, 3), (4,)], ("lhs", "(2, 3)", "rhs", "(4,)")),
+    ("reshape_like", {"lhs_begin": 3}, [(2, 3), (4,)], ("lhs_begin=3", "2 dimensions")),
+    ("reverse", {"axis": ()}, [(2,)], ("axis", "at least one")),
+    ("reverse", {"axis": 2}, [(2,)], ("axis 2", "1 dimensions")),
+    ("depth_to_space", {"block_size": 2}, [(1, 6, 1, 1)], ("6 channels", "block_size=2", "4")),
+    ("depth_to_space", {"block_size": 2}, [(4, 1, 1)], ("data", "(4, 1, 1)", "NCHW")),
+    ("space_to_depth", {"block_size": 2}, [(1, 1, 3, 2)], ("(1, 1, 3, 2)", "block_size=2")),
+    ("stack", {"num_args": 2}, [(2,), (3,)], ("arg1", "(3,)", "(2,)")),
+    ("SliceChannel", {"num_outputs": 2}, [(1, 5)], ("extent 5", "num_outputs=2")),
+    (
+        "SliceChannel",
+        {"num_outputs": 2, "squeeze_axis": True},
+        [(1, 4)],
+        ("squeeze_axis", "(1, 4)", "[2, 2]"),
+    ),
+    ("_split_v2", {"indices": (0, 7), "axis": 0}, [(5,)], ("(0, 7)", "extent 5")),
+    ("slice", {"begin": (0, 0), "end": (1, 1)}, [(5,)], ("begin=(0, 0)", "(5,)")),
+    ("slice", {"begin": -9, "end": 2}, [(5,)], ("begin=-9", "extent 5")),
+    ("slice_like", {}, [(4, 5), (2,)], ("(4, 5)", "(2,)", "axes")),
+    ("slice_like", {}, [(4,), (5,)], ("(4,)", "(5,)", "axis 0")),
+    ("Crop", {"num_args": 1, "h_w": (3, 1)}, [(1, 1, 2, 2)], ("(3, 1)", "(1, 1, 2, 2)")),
+    ("diag", {"k": 9}, [(3, 4)], ("(3, 4)", "k=9")),
+    ("diag", {}, [()], ("data", "()")),
+    ("Pad", {"mode": "edge", "pad_width": (1, 1)}, [(2, 2)], ("pad_width=(1, 1)", "(2, 2)")),
+    ("Pad", {"mode": "reflect", "pad_width": (2, 0)}, [(2,)], ("axis 0", "(2,)", "reflect")),
+    ("L2Normalization", {"mode": "spatial"}, [(2, 3)], ("(2, 3)", "3 dimensions", "spatial")),
+    ("moments", {"axes": (0, 0)}, [(2, 3)], ("(0, 0)", "twice")),
+    ("batch_dot", {}, [(2, 3), (3, 2)], ("lhs", "(2, 3)", "dot")),
+    ("batch_dot", {}, [(1, 2, 3), (2, 3, 2)], ("rhs", "(2, 3, 2)", "lhs", "(1, 2, 3)")),
+    ("argmax_channel", {}, [(3,)], ("axis 1", "1 dimensions")),
 ]
 ATTRIBUTES = [
     ("Activation", {"act_type": "swish"}, ("act_type", "swish", "'relu'")),
@@ -157,6 +235,13 @@ ATTRIBUTES = [
     ("LeakyReLU", {"act_type": "rrelu"}, ("act_type", "rrelu")),
     ("softmax", {"use_length": True}, ("use_length", "True")),
     ("sum", {"axis": "x"}, ("axis", "'x'")),
+    ("slice", {"begin": (0, 1), "end": (2,)}, ("begin=(0, 1)", "end=(2,)", "one length")),
+    ("slice", {"begin": 0, "end": 2, "step": 0}, ("step=(0,)",)),
+    ("slice", {"begin": "(0, None)", "end": "(x,)"}, ("end", "a tuple of ints or None")),
+    ("_split_v2", {"indices": (1, 2)}, ("indices", "begin with 0")),
+    ("Pad", {"mode": "mirror", "pad_width": ()}, ("mode", "mirror", "'reflect'")),
+    ("repeat", {"repeats": -1}, ("repeats", ">= 0", "-1")),
+    ("tile", {"reps": (0,)}, ("reps", ">= 1")),
     ("_random_normal", {"scale": -1}, ("scale", ">= 0")),
 ]
 
@@ -193,6 +278,9 @@ def test_types():
     assert make("Cast", {"dtype": "int8"}).infer_type(["float32"]) == (["float32"], ["int8"], [])
     assert make("argmax", {"axis": 0}).infer_type(["float16"])[1] == ["float32"]
     assert make("argmax", {"axis": 0}).infer_type(["int64"])[1] == ["int64"]
+    assert make("shape_array", {}).infer_type(["float16"])[1] == ["int64"]
+    assert make("reshape_like", {}).infer_type(["int8", "float32"])[1] == ["int8"]
+    assert make("slice_like", {}).infer_type(["int8", None])[:2] == (["int8", "int8"], ["int8"])
     assert make("_zeros", {"dtype": "int32"}).infer_type([])[1] == ["int32"]
     assert make("_random_uniform", {}).infer_type([])[1] == ["float32"]
     assert make("BatchNorm", {}).infer_type(["float64", None, None])[2] == ["float64"] * 2
@@ -237,6 +325,11 @@ def test_contradicting_types_are_named(op, attrs, given, words):
         ("uniform", "_random_uniform"),
         ("random_normal", "_random_normal"),
         ("fix", "trunc"),
+        ("swapaxes", "SwapAxis"),
+        ("flip", "reverse"),
+        ("split", "SliceChannel"),
+        ("crop", "slice"),
+        ("pad", "Pad"),
     ],
 )
 def test_aliases(alias, name):

@@ -6,18 +6,18 @@ use crate::kernel::{Desc, Kernel, Row};
 use crate::place::{Layout, Layouts, boxed, ends};
 use ferromix_base::{Error, Result};
 
-/// The layouts of `matrix` (of two axes or more) and of `lines`, which has the diagonal last.
-fn layouts(name: &str, attrs: &Attrs, matrix: &[usize], lines: &[usize]) -> Layouts {
+/// The layouts of `matrix` (of two axes or more) and of `lines`, which has the diagonal last. A
+/// `square` was made of a vector, whatever the axes.
+fn layouts(name: &str, attrs: &Attrs, square: bool, matrix: &[usize], lines: &[usize]) -> Layouts {
     let k = attrs.int("k")?;
     let shift = k.unsigned_abs() as usize;
-    let square = lines.len() == 1 && matrix.len() == 2;
     let [a, b] = if square {
         [0, 1]
     } else {
         let [a, b] = ["axis1", "axis2"].map(|x| resolve(name, attrs.int(x)?, matrix.len()));
         [a?, b?]
     };
-    let Some(&n) = lines.last().filter(|_| a != b) else {
+    let Some(&n) = lines.last().filter(|_| a != b && matrix.len() > 1) else {
         return Err(Error::value(format!(
             "{name}: axis1 and axis2 must be two axes of {matrix:?}"
         )));
@@ -44,9 +44,9 @@ fn prepare(
     };
     let (data, out) = if data.len() == 1 {
         let (lines, matrix) = (data, out);
-        layouts(name, attrs, matrix, lines).map(|(matrix, lines)| (lines, matrix))?
+        layouts(name, attrs, true, matrix, lines).map(|(matrix, lines)| (lines, matrix))?
     } else {
-        layouts(name, attrs, data, out)?
+        layouts(name, attrs, false, data, out)?
     };
     boxed(name, i, o, Ok(if back { (out, data) } else { (data, out) }))
 }

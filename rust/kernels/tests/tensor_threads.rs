@@ -65,6 +65,33 @@ fn elementwise_and_moves() {
 }
 
 #[test]
+fn repetitions_and_batches() {
+    let mut rng = Rng(14);
+    for dtype in [DType::F32, DType::F16] {
+        let plain = |shape: &[usize], rng: &mut Rng| random(dtype, shape, Layout::Plain, rng);
+        let zeros = |shape: &[usize]| Tensor::zeros(dtype, shape, Layout::Plain);
+        let attrs = Attrs::from([("repeats", Value::Int(3)), ("axis", Value::Int(1))]);
+        let mut data = [plain(&[700, 300], &mut rng)];
+        check("repeat", &attrs, &mut data, &zeros(&[700, 900]));
+        let mut data = [plain(&[700, 900], &mut rng), plain(&[700, 300], &mut rng)];
+        check("_backward_repeat", &attrs, &mut data, &zeros(&[700, 300]));
+        let turned = Attrs::from([("axis", Value::Ints(vec![0, 1]))]);
+        check("reverse", &turned, &mut data[..1], &zeros(&[700, 900]));
+        let flags = ["transpose_a", "transpose_b"].map(|name| (name, Value::Bool(false)));
+        let mut pair = [
+            plain(&[300, 20, 30], &mut rng),
+            plain(&[300, 30, 40], &mut rng),
+        ];
+        check(
+            "batch_dot",
+            &Attrs::from(flags),
+            &mut pair,
+            &zeros(&[300, 20, 40]),
+        );
+    }
+}
+
+#[test]
 fn reductions() {
     let mut rng = Rng(13);
     let shapes: [(&[usize], &[i64]); 7] = [
@@ -77,7 +104,7 @@ fn reductions() {
         (&[2, 300, 700], &[1]),
     ];
     for (shape, axes) in shapes {
-        for name in ["sum", "mean", "norm", "max", "prod"] {
+        for name in ["sum", "nansum", "mean", "norm", "max", "prod"] {
             for layout in LAYOUTS {
                 let mut data = [random(DType::F32, shape, layout, &mut rng)];
                 let gone = |a: usize| axes.contains(&(a as i64));
