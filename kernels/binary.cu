@@ -20,7 +20,7 @@
     FM_ENTRY(T, NAME, (fm::lanes<T, T>), fm::Compute<T>, __VA_ARGS__)
 #define FM_DEAR_ENTRY(T, NAME, ...) \
     FM_ENTRY(T, NAME, (fm::few_lanes<T, T>), fm::Compute<T>, __VA_ARGS__)
-// Powers of integers are computed as float64 and truncated, as in MXNet.
+// Powers and hypotenuses of integers are computed as float64 and truncated, as in MXNet.
 #define FM_REAL_ENTRY(T, NAME, ...) \
     FM_ENTRY(T, NAME, (fm::few_lanes<T, T>), fm::Real<T>, __VA_ARGS__)
 
@@ -30,6 +30,7 @@ FM_NUMBERS(FM_PLAIN_ENTRY, mul, fm::times(a, b))
 FM_NUMBERS(FM_DEAR_ENTRY, div, fm::over(a, b))
 FM_NUMBERS(FM_DEAR_ENTRY, mod, fm::modulo(a, b))
 FM_NUMBERS(FM_REAL_ENTRY, power, fm::power(a, b))
+FM_NUMBERS(FM_REAL_ENTRY, hypot, fm::hypotenuse(a, b))
 FM_ALL(FM_PLAIN_ENTRY, maximum, fm::larger(a, b))
 FM_ALL(FM_PLAIN_ENTRY, minimum, fm::smaller(a, b))
 FM_ALL(FM_PLAIN_ENTRY, equal, a == b)

@@ -19,17 +19,10 @@
 
 #define FM_PLAIN_ENTRY(T, NAME, ...) \
     FM_ENTRY(T, NAME, (fm::lanes<T, T>), fm::Compute<T>, __VA_ARGS__)
-#define FM_FLOAT_ENTRY(T, NAME, ...) \
-    FM_ENTRY(T, NAME, (fm::few_lanes<T, T>), fm::Real<T>, __VA_ARGS__)
-#define FM_INTEGER_ENTRY(T, NAME, ...) FM_ENTRY(T, NAME, 1, fm::Real<T>, __VA_ARGS__)
 #define FM_COPY_ENTRY(T, NAME, ...) FM_ENTRY(T, NAME, (fm::lanes<T, T>), T, __VA_ARGS__)
 
 // Functions that every type has in itself.
 #define FM_PLAIN(NAME, ...) FM_NUMBERS(FM_PLAIN_ENTRY, NAME, __VA_ARGS__)
-// Functions of reals; integers are computed as float64 and truncated, as in MXNet.
-#define FM_REAL(NAME, ...) \
-    FM_FLOATS(FM_FLOAT_ENTRY, NAME, __VA_ARGS__) \
-    FM_INTEGERS(FM_INTEGER_ENTRY, NAME, __VA_ARGS__)
 
 FM_ALL(FM_COPY_ENTRY, copy, x)
 FM_ALL(FM_PLAIN_ENTRY, logical_not, !fm::truth(x))
@@ -45,20 +38,6 @@ FM_PLAIN(ceil, fm::round_up(x))
 FM_PLAIN(trunc, fm::round_to_zero(x))
 FM_PLAIN(round, fm::round_away(x))
 FM_PLAIN(rint, fm::round_half_down(x))
-
-FM_REAL(exp, fm::exponential(x))
-FM_REAL(log, fm::logarithm(x))
-FM_REAL(log1p, fm::logarithm_1p(x))
-FM_REAL(expm1, fm::exponential_m1(x))
-FM_REAL(sqrt, fm::square_root(x))
-FM_REAL(rsqrt, fm::reciprocal(fm::square_root(x)))
-FM_REAL(reciprocal, fm::reciprocal(x))
-FM_REAL(sigmoid, fm::sigmoid(x))
-FM_REAL(tanh, fm::hyperbolic_tangent(x))
-FM_REAL(softsign, fm::softsign(x))
-FM_REAL(sin, fm::sine(x))
-FM_REAL(cos, fm::cosine(x))
-FM_REAL(erf, fm::error_function(x))
 
 #define FM_CLIP_ENTRY(T, ...) \
     extern "C" __global__ void elemwise_clip_##T( \

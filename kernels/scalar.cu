@@ -24,7 +24,7 @@
     FM_ENTRY(T, NAME, (fm::lanes<T, T>), fm::Compute<T>, __VA_ARGS__)
 #define FM_DEAR_ENTRY(T, NAME, ...) \
     FM_ENTRY(T, NAME, (fm::few_lanes<T, T>), fm::Compute<T>, __VA_ARGS__)
-// Powers of integers are computed as float64 and truncated, as in MXNet.
+// Powers and hypotenuses of integers are computed as float64 and truncated, as in MXNet.
 #define FM_REAL_ENTRY(T, NAME, ...) \
     FM_ENTRY(T, NAME, (fm::few_lanes<T, T>), fm::Real<T>, __VA_ARGS__)
 
@@ -38,6 +38,7 @@ FM_NUMBERS(FM_DEAR_ENTRY, mod, fm::modulo(x, s))
 FM_NUMBERS(FM_DEAR_ENTRY, rmod, fm::modulo(s, x))
 FM_NUMBERS(FM_REAL_ENTRY, power, s == 2 ? fm::times(x, x) : fm::power(x, s))
 FM_NUMBERS(FM_REAL_ENTRY, rpower, fm::power(s, x))
+FM_NUMBERS(FM_REAL_ENTRY, hypot, fm::hypotenuse(x, s))
 FM_ALL(FM_PLAIN_ENTRY, maximum, fm::larger(x, s))
 FM_ALL(FM_PLAIN_ENTRY, minimum, fm::smaller(x, s))
 FM_ALL(FM_PLAIN_ENTRY, equal, x == s)

@@ -19,15 +19,27 @@ FM_REAL_FUNCTION(hyperbolic_tangent, tanhf(x), ::tanh(x))
 FM_REAL_FUNCTION(sine, sinf(x), ::sin(x))
 FM_REAL_FUNCTION(cosine, cosf(x), ::cos(x))
 FM_REAL_FUNCTION(error_function, erff(x), ::erf(x))
+FM_REAL_FUNCTION(logarithm_2, log2f(x), ::log2(x))
+FM_REAL_FUNCTION(logarithm_10, log10f(x), ::log10(x))
+FM_REAL_FUNCTION(cube_root, cbrtf(x), ::cbrt(x))
+FM_REAL_FUNCTION(tangent, tanf(x), ::tan(x))
+FM_REAL_FUNCTION(arc_sine, asinf(x), ::asin(x))
+FM_REAL_FUNCTION(arc_cosine, acosf(x), ::acos(x))
+FM_REAL_FUNCTION(arc_tangent, atanf(x), ::atan(x))
+FM_REAL_FUNCTION(hyperbolic_sine, sinhf(x), ::sinh(x))
+FM_REAL_FUNCTION(hyperbolic_cosine, coshf(x), ::cosh(x))
+FM_REAL_FUNCTION(area_sine, asinhf(x), ::asinh(x))
+FM_REAL_FUNCTION(area_cosine, acoshf(x), ::acosh(x))
+FM_REAL_FUNCTION(area_tangent, atanhf(x), ::atanh(x))
+FM_REAL_FUNCTION(gamma, tgammaf(x), ::tgamma(x))
+FM_REAL_FUNCTION(log_gamma, lgammaf(x), ::lgamma(x))
 
 namespace fm {
 
 __device__ __noinline__ float32 power(float32 a, float32 b) { return powf(a, b); }
 __device__ __noinline__ float64 power(float64 a, float64 b) { return ::pow(a, b); }
-
-template <class R> __device__ __forceinline__ R sigmoid(R x) {
-    return reciprocal(plus(exponential(-x), (R)1));
-}
+__device__ __forceinline__ float32 hypotenuse(float32 a, float32 b) { return hypotf(a, b); }
+__device__ __noinline__ float64 hypotenuse(float64 a, float64 b) { return ::hypot(a, b); }
 
 template <class R> __device__ __forceinline__ R softsign(R x) {
     return over(x, plus((R)1, magnitude(x)));

@@ -20,8 +20,12 @@ DTYPES = {
     "bool": 7,
     "bfloat16": 12,
 }
-INPUTS = {"elemwise": 1, "binary": 2, "scalar": 1}
-ATTRS = {"clip": {"a_min": 0.0, "a_max": 1.0}}
+INPUTS = {"elemwise": 1, "math": 1, "binary": 2, "scalar": 1}
+ATTRS = {
+    "clip": {"a_min": 0.0, "a_max": 1.0},
+    "hard_sigmoid": {"alpha": 0.2, "beta": 0.5},
+    "smooth_l1": {"scalar": 1.0},
+}
 
 
 class Row(NamedTuple):

@@ -107,6 +107,46 @@ def test_functions():
     same(abs(-a), [1, 5, 3])
 
 
+def test_logical_functions():
+    a, b = mx.nd.array([0.0, 5.0, 0.0]), mx.nd.array([4.0, 2.0, 0.0])
+    same(mx.nd.logical_and(a, b), [0, 1, 0])
+    same(mx.nd.logical_or(a, b), [1, 1, 0])
+    same(mx.nd.logical_xor(a, b), [1, 0, 0])
+    same(mx.nd.logical_and(a, 2), [0, 1, 0])
+    same(mx.nd.logical_or(2, a), [1, 1, 1])
+    same(mx.nd.logical_xor(0, a), [0, 1, 0])
+
+
+def test_reflected_operators():
+    a = mx.nd.array([1.0, 2.0, 4.0])
+    same(8 - a, [7, 6, 4])
+    same(8 / a, [8, 4, 2])
+    same(2**a, [2, 4, 16])
+    same(5 % a, [0, 1, 1])
+    a %= 3
+    same(a, [1, 2, 1])
+
+
+METHODS = (
+    *("abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos"),
+    *("cosh", "degrees", "exp", "expm1", "fix", "floor", "log", "log10", "log1p", "log2"),
+    *("radians", "rcbrt", "reciprocal", "relu", "rint", "round", "rsqrt", "sigmoid", "sign"),
+    *("sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
+)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_are_the_functions(name):
+    a = mx.nd.array([0.25, 0.5, 1.0])
+    found = getattr(a, name)().asnumpy()
+    assert found.tobytes() == getattr(mx.nd, name)(a).asnumpy().tobytes()
+    assert getattr(mx.sym.Variable("a"), name)().list_arguments() == ["a"]
+
+
+def test_clip_as_a_method():
+    same(mx.nd.array([-1.0, 0.5, 3.0]).clip(0, 1), [0, 0.5, 1])
+
+
 def test_misuse():
     with pytest.raises(InvalidArgumentError, match="operand must be an NDArray or a number"):
         _ = mx.nd.ones((2,)) + "x"

@@ -117,6 +117,8 @@ def _real(random: np.random.Generator, shape: tuple, domain: str) -> np.ndarray:
         return random.standard_normal(shape) * 1.5
     if domain == "positive":
         return random.uniform(0.3, 3, shape)
+    if domain == "above1":
+        return random.uniform(1.3, 3, shape)
     if domain == "unit":
         return random.uniform(-0.9, 0.9, shape)
     if domain == "distinct":
@@ -135,7 +137,9 @@ def _real(random: np.random.Generator, shape: tuple, domain: str) -> np.ndarray:
 def _whole(random: np.random.Generator, shape: tuple, domain: str, unsigned: bool) -> np.ndarray:
     if domain.startswith("below"):
         return random.integers(0, int(domain.removeprefix("below")), shape)
-    low = 1 if domain == "positive" else 0 if unsigned else -4
+    if domain == "unit":
+        return np.zeros(shape)
+    low = 1 if domain in ("positive", "above1") else 0 if unsigned else -4
     return random.integers(low, 5, shape)
 
 

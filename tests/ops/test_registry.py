@@ -72,7 +72,7 @@ def test_every_public_operator_has_a_gradient_or_none_on_purpose():
     without = [c for c in PUBLIC if c.differentiable and c.gradient is rule]
     assert not without, f"without a gradient: {named(without)}"
     hidden = [c for c in HIDDEN if c.differentiable and c.gradient is rule]
-    assert not hidden, f"hidden, and without the gradient that is claimed: {named(hidden)}"
+    assert not hidden, f"hidden, without a gradient and not said to have none: {named(hidden)}"
 
 
 def test_every_hidden_operator_is_run_by_some_gradient():

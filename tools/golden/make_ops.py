@@ -267,11 +267,13 @@ def special(r: Recorder) -> None:
 UNARY = (
     *("negative", "abs", "sign", "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "square"),
     *("reciprocal", "sigmoid", "tanh", "relu", "softsign", "erf", "floor", "ceil", "round"),
-    *("rint", "trunc", "logical_not"),
+    *("rint", "trunc", "logical_not", "log2", "log10", "cbrt", "rcbrt", "sin", "cos", "tan"),
+    *("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh", "degrees"),
+    *("radians", "erfinv", "gamma", "gammaln", "hard_sigmoid", "smooth_l1"),
 )
 BINARY = (
-    *("add", "sub", "mul", "div", "mod", "power", "maximum", "minimum", "equal", "not_equal"),
-    *("greater", "greater_equal", "lesser", "lesser_equal", "logical_and", "logical_or"),
+    *("add", "sub", "mul", "div", "mod", "power", "hypot", "maximum", "minimum", "equal"),
+    *("not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and", "logical_or"),
     "logical_xor",
 )
 

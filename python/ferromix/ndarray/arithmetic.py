@@ -30,6 +30,9 @@ __all__ = [
     "is_operand",
     "lesser",
     "lesser_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
     "maximum",
     "minimum",
     "modulo",
@@ -60,6 +63,9 @@ _OPERATORS = {
     ),
     "lesser": ("broadcast_lesser", "_lesser_scalar", "_greater_scalar"),
     "lesser_equal": ("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"),
+    "logical_and": ("broadcast_logical_and", "_logical_and_scalar", "_logical_and_scalar"),
+    "logical_or": ("broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar"),
+    "logical_xor": ("broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar"),
 }
 
 
@@ -168,3 +174,18 @@ def lesser(lhs: Any, rhs: Any) -> NDArray:
 def lesser_equal(lhs: Any, rhs: Any) -> NDArray:
     """1 where `lhs <= rhs`, otherwise 0."""
     return _apply("lesser_equal", lhs, rhs)
+
+
+def logical_and(lhs: Any, rhs: Any) -> NDArray:
+    """1 where neither is 0, otherwise 0."""
+    return _apply("logical_and", lhs, rhs)
+
+
+def logical_or(lhs: Any, rhs: Any) -> NDArray:
+    """1 where one of both is not 0, otherwise 0."""
+    return _apply("logical_or", lhs, rhs)
+
+
+def logical_xor(lhs: Any, rhs: Any) -> NDArray:
+    """1 where exactly one of both is 0, otherwise 0."""
+    return _apply("logical_xor", lhs, rhs)

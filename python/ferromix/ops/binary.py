@@ -188,6 +188,18 @@ binary(
     ("_power", "_Power"),
 )
 binary(
+    "hypot",
+    "The hypotenuse over two sides.",
+    "sqrt(lhs ** 2 + rhs ** 2)",
+    (
+        "out_grad * lhs / out",
+        "out_grad * rhs / out",
+        lambda g, x, y, z: (g * x / z, g * y / z),
+    ),
+    ("[3, 5]", "[4, 12]", "[ 5. 13.]"),
+    ("_hypot", "_Hypot"),
+)
+binary(
     "maximum",
     "The larger of two inputs; a gradient goes to `lhs` where they are equal.",
     "max(lhs, rhs)",

@@ -160,6 +160,13 @@ scalar(
     "_RPowerScalar",
 )
 scalar(
+    "hypot",
+    "sqrt(data ** 2 + scalar ** 2)",
+    ("out_grad * data / out", lambda g, x, y, s: g * x / y),
+    "[2.236068  2.828427  3.6055512]",
+    "_HypotScalar",
+)
+scalar(
     "maximum",
     "max(data, scalar)",
     (

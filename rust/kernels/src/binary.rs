@@ -4,6 +4,7 @@ use crate::body::{Body, binary};
 use crate::check::{NUMBERS, arity, one_dtype, unsupported};
 use crate::kernel::{Call, Desc, Kernel, Row};
 use crate::loops::{DEAR_GRAIN, GRAIN, Op, map};
+use crate::math::Math;
 use crate::number::{From3, Number};
 use crate::walk::broadcast_strides;
 use crate::{Attrs, View};
@@ -18,6 +19,7 @@ pub(crate) enum Function {
     Div,
     Mod,
     Power,
+    Hypot,
     Maximum,
     Minimum,
     Equal,
@@ -35,11 +37,11 @@ use Function::*;
 impl Function {
     /// Whether bools are taken, too.
     fn logical(self) -> bool {
-        !matches!(self, Add | Sub | Mul | Div | Mod | Power)
+        !matches!(self, Add | Sub | Mul | Div | Mod | Power | Hypot)
     }
 
     fn grain(self) -> usize {
-        if matches!(self, Power | Mod) {
+        if matches!(self, Power | Mod | Hypot) {
             DEAR_GRAIN
         } else {
             GRAIN
@@ -54,20 +56,22 @@ pub(crate) struct Loop {
     pub(crate) grain: usize,
 }
 
-/// The loop of `f` for tensors of `dtype`. Halves are computed as `f32`; powers of integers as
-/// `f64`, as in MXNet.
+/// The loop of `f` for tensors of `dtype`. Halves are computed as `f32`; powers and hypotenuses of
+/// integers as `f64`, as in MXNet.
 pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop> {
     let real = dtype.is_float();
     let compute = match dtype {
         DType::Bool if f.logical() => DType::Bool,
         DType::Bool => return Err(unsupported(name, dtype, &NUMBERS)),
         DType::F16 | DType::BF16 => DType::F32,
-        _ if f == Power && !real => DType::F64,
+        _ if matches!(f, Power | Hypot) && !real => DType::F64,
         _ => dtype,
     };
     let body = match compute {
-        DType::F32 if f == Power => binary(f32::powf),
-        DType::F64 if f == Power => binary(f64::powf),
+        DType::F32 if f == Power => binary(<f32 as Math>::pow),
+        DType::F64 if f == Power => binary(<f64 as Math>::pow),
+        DType::F32 if f == Hypot => binary(<f32 as Math>::hypot),
+        DType::F64 if f == Hypot => binary(<f64 as Math>::hypot),
         DType::F32 => body_of::<f32>(f),
         DType::F64 => body_of::<f64>(f),
         DType::U8 | DType::Bool => body_of::<u8>(f),
@@ -101,7 +105,9 @@ fn body_of<T: Number + From3>(f: Function) -> Box<dyn Body<3>> {
         And => binary(|a: T, b: T| T::flag(a.truth() & b.truth())),
         Or => binary(|a: T, b: T| T::flag(a.truth() | b.truth())),
         Xor => binary(|a: T, b: T| T::flag(a.truth() ^ b.truth())),
+        // Only reached as reals, which `find` takes care of.
         Power => binary(|a: T, b: T| T::from_f64(a.to_f64().powf(b.to_f64()))),
+        Hypot => binary(|a: T, b: T| T::from_f64(a.to_f64().hypot(b.to_f64()))),
     }
 }
 
@@ -151,6 +157,7 @@ rows! {
     "broadcast_div" => Div,
     "broadcast_mod" => Mod,
     "broadcast_power" => Power,
+    "broadcast_hypot" => Hypot,
     "broadcast_maximum" => Maximum,
     "broadcast_minimum" => Minimum,
     "broadcast_equal" => Equal,

@@ -1,7 +1,7 @@
 //! The innermost loops: a scalar function over gapless runs of elements, with no strides, types
 //! or requests left to decide.
 
-use crate::twice::twice;
+use crate::vector::versions;
 use std::marker::PhantomData;
 
 /// A run of one operand.
@@ -24,7 +24,7 @@ pub(crate) trait Body<const N: usize>: Send + Sync {
     unsafe fn run(&self, args: [Run; N], n: usize);
 }
 
-twice! {
+versions! {
     fn map_in_place[T: Copy, F: Fn(T) -> T](d: &mut [T], f: &F) [T, F] {
         for x in d {
             *x = f(*x);
@@ -32,7 +32,7 @@ twice! {
     }
 }
 
-twice! {
+versions! {
     fn map1[S: Copy, D, F: Fn(S) -> D](d: &mut [D], s: &[S], f: &F) [S, D, F] {
         for (d, s) in d.iter_mut().zip(s) {
             *d = f(*s);
@@ -40,7 +40,7 @@ twice! {
     }
 }
 
-twice! {
+versions! {
     fn map2[S: Copy, D, F: Fn(S, S) -> D](d: &mut [D], a: &[S], b: &[S], f: &F) [S, D, F] {
         let n = d.len();
         let (a, b) = (&a[..n], &b[..n]);
@@ -50,7 +50,7 @@ twice! {
     }
 }
 
-twice! {
+versions! {
     fn map2_left[S: Copy, D, F: Fn(S, S) -> D](d: &mut [D], a: S, b: &[S], f: &F) [S, D, F] {
         for (d, b) in d.iter_mut().zip(b) {
             *d = f(a, *b);
@@ -58,7 +58,7 @@ twice! {
     }
 }
 
-twice! {
+versions! {
     fn map2_right[S: Copy, D, F: Fn(S, S) -> D](d: &mut [D], a: &[S], b: S, f: &F) [S, D, F] {
         for (d, a) in d.iter_mut().zip(a) {
             *d = f(*a, b);
@@ -93,6 +93,79 @@ impl<T: Copy, F: Fn(T) -> T + Send + Sync> Body<2> for Unary<T, F> {
                 unsafe { std::slice::from_raw_parts(s.ptr.cast::<T>(), n) },
                 &self.0,
             );
+        }
+    }
+}
+
+/// The loop of a function of one operand that has a quick form for most arguments.
+pub(crate) struct Guarded<T, F, R, S> {
+    quick: F,
+    rare: R,
+    slow: S,
+    marker: PhantomData<fn(T) -> T>,
+}
+
+/// Boxes the loop of `quick`, and of `slow` for arguments that are `rare`.
+pub(crate) fn guarded<T, F, R, S>(quick: F, rare: R, slow: S) -> Box<dyn Body<2>>
+where
+    T: Copy + Default + 'static,
+    F: Fn(T) -> T + Send + Sync + 'static,
+    R: Fn(T) -> bool + Send + Sync + 'static,
+    S: Fn(T) -> T + Send + Sync + 'static,
+{
+    Box::new(Guarded {
+        quick,
+        rare,
+        slow,
+        marker: PhantomData,
+    })
+}
+
+versions! {
+    fn any[T: Copy, R: Fn(T) -> bool](xs: &[T], rare: &R) -> bool [T, R] {
+        xs.iter().fold(false, |found, &x| found | rare(x))
+    }
+}
+
+/// Elements that are looked through for rare arguments at once.
+const GUARDED: usize = 256;
+
+impl<T, F, R, S> Body<2> for Guarded<T, F, R, S>
+where
+    T: Copy + Default,
+    F: Fn(T) -> T + Send + Sync,
+    R: Fn(T) -> bool + Send + Sync,
+    S: Fn(T) -> T + Send + Sync,
+{
+    unsafe fn run(&self, [d, s]: [Run; 2], n: usize) {
+        let mut kept = [T::default(); GUARDED];
+        let count = if s.uniform { 1 } else { n };
+        for start in (0..count).step_by(GUARDED) {
+            let len = GUARDED.min(count - start);
+            let kept = &mut kept[..len];
+            // SAFETY: the caller vouches for the elements; they are copied out before the same
+            // ones of the output are written.
+            let out = unsafe {
+                kept.copy_from_slice(std::slice::from_raw_parts(
+                    s.ptr.cast::<T>().add(start),
+                    len,
+                ));
+                std::slice::from_raw_parts_mut(d.ptr.cast::<T>().add(start), len)
+            };
+            map1(out, kept, &self.quick);
+            if any(kept, &self.rare) {
+                for (o, &x) in out.iter_mut().zip(&*kept) {
+                    if (self.rare)(x) {
+                        *o = (self.slow)(x);
+                    }
+                }
+            }
+        }
+        if s.uniform && n > 1 {
+            // SAFETY: the caller vouches for `n` elements of T; the first is computed.
+            let out = unsafe { std::slice::from_raw_parts_mut(d.ptr.cast::<T>(), n) };
+            let first = out[0];
+            out.fill(first);
         }
     }
 }

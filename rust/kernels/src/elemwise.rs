@@ -5,7 +5,7 @@ use crate::body::{Body, unary};
 use crate::check::{NUMBERS, arity, leading, one_dtype, one_shape, unsupported};
 use crate::copy::assign;
 use crate::kernel::{Call, Desc, Kernel, Row};
-use crate::loops::{DEAR_GRAIN, GRAIN, Op, map};
+use crate::loops::{GRAIN, Op, map};
 use crate::number::Number;
 use ferromix_base::{DType, Result};
 
@@ -33,28 +33,31 @@ fn plain<T: Number>(f: Plain) -> Box<dyn Body<2>> {
 }
 
 /// A function of reals, in both precisions.
-struct Real {
-    f32: fn() -> Box<dyn Body<2>>,
-    f64: fn() -> Box<dyn Body<2>>,
+pub(crate) struct Real {
+    pub(crate) f32: fn() -> Box<dyn Body<2>>,
+    pub(crate) f64: fn() -> Box<dyn Body<2>>,
     /// Whether it maps integers to themselves.
-    rounds: bool,
+    pub(crate) rounds: bool,
+    /// Elements of a task.
+    pub(crate) grain: usize,
 }
 
-macro_rules! real {
-    ($rounds:literal, $x:ident => $body:expr) => {
+macro_rules! rounding {
+    ($x:ident => $body:expr) => {
         Real {
             f32: || unary(|$x: f32| $body),
             f64: || unary(|$x: f64| $body),
-            rounds: $rounds,
+            rounds: true,
+            grain: GRAIN,
         }
     };
 }
 
 /// A loop and the type that it computes in.
-struct Map {
-    dtype: DType,
-    body: Box<dyn Body<2>>,
-    grain: usize,
+pub(crate) struct Map {
+    pub(crate) dtype: DType,
+    pub(crate) body: Box<dyn Body<2>>,
+    pub(crate) grain: usize,
 }
 
 impl Kernel for Map {
@@ -77,7 +80,7 @@ impl Kernel for Assign {
     }
 }
 
-fn checked(name: &str, inputs: &[Desc], outputs: &[Desc]) -> Result<DType> {
+pub(crate) fn checked(name: &str, inputs: &[Desc], outputs: &[Desc]) -> Result<DType> {
     let ([data], [out]) = arity(name, inputs, outputs)?;
     one_shape(name, &[data, out])?;
     one_dtype(name, &[data, out])
@@ -103,7 +106,12 @@ fn prepare_plain(name: &str, f: Plain, i: &[Desc], o: &[Desc]) -> Result<Box<dyn
 }
 
 /// Integers are computed as `f64` and truncated, as in MXNet.
-fn prepare_real(name: &str, f: &Real, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+pub(crate) fn prepare_real(
+    name: &str,
+    f: &Real,
+    i: &[Desc],
+    o: &[Desc],
+) -> Result<Box<dyn Kernel>> {
     let dtype = checked(name, i, o)?;
     let (dtype, body) = match dtype {
         DType::F32 | DType::F16 | DType::BF16 => (DType::F32, (f.f32)()),
@@ -112,7 +120,7 @@ fn prepare_real(name: &str, f: &Real, i: &[Desc], o: &[Desc]) -> Result<Box<dyn 
         _ if f.rounds => return Ok(Box::new(Assign)),
         _ => (DType::F64, (f.f64)()),
     };
-    let grain = if f.rounds { GRAIN } else { DEAR_GRAIN };
+    let grain = f.grain;
     Ok(Box::new(Map { dtype, body, grain }))
 }
 
@@ -179,9 +187,10 @@ macro_rules! plain_row {
         Row::new($name, |_: &Attrs, i, o| prepare_plain($name, $f, i, o)).strided()
     };
 }
-macro_rules! real_row {
-    ($name:literal, $($real:tt)*) => {
-        Row::new($name, |_: &Attrs, i, o| prepare_real($name, &real!($($real)*), i, o)).strided()
+macro_rules! rounding_row {
+    ($name:literal, $($function:tt)*) => {
+        Row::new($name, |_: &Attrs, i, o| prepare_real($name, &rounding!($($function)*), i, o))
+            .strided()
     };
 }
 
@@ -195,37 +204,9 @@ pub(crate) const ROWS: &[Row] = &[
     plain_row!("square", Plain::Square),
     plain_row!("relu", Plain::Relu),
     plain_row!("logical_not", Plain::Not),
-    real_row!("exp", false, x => x.exp()),
-    real_row!("log", false, x => x.ln()),
-    real_row!("log1p", false, x => x.ln_1p()),
-    real_row!("expm1", false, x => x.exp_m1()),
-    real_row!("sqrt", false, x => x.sqrt()),
-    real_row!("rsqrt", false, x => x.sqrt().recip()),
-    real_row!("reciprocal", false, x => x.recip()),
-    real_row!("sigmoid", false, x => ((-x).exp() + 1.0).recip()),
-    real_row!("tanh", false, x => x.tanh()),
-    real_row!("softsign", false, x => x / (1.0 + x.abs())),
-    real_row!("sin", false, x => x.sin()),
-    real_row!("cos", false, x => x.cos()),
-    real_row!("erf", false, x => Erf::erf(x)),
-    real_row!("floor", true, x => x.floor()),
-    real_row!("ceil", true, x => x.ceil()),
-    real_row!("trunc", true, x => x.trunc()),
-    real_row!("round", true, x => x.round()),
-    real_row!("rint", true, x => rint!(x)),
+    rounding_row!("floor", x => x.floor()),
+    rounding_row!("ceil", x => x.ceil()),
+    rounding_row!("trunc", x => x.trunc()),
+    rounding_row!("round", x => x.round()),
+    rounding_row!("rint", x => rint!(x)),
 ];
-
-/// The error function, which the standard library lacks.
-trait Erf {
-    fn erf(self) -> Self;
-}
-impl Erf for f32 {
-    fn erf(self) -> f32 {
-        libm::erff(self)
-    }
-}
-impl Erf for f64 {
-    fn erf(self) -> f64 {
-        libm::erf(self)
-    }
-}

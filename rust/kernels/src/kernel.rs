@@ -157,6 +157,7 @@ const LIGHT: usize = 8;
 const FAMILIES: &[&[Row]] = &[
     crate::activation::ROWS,
     crate::add_n::ROWS,
+    crate::amp::ROWS,
     crate::arg::ROWS,
     crate::batch_norm::ROWS,
     crate::binary::ROWS,
@@ -170,6 +171,7 @@ const FAMILIES: &[&[Row]] = &[
     crate::join::ROWS,
     crate::l2_normalization::ROWS,
     crate::moments::ROWS,
+    crate::math::ROWS,
     crate::optimizer::ROWS,
     crate::order::ROWS,
     crate::pad::ROWS,
@@ -178,6 +180,7 @@ const FAMILIES: &[&[Row]] = &[
     crate::repeat::ROWS,
     crate::sample::ROWS,
     crate::scalar::ROWS,
+    crate::select::ROWS,
     crate::shape::ROWS,
     crate::slice::ROWS,
     crate::softmax::ROWS,

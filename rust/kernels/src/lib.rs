@@ -6,6 +6,7 @@
 
 mod activation;
 mod add_n;
+mod amp;
 mod arg;
 mod attrs;
 mod axes;
@@ -30,6 +31,7 @@ mod join;
 mod kernel;
 mod l2_normalization;
 mod loops;
+mod math;
 mod memory;
 mod moments;
 mod number;
@@ -49,6 +51,7 @@ mod repeat;
 mod rows_dot;
 mod sample;
 mod scalar;
+mod select;
 mod shape;
 mod slice;
 mod softmax;

@@ -101,6 +101,7 @@ rows! {
     "_rmod_scalar" => Mod, Side::Left;
     "_power_scalar" => Power, Side::Right;
     "_rpower_scalar" => Power, Side::Left;
+    "_hypot_scalar" => Hypot, Side::Right;
     "_maximum_scalar" => Maximum, Side::Right;
     "_minimum_scalar" => Minimum, Side::Right;
     "_equal_scalar" => Equal, Side::Right;

@@ -66,6 +66,39 @@ macro_rules! multiversion {
 }
 pub(crate) use multiversion;
 
+/// As [`multiversion`], for one function whose generics have bounds of any form; their names are
+/// repeated before the body. No operation is contracted or reordered, so all copies give the same
+/// bits.
+macro_rules! versions {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident[$($g:tt)*]($($a:ident: $t:ty),* $(,)?)
+        $(-> $r:ty)? [$($names:tt)*] $body:block) => {
+        $(#[$meta])*
+        $vis fn $name<$($g)*>($($a: $t),*) $(-> $r)? {
+            #[inline(always)]
+            fn body<$($g)*>($($a: $t),*) $(-> $r)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            fn v4<$($g)*>($($a: $t),*) $(-> $r)? { body::<$($names)*>($($a),*) }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn v3<$($g)*>($($a: $t),*) $(-> $r)? { body::<$($names)*>($($a),*) }
+
+            match $crate::vector::level() {
+                // SAFETY: `level` found these features on this CPU.
+                #[cfg(target_arch = "x86_64")]
+                $crate::vector::Level::V4 => unsafe { v4::<$($names)*>($($a),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                $crate::vector::Level::V3 => unsafe { v3::<$($names)*>($($a),*) },
+                $crate::vector::Level::Base => body::<$($names)*>($($a),*),
+            }
+        }
+    };
+}
+pub(crate) use versions;
+
 /// A register of numbers of type `T`.
 ///
 /// # Safety

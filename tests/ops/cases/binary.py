@@ -16,6 +16,7 @@ FUNCTIONS = {
     "div": (lambda a, b: a / b, "positive"),
     "mod": (modulo, ("normal", "positive")),
     "power": (lambda a, b: a**b, ("positive", "positive")),
+    "hypot": (np.hypot, ("distinct", "positive")),
     "maximum": (np.maximum, ("distinct", "normal")),
     "minimum": (np.minimum, ("distinct", "normal")),
     "equal": (np.equal, "small"),

@@ -19,6 +19,7 @@ FUNCTIONS = {
     "rmod": (lambda x, s: s - np.floor(s / x) * x, "positive"),
     "power": (lambda x, s: x**s, "positive"),
     "rpower": (lambda x, s: s**x, "positive"),
+    "hypot": (np.hypot, "normal"),
     "maximum": (np.maximum, "normal"),
     "minimum": (np.minimum, "normal"),
     "equal": (np.equal, "small"),

@@ -1,0 +1,304 @@
+//! Functions of real numbers: exponentials, logarithms, trigonometry, error and gamma functions,
+//! as rows of the kernel table and, by [`Math`], for other kernels.
+//!
+//! Those for single precision, and the commonest for double, have no branches, so that the compiler
+//! vectorises loops over them; `f32` results are within 2 units in the last place, `f64` results
+//! too. Integers are computed as `f64` and truncated, as in MXNet.
+
+mod exp;
+mod log;
+mod special;
+#[cfg(test)]
+mod tests;
+mod trig;
+
+use crate::Attrs;
+use crate::body::{Body, guarded, unary};
+use crate::elemwise::{Map, Real, checked, prepare_real};
+use crate::kernel::{Desc, Kernel, Row};
+use crate::loops::{DEAR_GRAIN, GRAIN};
+use crate::real::by_float;
+use ferromix_base::{DType, Result};
+use std::f64::consts::{LOG2_E, LOG10_E, PI};
+
+/// The value of a polynomial, coefficients lowest first.
+macro_rules! poly {
+    ($name:ident, $t:ty) => {
+        #[inline(always)]
+        fn $name<const N: usize>(c: &[$t; N], x: $t) -> $t {
+            let highest = c[N - 1];
+            c[..N - 1].iter().rev().fold(highest, |y, &c| y.mul_add(x, c))
+        }
+    };
+}
+poly!(poly, f64);
+poly!(poly_32, f32);
+
+/// Declares the trait of functions that both precisions have.
+macro_rules! math {
+    ($($(#[$doc:meta])* $name:ident: $f32:expr, $f64:expr;)*) => {
+        /// Functions of real numbers.
+        pub(crate) trait Math: Copy {
+            /// The largest argument of [`Math::sin`], [`Math::cos`] and [`Math::tan`].
+            const NEAR: Self;
+            /// `self` to the power of `y`, with C's rules for special numbers.
+            fn pow(self, y: Self) -> Self;
+            /// The square root of the sum of both squares, without overflow on the way.
+            fn hypot(self, y: Self) -> Self;
+            $($(#[$doc])* fn $name(self) -> Self;)*
+        }
+
+        impl Math for f32 {
+            const NEAR: f32 = trig::NEAR_32;
+            #[inline(always)]
+            fn pow(self, y: f32) -> f32 { exp::pow_short(f64::from(self), f64::from(y)) as f32 }
+            #[inline(always)]
+            fn hypot(self, y: f32) -> f32 { hypot_short(f64::from(self), f64::from(y)) as f32 }
+            $(#[inline(always)] fn $name(self) -> f32 { ($f32)(self) })*
+        }
+
+        impl Math for f64 {
+            const NEAR: f64 = trig::NEAR;
+            #[inline(always)]
+            fn pow(self, y: f64) -> f64 { self.powf(y) }
+            #[inline(always)]
+            fn hypot(self, y: f64) -> f64 { f64::hypot(self, y) }
+            $(#[inline(always)] fn $name(self) -> f64 { ($f64)(self) })*
+        }
+    };
+}
+
+/// A function for single precision that computes in double, where it has bits to spare.
+macro_rules! short {
+    ($x:ident => $body:expr) => {
+        |x: f32| {
+            let $x = f64::from(x);
+            ($body) as f32
+        }
+    };
+}
+
+math! {
+    exp: exp::exp_32, exp::exp;
+    /// `exp(x) - 1`.
+    exp_m1: exp::exp_m1_32, exp::exp_m1;
+    /// The natural logarithm.
+    ln: log::ln_32, log::ln;
+    /// `ln(1 + x)`.
+    ln_1p: short!(x => log::ln_1p(x)), log::ln_1p;
+    log2: short!(x => log::ln(x) * LOG2_E), f64::log2;
+    log10: short!(x => log::ln(x) * LOG10_E), f64::log10;
+    /// The sine of an argument up to [`Math::NEAR`].
+    sin: short!(x => trig::sin(x)), trig::sin;
+    /// The cosine of an argument up to [`Math::NEAR`].
+    cos: short!(x => trig::cos(x)), trig::cos;
+    /// The tangent of an argument up to [`Math::NEAR`].
+    tan: short!(x => trig::tan(x)), trig::tan;
+    far_sin: short!(x => libm::sin(x)), libm::sin;
+    far_cos: short!(x => libm::cos(x)), libm::cos;
+    far_tan: short!(x => libm::tan(x)), libm::tan;
+    asin: short!(x => trig::asin_short(x)), f64::asin;
+    acos: short!(x => trig::acos_short(x)), f64::acos;
+    atan: short!(x => trig::atan_short(x)), f64::atan;
+    sinh: short!(x => sinh_short(x)), f64::sinh;
+    cosh: short!(x => { let e = exp::exp_short(x.abs()); 0.5 * (e + 1.0 / e) }), f64::cosh;
+    tanh: exp::tanh_32, exp::tanh;
+    asinh: short!(x => asinh_short(x)), libm::asinh;
+    acosh: short!(x => acosh_short(x)), |x: f64| if x < 1.0 { f64::NAN } else { libm::acosh(x) };
+    atanh: short!(x => atanh_short(x)), libm::atanh;
+    cbrt: short!(x => cbrt_short(x)), f64::cbrt;
+    rcbrt: short!(x => 1.0 / cbrt_short(x)), |x: f64| 1.0 / x.cbrt();
+    erf: short!(x => special::erf_short(x)), libm::erf;
+    erf_inv: short!(x => special::erf_inv(x)), special::erf_inv;
+    gamma: short!(x => special::gamma(x)), special::gamma;
+    ln_gamma: short!(x => special::ln_gamma(x)), special::ln_gamma;
+    digamma: short!(x => special::digamma(x)), special::digamma;
+    trigamma: short!(x => special::trigamma(x)), special::trigamma;
+    /// `1 / (1 + exp(-x))`.
+    sigmoid: exp::sigmoid_32, exp::sigmoid;
+    /// `-ln(1 + exp(-x))`.
+    log_sigmoid: short!(x => log_sigmoid(x, exp::exp_short)), |x: f64| log_sigmoid(x, exp::exp);
+    /// `x tanh(ln(1 + exp(x)))`.
+    mish: short!(x => mish(x, exp::exp_short)), |x: f64| mish(x, exp::exp);
+}
+
+#[inline(always)]
+fn sinh_short(x: f64) -> f64 {
+    let e = exp::exp_m1_short(x.abs());
+    (0.5 * (e + e / (e + 1.0))).copysign(x)
+}
+
+/// Of numbers in single precision, whose squares do not overflow.
+#[inline(always)]
+fn asinh_short(x: f64) -> f64 {
+    let (t, z) = (x.abs(), x * x);
+    let y = log::ln_1p(t + z / (1.0 + (1.0 + z).sqrt())).copysign(x);
+    if t < f64::INFINITY { y } else { x }
+}
+
+#[inline(always)]
+fn acosh_short(x: f64) -> f64 {
+    let t = x - 1.0;
+    let y = log::ln_1p(t + (t * (t + 2.0)).sqrt());
+    if x < 1.0 { f64::NAN } else { y }
+}
+
+#[inline(always)]
+fn atanh_short(x: f64) -> f64 {
+    let t = x.abs();
+    (0.5 * log::ln_1p(2.0 * t / (1.0 - t))).copysign(x)
+}
+
+#[inline(always)]
+fn cbrt_short(x: f64) -> f64 {
+    exp::exp_short(log::ln(x.abs()) * (1.0 / 3.0)).copysign(x)
+}
+
+/// Of numbers in single precision. An infinite side counts more than one that is NaN.
+#[inline(always)]
+fn hypot_short(x: f64, y: f64) -> f64 {
+    let infinite = (x.abs() == f64::INFINITY) | (y.abs() == f64::INFINITY);
+    let h = x.mul_add(x, y * y).sqrt();
+    if infinite { f64::INFINITY } else { h }
+}
+
+#[inline(always)]
+fn log_sigmoid(x: f64, exp: impl Fn(f64) -> f64) -> f64 {
+    let steep = if x < 0.0 { -x } else { 0.0 };
+    -(log::ln_1p(exp(-x.abs())) + steep)
+}
+
+#[inline(always)]
+fn mish(x: f64, exp: impl Fn(f64) -> f64) -> f64 {
+    // From 40 on the hyperbolic tangent is 1.
+    let e = exp(if x > 40.0 { 40.0 } else { x });
+    let n = e * (e + 2.0);
+    let y = x * (n / (n + 2.0));
+    if x == f64::NEG_INFINITY { -0.0 } else { y }
+}
+
+macro_rules! body {
+    ($T:ty, $x:ident => $fast:expr) => {
+        || unary(|$x: $T| $fast)
+    };
+    ($T:ty, $x:ident => $fast:expr, $far:path) => {
+        || guarded(|$x: $T| $fast, |x: $T| !(x.abs() <= <$T>::NEAR), $far)
+    };
+}
+macro_rules! row {
+    ($name:literal, $grain:expr, $($function:tt)*) => {
+        Row::new($name, |_: &Attrs, i, o| {
+            let f = Real {
+                f32: body!(f32, $($function)*),
+                f64: body!(f64, $($function)*),
+                rounds: false,
+                grain: $grain,
+            };
+            prepare_real($name, &f, i, o)
+        })
+        .strided()
+    };
+}
+
+pub(crate) const ROWS: &[Row] = &[
+    row!("exp", GRAIN, x => Math::exp(x)),
+    row!("log", GRAIN, x => Math::ln(x)),
+    row!("log1p", GRAIN, x => Math::ln_1p(x)),
+    row!("expm1", GRAIN, x => Math::exp_m1(x)),
+    row!("log2", GRAIN, x => Math::log2(x)),
+    row!("log10", GRAIN, x => Math::log10(x)),
+    row!("sqrt", GRAIN, x => x.sqrt()),
+    row!("rsqrt", GRAIN, x => x.sqrt().recip()),
+    row!("cbrt", GRAIN, x => Math::cbrt(x)),
+    row!("rcbrt", GRAIN, x => Math::rcbrt(x)),
+    row!("reciprocal", GRAIN, x => x.recip()),
+    row!("sigmoid", GRAIN, x => Math::sigmoid(x)),
+    row!("log_sigmoid", GRAIN, x => Math::log_sigmoid(x)),
+    row!("mish", GRAIN, x => Math::mish(x)),
+    row!("softsign", GRAIN, x => x / (1.0 + x.abs())),
+    row!("sin", GRAIN, x => Math::sin(x), Math::far_sin),
+    row!("cos", GRAIN, x => Math::cos(x), Math::far_cos),
+    row!("tan", GRAIN, x => Math::tan(x), Math::far_tan),
+    row!("arcsin", GRAIN, x => Math::asin(x)),
+    row!("arccos", GRAIN, x => Math::acos(x)),
+    row!("arctan", GRAIN, x => Math::atan(x)),
+    row!("sinh", GRAIN, x => Math::sinh(x)),
+    row!("cosh", GRAIN, x => Math::cosh(x)),
+    row!("tanh", GRAIN, x => Math::tanh(x)),
+    row!("arcsinh", GRAIN, x => Math::asinh(x)),
+    row!("arccosh", GRAIN, x => Math::acosh(x)),
+    row!("arctanh", GRAIN, x => Math::atanh(x)),
+    row!("degrees", GRAIN, x => (f64::from(x) * (180.0 / PI)) as _),
+    row!("radians", GRAIN, x => (f64::from(x) * (PI / 180.0)) as _),
+    row!("erf", GRAIN, x => Math::erf(x)),
+    row!("erfinv", DEAR_GRAIN, x => Math::erf_inv(x)),
+    row!("gamma", DEAR_GRAIN, x => Math::gamma(x)),
+    row!("gammaln", DEAR_GRAIN, x => Math::ln_gamma(x)),
+    row!("digamma", DEAR_GRAIN, x => Math::digamma(x)),
+    row!("_trigamma", DEAR_GRAIN, x => Math::trigamma(x)),
+    Row::new("hard_sigmoid", prepare_hard_sigmoid).strided(),
+    Row::new("smooth_l1", prepare_smooth_l1).strided(),
+];
+
+fn prepare_hard_sigmoid(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "hard_sigmoid";
+    let dtype = checked(name, i, o)?;
+    let number = |key: &str| attrs.float(key).map_err(|e| e.within(name));
+    let (slope, bias) = (number("alpha")?, number("beta")?);
+    let body: Box<dyn Body<2>> = by_float!(name, dtype, T => {
+        type R = <T as crate::real::Float>::Real;
+        let (slope, bias) = (slope as R, bias as R);
+        Ok(unary(move |x: R| {
+            let y = slope * x + bias;
+            let y = if y > 1.0 { 1.0 } else { y };
+            if y < 0.0 { 0.0 } else { y }
+        }))
+    })?;
+    let dtype = if dtype == DType::F64 {
+        dtype
+    } else {
+        DType::F32
+    };
+    Ok(Box::new(Map {
+        dtype,
+        body,
+        grain: GRAIN,
+    }))
+}
+
+/// The square near zero, the magnitude beyond: an integer takes the whole part of the scalar.
+fn prepare_smooth_l1(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "smooth_l1";
+    let dtype = checked(name, i, o)?;
+    let sigma = attrs.float("scalar").map_err(|e| e.within(name))?;
+    macro_rules! body {
+        ($T:ty, $sigma:expr) => {{
+            let square = $sigma * $sigma;
+            unary(move |x: $T| {
+                let t = x.abs();
+                if t > 1.0 / square {
+                    t - 0.5 / square
+                } else {
+                    0.5 * x * x * square
+                }
+            })
+        }};
+    }
+    let (dtype, body) = match dtype {
+        DType::F32 | DType::F16 | DType::BF16 => (DType::F32, body!(f32, sigma as f32)),
+        DType::F64 => (dtype, body!(f64, sigma)),
+        DType::Bool => {
+            return Err(crate::check::unsupported(
+                name,
+                dtype,
+                &crate::check::NUMBERS,
+            ));
+        }
+        _ => (DType::F64, body!(f64, sigma.trunc())),
+    };
+    Ok(Box::new(Map {
+        dtype,
+        body,
+        grain: GRAIN,
+    }))
+}
