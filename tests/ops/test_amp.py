@@ -38,7 +38,7 @@ def test_multicast(given, expected, narrow):
 
 def test_multicast_refuses_two_narrowest_types():
     arrays = [mx.nd.ones((2,), dtype=t) for t in ("float16", "bfloat16")]
-    with pytest.raises(InvalidArgumentError, match="amp_multicast.*float16 and bfloat16"):
+    with pytest.raises(InvalidArgumentError, match=r"amp_multicast.*float16 and bfloat16"):
         mx.nd.amp_multicast(*arrays, num_outputs=2, cast_narrow=True)
 
 

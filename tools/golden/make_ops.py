@@ -273,8 +273,8 @@ UNARY = (
 )
 BINARY = (
     *("add", "sub", "mul", "div", "mod", "power", "hypot", "maximum", "minimum", "equal"),
-    *("not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and", "logical_or"),
-    "logical_xor",
+    *("not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and"),
+    *("logical_or", "logical_xor"),
 )
 
 

@@ -11,7 +11,17 @@ from ..error import InvalidArgumentError
 from ..graph.gradient import reads
 from ..ops.card import OperatorProperty, Shape
 
-__all__ = ["Array", "Desc", "call", "changes_states", "infer", "invoke", "prepare", "record_view", "run"]
+__all__ = [
+    "Array",
+    "Desc",
+    "call",
+    "changes_states",
+    "infer",
+    "invoke",
+    "prepare",
+    "record_view",
+    "run",
+]
 
 Desc = tuple[Shape, str]
 """Shape and name of the element type of one array."""

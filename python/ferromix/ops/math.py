@@ -221,7 +221,10 @@ unary(
     "erfinv",
     "The inverse of the error function.",
     "x with erf(x) = data",
-    ("sqrt(pi) / 2 * out_grad * exp(out ** 2)", lambda g, x, y: g * y.op("square").op("exp") * (math.sqrt(math.pi) / 2)),
+    (
+        "sqrt(pi) / 2 * out_grad * exp(out ** 2)",
+        lambda g, x, y: g * y.op("square").op("exp") * (math.sqrt(math.pi) / 2),
+    ),
     ("[0, 0.5]", "[0.     0.4769]"),
 )
 unary(

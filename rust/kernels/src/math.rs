@@ -27,7 +27,10 @@ macro_rules! poly {
         #[inline(always)]
         fn $name<const N: usize>(c: &[$t; N], x: $t) -> $t {
             let highest = c[N - 1];
-            c[..N - 1].iter().rev().fold(highest, |y, &c| y.mul_add(x, c))
+            c[..N - 1]
+                .iter()
+                .rev()
+                .fold(highest, |y, &c| y.mul_add(x, c))
         }
     };
 }

@@ -16,7 +16,5 @@ CASES = [
         Case("amp_multicast", same, ((3, 4), (2,), ())[:n], {"num_outputs": n}, "small")
         for n in (1, 2, 3)
     ],
-    Case(
-        "amp_multicast", same, ((3,), (0, 2)), {"num_outputs": 2, "cast_narrow": True}, "small"
-    ),
+    Case("amp_multicast", same, ((3,), (0, 2)), {"num_outputs": 2, "cast_narrow": True}, "small"),
 ]

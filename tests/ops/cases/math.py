@@ -70,8 +70,6 @@ CASES = [
         {"alpha": 0.5, "beta": 0.25},
         "distinct",
     ),
-    *of_any_shape(
-        "smooth_l1", lambda x: smooth_l1(x, 1.0), "distinct", attrs={"scalar": 1.0}
-    ),
+    *of_any_shape("smooth_l1", lambda x: smooth_l1(x, 1.0), "distinct", attrs={"scalar": 1.0}),
     Case("smooth_l1", lambda x: smooth_l1(x, 2.0), ((3, 4),), {"scalar": 2.0}, "distinct"),
 ]

@@ -89,7 +89,7 @@ fn parts_32(x: f32) -> (i32, f32) {
     let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUNDER_32);
     let n = shifted - ROUNDER_32;
     let r = n.mul_add(-LN2_32[1], n.mul_add(-LN2_32[0], x));
-        let count = shifted.to_bits() as i32 - ROUNDER_32.to_bits() as i32;
+    let count = shifted.to_bits() as i32 - ROUNDER_32.to_bits() as i32;
     (count, (r * r).mul_add(poly_32(&EXP_32, r), r))
 }
 
