@@ -15,7 +15,8 @@ import json
 import subprocess
 import sys
 import time
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 CHAIN = 100
 WARM_UP = 20

@@ -43,8 +43,8 @@ def mark_variables(
     >>> with mx.autograd.record():
     ...     y = x * x
     >>> y.backward()
-    >>> g.asscalar()
-    np.float32(6.0)
+    >>> g.item()
+    6.0
     """
     marked = arrays_of("variables", variables)
     places = arrays_of("gradients", gradients, len(marked))
