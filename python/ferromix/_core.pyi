@@ -59,6 +59,7 @@ class Call:
         card: object,
         name: str,
         uses_train_mode: bool,
+        visible: int,
         prepare: Callable[..., Any],
     ) -> Call: ...
     def __call__(
@@ -67,6 +68,10 @@ class Call:
         out: Sequence[Array] = (),
         is_train: bool | None = None,
     ) -> list[Array]: ...
+
+class Function:
+    def __new__(cls, resolve: Callable[..., tuple[Call, list[Any]]]) -> Function: ...
+    def __call__(self, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any: ...
 
 class Dense:
     def __new__(cls, handle: Array) -> Self: ...

@@ -134,7 +134,8 @@ def invoke(
 @lru_cache(maxsize=8192)
 def call(card: OperatorProperty) -> _core.Call:
     """What runs a card: it asks :func:`answer` once for each combination of shapes and types."""
-    return _core.Call(card, card.name, card.uses_train_mode, answer)
+    visible = card.num_visible_outputs()
+    return _core.Call(card, card.name, card.uses_train_mode, visible, answer)
 
 
 def answer(

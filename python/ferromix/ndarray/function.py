@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import _core
+from ..dispatch import cpu as dispatch
 from ..ops import call, card
 from ..ops.card import OperatorProperty
-from .ndarray import NDArray, invoke
+from .ndarray import NDArray
 
 __all__ = ["function", "function_names", "install_methods"]
 
@@ -35,11 +37,15 @@ def function(name: str) -> Callable[..., Any]:
 
 
 def _make(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
+    def resolve(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_core.Call, list[NDArray]]:
+        made, inputs = call.bind(operator, args, kwargs, _is_array)
+        return dispatch.call(made), inputs
+
+    function = _core.Function(resolve)
+
     def run(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         kwargs.pop("name", None)
-        made, inputs = call.bind(operator, args, kwargs, _is_array)
-        results = invoke(made, inputs, out)
-        return results[0] if len(results) == 1 else results
+        return function(args, out, kwargs)
 
     run.__name__ = run.__qualname__ = name
     run.__module__ = "ferromix.ndarray"

@@ -110,6 +110,16 @@ pub(crate) struct Dense {
     handle: Py<Array>,
 }
 
+impl Dense {
+    pub(crate) fn handle<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, Array> {
+        self.handle.bind(py)
+    }
+
+    pub(crate) fn array<'a>(&'a self, py: Python<'a>) -> &'a Array {
+        self.handle.bind(py).get()
+    }
+}
+
 /// The call of an operator with a number.
 fn scalar_call(
     py: Python<'_>,
@@ -192,13 +202,14 @@ fn apply<'py>(
     let results = call.get().run(py, &arrays[..count], out, None)?;
     match results.into_iter().next() {
         _ if in_place => Ok(lhs.clone().into_any()),
-        Some(result) => wrap(py, table, result),
+        Some(result) => wrap(py, result),
         None => Err(PyRuntimeError::new_err("the operator has no output")),
     }
 }
 
 /// The NDArray around an array.
-fn wrap<'py>(py: Python<'py>, table: &Table, array: Bound<'py, Array>) -> Outcome<'py> {
+pub(crate) fn wrap<'py>(py: Python<'py>, array: Bound<'py, Array>) -> Outcome<'py> {
+    let table = table(py)?;
     NEXT.set(Some(array.unbind()));
     let new = table.new;
     let nothing = PyTuple::empty(py);

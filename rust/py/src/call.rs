@@ -53,6 +53,7 @@ pub(crate) struct Call {
     card: Py<PyAny>,
     name: String,
     uses_train_mode: bool,
+    visible: usize,
     /// Asks the card.
     prepare: Py<PyAny>,
     /// Those used last in front.
@@ -73,11 +74,18 @@ impl Call {
     /// shapes and types of its outputs, the inputs that it changes, the request for those, and the
     /// pairs of input and output that may share memory.
     #[new]
-    fn new(card: Py<PyAny>, name: String, uses_train_mode: bool, prepare: Py<PyAny>) -> Self {
+    fn new(
+        card: Py<PyAny>,
+        name: String,
+        uses_train_mode: bool,
+        visible: usize,
+        prepare: Py<PyAny>,
+    ) -> Self {
         Call {
             card,
             name,
             uses_train_mode,
+            visible,
             prepare,
             entries: Mutex::default(),
         }
@@ -100,6 +108,11 @@ impl Call {
 }
 
 impl Call {
+    /// How many of the outputs a user sees.
+    pub(crate) fn visible(&self) -> usize {
+        self.visible
+    }
+
     /// See `__call__`.
     pub(crate) fn run<'py>(
         &self,

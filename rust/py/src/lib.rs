@@ -9,6 +9,7 @@ mod convert;
 mod engine;
 mod errors;
 mod files;
+mod function;
 mod lane;
 mod life;
 mod memory;
@@ -28,6 +29,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<array::Array>()?;
     m.add_class::<arithmetic::Dense>()?;
     m.add_class::<call::Call>()?;
+    m.add_class::<function::Function>()?;
     m.add_class::<operator::Prepared>()?;
     m.add_class::<operator::Plan>()?;
     arithmetic::register(m)?;
