@@ -11,7 +11,7 @@ from ferromix.error import InvalidArgumentError
 from ferromix.ops.card import make
 
 PUBLIC = [c for c in CASES if not c.card.hidden and c.shapes and c.card.differentiable]
-ONCE = {"BatchNorm", "BatchNorm_v1", "LeakyReLU", "Pooling", "Pooling_v1"}
+ONCE = {"BatchNorm", "BatchNorm_v1", "LeakyReLU", "Pooling", "Pooling_v1", "digamma"}
 """Operators whose gradient has no rule of its own, like most of MXNet's."""
 TWICE = [c for c in SMOOTH if c in PUBLIC and c.op not in ONCE]
 STEP = 1e-5
