@@ -47,10 +47,22 @@ fn prepare(row: &str, inputs: &[&Array], output: &Array) -> Arc<Prepared> {
     Prepared::new(row, row, &Attrs::default(), inputs, vec![output.desc()]).unwrap()
 }
 
+fn bind(
+    prepared: &Arc<Prepared>,
+    name: Name,
+    inputs: &[Array],
+    outputs: &[Option<Array>],
+    reqs: &[Req],
+) -> ferromix_base::Result<Arc<Bound>> {
+    let inputs: Vec<&Array> = inputs.iter().collect();
+    let outputs: Vec<Option<&Array>> = outputs.iter().map(Option::as_ref).collect();
+    Bound::new(prepared, name, &inputs, &outputs, reqs)
+}
+
 fn run(rt: &Arc<Runtime>, row: &str, inputs: &[&Array], output: &Array, req: Req) {
     let prepared = prepare(row, inputs, output);
     let inputs: Vec<Array> = inputs.iter().map(|a| (*a).clone()).collect();
-    let bound = Bound::new(&prepared, NAME, &inputs, &[Some(output.clone())], &[req]).unwrap();
+    let bound = bind(&prepared, NAME, &inputs, &[Some(output.clone())], &[req]).unwrap();
     bound.push(rt, 0).unwrap();
 }
 
@@ -101,7 +113,7 @@ fn kernels_of_contiguous_memory_take_strided_views() {
         (Req::Write, [0.0, 0.0, 5.0, 7.0]),
         (Req::Add, [0.0, 0.0, 10.0, 14.0]),
     ] {
-        let bound = Bound::new(
+        let bound = bind(
             &relu,
             NAME,
             std::slice::from_ref(&columns),
@@ -121,7 +133,7 @@ fn arrays_that_differ_from_what_was_prepared_are_refused() {
     let (a, b) = (array(&rt, &[3], &[0.0; 3]), array(&rt, &[2], &[0.0; 2]));
     let prepared = prepare("broadcast_add", &[&a, &a], &a);
     let message = |inputs: &[Array], outputs: &[Option<Array>], reqs: &[Req]| {
-        Bound::new(&prepared, NAME, inputs, outputs, reqs)
+        bind(&prepared, NAME, inputs, outputs, reqs)
             .err()
             .unwrap()
             .to_string()
@@ -166,7 +178,7 @@ fn failing(rt: &Arc<Runtime>, out: &Array) -> (Arc<Bound>, [Array; 2]) {
     );
     let outputs = [Some(out.clone())];
     let inputs = [data, weight];
-    let bound = Bound::new(&made.unwrap(), NAME, &inputs, &outputs, &[Req::Write]).unwrap();
+    let bound = bind(&made.unwrap(), NAME, &inputs, &outputs, &[Req::Write]).unwrap();
     (bound, inputs)
 }
 
@@ -201,7 +213,7 @@ fn a_plan_pushes_its_ranges_in_order() {
     let (y, z) = (array(&rt, &[2], &[0.0; 2]), array(&rt, &[2], &[0.0; 2]));
     let add = prepare("broadcast_add", &[&x, &one], &y);
     let step = |from: &Array, to: &Array| {
-        Bound::new(
+        bind(
             &add,
             NAME,
             &[from.clone(), one.clone()],
@@ -233,7 +245,7 @@ fn plans_share_private_memory() {
     let token = Array::new(&rt, &[1], DType::U8).unwrap();
     let step = |from: &Array, to: &Array| {
         let inputs = [from.clone(), one.clone()];
-        Bound::new(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap()
+        bind(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap()
     };
     let plan = |steps| {
         let private = Private {
@@ -261,7 +273,7 @@ fn failures_stay_in_private_memory() {
     let add = prepare("broadcast_add", &[&buffer, &buffer], &y);
     let double = |to: &Array| {
         let inputs = [buffer.clone(), buffer.clone()];
-        Bound::new(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap()
+        bind(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap()
     };
     let steps = vec![fails, double(&y), double(&z)];
     let private = Private {
@@ -291,9 +303,8 @@ fn random_steps_of_a_plan_take_the_next_numbers() {
     let attrs = Attrs::from([("low", Value::Float(0.0)), ("high", Value::Float(1.0))]);
     let row = "_random_uniform";
     let prepared = Prepared::new(row, row, &attrs, vec![], vec![outs[0].desc()]).unwrap();
-    let bind = |out: &Array| {
-        Bound::new(&prepared, NAME, &[], &[Some(out.clone())], &[Req::Write]).unwrap()
-    };
+    let bind =
+        |out: &Array| bind(&prepared, NAME, &[], &[Some(out.clone())], &[Req::Write]).unwrap();
     let plan = Plan::new(
         &rt,
         vec![bind(&outs[0]), bind(&outs[1])],
@@ -319,7 +330,7 @@ fn random_numbers_follow_the_order_of_pushes() {
         let attrs = Attrs::from([("low", Value::Float(0.0)), ("high", Value::Float(1.0))]);
         let row = "_random_uniform";
         let prepared = Prepared::new(row, row, &attrs, vec![], vec![out.desc()]).unwrap();
-        let bound = Bound::new(&prepared, NAME, &[], &[Some(out.clone())], &[Req::Write]).unwrap();
+        let bound = bind(&prepared, NAME, &[], &[Some(out.clone())], &[Req::Write]).unwrap();
         bound.push(&rt, 0).unwrap();
     };
     let outs: Vec<Array> = (0..4).map(|_| array(&rt, &[100], &[0.0; 100])).collect();

@@ -50,8 +50,14 @@ impl Turn {
         let attrs = Attrs::new(vec![("scalar".into(), Value::Float(1.0))]);
         let row = "_plus_scalar";
         let prepared = Prepared::new(row, row, &attrs, vec![desc()], vec![desc()]).unwrap();
-        let out = [Some(array.clone())];
-        let bound = Bound::new(&prepared, Name::new("turn"), &[turned], &out, &[Req::Write]);
+        let out = [Some(&array)];
+        let bound = Bound::new(
+            &prepared,
+            Name::new("turn"),
+            &[&turned],
+            &out,
+            &[Req::Write],
+        );
         Turn {
             bound: bound.unwrap(),
             _array: array,
