@@ -69,14 +69,16 @@ def rust(row: Row, attrs: dict, inputs: list[np.ndarray], out: np.ndarray, req: 
     return result.view(out.dtype).reshape(out.shape)
 
 
-def agree(got: np.ndarray, want: np.ndarray, row: Row) -> np.ndarray:
+def agree(got: np.ndarray, want: np.ndarray, row: Row, old: np.ndarray | int = 0) -> np.ndarray:
+    """Where two results are alike; `old` is what a result was added to, and may cancel it."""
     dtype = row.out_dtype
     if dtype not in UNITS:
         return got == want
     info = ml_dtypes.finfo(got.dtype)
     with np.errstate(all="ignore"):
         g, w = got.astype(np.float64), want.astype(np.float64)
-        size = np.abs(w) + TERMS.get(row.operator, 0)
+        terms = np.abs(np.asarray(old, np.float64))
+        size = np.abs(w) + TERMS.get(row.operator, 0) + np.where(np.isfinite(terms), terms, 0)
         bound = UNITS[dtype] * float(info.eps) * size + float(info.smallest_subnormal)
         same = (g == w) & (np.signbit(g) == np.signbit(w)) | np.isnan(g) & np.isnan(w)
         return same | (np.abs(g - w) <= bound) & np.isfinite(w) & (g != 0) & (w != 0)
@@ -120,8 +122,9 @@ def test_values_are_those_of_the_rust_kernels(built, layout, req):
                 inputs = [draw(rng, row.dtype, shape, offset) for shape in given]
                 out = draw(rng, row.out_dtype, SHAPE, offset)
                 want = rust(row, attrs, inputs, out, req)
+                old = out.copy() if req == 3 else 0
                 launch(library, row.entry, inputs, out, numbers, req, layout == "strided")
-                wrong = np.argwhere(~agree(out, want, row))
+                wrong = np.argwhere(~agree(out, want, row, old))
                 assert not len(wrong), (
                     f"{row.entry}{numbers} of {given}: {len(wrong)} elements differ; at "
                     f"{wrong[0]}, {out[tuple(wrong[0])]} instead of {want[tuple(wrong[0])]}"

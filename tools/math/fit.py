@@ -75,7 +75,8 @@ TABLES: list[tuple[str, Function, Any, Any, int]] = [
     ("COS", cosine, 0, 0.6170, 6),
     ("ARTANH", artanh, 0, 0.02945, 7),
     ("ATAN", arctangent, 0, 0.1716, 6),
-    ("TANH_32", hyperbolic, 0, 0.391, 5),
+    ("TANH_32", hyperbolic, 0, 0.31, 4),
+    ("EXP_TWICE", lambda r: mp.exp(2 * r), -0.1735, 0.1735, 6),
     ("LN_32", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, -0.2930, 0.4143, 8),
     ("ERF", lambda x: -mp.log(mp.erfc(x)) / x, 0, 4.1, 15),
 ]

@@ -109,8 +109,12 @@ math! {
     asinh: short!(x => asinh_short(x)), libm::asinh;
     acosh: short!(x => acosh_short(x)), |x: f64| if x < 1.0 { f64::NAN } else { libm::acosh(x) };
     atanh: short!(x => atanh_short(x)), libm::atanh;
-    cbrt: short!(x => cbrt_short(x)), f64::cbrt;
-    rcbrt: short!(x => 1.0 / cbrt_short(x)), |x: f64| 1.0 / x.cbrt();
+    cbrt: cbrt_32, f64::cbrt;
+    rcbrt: |x: f32| 1.0 / cbrt_32(x), |x: f64| 1.0 / x.cbrt();
+    /// Radians as degrees.
+    degrees: short!(x => x * (180.0 / PI)), |x: f64| x * (180.0 / PI);
+    /// Degrees as radians.
+    radians: short!(x => x * (PI / 180.0)), |x: f64| x * (PI / 180.0);
     erf: short!(x => special::erf_short(x)), libm::erf;
     erf_inv: short!(x => special::erf_inv(x)), special::erf_inv;
     gamma: short!(x => special::gamma(x)), special::gamma;
@@ -152,9 +156,27 @@ fn atanh_short(x: f64) -> f64 {
     (0.5 * log::ln_1p(2.0 * t / (1.0 - t))).copysign(x)
 }
 
+/// An estimate by a third of the exponent's bits, made exact by two steps of Halley's method.
 #[inline(always)]
-fn cbrt_short(x: f64) -> f64 {
-    exp::exp_short(log::ln(x.abs()) * (1.0 / 3.0)).copysign(x)
+fn cbrt_32(x: f32) -> f32 {
+    let t = x.abs();
+    let tiny = t < f32::MIN_POSITIVE;
+    let (t, shrink) = if tiny {
+        (t * 16_777_216.0, 1.0 / 256.0)
+    } else {
+        (t, 1.0)
+    };
+    let guess = f32::from_bits(t.to_bits() / 3 + 709_921_077);
+    // Scaled by t, the cube of the guess is about 1 and cannot overflow.
+    let cube = guess * (guess / t) * guess;
+    let better = f64::from(guess * ((cube + 2.0) / (2.0 * cube + 1.0)));
+    let (cube, t) = (better * better * better, f64::from(t));
+    let y = (better * ((cube + 2.0 * t) / (2.0 * cube + t)) * shrink) as f32;
+    if (x == 0.0) | (t == f64::INFINITY) {
+        x
+    } else {
+        y.copysign(x)
+    }
 }
 
 /// Of numbers in single precision. An infinite side counts more than one that is NaN.
@@ -185,7 +207,7 @@ macro_rules! body {
         || unary(|$x: $T| $fast)
     };
     ($T:ty, $x:ident => $fast:expr, $far:path) => {
-        || guarded(|$x: $T| $fast, |x: $T| !(x.abs() <= <$T>::NEAR), $far)
+        || guarded(|$x: $T| $fast, |x: $T| x.abs() > <$T>::NEAR, $far)
     };
 }
 macro_rules! row {
@@ -231,8 +253,8 @@ pub(crate) const ROWS: &[Row] = &[
     row!("arcsinh", GRAIN, x => Math::asinh(x)),
     row!("arccosh", GRAIN, x => Math::acosh(x)),
     row!("arctanh", GRAIN, x => Math::atanh(x)),
-    row!("degrees", GRAIN, x => (f64::from(x) * (180.0 / PI)) as _),
-    row!("radians", GRAIN, x => (f64::from(x) * (PI / 180.0)) as _),
+    row!("degrees", GRAIN, x => Math::degrees(x)),
+    row!("radians", GRAIN, x => Math::radians(x)),
     row!("erf", GRAIN, x => Math::erf(x)),
     row!("erfinv", DEAR_GRAIN, x => Math::erf_inv(x)),
     row!("gamma", DEAR_GRAIN, x => Math::gamma(x)),

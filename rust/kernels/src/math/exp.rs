@@ -41,14 +41,23 @@ const EXP_32: [f32; 6] = [
     0.001_394_594_5,
     0.000_199_170_13,
 ];
-/// `tanh t = t + t^3 q(t^2)` for `t <= 0.625`; error 4e-10.
-const TANH_32: [f32; 6] = [
-    -0.333_333_34,
-    0.133_333_03,
-    -0.053_959_228,
-    0.021_768_667,
-    -0.008_343_119,
-    0.002_291_809_5,
+/// `tanh t = t + t^3 q(t^2)` for `t <= 0.55`; error 4e-9.
+const TANH_32: [f32; 5] = [
+    -0.333_333_3,
+    0.133_330_93,
+    -0.053_905_36,
+    0.021_284_724,
+    -0.006_564_395_5,
+];
+/// `exp(2 r)` for `|r| <= ln 2 / 4`; error 4e-9.
+const EXP_TWICE: [f32; 7] = [
+    1.0,
+    2.0,
+    2.0,
+    1.333_313_1,
+    0.666_661_6,
+    0.268_007_34,
+    0.089_223_92,
 ];
 /// `ln 2` in two parts, the first with trailing zeros so that `n` times it is exact.
 const LN2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
@@ -162,13 +171,6 @@ pub(super) fn tanh(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn sigmoid(x: f64) -> f64 {
     let e = exp(-x.abs());
-    (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
-}
-
-/// As [`sigmoid`], in single precision.
-#[inline(always)]
-pub(super) fn sigmoid_32(x: f32) -> f32 {
-    let e = exp_32(-x.abs());
     let y = (if x < 0.0 { e } else { 1.0 }) / (1.0 + e);
     // A small quotient is the exponential, less a little: that rounds once.
     if (x < 0.0) & (e < 0.25) {
@@ -178,15 +180,31 @@ pub(super) fn sigmoid_32(x: f32) -> f32 {
     }
 }
 
-/// `tanh(x)` in single precision: a polynomial near zero, where the quotient would round thrice.
+/// As [`sigmoid`], in single precision.
+#[inline(always)]
+pub(super) fn sigmoid_32(x: f32) -> f32 {
+    let e = exp_32(-x.abs());
+    let y = (if x < 0.0 { e } else { 1.0 }) / (1.0 + e);
+    if (x < 0.0) & (e < 0.25) {
+        e.mul_add(-y, e)
+    } else {
+        y
+    }
+}
+
+/// `tanh(x)` in single precision: a polynomial near zero, `1 - 2 / (exp(2 |x|) + 1)` beyond, where
+/// errors of the exponential weigh little.
 #[inline(always)]
 pub(super) fn tanh_32(x: f32) -> f32 {
     let t = x.abs();
-    let (n, p) = parts_32(if t > 10.0 { 20.0 } else { 2.0 * t });
-    let y = 1.0 - 2.0 / (p + 1.0).mul_add(power_of_two_32(n), 1.0);
+    let near = if t > 10.0 { 10.0 } else { t };
+    let shifted = near.mul_add(2.0 * std::f32::consts::LOG2_E, ROUNDER_32);
+    let r = (shifted - ROUNDER_32).mul_add(-0.5 * std::f32::consts::LN_2, near);
+    let scale = power_of_two_32(shifted.to_bits() as i32 - ROUNDER_32.to_bits() as i32);
+    let large = 1.0 - 2.0 / poly_32(&EXP_TWICE, r).mul_add(scale, 1.0);
     let z = t * t;
     let small = (z * t).mul_add(poly_32(&TANH_32, z), t);
-    (if t < 0.625 { small } else { y }).copysign(x)
+    (if t < 0.55 { small } else { large }).copysign(x)
 }
 
 /// `x` to the power of `y` to some 27 bits, for numbers in single precision, by C's rules for

@@ -69,7 +69,7 @@ within! {
     acosh: 0.6, f64::acosh;
     atanh: 0.6, libm::atanh;
     cbrt: 0.6, f64::cbrt;
-    rcbrt: 0.6, |x| 1.0 / x.cbrt();
+    rcbrt: 1.6, |x| 1.0 / x.cbrt();
     erf: 0.6, libm::erf;
     gamma: 0.6, libm::tgamma;
     ln_gamma: 0.6, libm::lgamma;
@@ -180,7 +180,10 @@ fn double_precision_is_within_two_units() {
     for (name, got, want, limit) in functions {
         let spread = (0..u64::MAX / step).map(|i| f64::from_bits(i * step));
         let near_one = (0..100_000).map(|i| f64::from(i) / 4096.0 - 12.0);
-        for x in spread.chain(near_one).filter(|x| !(x.abs() > limit)) {
+        for x in spread
+            .chain(near_one)
+            .filter(|x| x.is_nan() || x.abs() <= limit)
+        {
             let error = ulps_64(got(x), want(x));
             assert!(error <= 2.0, "{name}({x:e}): {error} ulps");
         }
@@ -199,7 +202,8 @@ fn double_precision_is_within_two_units() {
 /// Values of mpmath.
 #[test]
 fn special_functions_match_multiple_precision() {
-    let rows: [(fn(f64) -> f64, f64, f64); 12] = [
+    type Row = (fn(f64) -> f64, f64, f64);
+    let rows: [Row; 12] = [
         (Math::erf_inv, 0.5, 0.476_936_276_204_469_9),
         (Math::erf_inv, -0.999_999, -3.458_910_737_275_499),
         (Math::erf_inv, 1e-300, 8.862_269_254_527_58e-301),

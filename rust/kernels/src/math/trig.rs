@@ -43,7 +43,8 @@ const ATAN: [f64; 7] = [
     0.071_351_820_846_856_53,
     -0.040_429_226_651_597_004,
 ];
-const HALF_PI: [f64; 2] = [1.570_796_326_794_896_6, 6.123_233_995_736_766e-17];
+/// A quarter turn in two parts.
+const HALF_PI: [f64; 2] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17];
 
 /// The quadrant of `x` (in the lowest two bits), and sine and cosine of what is left.
 #[inline(always)]
