@@ -174,10 +174,15 @@ fn prepare(
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("argmax", |a, i, o| prepare("argmax", false, a, i, o)).strided(),
+    Row::new("argmax", |a, i, o| prepare("argmax", false, a, i, o))
+        .strided()
+        .light(),
     Row::new("argmax_channel", |a, i, o| {
         prepare("argmax_channel", false, a, i, o)
     })
-    .strided(),
-    Row::new("argmin", |a, i, o| prepare("argmin", true, a, i, o)).strided(),
+    .strided()
+    .light(),
+    Row::new("argmin", |a, i, o| prepare("argmin", true, a, i, o))
+        .strided()
+        .light(),
 ];

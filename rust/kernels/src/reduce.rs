@@ -1,7 +1,7 @@
 //! Reductions over axes: sum, mean, prod, max, min, norm, and their way back.
 //!
 //! `f32` and halves are reduced as `f32`, `f64` as `f64`, integers and bools as `i64`, norms as
-//! `f64` where `f32` might not do; the result is converted to the output's type once.
+//! `f64`; the result is converted to the output's type once.
 
 use crate::axes::Axes;
 use crate::binary::{self, Function};
@@ -67,8 +67,7 @@ impl Kernel for Reduce {
         }
         let norm = matches!(self.kind, Kind::Norm1 | Kind::Norm2);
         match data.dtype() {
-            t if norm && t.is_float() && t != DType::F64 => self.run_short_norm(data, out, req),
-            _ if norm => self.run_norm::<f64>(f64::sqrt, data, out, req),
+            _ if norm => self.run_norm(data, out, req),
             DType::F64 => self.run_as::<f64>(data, out, req),
             t if t.is_float() => self.run_as::<f32>(data, out, req),
             _ => self.run_as::<i64>(data, out, req),
@@ -91,32 +90,11 @@ impl Reduce {
         }
     }
 
-    /// In `f32`, unless some sum of squares comes near the ends of its range.
-    fn run_short_norm(&self, data: &View, out: &mut View, req: Req) -> Result<()> {
+    fn run_norm(&self, data: &View, out: &mut View, req: Req) -> Result<()> {
         if self.kind == Kind::Norm1 {
-            return self.run_norm::<f32>(f32::sqrt, data, out, req);
-        }
-        let mut sums = vec![0f32; out.len()];
-        let mut view = View::of_slice(&mut sums, out.shape())?;
-        self.fold(Squares, |x: f32| x, data, &mut view, Req::Write)?;
-        if !sums.iter().all(|x| (1e-20..1e38).contains(x)) {
-            return self.run_norm::<f64>(f64::sqrt, data, out, req);
-        }
-        sums.iter_mut().for_each(|x| *x = x.sqrt());
-        assign(&View::of_slice(&mut sums, out.shape())?, out, req)
-    }
-
-    fn run_norm<C: Number>(
-        &self,
-        root: fn(C) -> C,
-        data: &View,
-        out: &mut View,
-        req: Req,
-    ) -> Result<()> {
-        if self.kind == Kind::Norm1 {
-            self.fold(Magnitudes, |x: C| x, data, out, req)
+            self.fold(Magnitudes, |x: f64| x, data, out, req)
         } else {
-            self.fold(Squares, root, data, out, req)
+            self.fold(Squares, f64::sqrt, data, out, req)
         }
     }
 
