@@ -33,13 +33,27 @@ fn slice_axis(
     name: &str,
     attrs: &Attrs,
     whole: &[usize],
-    _: &[usize],
+    part: &[usize],
 ) -> Result<Vec<(usize, isize)>> {
     let axis = resolve(name, attrs.int("axis")?, whole.len())?;
-    let mut starts = vec![(0, 1); whole.len()];
-    if attrs.has("begin") {
-        starts[axis].0 = place(attrs.int("begin")?, whole[axis]);
+    let extent = whole[axis] as i64;
+    let index = |attr: &str, default: i64| -> Result<i64> {
+        if !attrs.has(attr) {
+            return Ok(default);
+        }
+        let given = attrs.int(attr)?;
+        Ok(if given < 0 { given + extent } else { given })
+    };
+    let (begin, end) = (index("begin", 0)?, index("end", extent)?);
+    let length = part.get(axis).map(|&n| n as i64);
+    if begin < 0 || end > extent || length != Some(end - begin) {
+        return Err(Error::value(format!(
+            "{name}: the range from {begin} to {end} of axis {axis} of {whole:?} does not have \
+             shape {part:?}"
+        )));
     }
+    let mut starts = vec![(0, 1); whole.len()];
+    starts[axis].0 = begin as usize;
     Ok(starts)
 }
 
