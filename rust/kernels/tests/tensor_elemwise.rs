@@ -142,10 +142,13 @@ fn every_function_of_every_type_layout_and_request() {
                     let want = after(req, dtype, old[i], result);
                     let got = if shared { a.get(i) } else { out.get(i) };
                     let scale = if req == Req::Add { old[i].abs() } else { 1e-30 };
-                    // Integers are computed as f64, which has only so many places.
+                    // Integers are computed as f64: wide ones have only so many places.
                     let wide = dtype == DType::I64 && want.abs() > 2f64.powi(53);
+                    if wide && (got - want).abs() <= 2.0 * f64::EPSILON * want.abs() {
+                        continue;
+                    }
                     assert_close(
-                        if wide { DType::F64 } else { dtype },
+                        dtype,
                         got,
                         want,
                         4.0,
