@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples mutants mutants-all memcheck lint fmt wheel test-wheel bench docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples mutants mutants-all memcheck lint fmt gen wheel test-wheel bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -103,6 +103,9 @@ wheel: $(BIN)/maturin  ## Build the wheel into dist/
 
 test-wheel: wheel  ## Install the wheel without Rust in a clean environment and train with it
 	tools/check_wheel.sh dist/ferromix-*.whl
+
+gen: dev  ## Write what is generated from the operator cards: reference and stubs
+	$(BIN)/python tools/gen.py
 
 bench:  ## Benchmarks of engine, pool and kernels
 	cargo bench --workspace --exclude ferromix-py

@@ -1,0 +1,1294 @@
+# Generated from the operator cards by `make gen`.
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import arithmetic as arithmetic
+from .arithmetic import add as add
+from .arithmetic import divide as divide
+from .arithmetic import equal as equal
+from .arithmetic import greater as greater
+from .arithmetic import greater_equal as greater_equal
+from .arithmetic import lesser as lesser
+from .arithmetic import lesser_equal as lesser_equal
+from .arithmetic import logical_and as logical_and
+from .arithmetic import logical_or as logical_or
+from .arithmetic import logical_xor as logical_xor
+from .arithmetic import maximum as maximum
+from .arithmetic import minimum as minimum
+from .arithmetic import modulo as modulo
+from .arithmetic import multiply as multiply
+from .arithmetic import not_equal as not_equal
+from .arithmetic import power as power
+from .arithmetic import subtract as subtract
+from .arithmetic import true_divide as true_divide
+from .creation import arange as arange
+from .creation import array as array
+from .creation import concatenate as concatenate
+from .creation import empty as empty
+from .creation import full as full
+from .creation import ones as ones
+from .creation import split_v2 as split_v2
+from .creation import zeros as zeros
+from .function import function as function
+from .function import function_names as function_names
+from .function import install_methods as install_methods
+from .ndarray import NDArray as NDArray
+from .ndarray import invoke as invoke
+from .ndarray import waitall as waitall
+from .serialize import load as load
+from .serialize import save as save
+from .shared import from_shared_mem as from_shared_mem
+
+def __getattr__(name: str) -> Any: ...
+def __dir__() -> list[str]: ...
+def Activation(
+    data: NDArray | None = None,
+    act_type: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def BatchNorm(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    beta: NDArray | None = None,
+    moving_mean: NDArray | None = None,
+    moving_var: NDArray | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def BatchNorm_v1(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    beta: NDArray | None = None,
+    moving_mean: NDArray | None = None,
+    moving_var: NDArray | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def BlockGrad(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Cast(
+    data: NDArray | None = None,
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Concat(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    dim: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Convolution(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: str | None = None,
+    cudnn_off: bool = False,
+    layout: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Convolution_v1(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: str | None = None,
+    cudnn_off: bool = False,
+    layout: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Crop(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    offset: int | Sequence[int] = (0, 0),
+    h_w: int | Sequence[int] = (0, 0),
+    center_crop: bool = False,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Dropout(
+    data: NDArray | None = None,
+    p: float = 0.5,
+    mode: str = 'training',
+    axes: int | Sequence[int] = (),
+    cudnn_off: bool | None = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ElementWiseSum(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Flatten(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def FullyConnected(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    num_hidden: int | None = None,
+    no_bias: bool = False,
+    flatten: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def L2Normalization(
+    data: NDArray | None = None,
+    eps: float = 1e-10,
+    mode: str = 'instance',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def LeakyReLU(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    act_type: str = 'leaky',
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Pad(
+    data: NDArray | None = None,
+    mode: str | None = None,
+    pad_width: int | Sequence[int] | None = None,
+    constant_value: float = 0.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Pooling(
+    data: NDArray | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: str = 'max',
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: str = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Reshape(
+    data: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def SliceChannel(
+    data: NDArray | None = None,
+    num_outputs: int | None = None,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def Softmax(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: str = 'null',
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def SoftmaxOutput(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: str = 'null',
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def SwapAxis(
+    data: NDArray | None = None,
+    dim1: int = 0,
+    dim2: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def abs(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def adam_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    mean: NDArray | None = None,
+    var: NDArray | None = None,
+    lr: float | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def add_n(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def amp_cast(
+    data: NDArray | None = None,
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def amp_multicast(
+    *args: NDArray | Sequence[NDArray],
+    num_outputs: int | None = None,
+    cast_narrow: bool = False,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def arccos(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def arccosh(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def arcsin(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def arcsinh(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def arctan(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def arctanh(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def argmax(
+    data: NDArray | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def argmax_channel(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def argmin(
+    data: NDArray | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def batch_dot(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_add(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_axes(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_axis(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_div(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_equal(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_greater(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_greater_equal(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_hypot(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_lesser(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_lesser_equal(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_like(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    lhs_axes: int | Sequence[int] | None = None,
+    rhs_axes: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_logical_and(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_logical_or(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_logical_xor(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_maximum(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_minimum(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_minus(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_mod(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_mul(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_not_equal(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_plus(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_power(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_sub(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def broadcast_to(
+    data: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def cast(
+    data: NDArray | None = None,
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def cbrt(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ceil(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def clip(
+    data: NDArray | None = None,
+    a_min: float | None = None,
+    a_max: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def concat(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    dim: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def cos(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def cosh(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def crop(
+    data: NDArray | None = None,
+    begin: int | Sequence[int | None] | None = None,
+    end: int | Sequence[int | None] | None = None,
+    step: int | Sequence[int | None] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def degrees(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def depth_to_space(
+    data: NDArray | None = None,
+    block_size: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def diag(
+    data: NDArray | None = None,
+    k: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def digamma(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def dot(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def elemwise_add(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def elemwise_div(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def elemwise_mul(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def elemwise_sub(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def erf(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def erfinv(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def exp(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def expand_dims(
+    data: NDArray | None = None,
+    axis: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def expm1(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def fix(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def flatten(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def flip(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def floor(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def gamma(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def gammaln(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def hard_sigmoid(
+    data: NDArray | None = None,
+    alpha: float = 0.2,
+    beta: float = 0.5,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def identity(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def log(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def log10(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def log1p(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def log2(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def log_sigmoid(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def log_softmax(
+    data: NDArray | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Any = None,
+    use_length: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def logical_not(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def make_loss(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def max(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def max_axis(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def mean(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def min(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def min_axis(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def mish(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def moments(
+    data: NDArray | None = None,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def nanprod(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def nansum(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def negative(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def norm(
+    data: NDArray | None = None,
+    ord: int = 2,
+    axis: int | Sequence[int] | None = None,
+    out_dtype: Any = None,
+    keepdims: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ones_like(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def pad(
+    data: NDArray | None = None,
+    mode: str | None = None,
+    pad_width: int | Sequence[int] | None = None,
+    constant_value: float = 0.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def prod(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def radians(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def rcbrt(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def reciprocal(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def relu(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def repeat(
+    data: NDArray | None = None,
+    repeats: int | None = None,
+    axis: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def reshape(
+    data: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def reshape_like(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def reverse(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def rint(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def round(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def rsqrt(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sgd_mom_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    mom: NDArray | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sgd_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    lr: float | None = None,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def shape_array(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sigmoid(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sign(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sin(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sinh(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def size_array(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def slice(
+    data: NDArray | None = None,
+    begin: int | Sequence[int | None] | None = None,
+    end: int | Sequence[int | None] | None = None,
+    step: int | Sequence[int | None] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def slice_axis(
+    data: NDArray | None = None,
+    axis: int | None = None,
+    begin: int | None = None,
+    end: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def slice_like(
+    data: NDArray | None = None,
+    shape_like: NDArray | None = None,
+    axes: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def smooth_l1(
+    data: NDArray | None = None,
+    scalar: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def softmax(
+    data: NDArray | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Any = None,
+    use_length: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def softsign(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def space_to_depth(
+    data: NDArray | None = None,
+    block_size: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def split(
+    data: NDArray | None = None,
+    num_outputs: int | None = None,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def sqrt(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def square(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def squeeze(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def stack(
+    *args: NDArray | Sequence[NDArray],
+    axis: int = 0,
+    num_args: int | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def stop_gradient(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sum(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sum_axis(
+    data: NDArray | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def swapaxes(
+    data: NDArray | None = None,
+    dim1: int = 0,
+    dim2: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def tan(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def tanh(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def tile(
+    data: NDArray | None = None,
+    reps: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def transpose(
+    data: NDArray | None = None,
+    axes: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def trunc(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def where(
+    condition: NDArray | None = None,
+    x: NDArray | None = None,
+    y: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def zeros_like(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...

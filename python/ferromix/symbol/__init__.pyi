@@ -1,0 +1,1281 @@
+# Generated from the operator cards by `make gen`.
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..attribute import AttrScope as AttrScope
+from ..name import NameManager as NameManager
+from ..name import Prefix as Prefix
+from ..ops.card import exists as exists
+from ..ops.card import names as names
+from .functions import Variable as Variable
+from .functions import arange as arange
+from .functions import full as full
+from .functions import function as function
+from .functions import hypot as hypot
+from .functions import maximum as maximum
+from .functions import minimum as minimum
+from .functions import ones as ones
+from .functions import pow as pow
+from .functions import power as power
+from .functions import split_v2 as split_v2
+from .functions import var as var
+from .functions import zeros as zeros
+from .symbol import Group as Group
+from .symbol import Symbol as Symbol
+from .symbol import load as load
+from .symbol import load_json as load_json
+fromjson = load_json
+
+def __getattr__(name: str) -> Any: ...
+def __dir__() -> list[str]: ...
+def Activation(
+    data: Symbol | None = None,
+    act_type: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def BatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def BatchNorm_v1(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def BlockGrad(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Cast(
+    data: Symbol | None = None,
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Concat(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    dim: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Convolution(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: str | None = None,
+    cudnn_off: bool = False,
+    layout: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Convolution_v1(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: str | None = None,
+    cudnn_off: bool = False,
+    layout: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Crop(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    offset: int | Sequence[int] = (0, 0),
+    h_w: int | Sequence[int] = (0, 0),
+    center_crop: bool = False,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Dropout(
+    data: Symbol | None = None,
+    p: float = 0.5,
+    mode: str = 'training',
+    axes: int | Sequence[int] = (),
+    cudnn_off: bool | None = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ElementWiseSum(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Flatten(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def FullyConnected(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    num_hidden: int | None = None,
+    no_bias: bool = False,
+    flatten: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def L2Normalization(
+    data: Symbol | None = None,
+    eps: float = 1e-10,
+    mode: str = 'instance',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def LeakyReLU(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    act_type: str = 'leaky',
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Pad(
+    data: Symbol | None = None,
+    mode: str | None = None,
+    pad_width: int | Sequence[int] | None = None,
+    constant_value: float = 0.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Pooling(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: str = 'max',
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: str = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Reshape(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def SliceChannel(
+    data: Symbol | None = None,
+    num_outputs: int | None = None,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def Softmax(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: str = 'null',
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def SoftmaxOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: str = 'null',
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def SwapAxis(
+    data: Symbol | None = None,
+    dim1: int = 0,
+    dim2: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def abs(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def adam_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    lr: float | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def add_n(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def amp_cast(
+    data: Symbol | None = None,
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def amp_multicast(
+    *args: Symbol | Sequence[Symbol],
+    num_outputs: int | None = None,
+    cast_narrow: bool = False,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def arccos(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def arccosh(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def arcsin(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def arcsinh(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def arctan(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def arctanh(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def argmax(
+    data: Symbol | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def argmax_channel(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def argmin(
+    data: Symbol | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def batch_dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_axes(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_axis(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] = (),
+    size: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_greater_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_lesser_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_axes: int | Sequence[int] | None = None,
+    rhs_axes: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_logical_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_logical_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_logical_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_minus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_not_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_plus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def broadcast_to(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def cast(
+    data: Symbol | None = None,
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def cbrt(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ceil(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def clip(
+    data: Symbol | None = None,
+    a_min: float | None = None,
+    a_max: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def concat(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    dim: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def cos(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def cosh(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def crop(
+    data: Symbol | None = None,
+    begin: int | Sequence[int | None] | None = None,
+    end: int | Sequence[int | None] | None = None,
+    step: int | Sequence[int | None] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def degrees(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def depth_to_space(
+    data: Symbol | None = None,
+    block_size: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def diag(
+    data: Symbol | None = None,
+    k: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def digamma(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def elemwise_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def elemwise_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def elemwise_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def elemwise_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def erf(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def erfinv(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def exp(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def expand_dims(
+    data: Symbol | None = None,
+    axis: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def expm1(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def fix(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def flatten(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def flip(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def floor(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def gamma(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def gammaln(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def hard_sigmoid(
+    data: Symbol | None = None,
+    alpha: float = 0.2,
+    beta: float = 0.5,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def identity(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def log(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def log10(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def log1p(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def log2(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def log_sigmoid(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def log_softmax(
+    data: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Any = None,
+    use_length: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def logical_not(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def make_loss(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def max(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def max_axis(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def mean(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def min(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def min_axis(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def mish(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def moments(
+    data: Symbol | None = None,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def nanprod(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def nansum(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def negative(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def norm(
+    data: Symbol | None = None,
+    ord: int = 2,
+    axis: int | Sequence[int] | None = None,
+    out_dtype: Any = None,
+    keepdims: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ones_like(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def pad(
+    data: Symbol | None = None,
+    mode: str | None = None,
+    pad_width: int | Sequence[int] | None = None,
+    constant_value: float = 0.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def prod(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def radians(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def rcbrt(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def reciprocal(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def relu(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def repeat(
+    data: Symbol | None = None,
+    repeats: int | None = None,
+    axis: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def reshape(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    reverse: bool = False,
+    target_shape: int | Sequence[int] = (),
+    keep_highest: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def reshape_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def reverse(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def rint(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def round(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def rsqrt(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sgd_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sgd_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    lr: float | None = None,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def shape_array(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sigmoid(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sign(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sin(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sinh(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def size_array(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def slice(
+    data: Symbol | None = None,
+    begin: int | Sequence[int | None] | None = None,
+    end: int | Sequence[int | None] | None = None,
+    step: int | Sequence[int | None] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def slice_axis(
+    data: Symbol | None = None,
+    axis: int | None = None,
+    begin: int | None = None,
+    end: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def slice_like(
+    data: Symbol | None = None,
+    shape_like: Symbol | None = None,
+    axes: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def smooth_l1(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def softmax(
+    data: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Any = None,
+    use_length: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def softsign(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def space_to_depth(
+    data: Symbol | None = None,
+    block_size: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def split(
+    data: Symbol | None = None,
+    num_outputs: int | None = None,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def sqrt(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def square(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def squeeze(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def stack(
+    *args: Symbol | Sequence[Symbol],
+    axis: int = 0,
+    num_args: int | None = None,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def stop_gradient(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sum(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sum_axis(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def swapaxes(
+    data: Symbol | None = None,
+    dim1: int = 0,
+    dim2: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def tan(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def tanh(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def tile(
+    data: Symbol | None = None,
+    reps: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def transpose(
+    data: Symbol | None = None,
+    axes: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def trunc(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def where(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    y: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def zeros_like(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...

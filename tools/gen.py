@@ -1,0 +1,242 @@
+"""Writes what is generated from the operator cards: the reference and the stubs of nd and sym.
+
+usage: python tools/gen.py [--check]
+
+`--check` writes nothing, and fails where a file differs from what would be written. Needs the
+package, installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ferromix.ops import call, card
+from ferromix.ops.card import OperatorProperty
+from ferromix.ops.param import Param
+
+ROOT = Path(__file__).resolve().parent.parent
+HEAD = "Generated from the operator cards by `make gen`."
+KINDS = {
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "str": "str",
+    "shape": "int | Sequence[int]",
+    "slots": "int | Sequence[int | None]",
+    "axis": "int | Sequence[int]",
+    "dtype": "Any",
+}
+Card = type[OperatorProperty]
+
+
+def public() -> list[Card]:
+    """The cards of all public operators, by name."""
+    found = {card.find(name) for name in card.names()}
+    return sorted(found, key=lambda c: (c.name.lower(), c.name))
+
+
+def family(operator: Card) -> str:
+    """The stem of the module that the card is in, or that calls its constructor."""
+    return STEMS[operator.name]
+
+
+def stems() -> dict[str, str]:
+    """The family of each operator: that of its case in the tests, which has the card's stem."""
+    sys.path.insert(0, str(ROOT))
+    from tests.ops.table import MODULES
+
+    found: dict[str, str] = {}
+    for module in MODULES:
+        for case in module.CASES:
+            found.setdefault(card.find(case.op).name, module.__name__.rsplit(".", 1)[1])
+    return found
+
+
+# -- reference -------------------------------------------------------------------------------------
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def index(cards: list[Card]) -> str:
+    """docs/operators.md."""
+    lines = [
+        "# Operators",
+        "",
+        f"<!-- {HEAD} -->",
+        "",
+        "Each is `mx.nd.NAME` and `mx.sym.NAME`, under its aliases too. Names that begin with an",
+        "underscore are those behind Python's operators and in saved graphs.",
+        "",
+        "| operator | aliases | what it does | types | gradient |",
+        "|---|---|---|---|---|",
+    ]
+    for c in cards:
+        summary = inspect.cleandoc(c.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+        link = f"[`{c.name}`](operators/{family(c)}.md#{anchor(c.name)})"
+        aliases = ", ".join(f"`{a}`" for a in c.aliases)
+        gradient = "yes" if c.differentiable else "none"
+        summary = summary.replace("|", "\\|").replace("``", "`")
+        lines.append(f"| {link} | {aliases} | {summary} | {short(c.dtypes)} | {gradient} |")
+    return "\n".join(lines) + "\n"
+
+
+def short(dtypes: tuple[str, ...]) -> str:
+    """Element types, shortened."""
+    names = {"float": "f", "bfloat": "bf", "uint": "u", "int": "i"}
+    return " ".join(re.sub(r"^[a-z]+(?=\d)", lambda m: names[m[0]], t) for t in dtypes)
+
+
+def page(name: str, cards: list[Card]) -> str:
+    """The reference of one family."""
+    lines = [f"# {name}", "", f"<!-- {HEAD} -->", ""]
+    for c in cards:
+        lines += [f"## {c.name}", ""]
+        if c.aliases:
+            lines += ["Also " + ", ".join(f"`{a}`" for a in c.aliases) + ".", ""]
+        signature = call.signature(c, extra=("out", "name"))
+        lines += ["```python", f"mx.nd.{c.name}{signature}", "```", ""]
+        lines += [*prose(inspect.cleandoc(c.__doc__ or "")), ""]
+        if c.params:
+            lines += ["| attribute | is | default | |", "|---|---|---|---|"]
+            lines += [row(n, p) for n, p in c.params.items()]
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def row(name: str, param: Param) -> str:
+    """An attribute in the table."""
+    default = "required" if param.required else f"`{param.default!r}`"
+    cells = (f"`{name}`", param.describe(), default, param.doc)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def prose(text: str) -> Iterator[str]:
+    """A card's docstring as Markdown: double backquotes become single, examples become code."""
+    body, _, example = text.partition("\nExamples\n--------\n")
+    yield re.sub(r"``(.*?)``", r"`\1`", body, flags=re.S).strip()
+    if example:
+        yield from ("", "```python", example.strip(), "```")
+
+
+# -- stubs -----------------------------------------------------------------------------------------
+
+
+def stub(package: str, array: str, extra: tuple[str, ...]) -> str:
+    """The stub of `mx.nd` or `mx.sym`: what the module has itself, then the operators."""
+    source = (ROOT / "python/ferromix" / package / "__init__.py").read_text()
+    own, taken = [], set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__":
+            names = [alias.name for alias in node.names if alias.name not in ("Any", "annotations")]
+            where = "." * node.level + (node.module or "")
+            own += [f"from {where} import {n} as {n}" for n in names]
+            taken.update(names)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            target = node.targets[0].id
+            if target != "__all__":
+                own.append(f"{target} = {ast.unparse(node.value)}")
+                taken.add(target)
+    lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
+    lines += own
+    lines += ["", "def __getattr__(name: str) -> Any: ...", "def __dir__() -> list[str]: ..."]
+    for name in card.names():
+        if name.isidentifier() and not name.startswith("_") and name not in taken:
+            lines += declaration(name, card.find(name), array, extra)
+    return "\n".join(lines) + "\n"
+
+
+def declaration(name: str, c: Card, array: str, extra: tuple[str, ...]) -> list[str]:
+    """The stub of one function."""
+    parts = []
+    if c.variadic is not None:
+        parts.append(f"*args: {array} | Sequence[{array}]")
+    else:
+        inputs = (*c.arguments, *c.auxiliary_states)
+        parts += [f"{n}: {array} | None = None" for n in inputs]
+    for attribute, param in c.params.items():
+        default = None if param.required else param.default
+        optional = " | None" if default is None or param.optional else ""
+        kind = KINDS[param.kind]
+        parts.append(f"{attribute}: {kind}{'' if kind == 'Any' else optional} = {default!r}")
+    rest = [f"{n}: Any = None" for n in extra if n not in c.params]
+    if c.variadic is None and rest:
+        parts.append("*")
+    parts += rest
+    lines = (
+        [f"def {name}("] + [f"    {part}," for part in parts] + [f") -> {result(c, array)}: ..."]
+    )
+    return lines
+
+
+def result(c: Card, array: str) -> str:
+    """What a function returns: one array, unless the attributes decide."""
+    plain = OperatorProperty
+    fixed = c.num_visible_outputs is plain.num_visible_outputs
+    if fixed and c.list_outputs is plain.list_outputs:
+        return array
+    return array if c.name in SINGLE else "Any"
+
+
+def single() -> set[str]:
+    """Operators with one visible output whatever the attributes, as those of the tests show."""
+    from tests.ops.table import CASES
+
+    counts: dict[str, set[int]] = {}
+    for case in CASES:
+        counts.setdefault(case.card.name, set()).add(case.card.num_visible_outputs())
+    return {name for name, found in counts.items() if found == {1}}
+
+
+def files() -> dict[Path, str]:
+    """All generated files with their contents."""
+    cards = public()
+    docs = ROOT / "docs"
+    found = {docs / "operators.md": index(cards)}
+    for name in sorted({family(c) for c in cards}):
+        members = [c for c in cards if family(c) == name]
+        found[docs / "operators" / f"{name}.md"] = page(name, members)
+    package = ROOT / "python/ferromix"
+    found[package / "ndarray/__init__.pyi"] = stub("ndarray", "NDArray", ("out", "name"))
+    found[package / "symbol/__init__.pyi"] = stub("symbol", "Symbol", ("name", "attr"))
+    return found
+
+
+def stale() -> list[str]:
+    """The generated files that differ from what the cards say, and those that no card asks for."""
+    wanted = files()
+    there = set((ROOT / "docs/operators").glob("*.md"))
+    wrong = [p for p, text in wanted.items() if not p.is_file() or p.read_text() != text]
+    return sorted(str(p.relative_to(ROOT)) for p in {*wrong, *(there - set(wanted))})
+
+
+STEMS = stems()
+SINGLE = single()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="fail where a file is stale")
+    if parser.parse_args().check:
+        wrong = stale()
+        print("\n".join(f"{name} is stale; run `make gen`" for name in wrong))
+        return bool(wrong)
+    (ROOT / "docs/operators").mkdir(exist_ok=True)
+    wanted = files()
+    for path in set((ROOT / "docs/operators").glob("*.md")) - set(wanted):
+        path.unlink()
+    for path, text in wanted.items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
