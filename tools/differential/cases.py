@@ -70,19 +70,85 @@ DOMAINS = {
     **dict.fromkeys(("log1p",), (-0.9, 3)),
     **dict.fromkeys(("reciprocal",), (0.3, 3)),
 }
-UNARY = (
-    "abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees erf erfinv exp "
-    "expm1 fix floor gamma gammaln hard_sigmoid log log10 log1p log2 logical_not negative radians "
-    "rcbrt reciprocal relu rint round rsqrt sigmoid sign sin sinh softsign sqrt square tan tanh "
-    "trunc identity BlockGrad zeros_like ones_like size_array shape_array"
-).split()
-ARITHMETIC = "add sub mul div mod power maximum minimum hypot".split()
-COMPARISONS = "equal not_equal greater greater_equal lesser lesser_equal".split()
-LOGIC = "logical_and logical_or logical_xor".split()
-SCALAR = (
-    "plus minus rminus mul div rdiv mod rmod power rpower maximum minimum hypot equal not_equal "
-    "greater greater_equal lesser lesser_equal logical_and logical_or logical_xor"
-).split()
+UNARY = [
+    "abs",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "degrees",
+    "erf",
+    "erfinv",
+    "exp",
+    "expm1",
+    "fix",
+    "floor",
+    "gamma",
+    "gammaln",
+    "hard_sigmoid",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logical_not",
+    "negative",
+    "radians",
+    "rcbrt",
+    "reciprocal",
+    "relu",
+    "rint",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "softsign",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+    "identity",
+    "BlockGrad",
+    "zeros_like",
+    "ones_like",
+    "size_array",
+    "shape_array",
+]
+ARITHMETIC = ["add", "sub", "mul", "div", "mod", "power", "maximum", "minimum", "hypot"]
+COMPARISONS = ["equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal"]
+LOGIC = ["logical_and", "logical_or", "logical_xor"]
+SCALAR = [
+    "plus",
+    "minus",
+    "rminus",
+    "mul",
+    "div",
+    "rdiv",
+    "mod",
+    "rmod",
+    "power",
+    "rpower",
+    "maximum",
+    "minimum",
+    "hypot",
+    "equal",
+    "not_equal",
+    "greater",
+    "greater_equal",
+    "lesser",
+    "lesser_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+]
 
 
 def unary(draw: Draw) -> Case:
@@ -120,7 +186,9 @@ def scalar(draw: Draw) -> Case:
 
 
 def reduction(draw: Draw) -> Case:
-    name = draw.one("sum nansum prod nanprod mean max min norm argmax argmin".split())
+    name = draw.one(
+        ["sum", "nansum", "prod", "nanprod", "mean", "max", "min", "norm", "argmax", "argmin"]
+    )
     shape = draw.shape()
     attrs: dict[str, Any] = {}
     axis = draw.axis(len(shape))

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cases import FAMILIES, Case, Draw, known
 
 import ferromix as mx
-from cases import FAMILIES, Case, Draw, known
 
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
