@@ -3,8 +3,8 @@
 usage: python tools/differential/run.py --mxnet PYTHON [--count N] [--seed N] [--family NAME]
 
 PYTHON is an interpreter whose environment has MXNet 1.9.1. Prints a table by family in Markdown,
-then each kind of disagreement once, with the seed of its first case; `--seed S --count 1 --family F`
-repeats one case.
+then each kind of disagreement once, with the seed of its first case, which
+`--seed S --count 1 --family F` repeats.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Oracle:
     def run(self, case: Case) -> tuple[str, Any]:
         inputs = [(x.dtype.name, x.shape, np.ascontiguousarray(x).tobytes()) for x in case.inputs]
         data = pickle.dumps((case.name, inputs, case.attrs), protocol=4)
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write(struct.pack("<I", len(data)) + data)
         self.process.stdin.flush()
         head = self.process.stdout.read(4)
