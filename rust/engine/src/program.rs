@@ -25,7 +25,7 @@ pub(crate) struct Step {
 }
 
 /// Steps that all are small and that run on the thread that finds the launch ready.
-const SMALL_PROGRAM: usize = 64;
+const SMALL_PROGRAM: usize = 256;
 
 /// A compiled program. Steps are numbered in their order; the external variables in the order of the
 /// launch's accesses: those that some step mutates first; then the local ones.

@@ -208,8 +208,8 @@ fn runners(engine: &Engine, all: bool, count: usize) -> Vec<thread::ThreadId> {
 fn a_small_program_runs_on_the_launching_thread() {
     let engine = Engine::builder().workers(2).build();
     let me = thread::current().id();
-    assert!(runners(&engine, true, 64).iter().all(|id| *id == me));
-    for (all, count) in [(true, 65), (false, 3)] {
+    assert!(runners(&engine, true, 256).iter().all(|id| *id == me));
+    for (all, count) in [(true, 257), (false, 3)] {
         let ran = runners(&engine, all, count);
         assert!(ran.iter().all(|id| *id == ran[0] && *id != me));
     }
