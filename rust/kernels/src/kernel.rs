@@ -148,10 +148,10 @@ impl Row {
 }
 
 /// Additions of a small run.
-const SMALL: usize = 4096;
+const SMALL: usize = 32_768;
 
 /// Elements that a light kernel takes in the time of an addition.
-const LIGHT: usize = 8;
+const LIGHT: usize = 2;
 
 /// The families' tables.
 const FAMILIES: &[&[Row]] = &[

@@ -72,7 +72,7 @@ fn a_warm_run_asks_the_pool_for_nothing() {
         Engine::builder().kind(Kind::Naive).build(),
     ] {
         let rt = with_engine(engine);
-        let (large, small) = (Turn::new(&rt, 300), Turn::new(&rt, 100));
+        let (large, small) = (Turn::new(&rt, 300), Turn::new(&rt, 200));
         large.bound.push(&rt, 0).unwrap();
         rt.engine().wait_for_all().unwrap();
         let before = rt.pool().stats();
@@ -95,7 +95,7 @@ fn a_warm_run_asks_the_pool_for_nothing() {
 fn the_end_of_a_runtime_frees_its_temporary_space() {
     let pool = Pool::new(Context::cpu(), HostBackend, Config::default());
     let rt = Runtime::new(Engine::builder().workers(2).build(), pool.clone());
-    let turn = Turn::new(&rt, 100);
+    let turn = Turn::new(&rt, 200);
     turn.bound.push(&rt, 0).unwrap();
     rt.engine().wait_for_all().unwrap();
     drop(turn);
