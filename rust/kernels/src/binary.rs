@@ -1,6 +1,6 @@
 //! Functions of two tensors with broadcasting, and of a tensor and a scalar.
 
-use crate::body::{Body, binary};
+use crate::body::{Body, Inlined, binary, whole};
 use crate::check::{NUMBERS, arity, one_dtype, unsupported};
 use crate::kernel::{Call, Desc, Kernel, Row};
 use crate::loops::{DEAR_GRAIN, GRAIN, Op, map};
@@ -49,6 +49,24 @@ impl Function {
     }
 }
 
+struct Powers;
+
+impl<T: Math + 'static> Inlined<T> for Powers {
+    #[inline(always)]
+    fn apply(a: T, b: T) -> T {
+        a.pow(b)
+    }
+}
+
+struct Hypotenuses;
+
+impl<T: Math + 'static> Inlined<T> for Hypotenuses {
+    #[inline(always)]
+    fn apply(a: T, b: T) -> T {
+        a.hypot(b)
+    }
+}
+
 /// A loop and the type that it computes in.
 pub(crate) struct Loop {
     pub(crate) dtype: DType,
@@ -68,10 +86,10 @@ pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop> {
         _ => dtype,
     };
     let body = match compute {
-        DType::F32 if f == Power => binary(<f32 as Math>::pow),
-        DType::F64 if f == Power => binary(<f64 as Math>::pow),
-        DType::F32 if f == Hypot => binary(<f32 as Math>::hypot),
-        DType::F64 if f == Hypot => binary(<f64 as Math>::hypot),
+        DType::F32 if f == Power => whole::<f32, Powers>(),
+        DType::F64 if f == Power => whole::<f64, Powers>(),
+        DType::F32 if f == Hypot => whole::<f32, Hypotenuses>(),
+        DType::F64 if f == Hypot => whole::<f64, Hypotenuses>(),
         DType::F32 => body_of::<f32>(f),
         DType::F64 => body_of::<f64>(f),
         DType::U8 | DType::Bool => body_of::<u8>(f),

@@ -66,6 +66,53 @@ versions! {
     }
 }
 
+/// A function of two operands that must become part of its loops, being too long for the compiler to
+/// do so by itself: a fused multiplication is one instruction there, and a call to a library outside.
+/// `apply` is to be `#[inline(always)]`.
+pub(crate) trait Inlined<T>: 'static {
+    /// The function.
+    fn apply(a: T, b: T) -> T;
+}
+
+versions! {
+    fn inlined[T: Copy, F: Inlined<T>](d: &mut [T], a: &[T], b: &[T]) [T, F] {
+        match (a.len() == d.len(), b.len() == d.len()) {
+            (true, true) => {
+                for ((d, a), b) in d.iter_mut().zip(a).zip(b) {
+                    *d = F::apply(*a, *b);
+                }
+            }
+            (true, false) => d.iter_mut().zip(a).for_each(|(d, a)| *d = F::apply(*a, b[0])),
+            _ => {
+                let step = usize::from(b.len() == d.len());
+                for (i, d) in d.iter_mut().enumerate() {
+                    *d = F::apply(a[0], b[i * step]);
+                }
+            }
+        }
+    }
+}
+
+/// The loop of a function that is a part of it.
+struct Whole<T, F>(PhantomData<fn(T) -> F>);
+
+/// Boxes the loop of `F`.
+pub(crate) fn whole<T: Copy + 'static, F: Inlined<T>>() -> Box<dyn Body<3>> {
+    Box::new(Whole::<T, F>(PhantomData))
+}
+
+impl<T: Copy, F: Inlined<T>> Body<3> for Whole<T, F> {
+    unsafe fn run(&self, [d, a, b]: [Run; 3], n: usize) {
+        // SAFETY: the caller vouches for `n` elements of T that overlap no other operand.
+        let out = unsafe { std::slice::from_raw_parts_mut(d.ptr.cast::<T>(), n) };
+        // SAFETY: the caller vouches for `n` elements, or one where uniform.
+        let slice = |r: Run| unsafe {
+            std::slice::from_raw_parts(r.ptr.cast::<T>(), if r.uniform { 1 } else { n })
+        };
+        inlined::<T, F>(out, slice(a), slice(b));
+    }
+}
+
 /// The loop of a function of one operand.
 pub(crate) struct Unary<T, F>(F, PhantomData<fn(T) -> T>);
 
