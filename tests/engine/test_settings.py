@@ -41,7 +41,74 @@ def test_bulk_size_is_each_threads_own():
         thread.start()
         thread.join()
         assert engine.set_bulk_size(3) == 3
-    assert seen == [15]
+    assert seen == [0]
+
+
+def test_a_bulk_is_one_operation_with_the_same_results():
+    rng = np.random.default_rng(3)
+    expected = rng.standard_normal((5, 7)).astype("float32")
+    a = mx.nd.array(expected)
+    a.wait_to_read()
+    before = engine.counters()["pushed"]
+    with engine.bulk(15):
+        for k in range(30):
+            a += k
+            expected += k
+        for _ in range(10):
+            a = a * 0.5 + 1  # the temporary arrays are deleted in between
+            expected = expected * np.float32(0.5) + 1
+        halves = a[:, :3], a[:, 3:]
+        halves[0][:] = 2
+        np.testing.assert_array_equal(a.asnumpy()[:, 3:], expected[:, 3:])
+        np.testing.assert_array_equal(halves[0].asnumpy(), np.full((5, 3), 2, "float32"))
+    operations = engine.counters()["pushed"] - before
+    if engine.engine_type() != "NaiveEngine":
+        assert operations < 50, "of 30 additions, 20 in the chain, 20 deletions and a fill"
+
+
+def test_an_error_in_a_bulk_comes_from_its_own_line():
+    with engine.bulk(15):
+        a = mx.nd.ones((2,))
+        b = a + 1
+        broken = mx.nd.zeros((2,))
+        engine.push(_fail, mutable_vars=[broken])
+        c = broken + 1
+        np.testing.assert_array_equal(b.asnumpy(), [2, 2])
+        with pytest.raises(ZeroDivisionError):
+            c.wait_to_read()
+
+
+def _fail():
+    raise ZeroDivisionError
+
+
+def test_what_a_thread_has_collected_is_pushed_when_it_ends():
+    a = mx.nd.zeros((3,))
+
+    def work():
+        engine.set_bulk_size(100)
+        for _ in range(7):
+            a.__iadd__(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    engine.wait_for_all()
+    np.testing.assert_array_equal(a.asnumpy(), [7, 7, 7])
+
+
+def test_a_function_may_use_arrays_it_holds_and_others_in_a_bulk():
+    held, other = mx.nd.zeros((3,)), mx.nd.ones((3,))
+
+    def function():
+        with engine.bulk(10):
+            held[:] = other + 1
+            engine.set_bulk_size(5)
+            assert held.asnumpy().tolist() == [2, 2, 2]
+
+    engine.push(function, mutable_vars=[held])
+    held.wait_to_read()
+    np.testing.assert_array_equal(held.asnumpy(), [2, 2, 2])
 
 
 def test_counters_count():

@@ -28,6 +28,8 @@ pub(crate) struct Core {
     /// Run everything on the pushing thread.
     pub(crate) naive: bool,
     pub(crate) shutting_down: AtomicBool,
+    /// Bulks that threads are filling.
+    pub(crate) bulks: AtomicUsize,
     shards: AtomicUsize,
     /// On a cache line of its own, as it changes with every push.
     pub(crate) registrar: CachePadded<UnsafeCell<Registrar>>,
@@ -65,6 +67,7 @@ impl Core {
             tracer: Tracer::new(),
             naive,
             shutting_down: AtomicBool::new(false),
+            bulks: AtomicUsize::new(0),
             shards: AtomicUsize::new(1),
             registrar: CachePadded::new(UnsafeCell::new(registrar)),
         })

@@ -189,6 +189,7 @@ impl Engine {
     /// assert_eq!(refused, Err(PushError::ShutDown));
     /// ```
     pub fn notify_shutdown(&self) {
+        self.core().push_collected();
         // Release: pairs with `is_shutting_down`.
         self.core().shutting_down.store(true, Release);
     }
@@ -218,6 +219,7 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn counters(&self) -> Counters {
+        self.core().push_collected();
         let (pushed, completed) = self.core().epochs.counts();
         Counters {
             pushed,

@@ -14,6 +14,7 @@ use crate::sync::Arc;
 use crate::task::Task;
 use crate::thread::{self, here};
 use crate::trace::What;
+use crate::var::VarSlot;
 use crate::wait::Waiter;
 
 /// How an operation ended.
@@ -56,6 +57,7 @@ impl Core {
                 Outcome::Untouched
             }
             Kind::Program => return self.take_part(op, agenda),
+            Kind::Bulk => return self.run_bulk(op, agenda),
             Kind::Delete => {
                 let result = self.call(op, None);
                 for slot in op
@@ -184,19 +186,34 @@ impl Core {
             Outcome::Done => self.failures.any_alive(),
             Outcome::Untouched => false,
         };
+        let writes = !matches!(outcome, Outcome::Untouched);
+        self.end(op, writes, agenda, |_, slot| {
+            if write_failures {
+                // SAFETY: `end` calls while the operation has its write access.
+                unsafe { slot.set_failure(outcome.failure()) };
+            }
+        });
+    }
+
+    /// The same; `written` is called with each variable that the operation mutated, if it did, and
+    /// its place among the accesses, as long as the operation has it.
+    #[inline(always)]
+    pub(crate) fn end(
+        &self,
+        op: OpPtr,
+        writes: bool,
+        agenda: &mut Agenda<'_>,
+        written: impl Fn(usize, &VarSlot),
+    ) {
         let mut retired = 1; // The count of the execution.
-        for access in op.accesses() {
+        for (place, access) in op.accesses().enumerate() {
             let Some(slot) = access.slot_for_core(self) else {
                 continue;
             };
-            if access.writes() && !matches!(outcome, Outcome::Untouched) {
+            if writes && access.writes() {
                 // SAFETY: the operation still has its write access.
-                unsafe {
-                    slot.bump_version();
-                    if write_failures {
-                        slot.set_failure(outcome.failure());
-                    }
-                }
+                unsafe { slot.bump_version() };
+                written(place, slot);
             }
             if let Finished::PassOn(next, message) = access.finish() {
                 retired += 1;

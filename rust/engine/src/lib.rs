@@ -3,6 +3,7 @@
 mod access;
 mod bound;
 mod builder;
+mod bulk;
 mod chrome;
 mod config;
 mod context;
@@ -11,6 +12,8 @@ mod engine;
 mod epoch;
 mod execute;
 mod failure;
+mod filling;
+mod items;
 mod lane;
 mod launch;
 mod launch_args;
@@ -49,6 +52,7 @@ mod waits;
 mod worker;
 
 pub use builder::{Builder, Kind};
+pub use bulk::Bulk;
 pub use chrome::{Summary, Trace};
 pub use context::{OnComplete, RunContext};
 pub use engine::{Counters, Engine};

@@ -3,6 +3,9 @@
 //! A block is shared by counting: one count for each access (dropped when the access retires), one
 //! for the execution, and one for the log if the operation has no access (dropped by the registrar
 //! when it moves on). Whoever drops the last count gives the block back to its pool.
+//!
+//! An operation in a bulk has a block without accesses and is never in the log: the bulk's block
+//! stands there for it.
 
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::ptr::{self, NonNull};
@@ -30,6 +33,8 @@ pub(crate) enum Kind {
     Delete,
     /// The launch of a program.
     Program,
+    /// Several synchronous operations, run one after another.
+    Bulk,
     /// A thread waits to read its one variable.
     Wait,
     /// A thread waits for all earlier operations; ends the epoch.
@@ -79,12 +84,61 @@ pub(crate) struct Op {
     pub(crate) queue_next: AtomicPtr<Op>,
     task: UnsafeCell<Task>,
 
-    /// The state of a program's launch.
-    launch: MaybeUninit<*const Launch>,
-    /// Who is woken when the operation is complete. Lives on that thread's stack.
-    waiter: MaybeUninit<*const Waiter>,
+    extra: Extra,
     /// Why the operation must not run: a variable was deleted in front of it.
     refusal: UnsafeCell<MaybeUninit<Arc<FailureCell>>>,
+}
+
+/// What some kinds of operations have. Not set until it is needed.
+union Extra {
+    logged: Logged,
+    /// Of an operation in a bulk.
+    uses: Uses,
+}
+
+/// Of an operation in the log.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Logged {
+    own: Own,
+    /// Who is woken when the operation is complete. Lives on that thread's stack.
+    waiter: *const Waiter,
+}
+
+#[derive(Clone, Copy)]
+union Own {
+    /// The state of a program's launch.
+    launch: *const Launch,
+    /// The first operation of a bulk.
+    first: *mut Op,
+}
+
+/// The variables of an operation in a bulk, by their places among the bulk's accesses: those that
+/// it mutates first.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Uses {
+    writes: u8,
+    len: u8,
+    places: [u8; Uses::MOST],
+}
+
+impl Uses {
+    /// Variables that an operation in a bulk may have.
+    pub(crate) const MOST: usize = 14;
+
+    pub(crate) fn add(&mut self, place: u8, writes: bool) {
+        self.places[self.len as usize] = place;
+        self.len += 1;
+        self.writes += u8::from(writes);
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = usize> + '_ {
+        self.places[..self.len as usize].iter().map(|k| *k as usize)
+    }
+
+    pub(crate) fn written(&self) -> impl Iterator<Item = usize> + '_ {
+        self.all().take(self.writes as usize)
+    }
 }
 
 /// There is a `waiter`.
@@ -195,7 +249,8 @@ impl OpPtr {
         }
         // The last line is left alone if it can be.
         if !fields.waiter.is_null() {
-            set! { waiter: MaybeUninit::new(fields.waiter), }
+            // SAFETY: as above.
+            unsafe { (&raw mut (*op).extra.logged.waiter).write(fields.waiter) };
         }
         if MODEL {
             set! { refusal: UnsafeCell::new(MaybeUninit::uninit()), }
@@ -377,7 +432,7 @@ impl OpPtr {
         // SAFETY: by the contract; set together with the mark.
         unsafe {
             if header.has(WAITS) {
-                header.waiter.assume_init()
+                header.extra.logged.waiter
             } else {
                 ptr::null()
             }
@@ -390,7 +445,7 @@ impl OpPtr {
     /// The operation is not shared yet.
     pub(crate) unsafe fn set_launch(self, launch: *const Launch) {
         // SAFETY: by the contract nobody else looks.
-        unsafe { (&raw mut (*self.0.as_ptr()).launch).write(MaybeUninit::new(launch)) }
+        unsafe { (&raw mut (*self.0.as_ptr()).extra.logged.own.launch).write(launch) }
     }
 
     /// The state of the launch; alive as long as its users count the caller.
@@ -399,7 +454,43 @@ impl OpPtr {
     /// The operation is a program's.
     pub(crate) unsafe fn launch(&self) -> *const Launch {
         // SAFETY: set before the operation was shared.
-        unsafe { self.header().launch.assume_init() }
+        unsafe { self.header().extra.logged.own.launch }
+    }
+
+    /// Gives a bulk its operations, linked by `queue_next`.
+    ///
+    /// # Safety
+    /// The bulk is not shared yet.
+    pub(crate) unsafe fn set_first(self, first: *mut Op) {
+        // SAFETY: by the contract nobody else looks.
+        unsafe { (&raw mut (*self.0.as_ptr()).extra.logged.own.first).write(first) }
+    }
+
+    /// The operations of a bulk.
+    ///
+    /// # Safety
+    /// The operation is a bulk.
+    pub(crate) unsafe fn first(&self) -> *mut Op {
+        // SAFETY: set before the bulk was shared.
+        unsafe { self.header().extra.logged.own.first }
+    }
+
+    /// Says what an operation in a bulk uses.
+    ///
+    /// # Safety
+    /// The operation is in a bulk that is not shared yet.
+    pub(crate) unsafe fn set_uses(self, uses: Uses) {
+        // SAFETY: by the contract nobody else looks.
+        unsafe { (&raw mut (*self.0.as_ptr()).extra.uses).write(uses) }
+    }
+
+    /// What an operation in a bulk uses.
+    ///
+    /// # Safety
+    /// The operation is in a bulk.
+    pub(crate) unsafe fn uses(&self) -> Uses {
+        // SAFETY: set when it came into the bulk.
+        unsafe { self.header().extra.uses }
     }
 
     /// Gives up an operation of which `accesses` were set and which was never shared.

@@ -19,6 +19,19 @@ impl OpList {
         }
     }
 
+    /// Empties the list; gives the first operation, which leads to the others.
+    pub(crate) fn take(&mut self) -> *mut Op {
+        std::mem::replace(self, Self::new()).head
+    }
+
+    /// The list of `head` and what it leads to, for taking out only.
+    ///
+    /// # Safety
+    /// `head` came from [`OpList::take`], and nobody else uses the list.
+    pub(crate) const unsafe fn rest(head: *mut Op) -> Self {
+        Self { head, tail: head }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.head.is_null()
     }

@@ -21,9 +21,9 @@ use crate::quarantine::bury as release_heap;
 use crate::stack::TakeAllStack;
 
 /// Accesses that fit into a block of each class; more are allocated one by one.
-const CLASSES: [usize; 4] = [2, 4, 8, 16];
-/// Blocks carved from one allocation.
-const CARVE: usize = 64;
+const CLASSES: [usize; 6] = [2, 4, 8, 16, 32, 64];
+/// Blocks of each class carved from one allocation.
+const CARVE: [usize; CLASSES.len()] = [64, 64, 64, 64, 16, 16];
 /// Blocks of another home that a thread collects before returning them.
 const BATCH: u32 = 32;
 
@@ -101,10 +101,10 @@ impl Home {
 
     /// Cuts new memory into blocks and links them up.
     fn carve(&'static self, class: usize) -> *mut Free {
-        let memory = allocate(CLASSES[class], CARVE).as_ptr();
+        let memory = allocate(CLASSES[class], CARVE[class]).as_ptr();
         let step = block_bytes(CLASSES[class]).next_multiple_of(BLOCK_ALIGN);
         let mut next = ptr::null_mut();
-        for k in (0..CARVE).rev() {
+        for k in (0..CARVE[class]).rev() {
             // SAFETY: block k lies within the allocation.
             unsafe {
                 let free = memory.add(k * step).cast::<Free>();

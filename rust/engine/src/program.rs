@@ -24,9 +24,6 @@ pub(crate) struct Step {
     pub(crate) threads: u16,
 }
 
-/// Steps that all are small and that run on the thread that finds the launch ready.
-const SMALL_PROGRAM: usize = 256;
-
 /// A compiled program. Steps are numbered in their order; the external variables in the order of the
 /// launch's accesses: those that some step mutates first; then the local ones.
 pub(crate) struct Plan {
@@ -140,6 +137,7 @@ impl Program {
             name: name.into(),
             device: Device::CPU,
             priority: 0,
+            small: false,
             steps: Vec::new(),
             uses: Vec::new(),
         }
@@ -274,6 +272,7 @@ pub struct ProgramBuilder {
     name: Name,
     device: Device,
     priority: i32,
+    small: bool,
     steps: Vec<Step>,
     /// The variables of each step, each once, and whether it is mutated.
     uses: Vec<Vec<(Var, bool)>>,
@@ -325,9 +324,30 @@ impl ProgramBuilder {
         self
     }
 
+    /// Says that a whole launch is one small operation, as [`OpSpec::inline`] does of others: it
+    /// then runs on the thread that finds it ready.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, Program};
+    /// let engine = Engine::builder().workers(2).build();
+    /// let me = std::thread::current().id();
+    /// let step = move |_: &_| {
+    ///     assert_eq!(std::thread::current().id(), me);
+    ///     Ok(())
+    /// };
+    /// let spec = OpSpec::new("tiny");
+    /// let program = Program::builder("two").op(&spec, step).op(&spec, step).inline(true).build();
+    /// engine.launch(&program)?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn inline(mut self, small: bool) -> Self {
+        self.small = small;
+        self
+    }
+
     /// Adds an operation. Name, tag and variables count; where it runs is the program's affair. One
-    /// that is [small](OpSpec::inline) runs on the thread that ended what it waited for; a program
-    /// of at most 64 operations, all of them small, runs as one small operation.
+    /// that is [small](OpSpec::inline) runs on the thread that ended what it waited for.
     ///
     /// A [local](Var::local) variable orders the operations of each launch, and costs a launch
     /// nothing: it is for what nobody outside the program uses. Launches may overlap, so what a
@@ -437,7 +457,7 @@ impl ProgramBuilder {
                 name: self.name,
                 device: self.device,
                 priority: self.priority,
-                small: self.steps.len() <= SMALL_PROGRAM && self.steps.iter().all(|s| s.small),
+                small: self.small,
                 steps: self.steps.into(),
                 external,
                 locals: local.len(),

@@ -6,6 +6,7 @@ use crate::bound::Bytes;
 use crate::context::{OnComplete, RunContext};
 use crate::engine::Engine;
 use crate::failure::{OpError, PushError};
+use crate::filling::Filling;
 use crate::launch_args::LaunchArgs;
 use crate::op::{Kind, OpPtr};
 use crate::operator::{Function, Operator};
@@ -65,7 +66,8 @@ impl Engine {
             return Err(PushError::StaleVariable(var));
         }
         let spec = OpSpec::new("delete variable").property(FnProperty::DeleteVar);
-        let op = self.core().new_op(Kind::Delete, &spec, 1, ptr::null());
+        let core = self.core();
+        let op = core.new_op(Kind::Delete, &spec, 1, ptr::null());
         let run = move |_: &RunContext| {
             f();
             Ok(())
@@ -73,14 +75,17 @@ impl Engine {
         // SAFETY: not shared yet.
         unsafe { op.with_task(|task| task.store_sync(run)) };
         // The slot exists, since the handle was live.
-        if let Some(slot) = self.core().vars.slot(var.index) {
+        if let Some(slot) = core.vars.slot(var.index) {
             // SAFETY: the one access, of an operation that is not shared yet.
             unsafe { op.init_access(0, slot, var.generation, true) };
         }
-        let begin = self.core().tracer.begin();
-        self.core().submit(op);
+        if core.collect_deletion(var, op) {
+            return Ok(());
+        }
+        let begin = core.tracer.begin();
+        core.submit(op);
         if let Some(begin) = begin {
-            self.core().trace_push(op, spec.name, spec.tag, begin);
+            core.trace_push(op, spec.name, spec.tag, begin);
         }
         Ok(())
     }
@@ -102,6 +107,7 @@ impl Engine {
     /// # Errors
     /// [`PushError::StaleVariable`].
     pub fn version(&self, var: Var) -> Result<u64, PushError> {
+        self.core().push_collected();
         self.core()
             .vars
             .version(var)
@@ -119,6 +125,7 @@ impl Engine {
         finish: impl FnOnce(OpPtr),
     ) -> Result<(), PushError> {
         let core = self.core();
+        core.push_collected();
         // The naive engine waits for its operation, unless an operation is pushing.
         let waits = core.naive && thread::running_ops(core).next().is_none();
         let waiter = waits.then(Waiter::new);
@@ -212,6 +219,18 @@ impl Engine {
     where
         F: FnOnce(&RunContext) -> Result<(), OpError> + Send + 'static,
     {
+        if let Some(filling) = self.core().filling() {
+            return self.push_into(filling, spec, f);
+        }
+        self.push_alone(spec, f)
+    }
+
+    /// Pushes a synchronous operation by itself.
+    #[inline(always)]
+    fn push_alone<F>(&self, spec: &OpSpec<'_>, f: F) -> Result<(), PushError>
+    where
+        F: FnOnce(&RunContext) -> Result<(), OpError> + Send + 'static,
+    {
         if spec.bytes == 0 {
             return self.push_task(Kind::Sync, spec, |task| task.store_sync(f));
         }
@@ -222,6 +241,24 @@ impl Engine {
                 f(context)
             });
         })
+    }
+
+    /// Adds a synchronous operation to this thread's bulk, or pushes it by itself.
+    #[inline(never)]
+    fn push_into<F>(&self, filling: &Filling, spec: &OpSpec<'_>, f: F) -> Result<(), PushError>
+    where
+        F: FnOnce(&RunContext) -> Result<(), OpError> + Send + 'static,
+    {
+        let mut f = Some(f);
+        let store = |task: &mut Task| {
+            if let Some(f) = f.take() {
+                task.store_sync(f);
+            }
+        };
+        match self.core().collect(filling, spec, store) {
+            Some(collected) => collected,
+            None => f.map_or(Ok(()), |f| self.push_alone(spec, f)),
+        }
     }
 
     /// Pushes an operation that is finished when its [`OnComplete`] is called.

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 
 use crate::core::Core;
+use crate::filling::Filling;
 use crate::lane::Lane;
 use crate::op::OpPtr;
 use crate::ready::Frame;
@@ -23,6 +24,8 @@ pub(crate) struct Here {
     running: Cell<*const Running>,
     /// Inline operations it has found ready and not run yet, innermost first.
     pub(crate) frames: Cell<*const Frame>,
+    /// The bulks that it fills, for whichever engine, innermost first.
+    pub(crate) filling: Cell<*const Filling>,
 }
 
 per_thread! {
@@ -32,6 +35,7 @@ per_thread! {
         shard: Cell::new(FOREIGN),
         running: Cell::new(ptr::null()),
         frames: Cell::new(ptr::null()),
+        filling: Cell::new(ptr::null()),
     };
 }
 

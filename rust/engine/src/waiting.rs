@@ -44,6 +44,7 @@ impl Core {
     /// nothing for a wait to report. Says no in vain while somebody pushes.
     #[inline]
     pub(crate) fn is_quiet(&self, var: Var) -> bool {
+        self.push_collected();
         // In this order: what is registered counts in the variable; what has finished with a
         // failure has counted that, too.
         self.log.is_idle() && self.vars.is_quiet(var) && !self.failures.any_alive()
@@ -103,6 +104,7 @@ impl Core {
             return Err(WaitError::InsideOperation);
         }
         // Without patience: the fence waits for nothing but its registration.
+        self.push_collected();
         let spec = OpSpec::new("wait for all");
         let begin = self.tracer.begin();
         let report = self.wait(spec, Kind::Fence, |_| {})?;
@@ -186,6 +188,7 @@ impl Core {
 
     /// See [`Engine::blocking`](crate::Engine::blocking).
     pub(crate) fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.push_collected();
         let blocking = Blocking::enter();
         self.assist();
         self.run_own_frames();

@@ -1,5 +1,5 @@
 //! A warm engine allocates nothing: neither pushing, running and completing operations, nor
-//! launching programs. Counted by the allocator.
+//! launching programs, nor filling a bulk. Counted by the allocator.
 #![cfg(not(any(loom, shuttle)))]
 #![allow(clippy::unwrap_used)]
 
@@ -52,8 +52,8 @@ fn push(engine: &Engine, vars: &[Var], count: usize) {
 }
 
 /// Lets queues, pool and the program's counters (two sets) grow to what they will ever need: nothing
-/// runs until all is pushed.
-fn fill(engine: &Engine, vars: &[Var], program: &Program) {
+/// runs until all is pushed, `count` operations and the launches.
+fn fill(engine: &Engine, vars: &[Var], program: &Program, count: usize) {
     let open = Arc::new(AtomicBool::new(false));
     for _ in 0..engine.num_workers() {
         let open = open.clone();
@@ -70,7 +70,7 @@ fn fill(engine: &Engine, vars: &[Var], program: &Program) {
         let spec = OpSpec::new("read").reads(&reads);
         engine.push_sync(&spec, |_| Ok(())).unwrap();
     }
-    push(engine, vars, 2048);
+    push(engine, vars, count);
     for _ in 0..2 {
         engine.launch(program).unwrap();
     }
@@ -89,7 +89,7 @@ fn a_warm_engine_allocates_nothing() {
         builder = builder.op(&spec, |_| Ok(()));
     }
     let program = builder.build();
-    fill(&engine, &vars, &program);
+    fill(&engine, &vars, &program, 2048);
     let work = || {
         push(&engine, &vars, 50_000);
         for _ in 0..50 {
@@ -102,5 +102,14 @@ fn a_warm_engine_allocates_nothing() {
     engine.wait_for_all().unwrap();
     let before = ALLOCATIONS.load(Relaxed);
     work();
+    assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0);
+
+    // A bulk of many variables has a larger block, and each operation one of its own, whose number
+    // the bound does not count.
+    let _bulk = engine.bulk(40);
+    fill(&engine, &vars, &program, 30_000);
+    let before = ALLOCATIONS.load(Relaxed);
+    push(&engine, &vars, 30_000);
+    settle(&engine);
     assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0);
 }

@@ -70,6 +70,22 @@ proptest! {
             prop_assert_eq!(&serial::run(engine, &program), &expected);
         }
     }
+
+    #[test]
+    fn bulks_give_what_the_serial_replay_gives(
+        program in prop::collection::vec(step(), 1..120),
+        size in 0..20_usize,
+    ) {
+        let expected = replay(&program).without_versions();
+        for workers in [1, 4] {
+            let engine = Engine::builder().workers(workers).build();
+            let bulk = engine.bulk(size);
+            let outcome = serial::run(engine, &program);
+            drop(bulk);
+            // A bulk counts once, so versions are lower.
+            prop_assert_eq!(&outcome.without_versions(), &expected);
+        }
+    }
 }
 
 /// Starts a thread that ends when it likes.

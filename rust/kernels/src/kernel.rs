@@ -138,17 +138,18 @@ impl Row {
         }
     }
 
-    /// Whether a run on arguments of so many elements together takes no longer than a few
-    /// microseconds: so short that handing it to another thread would cost more.
-    pub fn is_small(&self, elements: usize) -> bool {
-        let limit = if self.light { LIGHT * SMALL } else { SMALL };
+    /// How long a run on arguments of so many elements together takes, as a number of additions;
+    /// nothing if that cannot be told.
+    pub fn work(&self, elements: usize) -> Option<usize> {
+        let share = if self.light { LIGHT } else { 1 };
         self.weight
-            .is_some_and(|weight| elements.saturating_mul(weight) <= limit)
+            .map(|weight| elements.saturating_mul(weight).div_ceil(share))
     }
 }
 
-/// Additions of a small run.
-const SMALL: usize = 32_768;
+/// Additions that take a few microseconds: what takes no longer would cost more if it were handed to
+/// another thread.
+pub const SMALL_WORK: usize = 32_768;
 
 /// Elements that a light kernel takes in the time of an addition.
 const LIGHT: usize = 2;

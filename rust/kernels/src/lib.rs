@@ -68,5 +68,5 @@ mod walk;
 
 pub use attrs::{Attrs, Value};
 pub use copy::copy;
-pub use kernel::{Call, Desc, Kernel, Prepare, Req, Row, find, names};
+pub use kernel::{Call, Desc, Kernel, Prepare, Req, Row, SMALL_WORK, find, names};
 pub use view::View;

@@ -5,7 +5,7 @@ use crate::{Array, Runtime, held};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{Name, OpSpec, Var};
 use ferromix_kernels::random::Stream;
-use ferromix_kernels::{self as kernels, Attrs, Call, Desc, Kernel, Req, Row, View};
+use ferromix_kernels::{self as kernels, Attrs, Call, Desc, Kernel, Req, Row, SMALL_WORK, View};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -106,7 +106,8 @@ pub struct Bound {
     reads: SmallVec<[Var; 4]>,
     writes: SmallVec<[Var; 4]>,
     scratch: usize,
-    small: bool,
+    /// See [`Bound::work`].
+    work: Option<usize>,
     /// Bytes of the outputs.
     bytes: u64,
 }
@@ -141,7 +142,7 @@ impl Bound {
             reads: SmallVec::new(),
             writes: SmallVec::new(),
             scratch: padded(prepared.kernel.workspace()),
-            small: prepared.row.is_small(elements),
+            work: prepared.row.work(elements),
             bytes: 0,
         };
         for input in inputs {
@@ -213,7 +214,7 @@ impl Bound {
             .writes(&self.writes)
             .bytes(if self.bytes < SMALL { 0 } else { self.bytes })
             .tag(site)
-            .inline(self.small);
+            .inline(self.is_small());
         held::submit(runtime, &spec, move |runtime| me.run(runtime, random))
     }
 
@@ -237,9 +238,14 @@ impl Bound {
         self.prepared.row.random
     }
 
+    /// How long a run takes, as a number of additions, if that is known.
+    pub(crate) fn work(&self) -> Option<usize> {
+        self.work
+    }
+
     /// Whether a run takes no longer than handing it to another thread.
     pub(crate) fn is_small(&self) -> bool {
-        self.small
+        self.work.is_some_and(|work| work <= SMALL_WORK)
     }
 
     /// Runs it; the caller has the variables.

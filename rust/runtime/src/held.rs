@@ -145,7 +145,8 @@ where
         )
         .map_err(|e| Error::internal(e.to_string()))?;
     // Without an answer the operation was skipped, for a failure that one of its variables holds.
-    receive.recv().unwrap_or_else(|_| {
+    let answer = runtime.engine().blocking(|| receive.recv());
+    answer.unwrap_or_else(|_| {
         for &var in reads.iter().chain(&writes) {
             runtime.engine().wait_for_var(var).map_err(failure)?;
         }

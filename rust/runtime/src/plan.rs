@@ -4,8 +4,8 @@
 use crate::{Array, Bound, Runtime, fork, held};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{LaunchArgs, OpSpec, Program, Var};
-use ferromix_kernels::par;
 use ferromix_kernels::random::Stream;
+use ferromix_kernels::{SMALL_WORK, par};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,10 @@ pub struct Private {
     /// used.
     pub token: Array,
 }
+
+/// Steps, and [work](Bound::work), of a pass that runs on the thread that launches it if it finds it
+/// ready: a few tens of microseconds, about what it takes to wake another thread.
+const SMALL_PASS: (usize, usize) = (256, 8 * SMALL_WORK);
 
 /// A list of bound operators in an order that respects the graph. It keeps their arrays alive.
 pub struct Plan {
@@ -187,9 +191,13 @@ impl Plan {
         if has_memory {
             builder = builder.op(&spec, |_| Ok(()));
         }
+        let work = steps.iter().try_fold(0_usize, |sum, step| {
+            step.work().map(|work| sum.saturating_add(work))
+        });
+        let small = steps.len() <= SMALL_PASS.0 && work.is_some_and(|work| work <= SMALL_PASS.1);
         Compiled {
             range,
-            program: builder.build(),
+            program: builder.inline(small).build(),
             random,
         }
     }

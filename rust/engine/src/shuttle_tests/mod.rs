@@ -215,13 +215,35 @@ fn step(random: &mut Random) -> Step {
     }
 }
 
-/// One pusher, with failures and deletions: exactly what the serial replay says.
-fn replays(random: &mut Random) -> usize {
-    let program: Vec<Step> = (0..2 + random.below(8)).map(|_| step(random)).collect();
-    assert_eq!(serial::run(engine(random), &program), replay(&program));
+fn program(random: &mut Random) -> Vec<Step> {
+    (0..2 + random.below(8)).map(|_| step(random)).collect()
+}
+
+fn join_detached() {
     for thread in DETACHED.take() {
         assert!(thread.join().is_ok(), "a completing thread panicked");
     }
+}
+
+/// One pusher, with failures and deletions: exactly what the serial replay says.
+fn replays(random: &mut Random) -> usize {
+    let program = program(random);
+    assert_eq!(serial::run(engine(random), &program), replay(&program));
+    join_detached();
+    program.len()
+}
+
+/// The same in bulks, which count as one operation each.
+fn bulks(random: &mut Random) -> usize {
+    let (program, engine) = (program(random), engine(random));
+    let bulk = engine.bulk(2 + random.below(4) as usize);
+    let outcome = serial::run(engine, &program);
+    drop(bulk);
+    assert_eq!(
+        outcome.without_versions(),
+        replay(&program).without_versions()
+    );
+    join_detached();
     program.len()
 }
 
@@ -233,6 +255,11 @@ fn several_pushers_agree_on_one_total_order() {
 #[test]
 fn one_pusher_gives_what_the_serial_replay_gives() {
     explore("replays", 24_000, replays);
+}
+
+#[test]
+fn bulks_give_what_the_serial_replay_gives() {
+    explore("bulks", 24_000, bulks);
 }
 
 #[test]

@@ -1,0 +1,134 @@
+//! The operations of a bulk: run one after another, each skipped for the failures that its own
+//! variables hold.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::context::RunContext;
+use crate::core::Core;
+use crate::failure::{OpError, PanicError};
+use crate::ledger::{FailureCell, Origin};
+use crate::op::{OpPtr, Uses};
+use crate::op_list::OpList;
+use crate::ready::Agenda;
+use crate::sync::Arc;
+use crate::task::Task;
+use crate::thread;
+use crate::trace::What;
+
+/// The failures of a bulk's variables. Nothing, as long as all is well.
+#[derive(Default)]
+struct Held(Vec<Option<Arc<FailureCell>>>);
+
+impl Held {
+    fn of(&self, place: usize) -> Option<&Arc<FailureCell>> {
+        self.0.get(place)?.as_ref()
+    }
+
+    /// Why an operation must not run.
+    fn blame(&self, uses: &Uses) -> Option<Arc<FailureCell>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        uses.all().find_map(|place| self.of(place)).cloned()
+    }
+
+    /// An operation failed or was skipped.
+    fn set(&mut self, vars: usize, uses: &Uses, cell: &Arc<FailureCell>) {
+        self.0.resize(vars, None);
+        for place in uses.written() {
+            self.0[place] = Some(cell.clone());
+        }
+    }
+}
+
+impl Core {
+    /// Runs a ready bulk, and completes it.
+    pub(crate) fn run_bulk(&self, bulk: OpPtr, agenda: &mut Agenda<'_>) {
+        let mut held = self.inherited(bulk);
+        // SAFETY: the bulk's own list; we execute the bulk.
+        let mut ops = unsafe { OpList::rest(bulk.first()) };
+        let mut step = 0;
+        while let Some(op) = ops.pop() {
+            // SAFETY: the operation is in a bulk.
+            let uses = unsafe { op.uses() };
+            let result = match held.blame(&uses) {
+                Some(cell) => {
+                    self.discard_item(bulk, op);
+                    Err(cell)
+                }
+                None => self.call_item(bulk, op, step),
+            };
+            if let Err(cell) = result {
+                held.set(bulk.len(), &uses, &cell);
+            }
+            op.release(1);
+            step += 1;
+            self.assist();
+        }
+        let look = !held.0.is_empty() || self.failures.any_alive();
+        self.end(bulk, true, agenda, |place, slot| {
+            if look {
+                // SAFETY: `end` calls while the bulk has its write access.
+                unsafe { slot.set_failure(held.of(place).cloned()) };
+            }
+        });
+    }
+
+    /// The failures that the bulk's variables hold in front of it.
+    fn inherited(&self, bulk: OpPtr) -> Held {
+        if !self.failures.any_alive() {
+            return Held::default();
+        }
+        // SAFETY: we execute the bulk, so it has all its accesses.
+        unsafe {
+            let seq = bulk.seq();
+            let held = |slot: &crate::var::VarSlot| slot.failure().filter(|cell| cell.binds(seq));
+            let all = bulk
+                .accesses()
+                // A variable is dropped only if it was deleted in front of the bulk.
+                .map(|access| match access.slot_for_core(self) {
+                    Some(slot) => held(slot),
+                    None => bulk.refusal(),
+                });
+            Held(all.collect())
+        }
+    }
+
+    fn call_item(&self, bulk: OpPtr, op: OpPtr, step: u32) -> Result<(), Arc<FailureCell>> {
+        let header = op.header();
+        let context = RunContext::of(header);
+        // SAFETY: we execute the operation, and this is the only call.
+        let run = AssertUnwindSafe(|| unsafe { op.with_task(|task| task.run(&context, None)) });
+        let begin = self.tracer.begin();
+        let (result, _) = thread::running(self, bulk, || catch_unwind(run));
+        if let Some(begin) = begin {
+            self.trace_function(bulk, What::Step, header.name, header.tag, begin);
+        }
+        let error: OpError = match result {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error,
+            Err(payload) => Box::new(PanicError::from_payload(&*payload)),
+        };
+        let origin = Origin {
+            name: header.name,
+            tag: header.tag,
+            step,
+            // SAFETY: the bulk is registered, and not finished.
+            ..unsafe { bulk.origin() }
+        };
+        Err(self.failures.record(origin, error))
+    }
+
+    /// Drops an operation's function uncalled.
+    fn discard_item(&self, bulk: OpPtr, op: OpPtr) {
+        let header = op.header();
+        let begin = self.tracer.begin();
+        // SAFETY: we execute the operation, and do not call its function.
+        let discard = AssertUnwindSafe(|| unsafe { op.with_task(Task::discard) });
+        // What the function owned may have a destructor of the user's.
+        let _ = thread::running(self, bulk, || catch_unwind(discard));
+        if let Some(begin) = begin {
+            self.trace_function(bulk, What::Skip, header.name, header.tag, begin);
+        }
+    }
+}
