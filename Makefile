@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples mutants mutants-all memcheck lint fmt gen wheel test-wheel bench docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv mutants mutants-all memcheck lint fmt gen wheel test-wheel bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,6 +66,9 @@ examples:  ## Run the engine's examples, which check what they compute
 	@for example in cholesky pipeline replay_loop; do \
 	    cargo run --release --quiet -p ferromix-engine --example $$example || exit 1; \
 	done
+
+msrv:  ## Test the crates that stand alone with the oldest Rust that they work with
+	tools/msrv.sh
 
 mutants:  ## Break engine and pool on purpose, and see that a check notices
 	$(PYTHON) tools/mutants/run.py

@@ -5,6 +5,7 @@
 //! shows the operations per second.
 
 #![allow(clippy::unwrap_used)]
+#![allow(missing_docs)] // criterion_group! makes a public function.
 
 mod shapes;
 

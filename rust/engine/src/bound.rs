@@ -74,7 +74,7 @@ impl Bound {
     /// Registrar: at operation `seq`, notes whether there are too many; `in_flight` counts.
     #[inline]
     pub(crate) fn check(&self, seq: u64, registered: u64, in_flight: impl FnOnce() -> u64) {
-        if seq.is_multiple_of(EVERY) && self.limit.most < u64::MAX {
+        if seq % EVERY == 0 && self.limit.most < u64::MAX {
             // Relaxed, here and below: hints.
             let over = registered >= self.free_until.load(Relaxed) && in_flight() > self.limit.most;
             self.over.store(over, Relaxed);

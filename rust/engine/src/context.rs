@@ -250,10 +250,10 @@ impl OnComplete {
 
 impl Drop for OnComplete {
     fn drop(&mut self) {
-        if let Some(op) = self.op.take()
-            && !thread::defer_to_panic(op, self.step)
-        {
-            self.finish(op, Err(Box::new(NeverCompleted)));
+        if let Some(op) = self.op.take() {
+            if !thread::defer_to_panic(op, self.step) {
+                self.finish(op, Err(Box::new(NeverCompleted)));
+            }
         }
     }
 }

@@ -203,7 +203,7 @@ unsafe impl Send for OpPtr {}
 const ACCESSES_AT: usize = size_of::<Op>();
 // Three cache lines; see `Op`.
 const _: () = assert!(MODEL || cfg!(not(target_pointer_width = "64")) || ACCESSES_AT == 192);
-const _: () = assert!(ACCESSES_AT.is_multiple_of(align_of::<Access>()));
+const _: () = assert!(ACCESSES_AT % align_of::<Access>() == 0);
 
 /// Bytes of a block for so many accesses.
 pub(crate) const fn block_bytes(accesses: usize) -> usize {

@@ -89,10 +89,10 @@ impl Fair {
     /// # Safety
     /// The caller is worker `index`.
     unsafe fn pop(&self, index: usize) -> Option<(OpPtr, bool)> {
-        if self.high.has_work()
-            && let Some(op) = self.high.pop()
-        {
-            return Some((op, false));
+        if self.high.has_work() {
+            if let Some(op) = self.high.pop() {
+                return Some((op, false));
+            }
         }
         let own = &self.rings[index];
         if let Some(op) = own.take(0, |_| ()) {

@@ -95,9 +95,8 @@ impl Worker<'_> {
     fn run_one(&self, core: &Core, op: OpPtr) {
         let mut agenda = Agenda::of_worker(self);
         core.execute(op, &mut agenda);
-        if agenda.has_inline()
-            && let Some(op) = self.slot.take()
-        {
+        let kept = agenda.has_inline().then(|| self.slot.take());
+        if let Some(op) = kept.flatten() {
             // What runs inline may be a user's function, and that may wait or take long.
             agenda.leave_worker();
             core.dispatch(op, &mut agenda);

@@ -1,6 +1,8 @@
 //! Throughput of tensor kernels: additions, broadcasts, sums, transpositions and copies, in and
 //! out of the caches.
 
+#![allow(missing_docs)] // criterion_group! makes a public function.
+
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ferromix_kernels::{Attrs, Call, Desc, Req, Value, View, find};
 use std::hint::black_box;

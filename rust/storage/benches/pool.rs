@@ -1,6 +1,8 @@
 //! The pool beside `malloc`, by what is asked of it; `benches/pool.py` does the same with other
 //! allocators, in one table.
 
+#![allow(missing_docs)] // criterion_group! makes a public function.
+
 mod scenarios;
 
 use std::time::Duration;

@@ -72,15 +72,19 @@ impl Pool {
     /// limit.
     #[inline]
     pub fn alloc(&self, size: usize) -> Result<Handle> {
-        let core = &self.core;
-        if let Some(class) = core.class_of(size)
-            && size > 0
-            && let Some(cache) = cache::recent(core)
-            && let Some(held) = cache.take_warm(core, class, size)
-        {
-            return Ok(core.handle(held, class, size));
+        match self.alloc_warm(size) {
+            Some(handle) => Ok(handle),
+            None => self.alloc_otherwise(size),
         }
-        self.alloc_otherwise(size)
+    }
+
+    /// A block that this thread's cache holds.
+    #[inline]
+    fn alloc_warm(&self, size: usize) -> Option<Handle> {
+        let core = &self.core;
+        let class = core.class_of(size).filter(|_| size > 0)?;
+        let held = cache::recent(core)?.take_warm(core, class, size)?;
+        Some(core.handle(held, class, size))
     }
 
     #[inline(never)]

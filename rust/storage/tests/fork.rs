@@ -4,8 +4,9 @@
 
 use ferromix_base::{Context, DeviceType};
 use ferromix_storage::{Config, Handle, Pool, SharedBackend, SharedBlock};
-use std::io::{Read, Write, pipe};
+use std::io::{Read, Write};
 use std::num::NonZeroU64;
+use std::os::unix::net::UnixStream;
 
 const MIB: usize = 1 << 20;
 
@@ -55,7 +56,7 @@ fn a_forked_child_takes_no_kept_block_of_its_parent(pool: &Pool) {
 fn a_block_in_use_during_a_fork_is_never_handed_out_again(pool: &Pool) {
     let size = 2 * MIB;
     let (block, id) = filled(pool, size, 7);
-    let (mut parent_says, mut to_child) = pipe().unwrap();
+    let (mut parent_says, mut to_child) = UnixStream::pair().unwrap();
     // SAFETY: the child uses only this pool, whose locks nobody holds, and leaves at once.
     let child = unsafe { libc::fork() };
     if child == 0 {

@@ -44,8 +44,10 @@ pub(super) fn explain(world: &World) -> usize {
         for &(var, before, writes) in &one.uses {
             let last = before.checked_sub(1).map(|last| writer[&(var, last)]);
             edges.connect(last, node);
-            if !writes && let Some(&next) = writer.get(&(var, before)) {
-                edges.connect(Some(node), next);
+            if !writes {
+                let next = writer.get(&(var, before)).copied();
+                next.into_iter()
+                    .for_each(|next| edges.connect(Some(node), next));
             }
         }
     }

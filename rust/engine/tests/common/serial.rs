@@ -198,9 +198,7 @@ fn push(engine: &Engine, vars: &[Var], cells: &Cells, id: u64, run: &Run) {
     let (reads, writes) = (pick(&run.reads), pick(&run.writes));
     let body = body(cells, id, run);
     let mut spec = OpSpec::new("step").reads(&reads).writes(&writes).tag(id);
-    spec = spec
-        .priority((id / 8 % 3) as i32 - 1)
-        .inline(id.is_multiple_of(5));
+    spec = spec.priority((id / 8 % 3) as i32 - 1).inline(id % 5 == 0);
     match run.how {
         How::Prioritized => {
             spec = spec
