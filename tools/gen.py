@@ -28,6 +28,7 @@ KINDS = {
     "bool": "bool",
     "str": "str",
     "shape": "int | Sequence[int]",
+    "floats": "float | Sequence[float]",
     "slots": "int | Sequence[int | None]",
     "axis": "int | Sequence[int]",
     "dtype": "Any",

@@ -17,7 +17,7 @@ BY_TYPE = [(c, t) for c in CASES for t in c.types()]
 def check(case, dtype, arrays, inputs):
     outputs = forward(case, arrays)[: case.card.num_visible_outputs()]
     types = [o.dtype for o in outputs]
-    expected = case.expected(inputs, types[0])
+    expected = case.expected(inputs, types[0] if types else dtype)
     assert len(expected) == len(outputs)
     for name, found, wanted in zip(case.card.list_outputs(), outputs, expected, strict=False):
         assert_close(to_numpy(found), wanted, found.dtype, case.steps, f"{case.id} {name}")
@@ -57,7 +57,7 @@ def test_forward_of_views(case, layout):
     check(case, dtype, [layout(x, dtype) for x in inputs], inputs)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+@pytest.mark.parametrize("case", [c for c in CASES if c.card.list_outputs()], ids=lambda c: c.id)
 def test_forward_into_a_view(case):
     dtype = case.types()[0]
     inputs = case.inputs(dtype)

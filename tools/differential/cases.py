@@ -283,14 +283,35 @@ def dot(draw: Draw) -> Case:
 def update(draw: Draw) -> Case:
     shape = draw.shape()
     weight, grad, state, other = (draw.array(shape, "float32", 0.1, 1) for _ in range(4))
-    attrs = {"lr": 0.1, "wd": draw.one((0.0, 0.01)), "rescale_grad": draw.one((1.0, 0.5))}
-    if draw.maybe():
-        attrs["clip_gradient"] = 0.4
+    common = {"wd": draw.one((0.0, 0.01)), "rescale_grad": draw.one((1.0, 0.5))}
+    bound = draw.one((-1.0, 0.4))
+    attrs = {"lr": 0.1, **common, "clip_gradient": bound}
+    heavy, step = {**attrs, "momentum": 0.9}, {"t": draw.int(1, 9)}
+    norms = [draw.array((1,), "float32", 0, 1) for _ in range(2)]
     return draw.one(
         [
             Case("sgd_update", [weight, grad], attrs),
-            Case("sgd_mom_update", [weight, grad, state], {**attrs, "momentum": 0.9}),
+            Case("sgd_mom_update", [weight, grad, state], heavy),
             Case("adam_update", [weight, grad, state, other], attrs),
+            Case("signsgd_update", [weight, grad], attrs),
+            Case("signum_update", [weight, grad, state], {**heavy, "wd_lh": 0.1}),
+            Case(
+                "ftml_update",
+                [weight, grad, state, other, state],
+                {"lr": 0.1, **common, **step, "clip_grad": bound},
+            ),
+            Case("ftrl_update", [weight, grad, state, other], {**attrs, "lamda1": 0.5}),
+            Case("rmsprop_update", [weight, grad, state], {**attrs, "clip_weights": bound}),
+            Case("rmspropalex_update", [weight, grad, state + 1, other, state], attrs),
+            Case(
+                "lamb_update_phase1",
+                [weight, grad, state, other],
+                {**common, **step, "bias_correction": draw.maybe(), "clip_gradient": bound},
+            ),
+            Case("lamb_update_phase2", [weight, grad, *norms], {"lr": 0.1, "upper_bound": bound}),
+            Case("multi_sum_sq", [weight, grad], {"num_arrays": 2}),
+            Case("multi_lars", [weight, grad, state, other], {"eta": 0.1, "eps": 0.01}),
+            Case("MakeLoss", [weight], {"grad_scale": 2.0}),
         ]
     )
 

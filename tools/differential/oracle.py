@@ -46,7 +46,7 @@ def main():
         found = found if isinstance(found, (list, tuple)) else [found]
         outputs = [a.asnumpy() for a in found]
         # Operators that update their inputs in place show it there.
-        outputs += [a.asnumpy() for a in arrays] if name.endswith("_update") else []
+        outputs += [a.asnumpy() for a in arrays] if "_update" in name else []
         return [(o.dtype.name, o.shape, o.tobytes()) for o in outputs]
 
     serve(run)

@@ -141,7 +141,7 @@ class _Reader:
         card = find(op)
         own, moved, params = _sort_attrs(card, attrs)
         if card.variadic is not None:
-            params.setdefault(card.variadic, str(len(inputs)))
+            params.setdefault(card.variadic, str(card.count_inputs(len(inputs))))
         try:
             made = card(**params)
         except InvalidArgumentError as error:
@@ -150,7 +150,7 @@ class _Reader:
             raise FileFormatError(
                 f"{self.source}: {where}: an attribute is nested too deep"
             ) from None
-        if card.variadic is not None and made.attrs[card.variadic] != len(inputs):
+        if card.variadic is not None and len(argument_names(made)) != len(inputs):
             raise FileFormatError(
                 f"{self.source}: {where}: has {len(inputs)} inputs, but "
                 f"{card.variadic}={made.attrs[card.variadic]}"

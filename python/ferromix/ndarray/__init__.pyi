@@ -206,6 +206,15 @@ def LeakyReLU(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def MakeLoss(
+    data: NDArray | None = None,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: str = 'null',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def Pad(
     data: NDArray | None = None,
     mode: str | None = None,
@@ -314,6 +323,13 @@ def adam_update(
 def add_n(
     *args: NDArray | Sequence[NDArray],
     num_args: int | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def all_finite(
+    data: NDArray | None = None,
+    init_output: bool = True,
+    *,
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
@@ -748,6 +764,39 @@ def floor(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def ftml_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    d: NDArray | None = None,
+    v: NDArray | None = None,
+    z: NDArray | None = None,
+    lr: float | None = None,
+    beta1: float = 0.6,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    t: int | None = None,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_grad: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ftrl_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    z: NDArray | None = None,
+    n: NDArray | None = None,
+    lr: float | None = None,
+    lamda1: float = 0.01,
+    beta: float = 1.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def gamma(
     data: NDArray | None = None,
     *,
@@ -770,6 +819,35 @@ def hard_sigmoid(
 ) -> NDArray: ...
 def identity(
     data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def lamb_update_phase1(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    mean: NDArray | None = None,
+    var: NDArray | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: int | None = None,
+    bias_correction: bool = True,
+    wd: float | None = None,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def lamb_update_phase2(
+    weight: NDArray | None = None,
+    g: NDArray | None = None,
+    r1: NDArray | None = None,
+    r2: NDArray | None = None,
+    lr: float | None = None,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
     *,
     out: Any = None,
     name: Any = None,
@@ -885,6 +963,159 @@ def moments(
     out: Any = None,
     name: Any = None,
 ) -> Any: ...
+def mp_lamb_update_phase1(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    mean: NDArray | None = None,
+    var: NDArray | None = None,
+    weight32: NDArray | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: int | None = None,
+    bias_correction: bool = True,
+    wd: float | None = None,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def mp_lamb_update_phase2(
+    weight: NDArray | None = None,
+    g: NDArray | None = None,
+    r1: NDArray | None = None,
+    r2: NDArray | None = None,
+    weight32: NDArray | None = None,
+    lr: float | None = None,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def mp_nag_mom_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    mom: NDArray | None = None,
+    weight32: NDArray | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def mp_sgd_mom_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    mom: NDArray | None = None,
+    weight32: NDArray | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def mp_sgd_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    weight32: NDArray | None = None,
+    lr: float | None = None,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def multi_all_finite(
+    *args: NDArray | Sequence[NDArray],
+    num_arrays: int = 1,
+    init_output: bool = True,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def multi_lars(
+    lrs: NDArray | None = None,
+    weights_sum_sq: NDArray | None = None,
+    grads_sum_sq: NDArray | None = None,
+    wds: NDArray | None = None,
+    eta: float | None = None,
+    eps: float | None = None,
+    rescale_grad: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def multi_mp_sgd_mom_update(
+    *args: NDArray | Sequence[NDArray],
+    lrs: float | Sequence[float] | None = None,
+    wds: float | Sequence[float] | None = None,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def multi_mp_sgd_update(
+    *args: NDArray | Sequence[NDArray],
+    lrs: float | Sequence[float] | None = None,
+    wds: float | Sequence[float] | None = None,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def multi_sgd_mom_update(
+    *args: NDArray | Sequence[NDArray],
+    lrs: float | Sequence[float] | None = None,
+    wds: float | Sequence[float] | None = None,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def multi_sgd_update(
+    *args: NDArray | Sequence[NDArray],
+    lrs: float | Sequence[float] | None = None,
+    wds: float | Sequence[float] | None = None,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def multi_sum_sq(
+    *args: NDArray | Sequence[NDArray],
+    num_arrays: int | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def nag_mom_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    mom: NDArray | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def nanprod(
     data: NDArray | None = None,
     axis: int | Sequence[int] | None = None,
@@ -944,6 +1175,40 @@ def pad(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def preloaded_multi_mp_sgd_mom_update(
+    *args: NDArray | Sequence[NDArray],
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def preloaded_multi_mp_sgd_update(
+    *args: NDArray | Sequence[NDArray],
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def preloaded_multi_sgd_mom_update(
+    *args: NDArray | Sequence[NDArray],
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def preloaded_multi_sgd_update(
+    *args: NDArray | Sequence[NDArray],
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def prod(
     data: NDArray | None = None,
     axis: int | Sequence[int] | None = None,
@@ -1005,6 +1270,12 @@ def repeat(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def reset_arrays(
+    *args: NDArray | Sequence[NDArray],
+    num_arrays: int | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def reshape(
     data: NDArray | None = None,
     shape: int | Sequence[int] = (),
@@ -1035,6 +1306,39 @@ def reverse(
 ) -> NDArray: ...
 def rint(
     data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def rmsprop_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    n: NDArray | None = None,
+    lr: float | None = None,
+    gamma1: float = 0.95,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def rmspropalex_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    n: NDArray | None = None,
+    g: NDArray | None = None,
+    delta: NDArray | None = None,
+    lr: float | None = None,
+    gamma1: float = 0.95,
+    gamma2: float = 0.9,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
     *,
     out: Any = None,
     name: Any = None,
@@ -1091,6 +1395,31 @@ def sigmoid(
 ) -> NDArray: ...
 def sign(
     data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def signsgd_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    lr: float | None = None,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def signum_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    mom: NDArray | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: float = 0.0,
     *,
     out: Any = None,
     name: Any = None,

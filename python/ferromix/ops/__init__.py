@@ -2,6 +2,7 @@
 
 from . import (
     activation,
+    adaptive,
     amp,
     batch_norm,
     binary,
@@ -15,8 +16,11 @@ from . import (
     init,
     join,
     l2_normalization,
+    lamb,
+    loss,
     math,
     moments,
+    multi_sgd,
     optimizer,
     order,
     pad,
@@ -30,6 +34,7 @@ from . import (
     slice,
     softmax,
     softmax_output,
+    tensors,
 )
 from .card import OperatorProperty, exists, find, make, names, register
 from .param import Param
@@ -38,6 +43,7 @@ __all__ = [
     "OperatorProperty",
     "Param",
     "activation",
+    "adaptive",
     "amp",
     "batch_norm",
     "binary",
@@ -53,9 +59,12 @@ __all__ = [
     "init",
     "join",
     "l2_normalization",
+    "lamb",
+    "loss",
     "make",
     "math",
     "moments",
+    "multi_sgd",
     "names",
     "optimizer",
     "order",
@@ -71,4 +80,5 @@ __all__ = [
     "slice",
     "softmax",
     "softmax_output",
+    "tensors",
 ]

@@ -50,7 +50,7 @@ def split(
         else:
             attrs[key] = value
     if card.variadic is not None and card.variadic not in attrs:
-        attrs[card.variadic] = len(positional) + len(named)
+        attrs[card.variadic] = card.count_inputs(len(positional) + len(named))
     return positional, named, attrs
 
 

@@ -118,6 +118,11 @@ class OperatorProperty:
             return [f"arg{i}" for i in range(self.attrs[self.variadic])]
         return list(self.arguments)
 
+    @classmethod
+    def count_inputs(cls, inputs: int) -> int:
+        """The value of the attribute :attr:`variadic` for so many inputs."""
+        return inputs
+
     def list_outputs(self) -> list[str]:
         """The names of the outputs."""
         return ["output"]

@@ -18,7 +18,7 @@ from ..error import InvalidArgumentError
 
 __all__ = ["REQUIRED", "Kind", "Param", "Params", "dtype_name"]
 
-Kind = Literal["int", "float", "bool", "str", "shape", "slots", "axis", "dtype"]
+Kind = Literal["int", "float", "bool", "str", "shape", "floats", "slots", "axis", "dtype"]
 
 
 class _Required:
@@ -71,8 +71,9 @@ class Param:
     Parameters
     ----------
     kind
-        ``"int"``, ``"float"``, ``"bool"``, ``"str"``, ``"shape"`` (a tuple of ints), ``"slots"`` (a
-        tuple of ints or None), ``"axis"`` (an int or a tuple of ints) or ``"dtype"``.
+        ``"int"``, ``"float"``, ``"bool"``, ``"str"``, ``"shape"`` (a tuple of ints), ``"floats"``
+        (a tuple of floats), ``"slots"`` (a tuple of ints or None), ``"axis"`` (an int or a tuple of
+        ints) or ``"dtype"``.
     default
         The value when none is given, or :data:`REQUIRED`.
     doc
@@ -126,6 +127,7 @@ class Param:
                 "bool": "a bool",
                 "str": "a string",
                 "shape": "a tuple of ints",
+                "floats": "a tuple of floats",
                 "slots": "a tuple of ints or None",
                 "axis": "an int or a tuple of ints",
                 "dtype": "one of " + ", ".join(DTYPES),
@@ -140,7 +142,7 @@ class Param:
     def format(value: Any) -> str:
         """The spelling of a typed value in MXNet's JSON."""
         if isinstance(value, (tuple, list)):
-            body = ", ".join("None" if v is None else str(int(v)) for v in value)
+            body = ", ".join(str(v) for v in value)
             return f"({body},)" if len(value) == 1 else f"({body})"
         return str(value)
 
@@ -203,6 +205,14 @@ def _ints(value: Any) -> tuple[int, ...]:
     return tuple(_int(v) for v in value)
 
 
+def _floats(value: Any) -> tuple[float, ...]:
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return (float(value),)
+    if not isinstance(value, (Sequence, np.ndarray)):
+        raise TypeError
+    return tuple(float(v) for v in value)
+
+
 def _slots(value: Any) -> tuple[int | None, ...]:
     members = value if isinstance(value, (list, tuple)) else (value,)
     return tuple(None if v is None else _int(v) for v in members)
@@ -220,6 +230,7 @@ _CONVERT = {
     "float": float,
     "bool": _bool,
     "shape": _ints,
+    "floats": _floats,
     "slots": _slots,
     "axis": _axis,
 }

@@ -193,6 +193,15 @@ def LeakyReLU(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def MakeLoss(
+    data: Symbol | None = None,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: str = 'null',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def Pad(
     data: Symbol | None = None,
     mode: str | None = None,
@@ -301,6 +310,13 @@ def adam_update(
 def add_n(
     *args: Symbol | Sequence[Symbol],
     num_args: int | None = None,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def all_finite(
+    data: Symbol | None = None,
+    init_output: bool = True,
+    *,
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
@@ -735,6 +751,39 @@ def floor(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def ftml_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    d: Symbol | None = None,
+    v: Symbol | None = None,
+    z: Symbol | None = None,
+    lr: float | None = None,
+    beta1: float = 0.6,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    t: int | None = None,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_grad: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ftrl_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    z: Symbol | None = None,
+    n: Symbol | None = None,
+    lr: float | None = None,
+    lamda1: float = 0.01,
+    beta: float = 1.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def gamma(
     data: Symbol | None = None,
     *,
@@ -757,6 +806,35 @@ def hard_sigmoid(
 ) -> Symbol: ...
 def identity(
     data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: int | None = None,
+    bias_correction: bool = True,
+    wd: float | None = None,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def lamb_update_phase2(
+    weight: Symbol | None = None,
+    g: Symbol | None = None,
+    r1: Symbol | None = None,
+    r2: Symbol | None = None,
+    lr: float | None = None,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
     *,
     name: Any = None,
     attr: Any = None,
@@ -872,6 +950,159 @@ def moments(
     name: Any = None,
     attr: Any = None,
 ) -> Any: ...
+def mp_lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    weight32: Symbol | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: int | None = None,
+    bias_correction: bool = True,
+    wd: float | None = None,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def mp_lamb_update_phase2(
+    weight: Symbol | None = None,
+    g: Symbol | None = None,
+    r1: Symbol | None = None,
+    r2: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float | None = None,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def mp_nag_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def mp_sgd_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def mp_sgd_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float | None = None,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def multi_all_finite(
+    *args: Symbol | Sequence[Symbol],
+    num_arrays: int = 1,
+    init_output: bool = True,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def multi_lars(
+    lrs: Symbol | None = None,
+    weights_sum_sq: Symbol | None = None,
+    grads_sum_sq: Symbol | None = None,
+    wds: Symbol | None = None,
+    eta: float | None = None,
+    eps: float | None = None,
+    rescale_grad: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def multi_mp_sgd_mom_update(
+    *args: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float] | None = None,
+    wds: float | Sequence[float] | None = None,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def multi_mp_sgd_update(
+    *args: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float] | None = None,
+    wds: float | Sequence[float] | None = None,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def multi_sgd_mom_update(
+    *args: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float] | None = None,
+    wds: float | Sequence[float] | None = None,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def multi_sgd_update(
+    *args: Symbol | Sequence[Symbol],
+    lrs: float | Sequence[float] | None = None,
+    wds: float | Sequence[float] | None = None,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def multi_sum_sq(
+    *args: Symbol | Sequence[Symbol],
+    num_arrays: int | None = None,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def nag_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def nanprod(
     data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
@@ -931,6 +1162,40 @@ def pad(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def preloaded_multi_mp_sgd_mom_update(
+    *args: Symbol | Sequence[Symbol],
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def preloaded_multi_mp_sgd_update(
+    *args: Symbol | Sequence[Symbol],
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def preloaded_multi_sgd_mom_update(
+    *args: Symbol | Sequence[Symbol],
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def preloaded_multi_sgd_update(
+    *args: Symbol | Sequence[Symbol],
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def prod(
     data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
@@ -992,6 +1257,12 @@ def repeat(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def reset_arrays(
+    *args: Symbol | Sequence[Symbol],
+    num_arrays: int | None = None,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def reshape(
     data: Symbol | None = None,
     shape: int | Sequence[int] = (),
@@ -1022,6 +1293,39 @@ def reverse(
 ) -> Symbol: ...
 def rint(
     data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def rmsprop_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    n: Symbol | None = None,
+    lr: float | None = None,
+    gamma1: float = 0.95,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def rmspropalex_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    n: Symbol | None = None,
+    g: Symbol | None = None,
+    delta: Symbol | None = None,
+    lr: float | None = None,
+    gamma1: float = 0.95,
+    gamma2: float = 0.9,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
     *,
     name: Any = None,
     attr: Any = None,
@@ -1078,6 +1382,31 @@ def sigmoid(
 ) -> Symbol: ...
 def sign(
     data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def signsgd_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    lr: float | None = None,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def signum_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mom: Symbol | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: float = 0.0,
     *,
     name: Any = None,
     attr: Any = None,

@@ -71,6 +71,10 @@ impl Attrs {
     getter!(/// A tuple of integers.
         ints, &[i64], "a tuple of ints", Value::Ints(v) => v.as_slice());
 
+    getter!(/// A tuple of real numbers.
+        floats, Vec<f64>, "a tuple of floats", Value::Floats(v) => v.clone(),
+        Value::Ints(v) => v.iter().map(|&i| i as f64).collect());
+
     /// A tuple of `n` non-negative extents, or `fill` everywhere where the tuple is empty or
     /// absent.
     ///

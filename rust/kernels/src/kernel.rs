@@ -157,6 +157,7 @@ const LIGHT: usize = 2;
 /// The families' tables.
 const FAMILIES: &[&[Row]] = &[
     crate::activation::ROWS,
+    crate::adaptive::ROWS,
     crate::add_n::ROWS,
     crate::amp::ROWS,
     crate::arg::ROWS,
@@ -171,7 +172,10 @@ const FAMILIES: &[&[Row]] = &[
     crate::init::ROWS,
     crate::join::ROWS,
     crate::l2_normalization::ROWS,
+    crate::lamb::ROWS,
+    crate::loss::ROWS,
     crate::moments::ROWS,
+    crate::multi_sgd::ROWS,
     crate::math::ROWS,
     crate::optimizer::ROWS,
     crate::order::ROWS,
@@ -186,6 +190,7 @@ const FAMILIES: &[&[Row]] = &[
     crate::slice::ROWS,
     crate::softmax::ROWS,
     crate::softmax_output::ROWS,
+    crate::tensors::ROWS,
 ];
 
 /// The kernel of the operator `name`.

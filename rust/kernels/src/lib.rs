@@ -5,6 +5,7 @@
 //! and element types, and then run any number of times.
 
 mod activation;
+mod adaptive;
 mod add_n;
 mod amp;
 mod arg;
@@ -30,10 +31,13 @@ mod init;
 mod join;
 mod kernel;
 mod l2_normalization;
+mod lamb;
 mod loops;
+mod loss;
 mod math;
 mod memory;
 mod moments;
+mod multi_sgd;
 mod number;
 mod optimizer;
 mod order;
@@ -58,6 +62,7 @@ mod softmax;
 mod softmax_output;
 mod strips;
 mod sums;
+mod tensors;
 mod tile;
 mod transpose;
 mod twice;

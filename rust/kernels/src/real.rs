@@ -27,6 +27,7 @@ pub(crate) trait Real:
     fn of(x: f64) -> Self;
     fn f64(self) -> f64;
     fn abs(self) -> Self;
+    fn sqrt(self) -> Self;
     /// The larger one; `self` where either is NaN.
     #[inline(always)]
     fn at_least(self, other: Self) -> Self {
@@ -46,6 +47,8 @@ macro_rules! reals {
             fn f64(self) -> f64 { f64::from(self) }
             #[inline(always)]
             fn abs(self) -> Self { <$t>::abs(self) }
+            #[inline(always)]
+            fn sqrt(self) -> Self { <$t>::sqrt(self) }
         }
     )*};
 }

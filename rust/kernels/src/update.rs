@@ -1,17 +1,236 @@
-//! Functions of several tensors to several, element by element, in place: optimizers.
+//! Functions of several tensors to several, element by element, in place: steps of optimizers.
 
+use crate::Attrs;
 use crate::body::Run;
+use crate::check::{FLOATS, one_shape, unsupported};
 use crate::convert::converter;
 use crate::copy::assign;
 use crate::fill::part;
-use crate::kernel::Call;
+use crate::kernel::{Call, Desc, Kernel};
+use crate::loops::GRAIN;
+use crate::prepared::boxed;
+use crate::real::Real;
 use crate::shape::flattened;
 use crate::twice::twice;
 use crate::{Req, View, par};
-use ferromix_base::{Element, Result};
+use ferromix_base::{DType, Element, Error, Result};
 
 /// Elements that are computed at a time.
 const BLOCK: usize = 512;
+
+/// What a step computes for each element: from `N` rates and `I` numbers, `O` numbers.
+pub(crate) trait Rule<const N: usize, const I: usize, const O: usize>:
+    Send + Sync + 'static
+{
+    /// The attributes that are the first rates; the others are not known before the run.
+    const RATES: &'static [&'static str];
+
+    /// The rates, and 0 for those that are not known.
+    ///
+    /// # Errors
+    /// A missing attribute, or one that is no number.
+    fn rates(name: &str, attrs: &Attrs) -> Result<[f64; N]> {
+        read(name, attrs, Self::RATES)
+    }
+
+    /// The step, in the type of the computation.
+    fn step<R: Real>(rates: [R; N], x: [R; I]) -> [R; O];
+
+    /// Runs the step `nth` of the `of` that an operator makes.
+    ///
+    /// # Errors
+    /// None that checked arguments meet.
+    fn run(
+        layout: &Layout<I>,
+        rates: [f64; N],
+        (nth, of): (usize, usize),
+        call: &Call<'_>,
+    ) -> Result<()> {
+        let (inputs, outputs) = layout.places(nth, of);
+        let inputs = inputs.map(|i| flattened(&call.inputs[i]));
+        let target = |(k, &result): (usize, &usize)| Target {
+            view: flattened(&call.outputs[k]),
+            req: call.reqs[k],
+            result,
+        };
+        let targets: Vec<Target> = outputs.zip(layout.outputs).map(target).collect();
+        if inputs[0].dtype() == DType::F64 {
+            update(&inputs, &targets, |x| Self::step(rates, x))
+        } else {
+            let rates = rates.map(|r| r as f32);
+            update(&inputs, &targets, |x| Self::step(rates, x))
+        }
+    }
+
+    /// An operator that is one step.
+    ///
+    /// # Errors
+    /// Arguments that [`Layout::check`] refuses, and attributes that [`Rule::rates`] refuses.
+    fn prepare(
+        name: &str,
+        layout: Layout<I>,
+        attrs: &Attrs,
+        i: &[Desc],
+        o: &[Desc],
+    ) -> Result<Box<dyn Kernel>> {
+        layout.check(name, (1, 0), i, o)?;
+        let rates = Self::rates(name, attrs)?;
+        boxed(move |call: &mut Call<'_>| Self::run(&layout, rates, (0, 1), call))
+    }
+}
+
+/// The attributes as numbers, and 0 for the rest; a bound (`clip_...`) that is negative or absent
+/// is infinite.
+///
+/// # Errors
+/// A missing attribute, or one that is no number.
+pub(crate) fn read<const N: usize>(name: &str, attrs: &Attrs, from: &[&str]) -> Result<[f64; N]> {
+    let mut numbers = [0.0; N];
+    for (number, attr) in numbers.iter_mut().zip(from) {
+        let bound = attr.starts_with("clip_");
+        *number = if bound && !attrs.has(attr) {
+            f64::INFINITY
+        } else {
+            attrs.float(attr).map_err(|e| e.within(name))?
+        };
+        if bound && *number < 0.0 {
+            *number = f64::INFINITY;
+        }
+    }
+    Ok(numbers)
+}
+
+/// The element of an input that has one.
+///
+/// # Errors
+/// None that inputs of one element meet.
+pub(crate) fn scalar(view: &View) -> Result<f64> {
+    let mut found = [0.0];
+    assign(
+        &flattened(view),
+        &View::of_slice(&mut found, &[1])?,
+        Req::Write,
+    )?;
+    Ok(found[0])
+}
+
+/// Requires inputs to have one element.
+///
+/// # Errors
+/// One that has another number of elements.
+pub(crate) fn check_scalars(name: &str, inputs: &[Desc]) -> Result<()> {
+    for input in inputs {
+        let n: usize = input.shape.iter().product();
+        if n != 1 {
+            return Err(Error::value(format!(
+                "{name} needs one element where it was given an array of shape {:?}",
+                &input.shape[..]
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// `x` cut at `bound`, on both sides; NaN stays.
+#[inline(always)]
+pub(crate) fn clipped<R: Real>(x: R, bound: R) -> R {
+    if x > bound {
+        bound
+    } else if x < -bound {
+        -bound
+    } else {
+        x
+    }
+}
+
+/// 1, -1, or 0 for zero and NaN.
+#[inline(always)]
+pub(crate) fn sign<R: Real>(x: R) -> R {
+    if x > R::ZERO {
+        R::ONE
+    } else if x < R::ZERO {
+        -R::ONE
+    } else {
+        R::ZERO
+    }
+}
+
+/// Where the tensors of a step are among the arguments of its operator.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout<const I: usize> {
+    /// How many inputs a step has, those included that the rule does not see.
+    pub(crate) arguments: usize,
+    /// The inputs in the order of the rule; the first decides in which type is computed.
+    pub(crate) inputs: [usize; I],
+    /// The results of the rule that the outputs take.
+    pub(crate) outputs: &'static [usize],
+}
+
+impl<const I: usize> Layout<I> {
+    /// A layout whose inputs and outputs are those of the rule.
+    pub(crate) const fn plain(outputs: &'static [usize]) -> Self {
+        let mut inputs = [0; I];
+        let mut i = 0;
+        while i < I {
+            inputs[i] = i;
+            i += 1;
+        }
+        Layout {
+            arguments: I,
+            inputs,
+            outputs,
+        }
+    }
+
+    /// The places of the inputs and outputs of the step `nth` of `of`: the inputs of steps follow
+    /// each other; of the outputs the first one of each step comes first, then the others.
+    fn places(&self, nth: usize, of: usize) -> ([usize; I], impl Iterator<Item = usize>) {
+        let inputs = self.inputs.map(|i| nth * self.arguments + i);
+        let states = self.outputs.len() - 1;
+        let first = of + nth * states;
+        (inputs, std::iter::once(nth).chain(first..first + states))
+    }
+
+    /// Checks the arguments of `of` steps, which `more` inputs follow.
+    ///
+    /// # Errors
+    /// Wrong numbers of arguments, shapes of a step that differ, or types that are no floats.
+    pub(crate) fn check(
+        &self,
+        name: &str,
+        (of, more): (usize, usize),
+        i: &[Desc],
+        o: &[Desc],
+    ) -> Result<()> {
+        let wanted = (of * self.arguments + more, of * self.outputs.len());
+        if (i.len(), o.len()) != wanted {
+            return Err(Error::internal(format!(
+                "{name} takes {} inputs and {} outputs, got {} and {}",
+                wanted.0,
+                wanted.1,
+                i.len(),
+                o.len()
+            )));
+        }
+        for nth in 0..of {
+            let (inputs, outputs) = self.places(nth, of);
+            let mut args: Vec<&Desc> = inputs.iter().map(|&k| &i[k]).collect();
+            args.extend(outputs.map(|k| &o[k]));
+            one_shape(name, &args)?;
+            if let Some(other) = args.iter().find(|d| !d.dtype.is_float()) {
+                return Err(unsupported(name, other.dtype, &FLOATS));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An output of a step, and the result of the rule that it takes.
+struct Target {
+    view: View,
+    req: Req,
+    result: usize,
+}
 
 twice! {
     fn compute[C: Element, const I: usize, const O: usize, F: Fn([C; I]) -> [C; O]](
@@ -26,36 +245,27 @@ twice! {
     }
 }
 
-/// Computes the outputs of `call`, all contiguous and of one shape, from its inputs. Outputs may be
-/// the memory of inputs.
-///
-/// # Errors
-/// None that prepared kernels meet.
-pub(crate) fn update<C: Element + Default, const I: usize, const O: usize>(
-    call: &mut Call<'_>,
-    grain: usize,
+/// Computes the targets, all contiguous and of the inputs' shape. They may be the memory of inputs.
+fn update<C: Real + Default, const I: usize, const O: usize>(
+    inputs: &[View; I],
+    targets: &[Target],
     f: impl Fn([C; I]) -> [C; O] + Sync,
 ) -> Result<()> {
-    let inputs: Vec<View> = call.inputs.iter().map(flattened).collect();
-    let outputs: Vec<View> = call.outputs.iter().map(flattened).collect();
-    let reqs = call.reqs;
     let failure = std::sync::OnceLock::new();
-    par::for_ranges(inputs[0].len(), grain, |range| {
+    par::for_ranges(inputs[0].len(), GRAIN, |range| {
         let mut given = [[C::default(); BLOCK]; I];
         let mut made = [[C::default(); BLOCK]; O];
         for start in range.clone().step_by(BLOCK) {
             let n = BLOCK.min(range.end - start);
-            for (block, view) in given.iter_mut().zip(&inputs) {
+            for (block, view) in given.iter_mut().zip(inputs) {
                 load(&part(view, start, n), block, n);
             }
             compute(&given, &mut made, &f);
-            for ((block, view), &req) in made.iter_mut().zip(&outputs).zip(reqs) {
-                if req != Req::Null {
-                    let source = View::of_slice(&mut block[..n], &[n]);
-                    let target = part(view, start, n);
-                    if let Err(e) = source.and_then(|s| assign(&s, &target, req)) {
-                        failure.get_or_init(|| e);
-                    }
+            for target in targets.iter().filter(|t| t.req != Req::Null) {
+                let source = View::of_slice(&mut made[target.result][..n], &[n]);
+                let view = part(&target.view, start, n);
+                if let Err(e) = source.and_then(|s| assign(&s, &view, target.req)) {
+                    failure.get_or_init(|| e);
                 }
             }
         }

@@ -1,4 +1,7 @@
-"""Steps of optimizers, as MXNet's documentation defines them."""
+"""Steps of gradient descent, as MXNet's documentation defines them.
+
+Weights of other types than float32 with states in float32 are in tests/ops/test_mixed_updates.py.
+"""
 
 import numpy as np
 
@@ -28,23 +31,52 @@ def sgd_mom(lr, momentum=0.0, wd=0.0, rescale_grad=1.0, **rest):
     return oracle
 
 
-def adam(lr, beta1=0.9, beta2=0.999, epsilon=1e-8, wd=0.0, rescale_grad=1.0, **rest):
-    def oracle(w, g, m, v):
-        g = clipped(rescale_grad * g + wd * w, **rest)
-        m = beta1 * m + (1 - beta1) * g
-        v = beta2 * v + (1 - beta2) * g * g
-        return w - lr * m / (np.sqrt(v) + epsilon)
+def nag(lr, momentum=0.0, wd=0.0, rescale_grad=1.0, **rest):
+    def oracle(w, g, m):
+        g = clipped(rescale_grad * g, **rest) + wd * w
+        return w + momentum * (momentum * m - lr * g) - lr * g
 
     return oracle
 
 
+def signsgd(lr, wd=0.0, **_):
+    return lambda w, g: (1 - lr * wd) * w - lr * np.sign(g)
+
+
+def signum(lr, momentum=0.0, wd=0.0, rescale_grad=1.0, wd_lh=0.0, **rest):
+    def oracle(w, g, m):
+        g = clipped(rescale_grad * g, **rest) + wd * w
+        return (1 - lr * wd_lh) * w + lr * np.sign(momentum * m - (1 - momentum) * g)
+
+    return oracle
+
+
+def mixed(rule, copy):
+    """The rule where the copy of the weight takes its place; `copy` is its place."""
+
+    def oracle(*inputs):
+        others = [x for i, x in enumerate(inputs) if i not in (0, copy)]
+        return rule(inputs[copy], *others)
+
+    return oracle
+
+
+RATE = {"lr": 0.1}
+HEAVY = {"lr": 0.1, "momentum": 0.9}
+WIDE = ("float32",)
+RULES = (
+    ("sgd_update", sgd, "", 2, RATE, None),
+    ("sgd_mom_update", sgd_mom, "", 3, HEAVY, None),
+    ("mp_sgd_update", sgd, "mp", 3, RATE, WIDE),
+    ("mp_sgd_mom_update", sgd_mom, "mp", 4, HEAVY, WIDE),
+    ("nag_mom_update", nag, "", 3, HEAVY, None),
+    ("mp_nag_mom_update", nag, "mp", 4, HEAVY, WIDE),
+    ("signsgd_update", signsgd, "", 2, RATE, None),
+    ("signum_update", signum, "", 3, {**HEAVY, "wd_lh": 0.2}, None),
+)
 CASES = [
-    Case(op, rule(**a), (s,) * n, a, "positive", steps=4)
-    for op, rule, n, own in (
-        ("sgd_update", sgd, 2, {"lr": 0.1}),
-        ("sgd_mom_update", sgd_mom, 3, {"lr": 0.1, "momentum": 0.9}),
-        ("adam_update", adam, 4, {"lr": 0.01, "beta1": 0.8, "beta2": 0.99}),
-    )
+    Case(op, mixed(rule(**a), n - 1) if mp else rule(**a), (s,) * n, a, dtypes=types, steps=4)
+    for op, rule, mp, n, own, types in RULES
     for s, options in zip(SHAPES, OPTIONS, strict=True)
     for a in [{**own, **options}]
 ]

@@ -1,0 +1,33 @@
+"""The root of a backward pass, whose gradient is a constant."""
+
+import numpy as np
+
+from ..case import Case
+
+
+def constant(grad_scale=1.0, valid_thresh=0.0, normalization="null"):
+    def gradient(x, _):
+        n = {
+            "null": 1,
+            "batch": max((1, *x.shape[:1])),
+            "valid": max(1, (x > valid_thresh).sum()),
+        }[normalization]
+        return [np.full(x.shape, grad_scale / n)]
+
+    return gradient
+
+
+OPTIONS = (
+    {},
+    {"grad_scale": 3.0},
+    {"grad_scale": 0.5, "normalization": "batch"},
+    {"normalization": "valid"},
+    {"grad_scale": 2.0, "normalization": "valid", "valid_thresh": 0.5},
+    {"normalization": "valid", "valid_thresh": 100.0},
+)
+SHAPES = ((3, 4), (), (0, 2), (2000, 50))
+CASES = [
+    Case("MakeLoss", lambda x: x, (s,), options, gradient=constant(**options))
+    for s in SHAPES
+    for options in OPTIONS
+]
