@@ -1,8 +1,46 @@
 """Rules by which gradients change parameters."""
 
+from .adadelta import AdaDelta
+from .adagrad import AdaGrad
 from .adam import Adam
+from .adamax import Adamax
+from .dcasgd import DCASGD
+from .ftml import FTML
+from .ftrl import Ftrl
+from .lamb import LAMB
+from .lars import LARS
+from .lbsgd import LBSGD
+from .nadam import Nadam
+from .nag import NAG
 from .optimizer import Optimizer, create, register
+from .rmsprop import RMSProp
 from .sgd import SGD
+from .sgld import SGLD
+from .signum import Signum
+from .test import Test
 from .updater import Updater, get_updater
 
-__all__ = ["SGD", "Adam", "Optimizer", "Updater", "create", "get_updater", "register"]
+__all__ = [
+    "DCASGD",
+    "FTML",
+    "LAMB",
+    "LARS",
+    "LBSGD",
+    "NAG",
+    "SGD",
+    "SGLD",
+    "AdaDelta",
+    "AdaGrad",
+    "Adam",
+    "Adamax",
+    "Ftrl",
+    "Nadam",
+    "Optimizer",
+    "RMSProp",
+    "Signum",
+    "Test",
+    "Updater",
+    "create",
+    "get_updater",
+    "register",
+]

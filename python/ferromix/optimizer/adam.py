@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register
+from .optimizer import Index, Optimizer, register, zeros
 
 __all__ = ["Adam"]
 
@@ -57,10 +57,7 @@ class Adam(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """Zeros for the two moments."""
-        mean, variance = (
-            nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype_name) for _ in range(2)
-        )
-        return mean, variance
+        return zeros(weight), zeros(weight)
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and its moments in `state`."""

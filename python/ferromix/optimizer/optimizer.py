@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import ndarray as nd
 from ..error import InvalidArgumentError
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
 from ..registry import Registry
 from ..symbol import Symbol
 
-__all__ = ["Index", "Optimizer", "create", "register"]
+__all__ = ["Index", "Optimizer", "create", "register", "zeros"]
 
 Index = int | str
 """How a parameter is known: by its position, or by its name."""
@@ -181,6 +182,22 @@ class Optimizer:
         if self.clip_gradient:
             attrs["clip_gradient"] = self.clip_gradient
         return attrs
+
+    def _clipped(self, grad: NDArray) -> NDArray:
+        """The gradient rescaled, then clipped where a bound is set, for rules without an operator
+        of their own.
+        """
+        return self._bounded(grad * self.rescale_grad)
+
+    def _bounded(self, grad: NDArray) -> NDArray:
+        if self.clip_gradient is None:
+            return grad
+        return nd.clip(grad, a_min=-self.clip_gradient, a_max=self.clip_gradient)
+
+
+def zeros(weight: NDArray) -> NDArray:
+    """Zeros of the shape, type and place of a weight."""
+    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype_name)
 
 
 _registry = Registry(Optimizer, "optimizer")

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register
+from .optimizer import Index, Optimizer, register, zeros
 
 __all__ = ["SGD"]
 
@@ -45,15 +45,45 @@ class SGD(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> NDArray | None:
         """Zeros for the momentum, or None without it."""
-        if self.momentum == 0.0:
-            return None
-        return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype_name)
+        return None if self.momentum == 0.0 else zeros(weight)
+
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
+        """The momentum, and a copy of the weight in float32 where its type calls for it."""
+        if not self._needs_copy(weight):
+            return self.create_state(index, weight)
+        copy = weight.astype("float32")
+        return self.create_state(index, copy), copy
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and its momentum in `state`."""
+        self._step(index, weight, grad, state, None)
+
+    def update_multi_precision(
+        self, index: Index, weight: NDArray, grad: NDArray, state: Any
+    ) -> None:
+        """As :meth:`update`, for a state of :meth:`create_state_multi_precision`."""
+        momentum, copy = state if self._needs_copy(weight) else (state, None)
+        self._step(index, weight, grad, momentum, copy)
+
+    def _step(
+        self,
+        index: Index,
+        weight: NDArray,
+        grad: NDArray,
+        momentum: NDArray | None,
+        copy: NDArray | None,
+    ) -> None:
+        """Changes `weight`, its momentum, and its copy in float32, where there are such."""
         self._update_count(index)
         attrs = self._common_attrs(index)
-        if state is None:
-            nd.sgd_update(weight, grad, out=weight, **attrs)
+        if momentum is None:
+            if copy is None:
+                nd.sgd_update(weight, grad, out=weight, **attrs)
+            else:
+                nd.mp_sgd_update(weight, grad, copy, out=weight, **attrs)
+            return
+        attrs["momentum"] = self.momentum
+        if copy is None:
+            nd.sgd_mom_update(weight, grad, momentum, out=weight, **attrs)
         else:
-            nd.sgd_mom_update(weight, grad, state, out=weight, momentum=self.momentum, **attrs)
+            nd.mp_sgd_mom_update(weight, grad, momentum, copy, out=weight, **attrs)
