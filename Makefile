@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv mutants mutants-all memcheck lint fmt gen wheel test-wheel bench docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -69,6 +69,9 @@ examples:  ## Run the engine's examples, which check what they compute
 
 msrv:  ## Test the crates that stand alone with the oldest Rust that they work with
 	tools/msrv.sh
+
+guide: dev $(VENV)/checkers  ## Follow docs/adding-an-operator.md in a copy of the sources, and run its tests
+	$(BIN)/python tools/guide.py
 
 mutants:  ## Break engine and pool on purpose, and see that a check notices
 	$(PYTHON) tools/mutants/run.py
