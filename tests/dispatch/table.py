@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ferromix import _core
 from ferromix.error import DTypeError
+from ferromix.ops.card import find
 
 ROOT = Path(__file__).resolve().parents[2]
 DTYPES = {
@@ -21,11 +22,9 @@ DTYPES = {
     "bfloat16": 12,
 }
 INPUTS = {"elemwise": 1, "math": 1, "binary": 2, "scalar": 1}
-ATTRS = {
-    "clip": {"a_min": 0.0, "a_max": 1.0},
-    "hard_sigmoid": {"alpha": 0.2, "beta": 0.5},
-    "smooth_l1": {"scalar": 1.0},
-}
+NUMBERS = {"clip": [(-1.5, 2.5), (0.0, 1e30), (3.0, -3.0)]}
+"""Values of attributes besides those that fit any operator."""
+ANY = (2.5, -0.75, 0.5, 3.0)
 
 
 class Row(NamedTuple):
@@ -43,10 +42,23 @@ def operators(stem: str) -> list[str]:
     return [name for name in _core.kernel_names() if f'"{name}"' in text]
 
 
+def numbers(stem: str, operator: str) -> list[dict[str, float]]:
+    """Values for the attributes that an entry point takes, in the order of the card."""
+    names = [n for n, p in find(operator).params.items() if p.kind == "float"]
+    if stem == "scalar":
+        return [{"scalar": x} for x in (2.0, -3.0, 2.5, 0.0, 1.0, -0.75)]
+    if not names:
+        return [{}]
+    if operator in NUMBERS:
+        return [dict(zip(names, row, strict=True)) for row in NUMBERS[operator]]
+    default = {n: find(operator).params[n].default for n in names}
+    return [default, dict(zip(names, ANY, strict=False))]
+
+
 def takes(stem: str, operator: str, dtype: str, out_dtype: str) -> bool:
     described = [((2,), dtype)] * INPUTS[stem]
-    attrs = {"scalar": 1.0} if stem == "scalar" else ATTRS.get(operator, {})
     try:
+        attrs = numbers(stem, operator)[0]
         _core.Prepared(operator, operator, attrs, described, [((2,), out_dtype)])
     except DTypeError:
         return False

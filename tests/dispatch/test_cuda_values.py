@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from host import build, launch
-from table import INPUTS, Row, rows
+from table import INPUTS, Row, numbers, rows
 
 from ferromix import _core
 
@@ -20,9 +20,6 @@ LAYOUTS = ["packed", "strided", "misaligned"]
 REALS = [0, -0.0, 1, -1, 2, 0.5, -0.5, 1.5, -2.5, np.inf, -np.inf, np.nan, 1e30, -1e-30, 255, 300]
 EDGES = [127.5, -129, 2.0**31, -(2.0**31), 2.0**63, 65504, 65520]
 WHOLE = [0, 1, -1, 2, -2, 127, -128, 255, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63)]
-SCALARS = [2.0, -3.0, 2.5, 0.0, 1.0, -0.75]
-SLOPES = [(0.2, 0.5), (0.5, 0.0)]
-BOUNDS = [(-1.5, 2.5), (0.0, 1e30), (3.0, -3.0)]
 # Units of the last place: both libraries' functions are a few off, and halves hide that but where
 # they round.
 UNITS = {"float32": 4, "float64": 4, "float16": 1, "bfloat16": 1}
@@ -84,18 +81,6 @@ def agree(got: np.ndarray, want: np.ndarray, row: Row, old: np.ndarray | int = 0
         return same | (np.abs(g - w) <= bound) & np.isfinite(w) & (g != 0) & (w != 0)
 
 
-def arguments(stem: str, operator: str) -> list[tuple[list[float], dict[str, float]]]:
-    if stem == "scalar":
-        return [([x], {"scalar": x}) for x in SCALARS]
-    if operator == "clip":
-        return [([a, b], {"a_min": a, "a_max": b}) for a, b in BOUNDS]
-    if operator == "hard_sigmoid":
-        return [([a, b], {"alpha": a, "beta": b}) for a, b in SLOPES]
-    if operator == "smooth_l1":
-        return [([x], {"scalar": x}) for x in (1.0, 2.5)]
-    return [([], {})]
-
-
 def shapes(stem: str, layout: str) -> list[list[tuple[int, ...]]]:
     if INPUTS[stem] == 1:
         return [[SHAPE]]
@@ -117,16 +102,17 @@ def test_values_are_those_of_the_rust_kernels(built, layout, req):
     rng = np.random.default_rng([LAYOUTS.index(layout), req])
     offset = int(layout == "misaligned")
     for row in rows(stem):
-        for numbers, attrs in arguments(stem, row.operator):
+        for attrs in numbers(stem, row.operator):
             for given in shapes(stem, layout):
                 inputs = [draw(rng, row.dtype, shape, offset) for shape in given]
                 out = draw(rng, row.out_dtype, SHAPE, offset)
                 want = rust(row, attrs, inputs, out, req)
                 old = out.copy() if req == 3 else 0
-                launch(library, row.entry, inputs, out, numbers, req, layout == "strided")
+                values = list(attrs.values())
+                launch(library, row.entry, inputs, out, values, req, layout == "strided")
                 wrong = np.argwhere(~agree(out, want, row, old))
                 assert not len(wrong), (
-                    f"{row.entry}{numbers} of {given}: {len(wrong)} elements differ; at "
+                    f"{row.entry}{attrs} of {given}: {len(wrong)} elements differ; at "
                     f"{wrong[0]}, {out[tuple(wrong[0])]} instead of {want[tuple(wrong[0])]}"
                 )
 
@@ -137,8 +123,8 @@ def test_an_output_may_be_an_input(built):
     for row in rows(stem):
         if row.dtype != row.out_dtype:
             continue
-        numbers, attrs = arguments(stem, row.operator)[0]
+        attrs = numbers(stem, row.operator)[0]
         inputs = [draw(rng, row.dtype, SHAPE, 0) for _ in range(INPUTS[stem])]
         want = rust(row, attrs, inputs, inputs[0].copy(), 1)
-        launch(library, row.entry, inputs, inputs[0], numbers, 2, False)
+        launch(library, row.entry, inputs, inputs[0], list(attrs.values()), 2, False)
         assert agree(inputs[0], want, row).all(), row.entry
