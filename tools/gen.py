@@ -104,7 +104,8 @@ def page(name: str, cards: list[Card]) -> str:
         if c.aliases:
             lines += ["Also " + ", ".join(f"`{a}`" for a in c.aliases) + ".", ""]
         signature = call.signature(c, extra=("out", "name"))
-        lines += ["```python", f"mx.nd.{c.name}{signature}", "```", ""]
+        path = c.name.replace("_contrib_", "contrib.")
+        lines += ["```python", f"mx.nd.{path}{signature}", "```", ""]
         lines += [*prose(inspect.cleandoc(c.__doc__ or "")), ""]
         if c.params:
             lines += ["| attribute | is | default | |", "|---|---|---|---|"]
@@ -152,6 +153,16 @@ def stub(package: str, array: str, extra: tuple[str, ...]) -> str:
     for name in card.names():
         if name.isidentifier() and not name.startswith("_") and name not in taken:
             lines += declaration(name, card.find(name), array, extra)
+    return "\n".join(lines) + "\n"
+
+
+def contrib(array: str, extra: tuple[str, ...]) -> str:
+    """The stub of `mx.nd.contrib` or `mx.sym.contrib`."""
+    module = {"NDArray": ".ndarray", "Symbol": ".symbol"}[array]
+    lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
+    lines += [f"from {module} import {array}", "", "def __dir__() -> list[str]: ..."]
+    for name in card.contrib_names():
+        lines += declaration(name, card.find(f"_contrib_{name}"), array, extra)
     return "\n".join(lines) + "\n"
 
 
@@ -208,6 +219,8 @@ def files() -> dict[Path, str]:
     package = ROOT / "python/ferromix"
     found[package / "ndarray/__init__.pyi"] = stub("ndarray", "NDArray", ("out", "name"))
     found[package / "symbol/__init__.pyi"] = stub("symbol", "Symbol", ("name", "attr"))
+    found[package / "ndarray/contrib.pyi"] = contrib("NDArray", ("out", "name"))
+    found[package / "symbol/contrib.pyi"] = contrib("Symbol", ("name", "attr"))
     return found
 
 

@@ -101,6 +101,18 @@ def test_both_fronts_have_every_name(name):
         assert function.__doc__.startswith(inspect.cleandoc(find(name).__doc__)[:20])
 
 
+def test_operators_of_contrib_are_below_it():
+    for front in (mx.nd, mx.sym):
+        plain = {f"_contrib_{n}" for n in dir(front.contrib) if not n.startswith("_")}
+        assert plain == {n for n in names() if n.startswith("_contrib_")}
+        with pytest.raises(AttributeError, match="nothing"):
+            front.contrib.nothing  # noqa: B018
+        for name in plain:
+            function = getattr(front.contrib, name.removeprefix("_contrib_"))
+            assert function.__name__ == name
+            assert getattr(front._internal, name).__name__ == name
+
+
 @pytest.mark.parametrize("card", CARDS, ids=lambda c: c.name)
 def test_signature_lists_all_attributes(card):
     parameters = call.signature(card).parameters

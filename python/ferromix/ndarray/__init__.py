@@ -5,9 +5,10 @@ The functions come from the operator cards at their first use; ``dir(ferromix.nd
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from . import arithmetic
+from . import arithmetic, contrib
 from .arithmetic import (
     add,
     divide,
@@ -43,6 +44,7 @@ __all__ = [
     "arange",
     "array",
     "concatenate",
+    "contrib",
     "divide",
     "empty",
     "equal",
@@ -74,6 +76,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_internal":  # MXNet keeps operators with a leading underscore there.
+        return sys.modules[__name__]
     made = function(name)
     globals()[name] = made
     return made

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import arithmetic as arithmetic
+from . import contrib as contrib
 from .arithmetic import add as add
 from .arithmetic import divide as divide
 from .arithmetic import equal as equal

@@ -20,6 +20,7 @@ __all__ = [
     "MaybeShape",
     "OperatorProperty",
     "Shape",
+    "contrib_names",
     "exists",
     "find",
     "make",
@@ -263,6 +264,7 @@ def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> 
     return tuple(y if x < 0 else x for x, y in zip(a, b, strict=True))
 
 
+_CONTRIB = "_contrib_"
 _REGISTRY: dict[str, type[OperatorProperty]] = {}
 _Card = TypeVar("_Card", bound=type[OperatorProperty])
 
@@ -300,6 +302,11 @@ def find(name: str) -> type[OperatorProperty]:
 def names(hidden: bool = False) -> list[str]:
     """The names and aliases of all operators, sorted."""
     return sorted(n for n, c in _REGISTRY.items() if hidden or not c.hidden)
+
+
+def contrib_names() -> list[str]:
+    """The names below ``contrib``: those of operators that begin with ``_contrib_``, sorted."""
+    return [n.removeprefix(_CONTRIB) for n in names() if n.startswith(_CONTRIB)]
 
 
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:

@@ -12,6 +12,7 @@ from typing import Any
 from ..attribute import AttrScope
 from ..name import NameManager, Prefix
 from ..ops.card import exists, names
+from . import contrib
 from .functions import (
     Variable,
     arange,
@@ -37,6 +38,7 @@ __all__ = [
     "Symbol",
     "Variable",
     "arange",
+    "contrib",
     "full",
     "hypot",
     "load",

@@ -8,6 +8,7 @@ from ..name import NameManager as NameManager
 from ..name import Prefix as Prefix
 from ..ops.card import exists as exists
 from ..ops.card import names as names
+from . import contrib as contrib
 from .functions import Variable as Variable
 from .functions import arange as arange
 from .functions import full as full

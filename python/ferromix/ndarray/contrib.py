@@ -1,0 +1,20 @@
+"""``mx.nd.contrib``: the functions of the operators whose names begin with ``_contrib_``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops.card import contrib_names
+from .function import function
+
+
+def __getattr__(name: str) -> Any:
+    if name not in contrib_names():
+        raise AttributeError(f"module 'ferromix.ndarray.contrib' has no attribute {name!r}")
+    made = function(f"_contrib_{name}")
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    return contrib_names()
