@@ -1,7 +1,7 @@
 // Functions of real numbers, element by element.
 //
-// Entry points: math_NAME_DTYPE(data, out, walk, req); math_hard_sigmoid_DTYPE takes its slope and
-// bias before the walk, math_smooth_l1_DTYPE its scalar. NAME is the operator's without leading
+// Entry points: math_NAME_DTYPE(data, out, walk, req); those of operators with numbers for attributes
+// take these before the walk, in the order of the card. NAME is the operator's without leading
 // underscores. One row below is one operator.
 #include "map.cuh"
 #include "real.cuh"
@@ -87,3 +87,18 @@ FM_FLOATS(FM_HARD_SIGMOID_ENTRY, )
         }); \
     }
 FM_NUMBERS(FM_SMOOTH_L1_ENTRY, )
+
+#define FM_QUADRATIC_ENTRY(T, ...) \
+    extern "C" __global__ void math_contrib_quadratic_##T( \
+        const T *data, T *out, float64 a, float64 b, float64 c, \
+        const __grid_constant__ fm::Walk<2> walk, int req) { \
+        typedef fm::Real<T> C; \
+        const T *const in[1] = {data}; \
+        const C two = (C)a, one = (C)b, none = (C)c; \
+        fm::map<fm::lanes<T, T>>(out, in, walk, req, [=](const T(&at)[1]) { \
+            const C x = fm::convert<C>(at[0]); \
+            const C square = fm::times(fm::times(two, x), x); \
+            return fm::plus(fm::plus(square, fm::times(one, x)), none); \
+        }); \
+    }
+FM_NUMBERS(FM_QUADRATIC_ENTRY, )

@@ -13,7 +13,7 @@ from .family import FLOATS, Unary, unary
 from .param import Param, Params
 from .term import Term
 
-__all__ = ["HardSigmoid", "SmoothL1"]
+__all__ = ["HardSigmoid", "Quadratic", "SmoothL1"]
 
 
 def _activation(word: str) -> Any:
@@ -312,6 +312,33 @@ class HardSigmoid(Unary):
         g, y = Term(graph, graph.out_grad[0]), Term(graph, graph.out_data[0])
         inside = y.op("_greater_scalar", scalar=0.0) * y.op("_lesser_scalar", scalar=1.0)
         return [(g * inside * self.attrs["alpha"]).entry]
+
+
+@register
+class Quadratic(Unary):
+    """A quadratic function of every element.
+
+    Formula: ``out = a * data ** 2 + b * data + c``. Shapes: ``out`` has the shape of ``data``.
+    Types: numbers; integers are computed in float64 and then cut towards zero.
+    Gradient: ``data_grad = out_grad * (2 * a * data + b)``.
+
+    Examples
+    --------
+    >>> print(mx.nd.contrib.quadratic(mx.nd.array([1, 2, 3]), a=1, b=2, c=3).asnumpy())
+    [ 6. 11. 18.]
+    """
+
+    name = "_contrib_quadratic"
+    params: ClassVar[Params] = {
+        "a": Param("float", 0.0, "The factor of the square."),
+        "b": Param("float", 0.0, "The factor of the element."),
+        "c": Param("float", 0.0, "What is added."),
+    }
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The straight line that is the derivative."""
+        g, x = Term(graph, graph.out_grad[0]), Term(graph, graph.in_data[0])
+        return [(g * (x * (2.0 * self.attrs["a"]) + self.attrs["b"])).entry]
 
 
 @register

@@ -14,6 +14,7 @@ mod trig;
 
 use crate::Attrs;
 use crate::body::{Body, guarded, unary};
+use crate::check::{NUMBERS, unsupported};
 use crate::elemwise::{Map, Real, checked, prepare_real};
 use crate::kernel::{Desc, Kernel, Row};
 use crate::loops::{DEAR_GRAIN, GRAIN};
@@ -224,6 +225,29 @@ macro_rules! row {
         .strided()
     };
 }
+/// A row of a function that has numbers for attributes.
+macro_rules! numbers_row {
+    ($name:literal, [$($attr:ident),*], $x:ident => $body:expr) => {
+        Row::new($name, |attrs: &Attrs, i, o| {
+            let dtype = checked($name, i, o)?;
+            $(let $attr = attrs.float(stringify!($attr)).map_err(|e| e.within($name))?;)*
+            let (dtype, body) = match dtype {
+                DType::F32 | DType::F16 | DType::BF16 => {
+                    $(let $attr = $attr as f32;)*
+                    (DType::F32, unary(move |$x: f32| $body))
+                }
+                DType::Bool => return Err(unsupported($name, dtype, &NUMBERS)),
+                _ => (DType::F64, unary(move |$x: f64| $body)),
+            };
+            Ok(Box::new(Map {
+                dtype,
+                body,
+                grain: GRAIN,
+            }))
+        })
+        .strided()
+    };
+}
 
 pub(crate) const ROWS: &[Row] = &[
     row!("exp", GRAIN, x => Math::exp(x)),
@@ -261,6 +285,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!("gammaln", DEAR_GRAIN, x => Math::ln_gamma(x)),
     row!("digamma", DEAR_GRAIN, x => Math::digamma(x)),
     row!("_trigamma", DEAR_GRAIN, x => Math::trigamma(x)),
+    numbers_row!("_contrib_quadratic", [a, b, c], x => a * x * x + b * x + c),
     Row::new("hard_sigmoid", prepare_hard_sigmoid).strided(),
     Row::new("smooth_l1", prepare_smooth_l1).strided(),
 ];
@@ -313,11 +338,7 @@ fn prepare_smooth_l1(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Ke
         DType::F32 | DType::F16 | DType::BF16 => (DType::F32, body!(f32, sigma as f32)),
         DType::F64 => (dtype, body!(f64, sigma)),
         DType::Bool => {
-            return Err(crate::check::unsupported(
-                name,
-                dtype,
-                &crate::check::NUMBERS,
-            ));
+            return Err(unsupported(name, dtype, &NUMBERS));
         }
         _ => (DType::F64, body!(f64, sigma.trunc())),
     };

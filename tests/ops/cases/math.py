@@ -60,6 +60,8 @@ FUNCTIONS = [
     ("digamma", special.digamma, "positive"),
 ]
 
+FACTORS = {"a": 0.5, "b": -2.0, "c": 1.5}
+
 CASES = [
     *[c for row in FUNCTIONS for c in of_any_shape(*row)],
     *of_any_shape("hard_sigmoid", hard_sigmoid, "distinct"),
@@ -70,6 +72,10 @@ CASES = [
         {"alpha": 0.5, "beta": 0.25},
         "distinct",
     ),
+    *of_any_shape(
+        "_contrib_quadratic", lambda x: 0.5 * x * x - 2 * x + 1.5, "normal", attrs=FACTORS
+    ),
+    Case("_contrib_quadratic", lambda x: 0 * x, ((3, 4),)),
     *of_any_shape("smooth_l1", lambda x: smooth_l1(x, 1.0), "distinct", attrs={"scalar": 1.0}),
     Case("smooth_l1", lambda x: smooth_l1(x, 2.0), ((3, 4),), {"scalar": 2.0}, "distinct"),
 ]
