@@ -80,6 +80,28 @@ def test_arange_agrees_with_numpy():
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("ends", [(0, 8, 5), (2, -2, 3), (7, 9, 1), (7, 9, 0)])
+def test_linspace_agrees_with_numpy(ends, endpoint, dtype):
+    found = mx.nd.linspace(*ends, endpoint=endpoint, dtype=dtype)
+    expected = np.trunc(np.linspace(*ends, endpoint=endpoint)) if dtype == "int32" else None
+    expected = np.linspace(*ends, endpoint=endpoint) if expected is None else expected
+    assert found.dtype_name == dtype
+    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-7)
+    (computed,) = mx.sym.linspace(*ends, endpoint=endpoint, dtype=dtype).eval()
+    np.testing.assert_array_equal(computed.asnumpy(), found.asnumpy())
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 4), (4, 2, 1), (4, 2, -2), (2, 2, 9), (0,)])
+def test_eye_agrees_with_numpy(shape):
+    rows, columns, k = (*shape, 0, 0)[:3]
+    expected = np.eye(rows, columns or rows, k, dtype="float32")
+    np.testing.assert_array_equal(mx.nd.eye(*shape).asnumpy(), expected)
+    np.testing.assert_array_equal(mx.sym.eye(*shape).eval()[0].asnumpy(), expected)
+    assert mx.nd.eye(2, dtype="int64").dtype == np.int64
+
+
 def test_copies_are_independent():
     a = mx.nd.array([1.0, 2.0])
     b = a.copy()

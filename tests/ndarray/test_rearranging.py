@@ -100,3 +100,24 @@ def test_nan_counts_as_nothing():
         bound.forward(is_train=True)
         bound.backward(mx.nd.ones((2,)))
         assert grad.asnumpy().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "destination"), [(0, 2), (-1, 0), ((0, 1), (-1, -2)), ((2, 0), (0, 1)), ((), ())]
+)
+def test_moveaxis_agrees_with_numpy(source, destination):
+    found = mx.nd.moveaxis(mx.nd.array(X), source, destination)
+    np.testing.assert_array_equal(found.asnumpy(), np.moveaxis(X, source, destination))
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "message"),
+    [
+        (3, 0, "axis 3 does not exist in a tensor of 3 dimensions"),
+        ((0, 0), (1, 2), "given twice"),
+        ((0, 1), (2,), "one length"),
+    ],
+)
+def test_moveaxis_refuses(source, destination, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        mx.nd.moveaxis(mx.nd.array(X), source, destination)

@@ -89,9 +89,12 @@ FAMILIES = (
     "reduce",
     "repeat",
     "scalar",
+    "scan",
     "select",
     "shape",
     "slice",
+    "slice_assign",
+    "transformer",
 )
 """Whose gradients consist of operators that have gradients again."""
 ONCE = ("LeakyReLU", "digamma")

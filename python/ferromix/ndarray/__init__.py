@@ -29,7 +29,19 @@ from .arithmetic import (
     subtract,
     true_divide,
 )
-from .creation import arange, array, concatenate, empty, full, ones, split_v2, zeros
+from .creation import (
+    arange,
+    array,
+    concatenate,
+    empty,
+    eye,
+    full,
+    linspace,
+    moveaxis,
+    ones,
+    split_v2,
+    zeros,
+)
 from .function import function, function_names, install_methods
 from .ndarray import NDArray, invoke, waitall
 from .serialize import load, save
@@ -48,6 +60,7 @@ __all__ = [
     "divide",
     "empty",
     "equal",
+    "eye",
     "from_shared_mem",
     "full",
     "greater",
@@ -55,6 +68,7 @@ __all__ = [
     "invoke",
     "lesser",
     "lesser_equal",
+    "linspace",
     "load",
     "logical_and",
     "logical_or",
@@ -62,6 +76,7 @@ __all__ = [
     "maximum",
     "minimum",
     "modulo",
+    "moveaxis",
     "multiply",
     "not_equal",
     "ones",

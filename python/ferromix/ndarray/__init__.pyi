@@ -27,7 +27,10 @@ from .creation import arange as arange
 from .creation import array as array
 from .creation import concatenate as concatenate
 from .creation import empty as empty
+from .creation import eye as eye
 from .creation import full as full
+from .creation import linspace as linspace
+from .creation import moveaxis as moveaxis
 from .creation import ones as ones
 from .creation import split_v2 as split_v2
 from .creation import zeros as zeros
@@ -639,6 +642,14 @@ def crop(
     begin: int | Sequence[int | None] | None = None,
     end: int | Sequence[int | None] | None = None,
     step: int | Sequence[int | None] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def cumsum(
+    a: NDArray | None = None,
+    axis: int | None = None,
+    dtype: Any = None,
     *,
     out: Any = None,
     name: Any = None,

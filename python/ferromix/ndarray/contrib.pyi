@@ -6,11 +6,65 @@ from typing import Any
 from .ndarray import NDArray
 
 def __dir__() -> list[str]: ...
+def allclose(
+    a: NDArray | None = None,
+    b: NDArray | None = None,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def arange_like(
+    data: NDArray | None = None,
+    start: float = 0.0,
+    step: float = 1.0,
+    repeat: int = 1,
+    ctx: str = '',
+    axis: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def div_sqrt_dim(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def gradientmultiplier(
+    data: NDArray | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def index_array(
+    data: NDArray | None = None,
+    axes: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def quadratic(
     data: NDArray | None = None,
     a: float = 0.0,
     b: float = 0.0,
     c: float = 0.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def round_ste(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sign_ste(
+    data: NDArray | None = None,
     *,
     out: Any = None,
     name: Any = None,

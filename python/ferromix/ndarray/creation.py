@@ -13,9 +13,22 @@ from ..context import Context, current_context, placement, require_cpu
 from ..error import InvalidArgumentError
 from ..ops.card import make
 from ..ops.param import dtype_name
+from ..ops.shapes import normal_axes
 from .ndarray import NDArray, from_numpy, invoke
 
-__all__ = ["arange", "array", "concatenate", "empty", "full", "ones", "split_v2", "zeros"]
+__all__ = [
+    "arange",
+    "array",
+    "concatenate",
+    "empty",
+    "eye",
+    "full",
+    "linspace",
+    "moveaxis",
+    "ones",
+    "split_v2",
+    "zeros",
+]
 
 
 def _placed(array: NDArray, ctx: Context | None) -> NDArray:
@@ -70,6 +83,45 @@ def arange(
     return _placed(invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
 
 
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Context | None = None,
+    dtype: Any = "float32",
+) -> NDArray:
+    """`num` evenly spaced values from `start` to `stop`, which is left out without `endpoint`.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.linspace(0, 1, 4, endpoint=False).asnumpy().tolist()
+    [0.0, 0.25, 0.5, 0.75]
+    """
+    attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    return _placed(invoke(make("_linspace", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
+
+
+def eye(
+    N: int,  # noqa: N803 - MXNet's name
+    M: int = 0,  # noqa: N803
+    k: int = 0,
+    ctx: Context | None = None,
+    dtype: Any = None,
+) -> NDArray:
+    """A matrix of `N` rows and `M` columns (as many where 0) with ones on the diagonal `k`.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.eye(2, 3, k=1).asnumpy().tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    attrs = {"N": N, "M": M, "k": k, "dtype": dtype_name(dtype or "float32")}
+    return _placed(invoke(make("_eye", attrs), [])[0], ctx)
+
+
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """A new array with the values of `source_array`.
 
@@ -101,6 +153,34 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         return arrays[0]
     card = make("Concat", {"num_args": len(arrays), "dim": axis})
     return invoke(card, list(arrays))[0]
+
+
+def moveaxis(
+    tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]
+) -> NDArray:
+    """`tensor` with the axes `source` at the places `destination`, the others in order.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an axis that does not exist or is given twice, or another number of places than of axes.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.moveaxis(mx.nd.zeros((3, 4, 5)), (0, 1), (-1, -2)).shape
+    (5, 4, 3)
+    """
+    given = ((s,) if isinstance(s, int) else tuple(s) for s in (source, destination))
+    sources, places = (normal_axes("moveaxis", axes, tensor.ndim) for axes in given)
+    if len(sources) != len(places):
+        raise InvalidArgumentError(
+            f"moveaxis: source={source} and destination={destination} must have one length"
+        )
+    order = [axis for axis in range(tensor.ndim) if axis not in sources]
+    for place, axis in sorted(zip(places, sources, strict=True)):
+        order.insert(place, axis)
+    return invoke(make("transpose", {"axes": tuple(order)}), [tensor])[0]
 
 
 def split_v2(

@@ -3,6 +3,7 @@
 from . import (
     activation,
     adaptive,
+    allclose,
     amp,
     batch_norm,
     binary,
@@ -29,12 +30,15 @@ from . import (
     repeat,
     sample,
     scalar,
+    scan,
     select,
     shape,
     slice,
+    slice_assign,
     softmax,
     softmax_output,
     tensors,
+    transformer,
 )
 from .card import OperatorProperty, exists, find, make, names, register
 from .param import Param
@@ -44,6 +48,7 @@ __all__ = [
     "Param",
     "activation",
     "adaptive",
+    "allclose",
     "amp",
     "batch_norm",
     "binary",
@@ -75,10 +80,13 @@ __all__ = [
     "repeat",
     "sample",
     "scalar",
+    "scan",
     "select",
     "shape",
     "slice",
+    "slice_assign",
     "softmax",
     "softmax_output",
     "tensors",
+    "transformer",
 ]

@@ -19,7 +19,7 @@ from .family import (
 from .param import Param, Params
 from .term import Term
 
-__all__ = ["AddN", "BlockGrad", "Cast", "Clip", "Identity", "MakeLoss"]
+__all__ = ["AddN", "BlockGrad", "Cast", "Clip", "GradientMultiplier", "Identity", "MakeLoss"]
 
 
 def _activation(word: str) -> Any:
@@ -108,6 +108,18 @@ unary(
     ("[3, 0]", "[0. 1.]"),
     dtypes=ALL_TYPES,
 )
+for _name, _summary, _formula, _example in (
+    ("round", "The nearest whole number", "sign(data) * floor(|data| + 0.5)", "[ 2. -3.]"),
+    ("sign", "The sign of every element", "sign(data)", "[ 1. -1.]"),
+):
+    unary(
+        f"_contrib_{_name}_ste",
+        f"{_summary}, through which gradients pass as they are.",
+        _formula,
+        ("out_grad", lambda g, x, y: g),
+        ("[1.5, -2.5]", _example),
+        kernel=_name,
+    )
 
 
 @register
@@ -150,6 +162,32 @@ class BlockGrad(Unary):
     kernel = "_copy"
     dtypes = ALL_TYPES
     differentiable = False
+
+
+@register
+class GradientMultiplier(Unary):
+    """A copy whose gradient is multiplied by a number.
+
+    Formula: ``out = data``. Shapes: any. Types: all.
+    Gradient: ``data_grad = scalar * out_grad``.
+
+    Examples
+    --------
+    >>> print(mx.nd.contrib.gradientmultiplier(mx.nd.array([1, 2]), scalar=-0.5).asnumpy())
+    [1. 2.]
+    """
+
+    name = "_contrib_gradientmultiplier"
+    kernel = "_copy"
+    dtypes = ALL_TYPES
+    params: ClassVar[Params] = {
+        "scalar": Param("float", 1.0, "The factor of the gradient."),
+        "is_int": Param("bool", True, "Whether the factor is an integer; of no effect."),
+    }
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The product with the number."""
+        return [(Term(graph, graph.out_grad[0]) * self.attrs["scalar"]).entry]
 
 
 @register

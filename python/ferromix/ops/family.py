@@ -119,7 +119,8 @@ def unary(
         "``out`` has the shape of ``data``",
         card.dtypes,
         {"data": gradient[0]} if gradient else {},
-        f">>> print(mx.nd.{name}(mx.nd.array({example[0]})).asnumpy().round(4))\n{example[1]}",
+        f">>> print(mx.nd.{name.replace('_contrib_', 'contrib.')}(mx.nd.array({example[0]}))"
+        f".asnumpy().round(4))\n{example[1]}",
     )
     return register(card)
 

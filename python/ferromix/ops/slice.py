@@ -74,18 +74,19 @@ class Slice(Linear):
                 f"{self.name}: begin={self.attrs['begin']} has more members than argument 'data' "
                 f"of shape {shape} has dimensions"
             )
-        rows = zip(shape, self.attrs["begin"], self.attrs["end"], self._steps(), strict=False)
+        rows = zip(shape, self.attrs["begin"], self.attrs["end"], self.steps(), strict=False)
         cut = tuple(self._extent(*row) for row in rows)
         return [shape], [cut + shape[len(cut) :]], []
 
     def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
         """The ranges without None: one begins at the first element, or at the last."""
-        steps = self._steps()
+        steps = self.steps()
         pairs = zip(self.attrs["begin"], steps, strict=True)
         first = (b if b is not None else 0 if s > 0 else -1 for b, s in pairs)
         return {"begin": tuple(first), "step": tuple(steps)}
 
-    def _steps(self) -> list[int]:
+    def steps(self) -> list[int]:
+        """The step of each range."""
         return [s or 1 for s in self.attrs["step"] or (1,) * len(self.attrs["begin"])]
 
     def _extent(self, extent: int, begin: int | None, end: int | None, step: int) -> int:

@@ -11,9 +11,11 @@ from ..ops.card import names as names
 from . import contrib as contrib
 from .functions import Variable as Variable
 from .functions import arange as arange
+from .functions import eye as eye
 from .functions import full as full
 from .functions import function as function
 from .functions import hypot as hypot
+from .functions import linspace as linspace
 from .functions import maximum as maximum
 from .functions import minimum as minimum
 from .functions import ones as ones
@@ -626,6 +628,14 @@ def crop(
     begin: int | Sequence[int | None] | None = None,
     end: int | Sequence[int | None] | None = None,
     step: int | Sequence[int | None] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def cumsum(
+    a: Symbol | None = None,
+    axis: int | None = None,
+    dtype: Any = None,
     *,
     name: Any = None,
     attr: Any = None,

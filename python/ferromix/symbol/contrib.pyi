@@ -6,11 +6,65 @@ from typing import Any
 from .symbol import Symbol
 
 def __dir__() -> list[str]: ...
+def allclose(
+    a: Symbol | None = None,
+    b: Symbol | None = None,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def arange_like(
+    data: Symbol | None = None,
+    start: float = 0.0,
+    step: float = 1.0,
+    repeat: int = 1,
+    ctx: str = '',
+    axis: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def div_sqrt_dim(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def gradientmultiplier(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def index_array(
+    data: Symbol | None = None,
+    axes: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def quadratic(
     data: Symbol | None = None,
     a: float = 0.0,
     b: float = 0.0,
     c: float = 0.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def round_ste(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sign_ste(
+    data: Symbol | None = None,
     *,
     name: Any = None,
     attr: Any = None,

@@ -22,9 +22,11 @@ from .symbol import Symbol
 __all__ = [
     "Variable",
     "arange",
+    "eye",
     "full",
     "function",
     "hypot",
+    "linspace",
     "maximum",
     "minimum",
     "ones",
@@ -206,3 +208,21 @@ def arange(
     """A symbol of evenly spaced numbers from `start` (or 0) to before `stop`."""
     attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     return function("_arange")(**attrs, dtype=dtype or "float32", **kwargs)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    dtype: Any = "float32",
+    **kwargs: Any,
+) -> Symbol:
+    """A symbol of `num` evenly spaced numbers from `start` to `stop`."""
+    attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    return function("_linspace")(**attrs, dtype=dtype or "float32", **kwargs)
+
+
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:  # noqa: N803
+    """A symbol of a matrix of `N` rows and `M` columns with ones on the diagonal `k`."""
+    return function("_eye")(N=N, M=M, k=k, dtype=dtype or "float32", **kwargs)

@@ -1,5 +1,6 @@
 //! Tensors from nothing: constants and ranges.
 
+use crate::axes::resolve;
 use crate::check::{arity, leading};
 use crate::copy::assign;
 use crate::fill::fill;
@@ -51,7 +52,7 @@ impl Kernel for Range {
 
 fn prepare_range(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
     let name = "_arange";
-    let ([], [_]) = arity(name, i, o)?;
+    let ([], [_]) = leading(name, i, o)?;
     let real = |attr: &str| attrs.float(attr).map_err(|e| e.within(name));
     let repeat = if attrs.has("repeat") {
         attrs.int("repeat")?
@@ -70,7 +71,75 @@ fn prepare_range(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel
     }))
 }
 
+/// Ones on the `k`-th diagonal of a matrix.
+struct Eye {
+    columns: usize,
+    k: i64,
+}
+
+impl Kernel for Eye {
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        let (out, req) = (&mut call.outputs[0], call.reqs[0]);
+        fill(out, req, GRAIN, |at, out: &mut [f64]| {
+            for (i, x) in (at..).zip(out) {
+                let (row, column) = (i / self.columns, i % self.columns);
+                *x = f64::from(u8::from(column as i64 - row as i64 == self.k));
+            }
+        })
+    }
+}
+
+fn prepare_eye(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "_eye";
+    let ([], [out]) = arity(name, i, o)?;
+    let &[_, columns] = &out.shape[..] else {
+        return Err(Error::value(format!(
+            "{name}: the output must be a matrix, got {:?}",
+            out.shape
+        )));
+    };
+    let k = attrs.int("k").map_err(|e| e.within(name))?;
+    Ok(Box::new(Eye { columns, k }))
+}
+
+/// For every element of a tensor, some of its indices.
+struct Indices {
+    /// For each index that is wanted, the stride and the extent of its axis.
+    axes: Vec<(usize, usize)>,
+}
+
+impl Kernel for Indices {
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        let (out, req) = (&mut call.outputs[0], call.reqs[0]);
+        fill(out, req, GRAIN, |at, out: &mut [i64]| {
+            for (i, x) in (at..).zip(out) {
+                let (stride, extent) = self.axes[i % self.axes.len()];
+                *x = (i / self.axes.len() / stride % extent) as i64;
+            }
+        })
+    }
+}
+
+fn prepare_indices(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "_contrib_index_array";
+    let ([data], [_]) = arity(name, i, o)?;
+    let shape = &data.shape;
+    let stride = |a: usize| (shape[a + 1..].iter().product(), shape[a]);
+    let axes = if attrs.has("axes") {
+        let given = attrs.ints("axes")?.iter();
+        let axes: Result<Vec<usize>> = given.map(|&a| resolve(name, a, shape.len())).collect();
+        axes?
+    } else {
+        (0..shape.len()).collect()
+    };
+    Ok(Box::new(Indices {
+        axes: axes.into_iter().map(stride).collect(),
+    }))
+}
+
 pub(crate) const ROWS: &[Row] = &[
     Row::new("_full", prepare_full).strided(),
     Row::new("_arange", prepare_range),
+    Row::new("_eye", prepare_eye),
+    Row::new("_contrib_index_array", prepare_indices),
 ];

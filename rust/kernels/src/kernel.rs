@@ -159,6 +159,7 @@ const FAMILIES: &[&[Row]] = &[
     crate::activation::ROWS,
     crate::adaptive::ROWS,
     crate::add_n::ROWS,
+    crate::allclose::ROWS,
     crate::amp::ROWS,
     crate::arg::ROWS,
     crate::batch_norm::ROWS,
@@ -185,12 +186,15 @@ const FAMILIES: &[&[Row]] = &[
     crate::repeat::ROWS,
     crate::sample::ROWS,
     crate::scalar::ROWS,
+    crate::scan::ROWS,
     crate::select::ROWS,
     crate::shape::ROWS,
     crate::slice::ROWS,
+    crate::slice_assign::ROWS,
     crate::softmax::ROWS,
     crate::softmax_output::ROWS,
     crate::tensors::ROWS,
+    crate::transformer::ROWS,
 ];
 
 /// The kernel of the operator `name`.

@@ -16,7 +16,7 @@ use crate::{Req, View, par};
 use ferromix_base::{DType, Element, Error, Result};
 
 /// Elements that are computed at a time.
-const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 512;
 
 /// What a step computes for each element: from `N` rates and `I` numbers, `O` numbers.
 pub(crate) trait Rule<const N: usize, const I: usize, const O: usize>:
@@ -273,7 +273,8 @@ fn update<C: Real + Default, const I: usize, const O: usize>(
     failure.into_inner().map_or(Ok(()), Err)
 }
 
-fn load<C: Element>(view: &View, block: &mut [C; BLOCK], n: usize) {
+/// The `n` elements of a view without gaps, as another type.
+pub(crate) fn load<C: Element>(view: &View, block: &mut [C; BLOCK], n: usize) {
     let runs = [block.as_mut_ptr().cast(), view.ptr()].map(|ptr| Run {
         ptr,
         uniform: false,

@@ -47,6 +47,21 @@ CASES = [
     *of_any_shape("_copy", lambda x: x, "normal"),
     *of_any_shape("BlockGrad", lambda x: x, "normal"),
     *of_any_shape("make_loss", lambda x: x, "normal", gradient=lambda x, g: (np.ones_like(x),)),
+    *of_any_shape(
+        "_contrib_gradientmultiplier",
+        lambda x: x,
+        "normal",
+        attrs={"scalar": -2.5},
+        gradient=lambda x, g: (-2.5 * g,),
+    ),
+    *[
+        c
+        for op, oracle in (
+            ("_contrib_round_ste", lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5)),
+            ("_contrib_sign_ste", np.sign),
+        )
+        for c in of_any_shape(op, oracle, "halves", gradient=lambda x, g: (g,))
+    ],
     *of_any_shape("clip", clipped, "distinct", attrs={"a_min": -1.0, "a_max": 1.5}),
     Case("clip", lambda x: np.clip(x, 1, 3), ((3, 4),), {"a_min": 1, "a_max": 3}, "distinct"),
     *[cast(a, b, "below5" if "uint8" in (a, b) else "small") for a in TYPES for b in TYPES],
