@@ -1,7 +1,14 @@
 """What is generated from the cards is what the cards say now."""
 
+import ast
 import importlib.util
 from pathlib import Path
+
+import pytest
+
+import ferromix as mx
+from ferromix.ndarray.function import method_names
+from ferromix.symbol import operators
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,3 +33,21 @@ def test_every_public_operator_is_in_reference_and_stubs():
         assert f"\n## {card.name}\n" in pages
         plain = not card.name.startswith("_")
         assert not plain or f"def {card.name}(" in stubs or f" as {card.name}\n" in stubs
+
+
+@pytest.mark.parametrize(
+    ("array", "package", "names"),
+    [
+        (mx.nd.NDArray, "ndarray", method_names()),
+        (mx.sym.Symbol, "symbol", operators.method_names()),
+    ],
+)
+def test_every_operator_that_is_a_method_has_a_stub(array, package, names):
+    text = (ROOT / "python/ferromix" / package / "operators.pyi").read_text()
+    (body,) = [n.body for n in ast.parse(text).body if isinstance(n, ast.ClassDef)]
+    stubs = {n.name: n for n in body if isinstance(n, ast.FunctionDef)}
+    own = {n for c in array.__mro__ if c.__name__ != "Operators" for n in vars(c)}
+    assert set(names) <= set(stubs) | own
+    assert set(stubs) & own <= {"_call"}
+    assert [a.arg for a in stubs["sum"].args.args] == ["self", "axis", "keepdims", "exclude"]
+    assert [a.arg for a in stubs["slice"].args.args] == ["self", "begin", "end", "step"]

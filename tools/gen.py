@@ -16,9 +16,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ferromix.ndarray import NDArray
+from ferromix.ndarray.function import method_names
 from ferromix.ops import call, card
 from ferromix.ops.card import OperatorProperty
 from ferromix.ops.param import Param
+from ferromix.symbol import Symbol, operators
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = "Generated from the operator cards by `make gen`."
@@ -166,13 +169,40 @@ def contrib(array: str, extra: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def declaration(name: str, c: Card, array: str, extra: tuple[str, ...]) -> list[str]:
-    """The stub of one function."""
-    parts = []
+def methods(array: type, own: str, names: list[str], extra: tuple[str, ...]) -> str:
+    """The stub of the base of `array` that has the operators `names` as methods.
+
+    `own` is the module of the methods that are written by hand.
+    """
+    kind = array.__name__
+    source = (ROOT / "python/ferromix" / own).read_text()
+    written = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
+    written = [n for n in written if n.name == "_call" or not n.name.startswith("_")]
+    written = [n for n in written if n.args.args[:1] and n.args.args[0].arg == "self"]
+    lines = [f"# {HEAD}", "", "from collections.abc import Mapping, Sequence"]
+    lines += ["from typing import Any", "", f"from .{kind.lower()} import {kind}", ""]
+    lines += ["class Operators:", "    __slots__ = ()"]
+    for node in written:
+        node.args.args[0].annotation = None
+        result = ast.unparse(node.returns or ast.Constant(None))
+        lines.append(f"    def {node.name}({ast.unparse(node.args)}) -> {result}: ...")
+    bases = [c for c in array.__mro__ if c.__name__ not in ("Operators", "object")]
+    taken = {n for c in bases for n in vars(c)} | {n.name for n in written}
+    for name in (n for n in names if n not in taken):
+        made = declaration(name, card.find(name), kind, extra, method=True)
+        lines += [f"    {line}" for line in made]
+    return "\n".join(lines) + "\n"
+
+
+def declaration(
+    name: str, c: Card, array: str, extra: tuple[str, ...], method: bool = False
+) -> list[str]:
+    """The stub of one function, or of a method, which is the first input of its operator."""
+    parts = ["self"] * method
     if c.variadic is not None:
         parts.append(f"*args: {array} | Sequence[{array}]")
     else:
-        inputs = (*c.arguments, *c.auxiliary_states)
+        inputs = (*c.arguments, *c.auxiliary_states)[int(method) :]
         parts += [f"{n}: {array} | None = None" for n in inputs]
     for attribute, param in c.params.items():
         default = None if param.required else param.default
@@ -220,6 +250,10 @@ def files() -> dict[Path, str]:
     found[package / "ndarray/__init__.pyi"] = stub("ndarray", "NDArray", ("out", "name"))
     found[package / "symbol/__init__.pyi"] = stub("symbol", "Symbol", ("name", "attr"))
     found[package / "ndarray/contrib.pyi"] = contrib("NDArray", ("out", "name"))
+    members = (NDArray, "ndarray/methods.py", method_names(), ("out", "name"))
+    found[package / "ndarray/operators.pyi"] = methods(*members)
+    members = (Symbol, "symbol/operators.py", operators.method_names(), ("name", "attr"))
+    found[package / "symbol/operators.pyi"] = methods(*members)
     found[package / "symbol/contrib.pyi"] = contrib("Symbol", ("name", "attr"))
     return found
 

@@ -121,3 +121,67 @@ def test_moveaxis_agrees_with_numpy(source, destination):
 def test_moveaxis_refuses(source, destination, message):
     with pytest.raises(InvalidArgumentError, match=message):
         mx.nd.moveaxis(mx.nd.array(X), source, destination)
+
+
+@pytest.mark.parametrize(
+    ("run", "shape"),
+    [
+        (lambda a: a.expand_dims(0, inplace=True), (1, 2, 3, 4)),
+        (lambda a: a.expand_dims(-1, inplace=True), (2, 3, 4, 1)),
+        (lambda a: a.expand_dims(2, inplace=True).squeeze(inplace=True), (2, 3, 4)),
+        (lambda a: a.expand_dims(2, True).squeeze(axis=2, inplace=True), (2, 3, 4)),
+        (lambda a: a.flatten(inplace=True), (2, 12)),
+    ],
+)
+def test_inplace_shares_memory(run, shape):
+    a = mx.nd.array(X)
+    view = run(a)
+    assert view.shape == shape
+    view[:] = view + 1
+    np.testing.assert_array_equal(a.asnumpy(), X + 1)
+
+
+def test_without_inplace_memory_is_not_shared():
+    a = mx.nd.array(X)
+    for made in (a.expand_dims(0), a.flatten(), a.expand_dims(0).squeeze()):
+        made[:] = 0
+    np.testing.assert_array_equal(a.asnumpy(), X)
+
+
+def test_inplace_of_shapes_without_elements():
+    a = mx.nd.zeros((2, 0, 3))
+    assert a.expand_dims(0, inplace=True).shape == (1, 2, 0, 3)
+    assert a.flatten(inplace=True).shape == (2, 0)
+
+
+def test_inplace_is_recorded():
+    a = mx.nd.array(X)
+    a.attach_grad()
+    with mx.autograd.record():
+        b = (a * a).expand_dims(0, inplace=True).flatten(inplace=True) * 3
+    b.backward()
+    np.testing.assert_array_equal(a.grad.asnumpy(), 6 * X)
+
+
+def test_inplace_refuses():
+    a = mx.nd.array(X)
+    with pytest.raises(InvalidArgumentError, match="axis 5"):
+        a.expand_dims(5, inplace=True)
+    with pytest.raises(InvalidArgumentError, match="squeeze"):
+        a.squeeze(axis=1, inplace=True)
+    with pytest.raises(InvalidArgumentError, match="inplace=True needs elements in C order"):
+        a[:, :, 1:3].flatten(inplace=True)
+
+
+def test_slice_assign_changes_the_array():
+    a, expected = mx.nd.array(X), X.copy()
+    begin, end, step = (None, 2, 0), (None, None, 4), (1, -1, 2)
+    values = mx.nd.array(-X[:, :2, :2])
+    assert a.slice_assign(values, begin, (*end[:2], 2), (1, -2, 1)) is a
+    expected[:, 2:None:-2, 0:2] = -X[:, :2, :2]
+    np.testing.assert_array_equal(a.asnumpy(), expected)
+    assert a.slice_assign_scalar(9, begin, end, step) is a
+    expected[:, 2:None:-1, 0:4:2] = 9
+    np.testing.assert_array_equal(a.asnumpy(), expected)
+    with pytest.raises(InvalidArgumentError, match="'rhs' has shape"):
+        a.slice_assign(values, (0,), (1,))

@@ -343,3 +343,14 @@ def test_debug_str_lists_nodes():
     text = layer(lr_mult="2").debug_str()
     for part in ("output[0]=fc(0)", "Variable:data", "Op:FullyConnected, Name=fc", "num_hidden=2"):
         assert part in text
+
+
+def test_inplace_changes_nothing():
+    x = S.Variable("x", shape=(2, 1, 3))
+    for made, shape in (
+        (x.expand_dims(0, inplace=True), (1, 2, 1, 3)),
+        (x.squeeze(axis=1, inplace=True), (2, 3)),
+        (x.flatten(inplace=True), (2, 3)),
+    ):
+        assert made.infer_shape()[1] == [shape]
+        assert "inplace" not in made.list_attr()

@@ -44,11 +44,12 @@ from .creation import (
 )
 from .function import function, function_names, install_methods
 from .ndarray import NDArray, invoke, waitall
+from .operators import Operators
 from .serialize import load, save
 from .shared import from_shared_mem
 
 arithmetic.install(NDArray)
-install_methods(NDArray)
+install_methods(Operators)
 
 __all__ = [
     "NDArray",

@@ -40,6 +40,7 @@ from .function import install_methods as install_methods
 from .ndarray import NDArray as NDArray
 from .ndarray import invoke as invoke
 from .ndarray import waitall as waitall
+from .operators import Operators as Operators
 from .serialize import load as load
 from .serialize import save as save
 from .shared import from_shared_mem as from_shared_mem

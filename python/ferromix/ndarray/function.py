@@ -9,9 +9,11 @@ from .. import _core
 from ..dispatch import cpu as dispatch
 from ..ops import call, card
 from ..ops.card import OperatorProperty
+from . import methods
 from .ndarray import NDArray
+from .operators import Operators
 
-__all__ = ["function", "function_names", "install_methods"]
+__all__ = ["function", "function_names", "install_methods", "method_names"]
 
 
 def _is_array(value: object) -> bool:
@@ -54,10 +56,19 @@ def _make(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
     return run
 
 
-def install_methods(cls: type) -> None:
-    """Gives the class a method for each public operator whose first input is ``data``."""
-    for name in card.names():
-        operator = card.find(name)
-        fits = operator.arguments[:1] in (("data",), ("lhs",)) and operator.variadic is None
-        if fits and name.islower() and not name.startswith("_") and not hasattr(cls, name):
-            setattr(cls, name, _make(name, operator))
+def method_names() -> list[str]:
+    """Every public operator in lower case whose first input is ``data`` or ``lhs``."""
+    return [n for n in card.names() if n.islower() and not n.startswith("_") and _is_method(n)]
+
+
+def install_methods(cls: type[Operators]) -> None:
+    """Gives the class its methods: the operators of :func:`method_names`, and `methods`."""
+    for name in method_names():
+        setattr(cls, name, _make(name, card.find(name)))
+    for name in methods.__all__:
+        setattr(cls, name, getattr(methods, name))
+
+
+def _is_method(name: str) -> bool:
+    operator = card.find(name)
+    return operator.arguments[:1] in (("data",), ("lhs",)) and operator.variadic is None

@@ -21,6 +21,7 @@ from ..ops.card import OperatorProperty, make
 from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
 from . import arithmetic, gradients, indexing, recorded, values
+from .operators import Operators
 
 __all__ = ["NDArray", "invoke", "waitall"]
 
@@ -55,7 +56,7 @@ def waitall() -> None:
     _core.wait_all()
 
 
-class NDArray(_core.Dense):
+class NDArray(_core.Dense, Operators):
     """An array of one element type, of any number of dimensions.
 
     Made by :func:`ferromix.nd.array`, :func:`ferromix.nd.zeros` and the like, and by operators.

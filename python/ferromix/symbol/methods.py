@@ -1,32 +1,19 @@
-"""The methods of a symbol that are operators: ``x.sum()`` is ``mx.sym.sum(x)``."""
+"""Methods of a symbol whose arguments differ from those of the operators of their names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ops.card import exists, names
 from ..ops.join import split_v2_attrs
+from .operators import Operators
 
 __all__ = ["Methods"]
 
 
-class Methods:
-    """Operators as methods: every public operator whose name is in lower case, found by name."""
+class Methods(Operators):
+    """Operators as methods, with MXNet's arguments."""
 
     __slots__ = ()
-
-    def _call(self, op: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """An operator of this symbol and what else it takes."""
-        raise NotImplementedError
-
-    def __getattr__(self, name: str) -> Any:
-        if _is_method(name):
-            return lambda *args, **kwargs: self._call(name, args, kwargs)
-        raise AttributeError(f"a symbol has no attribute '{name}'")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *filter(_is_method, names())]
 
     def reshape(self, *shape: Any, **attrs: Any) -> Any:
         """``mx.sym.reshape``; extents come as one tuple or one by one."""
@@ -55,9 +42,17 @@ class Methods:
         """The transpose."""
         return self._call("transpose", (), {})
 
-    def flatten(self, **attrs: Any) -> Any:
-        """``mx.sym.Flatten``."""
+    def flatten(self, inplace: bool = False, **attrs: Any) -> Any:
+        """``mx.sym.Flatten``; `inplace` changes nothing."""
         return self._call("Flatten", (), attrs)
+
+    def expand_dims(self, axis: int, inplace: bool = False, **attrs: Any) -> Any:
+        """``mx.sym.expand_dims``; `inplace` changes nothing."""
+        return self._call("expand_dims", (), {"axis": axis, **attrs})
+
+    def squeeze(self, axis: Any = None, inplace: bool = False, **attrs: Any) -> Any:
+        """``mx.sym.squeeze``; `inplace` changes nothing."""
+        return self._call("squeeze", (), {"axis": axis, **attrs})
 
     def astype(self, dtype: Any, **attrs: Any) -> Any:
         """``mx.sym.Cast`` to an element type."""
@@ -66,7 +61,3 @@ class Methods:
     def abs(self, **attrs: Any) -> Any:
         """``mx.sym.abs``."""
         return self._call("abs", (), attrs)
-
-
-def _is_method(name: str) -> bool:
-    return name[0].isalpha() and name.islower() and exists(name)
