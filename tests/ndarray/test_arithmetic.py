@@ -127,6 +127,42 @@ def test_reflected_operators():
     same(a, [1, 2, 1])
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.uint64, np.bool_])
+def test_numbers_of_numpy(kind):
+    a, one = mx.nd.array([1.0, 2.0, 4.0]), kind(1)
+    same(a - one, [0, 1, 3])
+    same(one - a, [0, -1, -3])
+    same(one < a, [0, 1, 1])
+    same(a == one, [1, 0, 0])
+    same(mx.nd.minimum(one, a), [1, 1, 1])
+    a += one
+    same(a, [2, 3, 5])
+
+
+@pytest.mark.parametrize("other", [None, "1", [1.0], np.ones(1), 1j], ids=repr)
+def test_what_is_no_operand_is_not_equal(other):
+    a = mx.nd.ones((1,))
+    assert (a == other) is False
+    assert (a != other) is True
+    with pytest.raises(InvalidArgumentError, match="broadcast_equal: an operand must be"):
+        mx.nd.equal(a, other)
+    with pytest.raises(InvalidArgumentError, match="broadcast_lesser: an operand must be"):
+        _ = a < other
+
+
+def test_arrays_are_hashed_by_identity():
+    a, b = mx.nd.ones((1,)), mx.nd.ones((1,))
+    assert {a: 1, b: 2}[b] == 2
+    assert hash(a) != hash(b)
+
+
+def test_power_has_no_modulo():
+    with pytest.raises(TypeError):
+        pow(mx.nd.ones((1,)), 2, 3)
+    with pytest.raises(OverflowError):
+        _ = mx.nd.ones((1,)) + 10**400
+
+
 METHODS = (
     *("abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos"),
     *("cosh", "degrees", "exp", "expm1", "fix", "floor", "log", "log10", "log1p", "log2"),

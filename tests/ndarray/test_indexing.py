@@ -21,6 +21,12 @@ BASIC = [
     (None, 1, None, slice(0, 2)),
     (slice(5, 9),),
     (slice(2, 1), 1),
+    (slice(None, None, 10**30), slice(-(10**30), 10**30)),
+    (slice(1, None, -(2**62)), slice(2**62, None, -1)),
+    (1, 2, 3, Ellipsis),
+    (0, Ellipsis, 1, 2, 3),
+    Ellipsis,
+    None,
     np.int64(1),
 ]
 ADVANCED = [
@@ -122,6 +128,8 @@ def test_iteration_and_length():
         ((0, -4), "index -4 is out of range for axis 1 with extent 3"),
         ((0, 0, 0, 0, 0), "too many indices: the array has 4 dimensions, got 5"),
         ((Ellipsis, Ellipsis), "only once"),
+        (2**70, f"index {2**70} is out of range"),
+        (np.int8(-3), "index -3 is out of range for axis 0 with extent 2"),
     ],
     ids=str,
 )

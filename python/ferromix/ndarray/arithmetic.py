@@ -99,28 +99,30 @@ def _scalar_call(name: str, number: float, reflected: bool) -> _core.Call:
 
 def install(cls: type[NDArray]) -> None:
     """Tells the core's operators, which `cls` inherits, what they mean."""
-    both = {name: dispatch.call(make(cards[0], {})) for name, cards in _OPERATORS.items()}
-    _core.set_arithmetic(cls, _apply, _scalar_call, both)
+    names = {name: cards[0] for name, cards in _OPERATORS.items()}
+    names |= {"negative": "negative", "abs": "abs"}
+    calls = {name: dispatch.call(make(card, {})) for name, card in names.items()}
+    _core.set_arithmetic(cls, _apply, is_operand, _scalar_call, calls)
 
 
 def add(lhs: Any, rhs: Any) -> NDArray:
     """`lhs + rhs`, element by element."""
-    return _apply("add", lhs, rhs)
+    return _core.operate("add", lhs, rhs)
 
 
 def subtract(lhs: Any, rhs: Any) -> NDArray:
     """`lhs - rhs`, element by element."""
-    return _apply("sub", lhs, rhs)
+    return _core.operate("sub", lhs, rhs)
 
 
 def multiply(lhs: Any, rhs: Any) -> NDArray:
     """`lhs * rhs`, element by element."""
-    return _apply("mul", lhs, rhs)
+    return _core.operate("mul", lhs, rhs)
 
 
 def divide(lhs: Any, rhs: Any) -> NDArray:
     """`lhs / rhs`, element by element, in the element type of the operands."""
-    return _apply("div", lhs, rhs)
+    return _core.operate("div", lhs, rhs)
 
 
 true_divide = divide
@@ -128,64 +130,64 @@ true_divide = divide
 
 def modulo(lhs: Any, rhs: Any) -> NDArray:
     """`lhs % rhs`, element by element, with the sign of `rhs`."""
-    return _apply("mod", lhs, rhs)
+    return _core.operate("mod", lhs, rhs)
 
 
 def power(base: Any, exp: Any) -> NDArray:
     """`base ** exp`, element by element."""
-    return _apply("power", base, exp)
+    return _core.operate("power", base, exp)
 
 
 def maximum(lhs: Any, rhs: Any) -> NDArray:
     """The larger of both, element by element."""
-    return _apply("maximum", lhs, rhs)
+    return _core.operate("maximum", lhs, rhs)
 
 
 def minimum(lhs: Any, rhs: Any) -> NDArray:
     """The smaller of both, element by element."""
-    return _apply("minimum", lhs, rhs)
+    return _core.operate("minimum", lhs, rhs)
 
 
 def equal(lhs: Any, rhs: Any) -> NDArray:
     """1 where both are equal, otherwise 0."""
-    return _apply("equal", lhs, rhs)
+    return _core.operate("equal", lhs, rhs)
 
 
 def not_equal(lhs: Any, rhs: Any) -> NDArray:
     """1 where both differ, otherwise 0."""
-    return _apply("not_equal", lhs, rhs)
+    return _core.operate("not_equal", lhs, rhs)
 
 
 def greater(lhs: Any, rhs: Any) -> NDArray:
     """1 where `lhs > rhs`, otherwise 0."""
-    return _apply("greater", lhs, rhs)
+    return _core.operate("greater", lhs, rhs)
 
 
 def greater_equal(lhs: Any, rhs: Any) -> NDArray:
     """1 where `lhs >= rhs`, otherwise 0."""
-    return _apply("greater_equal", lhs, rhs)
+    return _core.operate("greater_equal", lhs, rhs)
 
 
 def lesser(lhs: Any, rhs: Any) -> NDArray:
     """1 where `lhs < rhs`, otherwise 0."""
-    return _apply("lesser", lhs, rhs)
+    return _core.operate("lesser", lhs, rhs)
 
 
 def lesser_equal(lhs: Any, rhs: Any) -> NDArray:
     """1 where `lhs <= rhs`, otherwise 0."""
-    return _apply("lesser_equal", lhs, rhs)
+    return _core.operate("lesser_equal", lhs, rhs)
 
 
 def logical_and(lhs: Any, rhs: Any) -> NDArray:
     """1 where neither is 0, otherwise 0."""
-    return _apply("logical_and", lhs, rhs)
+    return _core.operate("logical_and", lhs, rhs)
 
 
 def logical_or(lhs: Any, rhs: Any) -> NDArray:
     """1 where one of both is not 0, otherwise 0."""
-    return _apply("logical_or", lhs, rhs)
+    return _core.operate("logical_or", lhs, rhs)
 
 
 def logical_xor(lhs: Any, rhs: Any) -> NDArray:
     """1 where exactly one of both is 0, otherwise 0."""
-    return _apply("logical_xor", lhs, rhs)
+    return _core.operate("logical_xor", lhs, rhs)

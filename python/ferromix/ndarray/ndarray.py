@@ -20,7 +20,7 @@ from ..error import InvalidArgumentError
 from ..ops.card import OperatorProperty, make
 from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
-from . import arithmetic, gradients, indexing, recorded, values
+from . import gradients, indexing, recorded, values
 from .operators import Operators
 
 __all__ = ["NDArray", "invoke", "waitall"]
@@ -280,12 +280,11 @@ class NDArray(_core.Dense, Operators):
 
     # -- indexing ------------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> NDArray:
-        """A view where the index is ints, slices, None and ``...``; a copy otherwise.
-
-        A single element has the shape ``(1,)``, as in MXNet.
+    def _select(self, key: Any) -> NDArray:
+        """``self[key]`` where the core alone cannot do it: for other indices than basic ones, of
+        which the result is a copy, and on the tape.
         """
-        view = recorded.place(self.handle, key)
+        view = self.handle.index(key)
         if view is None:
             result = from_numpy(self.asnumpy()[indexing.to_numpy(key)], self.dtype_name).handle
         else:
@@ -295,7 +294,7 @@ class NDArray(_core.Dense, Operators):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.handle.require_unrecorded("_copyto")
-        view = indexing.view(self.handle, key)
+        view = self.handle.index(key)
         if isinstance(value, NDArray) and gradients.is_taped(value):
             gradients.assign(self, view, value)
         elif view is not None:
@@ -357,42 +356,6 @@ class NDArray(_core.Dense, Operators):
     ) -> None:
         """Computes the gradients of this array; see :func:`ferromix.autograd.backward`."""
         gradients.backward([self], [out_grad], retain_graph, train_mode)
-
-    # -- arithmetic ----------------------------------------------------------------------------
-
-    def __neg__(self) -> NDArray:
-        return invoke(make("negative", {}), [self])[0]
-
-    def __abs__(self) -> NDArray:
-        return invoke(make("abs", {}), [self])[0]
-
-    def __pow__(self, other: Any) -> NDArray:
-        return arithmetic.power(self, other)
-
-    def __rpow__(self, other: Any) -> NDArray:
-        return arithmetic.power(other, self)
-
-    def __eq__(self, other: object) -> Any:
-        return arithmetic.equal(self, other) if arithmetic.is_operand(other) else NotImplemented
-
-    def __ne__(self, other: object) -> Any:
-        if arithmetic.is_operand(other):
-            return arithmetic.not_equal(self, other)
-        return NotImplemented
-
-    def __gt__(self, other: Any) -> NDArray:
-        return arithmetic.greater(self, other)
-
-    def __ge__(self, other: Any) -> NDArray:
-        return arithmetic.greater_equal(self, other)
-
-    def __lt__(self, other: Any) -> NDArray:
-        return arithmetic.lesser(self, other)
-
-    def __le__(self, other: Any) -> NDArray:
-        return arithmetic.lesser_equal(self, other)
-
-    __hash__ = object.__hash__
 
 
 def from_numpy(source: np.ndarray, dtype: str, place: tuple[int, int] = (1, 0)) -> NDArray:

@@ -44,7 +44,7 @@ class Select(PythonOperator):
     def run(self, inputs: Any) -> list[_core.Array]:
         """A view, or a copy for an index with arrays."""
         (data,) = inputs
-        found = place(data, self.key)
+        found = data.index(self.key)
         if found is None:
             picked = values.read(data)[indexing.to_numpy(self.key)]
             found = _core.Array(picked.shape, data.dtype)
@@ -66,7 +66,7 @@ class Spread(Select):
         """A new array."""
         attrs = {"shape": self.shape, "value": 0.0, "dtype": self.dtype}
         result = dispatch.invoke(make("_full", attrs), [])[0]
-        target = place(result, self.key)
+        target = result.index(self.key)
         if target is not None:
             target.copy_from(inputs[0])
             return [result]
@@ -79,14 +79,6 @@ class Spread(Select):
         """What is at the index."""
         back = Select(self.key, self.shape, self.dtype, self.reusable)
         return [graph.op(back, graph.out_grad[0])[0]]
-
-
-def place(data: _core.Array, key: Any) -> _core.Array | None:
-    """The view that a basic index selects, of shape ``(1,)`` for a single element; else None."""
-    found = indexing.view(data, key)
-    if found is not None and not found.shape and data.shape:
-        return found.view(0, (1,), (1,))
-    return found
 
 
 def record(data: _core.Array, key: Any, result: _core.Array, is_view: bool) -> None:

@@ -3,6 +3,7 @@
 use crate::callback::push;
 use crate::convert::{dtype, place, runtime};
 use crate::errors::{push_to_py, to_py};
+use crate::index;
 use crate::site;
 use crate::tape::{self, Slot};
 use crate::wait::wait;
@@ -134,6 +135,12 @@ impl Array {
             .strided(offset, &shape, &strides)
             .map(Array::from)
             .map_err(to_py)
+    }
+
+    /// The view that a basic index selects, of shape `(1,)` for a single element; None for another
+    /// index.
+    fn index(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        Ok(index::basic(&self.0, key)?.map(Array::from))
     }
 
     /// A view with other extents, or None where it would take a copy.

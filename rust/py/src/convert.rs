@@ -6,7 +6,8 @@ use ferromix_kernels::{Attrs, Desc, Req, Value};
 use ferromix_runtime::Runtime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use std::sync::Arc;
 
 /// The process's runtime.
@@ -65,6 +66,25 @@ pub(crate) fn req(code: u8) -> PyResult<Req> {
 /// Shape and type from a pair.
 pub(crate) fn desc((shape, name): (Vec<usize>, String)) -> PyResult<Desc> {
     Ok(Desc::new(&shape, dtype(&name)?))
+}
+
+/// Whether it is an int, or one of NumPy's; a bool is none.
+pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static INTEGER: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if value.is_instance_of::<PyInt>() {
+        return Ok(!value.is_instance_of::<PyBool>());
+    }
+    value.is_instance(INTEGER.import(value.py(), "numpy", "integer")?)
+}
+
+/// The value of a real number of Python or NumPy; None for anything else.
+pub(crate) fn number(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    static FLOATING: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let is_number = value.is_instance_of::<PyFloat>()
+        || value.is_instance_of::<PyInt>()
+        || value.is_instance(FLOATING.import(value.py(), "numpy", "floating")?)?
+        || is_int(value)?;
+    is_number.then(|| value.extract()).transpose()
 }
 
 /// The attributes of an operator from a dict.

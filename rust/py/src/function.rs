@@ -2,9 +2,9 @@
 //! passed. Python works that out once for each way of passing it (which arguments are arrays, and
 //! the values of all others).
 
-use crate::arithmetic::{Dense, wrap};
 use crate::array::Array;
 use crate::call::{Arrays, Call};
+use crate::dense::{Dense, wrap};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

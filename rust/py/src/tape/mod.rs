@@ -10,7 +10,7 @@ mod record;
 mod trace;
 
 pub(crate) use node::Slot;
-pub(crate) use record::{Reads, Recording, gradient, mark, require_unrecorded};
+pub(crate) use record::{Reads, Recording, gradient, mark, records, require_unrecorded};
 
 use pyo3::prelude::*;
 use std::cell::Cell;

@@ -18,10 +18,15 @@ pub(crate) struct Reads {
     pub(crate) outputs: Vec<bool>,
 }
 
+/// Whether this thread records what is done with `array`.
+pub(crate) fn records(array: &Array) -> bool {
+    IS_RECORDING.get() && array.1.live().is_some()
+}
+
 /// Raises where this thread records and `array`, which the operator `name` is about to overwrite,
 /// is part of what it recorded.
 pub(crate) fn require_unrecorded(array: &Array, name: &str) -> PyResult<()> {
-    if !IS_RECORDING.get() || array.1.live().is_none() {
+    if !records(array) {
         return Ok(());
     }
     Err(to_py(Error::value(format!(

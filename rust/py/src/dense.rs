@@ -1,0 +1,201 @@
+//! `_core.Dense`, the base of NDArray: its array, and the slots of the type that run no Python code.
+
+use crate::arithmetic::{Operator, apply, apply_alone, apply_equality, apply_in_place, table};
+use crate::array::Array;
+use crate::index;
+use crate::tape;
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::cell::Cell;
+use std::ptr;
+
+/// What a slot gives.
+pub(crate) type Outcome<'py> = PyResult<Bound<'py, PyAny>>;
+
+thread_local! {
+    /// For the constructor that [`wrap`] calls next, which so has no arguments to parse.
+    static NEXT: Cell<Option<Py<Array>>> = const { Cell::new(None) };
+}
+
+/// The base of NDArray.
+#[pyclass(frozen, subclass, weakref, module = "ferromix._core")]
+pub(crate) struct Dense {
+    /// The core's array.
+    #[pyo3(get)]
+    handle: Py<Array>,
+}
+
+impl Dense {
+    pub(crate) fn handle<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, Array> {
+        self.handle.bind(py)
+    }
+
+    pub(crate) fn array<'a>(&'a self, py: Python<'a>) -> &'a Array {
+        self.handle.bind(py).get()
+    }
+}
+
+/// The NDArray around an array.
+pub(crate) fn wrap<'py>(py: Python<'py>, array: Bound<'py, Array>) -> Outcome<'py> {
+    let table = table(py)?;
+    NEXT.set(Some(array.unbind()));
+    let new = table.new;
+    let nothing = PyTuple::empty(py);
+    // SAFETY: the interpreter is attached, `new` is the slot of this class, and what it returns is a
+    // new reference, or null with an exception set.
+    unsafe {
+        let made = new(
+            table.class.as_ptr().cast(),
+            nothing.as_ptr(),
+            ptr::null_mut(),
+        );
+        Bound::from_owned_ptr_or_err(py, made)
+    }
+}
+
+#[pymethods]
+impl Dense {
+    /// Around `handle`; without it, around what [`wrap`] has put down.
+    #[new]
+    #[pyo3(signature = (handle=None))]
+    fn new(handle: Option<Py<Array>>) -> PyResult<Self> {
+        let handle = handle.or_else(|| NEXT.take());
+        let missing = || PyTypeError::new_err("an NDArray needs an array of the core");
+        Ok(Dense {
+            handle: handle.ok_or_else(missing)?,
+        })
+    }
+
+    fn __add__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Add, false)
+    }
+
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Add, true)
+    }
+
+    fn __iadd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        apply_in_place(slf, other, Operator::Add)
+    }
+
+    fn __sub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Sub, false)
+    }
+
+    fn __rsub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Sub, true)
+    }
+
+    fn __isub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        apply_in_place(slf, other, Operator::Sub)
+    }
+
+    fn __mul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Mul, false)
+    }
+
+    fn __rmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Mul, true)
+    }
+
+    fn __imul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        apply_in_place(slf, other, Operator::Mul)
+    }
+
+    fn __truediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Div, false)
+    }
+
+    fn __rtruediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Div, true)
+    }
+
+    fn __itruediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        apply_in_place(slf, other, Operator::Div)
+    }
+
+    fn __mod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Mod, false)
+    }
+
+    fn __rmod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
+        apply(slf, other, Operator::Mod, true)
+    }
+
+    fn __imod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        apply_in_place(slf, other, Operator::Mod)
+    }
+
+    fn __pow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        modulo: &Bound<'py, PyAny>,
+    ) -> Outcome<'py> {
+        power(slf, other, modulo, false)
+    }
+
+    fn __rpow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        modulo: &Bound<'py, PyAny>,
+    ) -> Outcome<'py> {
+        power(slf, other, modulo, true)
+    }
+
+    fn __neg__<'py>(slf: &Bound<'py, Self>) -> Outcome<'py> {
+        apply_alone(slf, Operator::Negative)
+    }
+
+    fn __abs__<'py>(slf: &Bound<'py, Self>) -> Outcome<'py> {
+        apply_alone(slf, Operator::Abs)
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        comparison: CompareOp,
+    ) -> Outcome<'py> {
+        let operator = match comparison {
+            CompareOp::Eq => return apply_equality(slf, other, Operator::Equal),
+            CompareOp::Ne => return apply_equality(slf, other, Operator::NotEqual),
+            CompareOp::Gt => Operator::Greater,
+            CompareOp::Ge => Operator::GreaterEqual,
+            CompareOp::Lt => Operator::Lesser,
+            CompareOp::Le => Operator::LesserEqual,
+        };
+        apply(slf, other, operator, false)
+    }
+
+    /// By identity, as comparing gives arrays.
+    fn __hash__(slf: &Bound<'_, Self>) -> usize {
+        // Without the bits in which all addresses are alike.
+        slf.as_ptr() as usize >> 4
+    }
+
+    /// A view for a basic index that is not recorded; `_select` is Python's part.
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> Outcome<'py> {
+        let py = slf.py();
+        let array = slf.get().array(py);
+        if !tape::records(array)
+            && let Some(view) = index::basic(&array.0, key)?
+        {
+            return wrap(py, Bound::new(py, Array::from(view))?);
+        }
+        slf.call_method1(intern!(py, "_select"), (key,))
+    }
+}
+
+fn power<'py>(
+    lhs: &Bound<'py, Dense>,
+    rhs: &Bound<'py, PyAny>,
+    modulo: &Bound<'py, PyAny>,
+    reflected: bool,
+) -> Outcome<'py> {
+    if !modulo.is_none() {
+        return Ok(lhs.py().NotImplemented().into_bound(lhs.py()));
+    }
+    apply(lhs, rhs, Operator::Power, reflected)
+}
