@@ -1,106 +1,134 @@
-"""Elementwise operators beside NumPy, in turns within one run: throughput from 1 KiB to 64 MiB.
-
-Both write into arrays that exist already. A round of Ferromix ends when its result can be read; its
-figures include the engine. ``--threads 1`` keeps its kernels to one thread; NumPy has one always.
-
-Run: ``python benches/elementwise.py [--threads N] [--rounds N] [OPERATOR ...]``.
-"""
+"""Elementwise, broadcast and softmax-like operators for the table of `kernels.py`."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from beside import Row, Shapes, flat, square
 
-SIZES = {"1 KiB": 1 << 10, "32 KiB": 1 << 15, "1 MiB": 1 << 20, "64 MiB": 1 << 26}
-UNARY: dict[str, Callable[..., np.ndarray]] = {
-    "negative": np.negative,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "log": np.log,
-    "tanh": np.tanh,
-    "sin": np.sin,
-    "arctan": np.arctan,
-    "expm1": np.expm1,
-}
-BINARY: dict[str, Callable[..., np.ndarray]] = {
-    "broadcast_add": np.add,
-    "broadcast_mul": np.multiply,
-    "broadcast_div": np.divide,
-    "broadcast_maximum": np.maximum,
-    "broadcast_power": np.power,
-}
+Function = Callable[..., Any]
 
 
-def sigmoid(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+def shapes(*each: Callable[[int], tuple[int, ...]]) -> Shapes:
+    return lambda count: [shape(count) for shape in each]
+
+
+def row_of(count: int) -> tuple[int, ...]:
+    return (square(count)[1],)
+
+
+def column_of(count: int) -> tuple[int, ...]:
+    return (square(count)[0], 1)
+
+
+def sigmoid(x: np.ndarray, out: np.ndarray) -> None:
     """The logistic function as one writes it in NumPy."""
     np.negative(x, out=out)
     np.exp(out, out=out)
     np.add(out, 1, out=out)
-    return np.reciprocal(out, out=out)
+    np.reciprocal(out, out=out)
 
 
-UNARY["sigmoid"] = sigmoid
+def softmax(x: np.ndarray, out: np.ndarray, axis: int = -1) -> None:
+    """As one writes it in NumPy."""
+    np.subtract(x, x.max(axis, keepdims=True), out=out)
+    np.exp(out, out=out)
+    np.divide(out, out.sum(axis, keepdims=True), out=out)
 
 
-def best(run: Callable[[], object], rounds: int, size: int) -> float:
-    """Seconds of the fastest of several rounds, each of several calls."""
-    calls = max(1, (1 << 21) // size)
-    found = float("inf")
-    for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(calls):
-            run()
-        found = min(found, (time.perf_counter() - start) / calls)
-    return found
+def log_softmax(x: np.ndarray, out: np.ndarray) -> None:
+    """As one writes it in NumPy."""
+    np.subtract(x, x.max(-1, keepdims=True), out=out)
+    np.subtract(out, np.log(np.exp(out).sum(-1, keepdims=True)), out=out)
 
 
-def row(name: str, nbytes: int, rounds: int) -> tuple[float, float]:
-    """Seconds of Ferromix and of NumPy."""
-    import ferromix as mx
-
-    count = 1 if name in UNARY else 2
-    theirs = UNARY[name] if count == 1 else BINARY[name]
-    rng = np.random.default_rng(0)
-    inputs = [rng.uniform(0.1, 3, nbytes // 4).astype("float32") for _ in range(count)]
-    out = np.empty_like(inputs[0])
-    arrays, result = [mx.nd.array(x) for x in inputs], mx.nd.array(out)
-    operator = getattr(mx.nd, name)
-
-    def ours() -> None:
-        operator(*arrays, out=result)
-        result.wait_to_read()
-
-    np.testing.assert_allclose(operator(*arrays).asnumpy(), theirs(*inputs, out=out), rtol=1e-5)
-    turns = [
-        (best(ours, 1, nbytes), best(lambda: theirs(*inputs, out=out), 1, nbytes))
-        for _ in range(rounds)
-    ]
-    return min(t[0] for t in turns), min(t[1] for t in turns)
+def named(name: str) -> Function:
+    """torch's function, with `out=`."""
+    return lambda torch, *args: getattr(torch, name)(*args[:-1], out=args[-1])
 
 
-def main() -> None:
-    """Prints one table: elements per nanosecond of both, and their ratio."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("operators", nargs="*", default=[*UNARY, *BINARY])
-    args = parser.parse_args()
-    if args.threads:
-        os.environ["FERROMIX_NUM_THREADS"] = str(args.threads)
-    print(f"load average {os.getloadavg()[0]:.1f}; float32; elements per ns, Ferromix / NumPy")
-    print("| operator | " + " | ".join(SIZES) + " |\n|---" * 1 + "|" + "---|" * len(SIZES))
-    for name in args.operators:
-        cells = []
-        for nbytes in SIZES.values():
-            ours, theirs = row(name, nbytes, args.rounds)
-            count = nbytes / 4e9
-            cells.append(f"{count / ours:.2f} / {count / theirs:.2f} = {theirs / ours:.2f}")
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+def unary(operator: str, numpy: Function | None, torch: str, target: float = 1.0) -> Row:
+    theirs = None if numpy is None else lambda x, out: numpy(x, out=out)
+    return Row(operator, operator, shapes(flat), theirs, named(torch), {}, target)
 
 
-if __name__ == "__main__":
-    main()
+def binary(operator: str, numpy: Function, torch: str) -> Row:
+    name = operator.removeprefix("broadcast_")
+    theirs = lambda a, b, out: numpy(a, b, out=out)  # noqa: E731
+    return Row(name, operator, shapes(flat, flat), theirs, named(torch))
+
+
+def spread(name: str, *operands: Callable[[int], tuple[int, ...]]) -> Row:
+    theirs = lambda a, b, out: np.add(a, b, out=out)  # noqa: E731
+    return Row(name, "broadcast_add", shapes(*operands), theirs, named("add"))
+
+
+ROWS = [
+    unary("negative", np.negative, "neg"),
+    unary("abs", np.abs, "abs"),
+    unary("square", np.square, "square"),
+    unary("sqrt", np.sqrt, "sqrt"),
+    unary("exp", np.exp, "exp", 1.5),
+    unary("expm1", np.expm1, "expm1"),
+    unary("log", np.log, "log"),
+    unary("log1p", np.log1p, "log1p"),
+    unary("sin", np.sin, "sin"),
+    unary("cos", np.cos, "cos"),
+    unary("arctan", np.arctan, "atan"),
+    unary("tanh", np.tanh, "tanh", 1.5),
+    unary("erf", None, "erf"),
+    Row("sigmoid", "sigmoid", shapes(flat), sigmoid, named("sigmoid"), {}, 1.5),
+    Row(
+        "relu",
+        "relu",
+        shapes(flat),
+        lambda x, out: np.maximum(x, 0, out=out),
+        lambda torch, x, out: torch.clamp_min(x, 0, out=out),
+    ),
+    binary("broadcast_add", np.add, "add"),
+    binary("broadcast_sub", np.subtract, "sub"),
+    binary("broadcast_mul", np.multiply, "mul"),
+    binary("broadcast_div", np.divide, "div"),
+    binary("broadcast_maximum", np.maximum, "maximum"),
+    binary("broadcast_power", np.power, "pow"),
+    spread("matrix + row", square, row_of),
+    spread("matrix + column", square, column_of),
+    spread("column + row", column_of, row_of),
+    Row(
+        "x + 2",
+        "_plus_scalar",
+        shapes(flat),
+        lambda x, out: np.add(x, 2, out=out),
+        lambda torch, x, out: torch.add(x, 2, out=out),
+        {"scalar": 2.0},
+    ),
+    Row(
+        "softmax",
+        "softmax",
+        shapes(square),
+        softmax,
+        lambda torch, x, out: torch.softmax(x, -1, out=out),
+        {},
+        1.5,
+    ),
+    Row(
+        "softmax axis 0",
+        "softmax",
+        shapes(square),
+        lambda x, out: softmax(x, out, 0),
+        lambda torch, x, out: torch.softmax(x, 0, out=out),
+        {"axis": 0},
+        1.5,
+    ),
+    Row(
+        "log_softmax",
+        "log_softmax",
+        shapes(square),
+        log_softmax,
+        lambda torch, x, out: torch.log_softmax(x, -1, out=out),
+        {},
+        1.5,
+    ),
+]

@@ -1,0 +1,166 @@
+"""Rows of a table of kernels, measured beside NumPy and torch: what they are and how they are timed.
+
+Ferromix and NumPy share a process, torch has one of its own (another interpreter may be the one that
+has it); they take turns, one row and size at a time. All write into arrays that exist already; a call
+of Ferromix ends when its result can be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SECONDS = 0.008
+Shapes = Callable[[int], list[tuple[int, ...]]]
+
+
+def flat(count: int) -> tuple[int, ...]:
+    return (count,)
+
+
+def square(count: int) -> tuple[int, ...]:
+    """A matrix of `count` elements, as square as powers of two allow."""
+    rows = 1 << (count.bit_length() // 2)
+    return (rows, count // rows) if count > 1 else (1, 1)
+
+
+def cube(count: int) -> tuple[int, ...]:
+    """The rows of such a matrix in four parts."""
+    rows, columns = square(count)
+    return (4, rows // 4, columns) if rows >= 4 else (1, rows, columns)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operator on `float32`.
+
+    `numpy` and `torch` take the inputs and the output, torch's after the module; `None` where the
+    package has no such function. `target` is how many times NumPy's speed is asked for.
+    """
+
+    name: str
+    operator: str
+    shapes: Shapes
+    numpy: Callable[..., Any] | None
+    torch: Callable[..., Any] | None
+    attributes: dict[str, Any] = field(default_factory=dict)
+    target: float = 1.0
+
+    def inputs(self, count: int) -> list[np.ndarray]:
+        """Arrays of numbers that every function takes."""
+        rng = np.random.default_rng(0)
+        return [rng.random(s, np.float32) * 2.9 + 0.1 for s in self.shapes(count)]
+
+    def ferromix(self, inputs: list[np.ndarray]) -> tuple[Callable[[], None], Any]:
+        """A call, and the array that has its result."""
+        import ferromix as mx
+
+        operator, attributes = getattr(mx.nd, self.operator), self.attributes
+        arrays = [mx.nd.array(x) for x in inputs]
+        result = operator(*arrays, **attributes)
+        ready = result.wait_to_read
+
+        def call() -> None:
+            operator(*arrays, out=result, **attributes)
+            ready()
+
+        return call, result
+
+    def peer(self, name: str, inputs: list[np.ndarray], like: tuple[Any, ...]) -> Callable[[], Any]:
+        """A call of NumPy or torch that writes a result of shape and type `like`."""
+        out = np.zeros(*like)
+        if name == "numpy" and self.numpy is not None:
+            function = self.numpy
+            return lambda: function(*inputs, out)
+        if self.torch is None:
+            raise SystemExit(f"{self.name}: {name} has no such function")
+        import torch
+
+        work, tensors, target = self.torch, [torch.from_numpy(x) for x in inputs], torch.from_numpy(out)
+        return lambda: work(torch, *tensors, target)
+
+
+def time_of(call: Callable[[], Any], calls: int) -> float:
+    """Seconds of one call of so many."""
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - start) / calls
+
+
+def enough(call: Callable[[], Any]) -> int:
+    """How many calls fill a round."""
+    call()
+    return max(1, int(SECONDS / max(min(time_of(call, 1) for _ in range(3)), 1e-7)))
+
+
+class Peer:
+    """A process that has torch."""
+
+    def __init__(self, interpreter: str, threads: int) -> None:
+        command = [interpreter, str(Path(__file__).with_name("kernels.py")), "--serve"]
+        env = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        self.process = subprocess.Popen(
+            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, *what: Any) -> float:
+        """Send a request; its answer."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps(what) + "\n")
+        self.process.stdin.flush()
+        return float(json.loads(self.process.stdout.readline()))
+
+
+def serve(rows: dict[str, Row]) -> None:
+    """Answers the requests of a [`Peer`]: prepare a row, time a round of it."""
+    calls: Any = None
+    for line in sys.stdin:
+        match json.loads(line):
+            case [name, count, shape, dtype]:
+                row = rows[name]
+                call = row.peer("torch", row.inputs(count), (shape, dtype))
+                calls = call, enough(call)
+                answer = 0.0
+            case _:
+                answer = time_of(*calls)
+        print(json.dumps(answer), flush=True)
+
+
+def measure(row: Row, count: int, rounds: int, torch: Peer | None) -> dict[str, float]:
+    """Seconds of each package, the best of all rounds."""
+    inputs = row.inputs(count)
+    ours, result = row.ferromix(inputs)
+    like = (result.shape, np.dtype(result.dtype).name)
+    runs: dict[str, Callable[[], float]] = {}
+
+    def add(name: str, call: Callable[[], Any]) -> None:
+        calls = enough(call)
+        runs[name] = lambda: time_of(call, calls)
+
+    add("ferromix", ours)
+    if row.numpy is not None:
+        add("numpy", row.peer("numpy", inputs, like))
+    if row.torch is not None and torch is not None:
+        torch.ask(row.name, count, *like)
+        runs["torch"] = lambda: torch.ask()
+    turns = [{name: run() for name, run in runs.items()} for _ in range(rounds)]
+    return {name: min(turn[name] for turn in turns) for name in runs}
+
+
+def lines(
+    rows: dict[str, Row], sizes: list[int], rounds: int, torch: Peer | None
+) -> Iterator[list[Any]]:
+    """Name, bytes and seconds of each cell; one element first, which is the price of a call."""
+    for name, row in rows.items():
+        for size in [4, *sizes]:
+            yield [name, size, measure(row, size // 4, rounds, torch)]
