@@ -18,6 +18,13 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def all_finite(
+        self,
+        init_output: bool = True,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def amp_cast(
         self,
         dtype: Any = None,

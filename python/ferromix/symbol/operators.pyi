@@ -32,6 +32,13 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def all_finite(
+        self,
+        init_output: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def amp_cast(
         self,
         dtype: Any = None,
@@ -453,6 +460,39 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def ftml_update(
+        self,
+        grad: Symbol | None = None,
+        d: Symbol | None = None,
+        v: Symbol | None = None,
+        z: Symbol | None = None,
+        lr: float | None = None,
+        beta1: float = 0.6,
+        beta2: float = 0.999,
+        epsilon: float = 1e-08,
+        t: int | None = None,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_grad: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def ftrl_update(
+        self,
+        grad: Symbol | None = None,
+        z: Symbol | None = None,
+        n: Symbol | None = None,
+        lr: float | None = None,
+        lamda1: float = 0.01,
+        beta: float = 1.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def gamma(
         self,
         *,
@@ -475,6 +515,35 @@ class Operators:
     ) -> Symbol: ...
     def identity(
         self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def lamb_update_phase1(
+        self,
+        grad: Symbol | None = None,
+        mean: Symbol | None = None,
+        var: Symbol | None = None,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-06,
+        t: int | None = None,
+        bias_correction: bool = True,
+        wd: float | None = None,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def lamb_update_phase2(
+        self,
+        g: Symbol | None = None,
+        r1: Symbol | None = None,
+        r2: Symbol | None = None,
+        lr: float | None = None,
+        lower_bound: float = -1.0,
+        upper_bound: float = -1.0,
         *,
         name: Any = None,
         attr: Any = None,
@@ -590,6 +659,165 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Any: ...
+    def mp_lamb_update_phase1(
+        self,
+        grad: Symbol | None = None,
+        mean: Symbol | None = None,
+        var: Symbol | None = None,
+        weight32: Symbol | None = None,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-06,
+        t: int | None = None,
+        bias_correction: bool = True,
+        wd: float | None = None,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def mp_lamb_update_phase2(
+        self,
+        g: Symbol | None = None,
+        r1: Symbol | None = None,
+        r2: Symbol | None = None,
+        weight32: Symbol | None = None,
+        lr: float | None = None,
+        lower_bound: float = -1.0,
+        upper_bound: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def mp_nag_mom_update(
+        self,
+        grad: Symbol | None = None,
+        mom: Symbol | None = None,
+        weight32: Symbol | None = None,
+        lr: float | None = None,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def mp_sgd_mom_update(
+        self,
+        grad: Symbol | None = None,
+        mom: Symbol | None = None,
+        weight32: Symbol | None = None,
+        lr: float | None = None,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def mp_sgd_update(
+        self,
+        grad: Symbol | None = None,
+        weight32: Symbol | None = None,
+        lr: float | None = None,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def multi_all_finite(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        num_arrays: int = 1,
+        init_output: bool = True,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def multi_lars(
+        self,
+        weights_sum_sq: Symbol | None = None,
+        grads_sum_sq: Symbol | None = None,
+        wds: Symbol | None = None,
+        eta: float | None = None,
+        eps: float | None = None,
+        rescale_grad: float = 1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def multi_mp_sgd_mom_update(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        lrs: float | Sequence[float] | None = None,
+        wds: float | Sequence[float] | None = None,
+        momentum: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def multi_mp_sgd_update(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        lrs: float | Sequence[float] | None = None,
+        wds: float | Sequence[float] | None = None,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def multi_sgd_mom_update(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        lrs: float | Sequence[float] | None = None,
+        wds: float | Sequence[float] | None = None,
+        momentum: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def multi_sgd_update(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        lrs: float | Sequence[float] | None = None,
+        wds: float | Sequence[float] | None = None,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def multi_sum_sq(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        num_arrays: int | None = None,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def nag_mom_update(
+        self,
+        grad: Symbol | None = None,
+        mom: Symbol | None = None,
+        lr: float | None = None,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def nanprod(
         self,
         axis: int | Sequence[int] | None = None,
@@ -650,6 +878,44 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def preloaded_multi_mp_sgd_mom_update(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        momentum: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def preloaded_multi_mp_sgd_update(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def preloaded_multi_sgd_mom_update(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        momentum: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def preloaded_multi_sgd_update(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
     def prod(
         self,
         axis: int | Sequence[int] | None = None,
@@ -713,6 +979,13 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def reset_arrays(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        num_arrays: int | None = None,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
     def reshape_like(
         self,
         rhs: Symbol | None = None,
@@ -733,6 +1006,39 @@ class Operators:
     ) -> Symbol: ...
     def rint(
         self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def rmsprop_update(
+        self,
+        grad: Symbol | None = None,
+        n: Symbol | None = None,
+        lr: float | None = None,
+        gamma1: float = 0.95,
+        epsilon: float = 1e-08,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        clip_weights: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def rmspropalex_update(
+        self,
+        grad: Symbol | None = None,
+        n: Symbol | None = None,
+        g: Symbol | None = None,
+        delta: Symbol | None = None,
+        lr: float | None = None,
+        gamma1: float = 0.95,
+        gamma2: float = 0.9,
+        epsilon: float = 1e-08,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        clip_weights: float = -1.0,
         *,
         name: Any = None,
         attr: Any = None,
@@ -789,6 +1095,31 @@ class Operators:
     ) -> Symbol: ...
     def sign(
         self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def signsgd_update(
+        self,
+        grad: Symbol | None = None,
+        lr: float | None = None,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def signum_update(
+        self,
+        grad: Symbol | None = None,
+        mom: Symbol | None = None,
+        lr: float | None = None,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        wd_lh: float = 0.0,
         *,
         name: Any = None,
         attr: Any = None,
