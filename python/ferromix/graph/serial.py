@@ -150,7 +150,11 @@ class _Reader:
             raise FileFormatError(
                 f"{self.source}: {where}: an attribute is nested too deep"
             ) from None
-        if card.variadic is not None and len(argument_names(made)) != len(inputs):
+        # The number first: names are not made for however many a file claims.
+        if card.variadic is not None and (
+            made.attrs[card.variadic] != card.count_inputs(len(inputs))
+            or len(argument_names(made)) != len(inputs)
+        ):
             raise FileFormatError(
                 f"{self.source}: {where}: has {len(inputs)} inputs, but "
                 f"{card.variadic}={made.attrs[card.variadic]}"
