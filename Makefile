@@ -59,8 +59,9 @@ shuttle:  ## Explore interleavings of the whole engine
 	RUSTFLAGS="--cfg shuttle" $(MODEL) --target-dir target/shuttle -p ferromix-engine --lib shuttle -- --nocapture
 
 stress:  ## A minute of load on the engine, with everything that is promised checked meanwhile
-	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 30 --pushers 4 --seed 1
-	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 30 --pushers 12 --seed 2
+	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 25 --pushers 4 --seed 1
+	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 25 --pushers 12 --seed 2
+	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 10 --pushers 4 --seed 3 --bulk 15
 
 examples:  ## Run the engine's examples, which check what they compute
 	@for example in cholesky pipeline replay_loop; do \

@@ -1,5 +1,6 @@
 //! Load with everything at once: pushers with crossed variables, waits outside and inside
-//! operations, failures, deletions, asynchronous operations completed elsewhere, and programs.
+//! operations, failures, deletions, asynchronous operations completed elsewhere, programs, and, with
+//! `--bulk N`, operations that are joined.
 //!
 //! `cargo run --release -p ferromix-engine --example stress -- --seconds 60 --pushers 4 --seed 1`
 //!
@@ -31,6 +32,7 @@ struct Options {
     workers: usize,
     variables: usize,
     seed: u64,
+    bulk: usize,
 }
 
 fn options() -> Result<Options, String> {
@@ -41,6 +43,7 @@ fn options() -> Result<Options, String> {
         workers: 2,
         variables: 12,
         seed: 1,
+        bulk: 0,
     };
     let mut args = std::env::args().skip(1);
     while let Some(name) = args.next() {
@@ -54,6 +57,7 @@ fn options() -> Result<Options, String> {
             "--pushers" => options.pushers = number.clamp(1, 1000) as usize,
             "--workers" => options.workers = number as usize,
             "--variables" => options.variables = number.clamp(6, 1000) as usize,
+            "--bulk" => options.bulk = number as usize,
             "--seed" => options.seed = number,
             _ => return Err(format!("there is no option {name}")),
         }
@@ -128,7 +132,8 @@ fn watch(shared: &Shared, begin: Instant) {
 fn main() -> Result<(), String> {
     let options = options()?;
     let engine = Engine::builder().workers(options.workers).build();
-    let shared = Arc::new(Shared::new(engine, options.pushers, options.variables));
+    let shared = Shared::new(engine, options.pushers, options.variables, options.bulk);
+    let shared = Arc::new(shared);
     let finishers = shared::finishers(2);
     let begin = Instant::now();
     std::thread::scope(|scope| {
@@ -146,8 +151,8 @@ fn main() -> Result<(), String> {
     }
     report(&shared, begin);
     println!(
-        "no violation (seed {}, {} pushers, {} workers, {} variables)",
-        options.seed, options.pushers, options.workers, options.variables
+        "no violation (seed {}, {} pushers, {} workers, {} variables, bulks of {})",
+        options.seed, options.pushers, options.workers, options.variables, options.bulk
     );
     Ok(())
 }

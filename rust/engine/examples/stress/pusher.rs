@@ -61,7 +61,7 @@ fn enter(shared: &Shared, me: usize, uses: &[Use]) {
             ));
         }
         let version = shared.engine.version(shared.vars[one.which]);
-        if version != Ok(cell.writes()) {
+        if !shared.fits(version, cell.writes()) {
             violation(format_args!(
                 "version {version:?} after {} writes",
                 cell.writes()
@@ -105,6 +105,8 @@ impl Pusher {
     /// Pushes about so many operations.
     pub(crate) fn round(&mut self, operations: usize) {
         let failing = self.shared.failing.load(Relaxed);
+        let shared = self.shared.clone();
+        let _bulk = shared.engine.bulk(shared.bulk);
         for _ in 0..operations {
             match self.random.below(256) {
                 0..=2 if failing => self.failures(),
@@ -211,7 +213,8 @@ impl Pusher {
         let which = self.random.below(self.written.len() as u64) as usize;
         let (shared, me, expected) = (self.shared.clone(), self.me, self.written[which]);
         let writes = [self.waits];
-        let spec = OpSpec::new("waits").writes(&writes);
+        // Not ordinary, so not in a bulk with what it waits for.
+        let spec = OpSpec::new("waits").writes(&writes).priority(1);
         let pushed = self.shared.engine.push_sync(&spec, move |_| {
             match shared.engine.wait_for_var(shared.vars[which]) {
                 Ok(()) if shared.cells[which].by_pusher(me) < expected => {

@@ -42,6 +42,8 @@ pub(crate) type Finish = (Box<dyn FnOnce() + Send>, OnComplete);
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
     pub(crate) pushers: usize,
+    /// Operations that pushers join; 0 for none.
+    pub(crate) bulk: usize,
     /// Never deleted, and never failed on.
     pub(crate) vars: Vec<Var>,
     pub(crate) cells: Vec<Arc<Cell>>,
@@ -54,7 +56,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(engine: Engine, pushers: usize, variables: usize) -> Self {
+    pub(crate) fn new(engine: Engine, pushers: usize, variables: usize, bulk: usize) -> Self {
         let cell = |_| Arc::new(Cell::new(pushers));
         let transient = |_| {
             let (var, cell) = (engine.new_variable(), Arc::new(Cell::new(pushers)));
@@ -65,6 +67,7 @@ impl Shared {
             cells: (0..variables).map(cell).collect(),
             transients: (0..4).map(transient).collect(),
             pushers,
+            bulk,
             engine,
             figures: Figures::default(),
             barrier: Barrier::new(pushers),
@@ -73,7 +76,15 @@ impl Shared {
         }
     }
 
-    /// At rest between rounds: everything has finished, and every version is the number of writes.
+    /// Whether a version fits so many writes: it is their number, or less, as a bulk counts once.
+    pub(crate) fn fits(&self, version: Result<u64, PushError>, writes: u64) -> bool {
+        match version {
+            Ok(version) if self.bulk > 0 => version <= writes,
+            other => other == Ok(writes),
+        }
+    }
+
+    /// At rest between rounds: everything has finished, and every version fits the writes.
     pub(crate) fn check_rest(&self) {
         self.tolerate_stale(self.engine.wait_for_all());
         let counters = self.engine.counters();
@@ -83,7 +94,7 @@ impl Shared {
         for (&var, cell) in self.vars.iter().zip(&self.cells) {
             let writes: u64 = (0..self.pushers).map(|p| cell.by_pusher(p)).sum();
             let version = self.engine.version(var);
-            if version != Ok(cell.writes()) || writes != cell.writes() {
+            if !self.fits(version, writes) || writes != cell.writes() {
                 violation(format_args!(
                     "version {version:?}, writes {} and {writes}",
                     cell.writes()
