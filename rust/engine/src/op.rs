@@ -7,20 +7,25 @@
 //! An operation in a bulk has a block without accesses and is never in the log: the bulk's block
 //! stands there for it.
 
+mod extra;
+mod registered;
+
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::ptr::{self, NonNull};
 
 use crate::access::{Access, AccessPtr};
 use crate::epoch::Epoch;
 use crate::lane::Lane;
-use crate::launch::Launch;
-use crate::ledger::{FailureCell, Origin};
+use crate::ledger::FailureCell;
 use crate::pool::{self, Block};
 use crate::spec::{Device, Name};
 use crate::sync::{AcqRel, Acquire, Arc, AtomicPtr, AtomicU32, MODEL, Relaxed, UnsafeCell};
 use crate::task::Task;
 use crate::var::VarSlot;
 use crate::wait::Waiter;
+
+use extra::Extra;
+pub(crate) use extra::Uses;
 
 /// What an operation is to the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,58 +92,6 @@ pub(crate) struct Op {
     extra: Extra,
     /// Why the operation must not run: a variable was deleted in front of it.
     refusal: UnsafeCell<MaybeUninit<Arc<FailureCell>>>,
-}
-
-/// What some kinds of operations have. Not set until it is needed.
-union Extra {
-    logged: Logged,
-    /// Of an operation in a bulk.
-    uses: Uses,
-}
-
-/// Of an operation in the log.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Logged {
-    own: Own,
-    /// Who is woken when the operation is complete. Lives on that thread's stack.
-    waiter: *const Waiter,
-}
-
-#[derive(Clone, Copy)]
-union Own {
-    /// The state of a program's launch.
-    launch: *const Launch,
-    /// The first operation of a bulk.
-    first: *mut Op,
-}
-
-/// The variables of an operation in a bulk, by their places among the bulk's accesses: those that
-/// it mutates first.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Uses {
-    writes: u8,
-    len: u8,
-    places: [u8; Uses::MOST],
-}
-
-impl Uses {
-    /// Variables that an operation in a bulk may have.
-    pub(crate) const MOST: usize = 14;
-
-    pub(crate) fn add(&mut self, place: u8, writes: bool) {
-        self.places[self.len as usize] = place;
-        self.len += 1;
-        self.writes += u8::from(writes);
-    }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places[..self.len as usize].iter().map(|k| *k as usize)
-    }
-
-    pub(crate) fn written(&self) -> impl Iterator<Item = usize> + '_ {
-        self.all().take(self.writes as usize)
-    }
 }
 
 /// There is a `waiter`.
@@ -323,174 +276,6 @@ impl OpPtr {
     /// All accesses.
     pub(crate) fn accesses(self) -> impl Iterator<Item = AccessPtr> {
         (0..self.len()).map(move |k| self.access(k))
-    }
-
-    /// Place in the log.
-    ///
-    /// # Safety
-    /// The operation has become ready, or the caller is the registrar.
-    pub(crate) unsafe fn seq(&self) -> u64 {
-        // SAFETY: written by the registrar before it released the operation.
-        self.header().seq.with(|seq| unsafe { *seq })
-    }
-
-    /// Where the completion is counted.
-    ///
-    /// # Safety
-    /// The operation has become ready.
-    pub(crate) unsafe fn epoch(&self) -> *const Epoch {
-        // SAFETY: as for `seq`.
-        self.header().epoch.with(|epoch| unsafe { *epoch })
-    }
-
-    /// What a failure of the operation says about it.
-    ///
-    /// # Safety
-    /// The registrar has given the operation its place, and it is not finished.
-    pub(crate) unsafe fn origin(&self) -> Origin {
-        let header = self.header();
-        Origin {
-            name: header.name,
-            tag: header.tag,
-            // SAFETY: by the contract.
-            seq: unsafe { self.seq() },
-            step: 0,
-            // SAFETY: an epoch lives until all its operations are counted.
-            epoch: unsafe { (*self.epoch()).number() },
-        }
-    }
-
-    /// Why the registrar refused the operation, if it did.
-    ///
-    /// # Safety
-    /// The caller executes the operation.
-    pub(crate) unsafe fn refusal(&self) -> Option<Arc<FailureCell>> {
-        let header = self.header();
-        // SAFETY: as for `seq`; the flag says that there is one.
-        unsafe {
-            header.has(REFUSED).then(|| {
-                header
-                    .refusal
-                    .with(|cell| (*cell).assume_init_ref().clone())
-            })
-        }
-    }
-
-    /// Gives the operation its place.
-    ///
-    /// # Safety
-    /// The caller is the registrar and the operation has not been released yet.
-    pub(crate) unsafe fn place(&self, seq: u64, epoch: *const Epoch) {
-        let header = self.header();
-        // SAFETY: nobody else looks before the release of the operation.
-        header.seq.with_mut(|place| unsafe { *place = seq });
-        // SAFETY: as above.
-        header.epoch.with_mut(|place| unsafe { *place = epoch });
-    }
-
-    /// Sees to it that the operation fails instead of running. The first reason counts.
-    ///
-    /// # Safety
-    /// As for [`OpPtr::place`].
-    pub(crate) unsafe fn refuse(&self, why: impl FnOnce() -> Arc<FailureCell>) {
-        let header = self.header();
-        // SAFETY: nobody else looks before the release of the operation.
-        unsafe {
-            if !header.has(REFUSED) {
-                let why = why();
-                header.refusal.with_mut(|cell| (*cell).write(why));
-                header.add_mark(REFUSED);
-            }
-        }
-    }
-
-    /// Gives the log a count of its own, of an operation that no chain holds.
-    ///
-    /// # Safety
-    /// As for [`OpPtr::place`].
-    pub(crate) unsafe fn keep_in_log(&self) {
-        self.retain();
-        // SAFETY: by the contract.
-        unsafe { self.header().add_mark(IN_LOG) };
-    }
-
-    /// Whether the log has a count.
-    ///
-    /// # Safety
-    /// The caller is the registrar.
-    pub(crate) unsafe fn is_kept_in_log(&self) -> bool {
-        // SAFETY: by the contract.
-        unsafe { self.header().has(IN_LOG) }
-    }
-
-    /// Who is woken when the operation is complete, or null.
-    ///
-    /// # Safety
-    /// The operation has become ready, or the caller is the registrar.
-    pub(crate) unsafe fn waiter(&self) -> *const Waiter {
-        let header = self.header();
-        // SAFETY: by the contract; set together with the mark.
-        unsafe {
-            if header.has(WAITS) {
-                header.extra.logged.waiter
-            } else {
-                ptr::null()
-            }
-        }
-    }
-
-    /// Gives a program's operation its launch.
-    ///
-    /// # Safety
-    /// The operation is not shared yet.
-    pub(crate) unsafe fn set_launch(self, launch: *const Launch) {
-        // SAFETY: by the contract nobody else looks.
-        unsafe { (&raw mut (*self.0.as_ptr()).extra.logged.own.launch).write(launch) }
-    }
-
-    /// The state of the launch; alive as long as its users count the caller.
-    ///
-    /// # Safety
-    /// The operation is a program's.
-    pub(crate) unsafe fn launch(&self) -> *const Launch {
-        // SAFETY: set before the operation was shared.
-        unsafe { self.header().extra.logged.own.launch }
-    }
-
-    /// Gives a bulk its operations, linked by `queue_next`.
-    ///
-    /// # Safety
-    /// The bulk is not shared yet.
-    pub(crate) unsafe fn set_first(self, first: *mut Op) {
-        // SAFETY: by the contract nobody else looks.
-        unsafe { (&raw mut (*self.0.as_ptr()).extra.logged.own.first).write(first) }
-    }
-
-    /// The operations of a bulk.
-    ///
-    /// # Safety
-    /// The operation is a bulk.
-    pub(crate) unsafe fn first(&self) -> *mut Op {
-        // SAFETY: set before the bulk was shared.
-        unsafe { self.header().extra.logged.own.first }
-    }
-
-    /// Says what an operation in a bulk uses.
-    ///
-    /// # Safety
-    /// The operation is in a bulk that is not shared yet.
-    pub(crate) unsafe fn set_uses(self, uses: Uses) {
-        // SAFETY: by the contract nobody else looks.
-        unsafe { (&raw mut (*self.0.as_ptr()).extra.uses).write(uses) }
-    }
-
-    /// What an operation in a bulk uses.
-    ///
-    /// # Safety
-    /// The operation is in a bulk.
-    pub(crate) unsafe fn uses(&self) -> Uses {
-        // SAFETY: set when it came into the bulk.
-        unsafe { self.header().extra.uses }
     }
 
     /// Gives up an operation of which `accesses` were set and which was never shared.
