@@ -85,7 +85,11 @@ class Row:
             raise SystemExit(f"{self.name}: {name} has no such function")
         import torch
 
-        work, tensors, target = self.torch, [torch.from_numpy(x) for x in inputs], torch.from_numpy(out)
+        work, tensors, target = (
+            self.torch,
+            [torch.from_numpy(x) for x in inputs],
+            torch.from_numpy(out),
+        )
         return lambda: work(torch, *tensors, target)
 
 

@@ -95,7 +95,9 @@ def summary(cells: dict[tuple[str, int, int], Cell]) -> list[str]:
 
 def show(args: argparse.Namespace) -> None:
     """Measures in processes of their own; prints the table and its summary."""
-    print(f"load average {os.getloadavg()[0]:.1f}; float32; n, t: the better peer is NumPy, torch\n")
+    print(
+        f"load average {os.getloadavg()[0]:.1f}; float32; n, t: the better peer is NumPy, torch\n"
+    )
     columns = [(t, size) for t in args.threads for size in args.sizes]
     all_times = {t: collect(t) for t in args.threads}
     cells: dict[tuple[str, int, int], Cell] = {}

@@ -70,9 +70,13 @@ class Call:
         is_train: bool | None = None,
     ) -> list[Array]: ...
 
-class Function:
-    def __new__(cls, resolve: Callable[..., tuple[Call, list[Any]]]) -> Function: ...
-    def __call__(self, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any: ...
+def function(
+    name: str,
+    module: str,
+    doc: str,
+    resolve: Callable[..., tuple[Call, list[Any]]],
+    dynamic: Sequence[tuple[str, int | None, bool]],
+) -> Callable[..., Any]: ...
 
 class Dense:
     def __new__(cls, handle: Array) -> Self: ...
@@ -126,6 +130,7 @@ class Prepared:
         changed: int = 0,
         card: object = None,
         rule: Callable[[Any], tuple[list[bool], list[bool]]] | None = None,
+        dynamic: Sequence[str] = (),
     ) -> Prepared: ...
     def invoke(
         self, inputs: Sequence[Array], outputs: Sequence[Array | None], reqs: Sequence[int]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import inspect
+import pickle
 import threading
 import tracemalloc
 import weakref
@@ -13,8 +16,9 @@ import pytest
 import ferromix as mx
 from ferromix import _core
 from ferromix.dispatch import cpu as dispatch
-from ferromix.error import InvalidArgumentError
-from ferromix.ops.card import make
+from ferromix.error import InternalError, InvalidArgumentError
+from ferromix.ops.card import OperatorProperty, make, register
+from ferromix.ops.param import Param
 
 
 def array(*shape, dtype="float32", start=1):
@@ -138,6 +142,110 @@ def test_functions_keep_no_array_alive(call):
     del a
     gc.collect()
     assert alive() is None
+
+
+def step(weight, grad, **attrs):
+    """What sgd_update computes."""
+    attrs = {"wd": 0.0, "rescale_grad": 1.0, **attrs}
+    bound = attrs.get("clip_gradient", -1.0)
+    grad = grad * attrs["rescale_grad"]
+    grad = np.clip(grad, -bound, bound) if bound >= 0 else grad
+    return (1 - attrs["lr"] * attrs["wd"]) * weight - attrs["lr"] * grad
+
+
+def test_dynamic_attributes_travel_with_the_run():
+    w, g = array(3, dtype="float64"), array(3, dtype="float64", start=-1)
+    update, asked = counting(make("sgd_update", {"lr": 1.0}))
+    function = _core.function(
+        "f", "m", "", lambda args, _: (update, list(args[:2])), [("lr", 2, False)]
+    )
+    for lr in (0.5, 3, np.float32(0.25), np.float64(2), 1e-3):
+        expected = step(w.asnumpy(), g.asnumpy(), lr=float(lr))
+        np.testing.assert_allclose(function(w, g, lr).asnumpy(), expected, rtol=1e-15)
+        np.testing.assert_allclose(function(w, g, lr=lr).asnumpy(), expected, rtol=1e-15)
+    assert len(asked) == 1
+
+
+def test_every_attribute_of_an_update_has_the_value_of_its_call():
+    w, g = array(2, 3, dtype="float64"), array(2, 3, dtype="float64", start=-4)
+    calls = [
+        {"lr": 0.1},
+        {"lr": 0.2, "wd": 0.5},
+        {"wd": 0.25, "lr": 0.1},
+        {"lr": 0.1, "rescale_grad": 2.0},
+        {"lr": 0.1, "rescale_grad": 3.0, "clip_gradient": 1.5},
+        {"lr": 0.1, "clip_gradient": -1.0},
+        {"lr": 0.1},
+    ]
+    for attrs in calls * 2:
+        found = mx.nd.sgd_update(w, g, **attrs).asnumpy()
+        np.testing.assert_allclose(found, step(w.asnumpy(), g.asnumpy(), **attrs), rtol=1e-14)
+    found = mx.nd.sgd_update(w, g, 0.1, 0.5).asnumpy()
+    np.testing.assert_allclose(found, step(w.asnumpy(), g.asnumpy(), lr=0.1, wd=0.5), rtol=1e-14)
+    assert mx.nd.sgd_update(w, g, lr="0.5").asnumpy()[0, 0] == 1 + 0.5 * 4
+    for wrong in ("fast", [1], None):
+        with pytest.raises(InvalidArgumentError, match="sgd_update: attribute 'lr' must be a floa"):
+            mx.nd.sgd_update(w, g, lr=wrong)
+
+
+def test_graphs_keep_the_dynamic_attributes_of_their_nodes():
+    data = {"weight": array(3), "grad": array(3)}
+    for lr in (0.5, 0.25, 0.5):
+        found = mx.sym.sgd_update(mx.sym.var("weight"), mx.sym.var("grad"), lr=lr)
+        (out,) = found.bind(mx.cpu(), data).forward()
+        np.testing.assert_allclose(out.asnumpy(), (1 - lr) * np.arange(1, 4))
+
+
+def test_what_cannot_be_dynamic():
+    dynamic = {"scalar": Param("float", 1.0, dynamic=True)}
+    fields = {"name": "_test_dynamic", "params": dynamic, "kernel": "_plus_scalar"}
+    differentiable = type("Differentiable", (OperatorProperty,), fields)
+    with pytest.raises(InvalidArgumentError, match="attribute 'scalar' cannot be dynamic"):
+        register(differentiable)
+    bounded = {"scalar": Param("float", 1.0, low=0, dynamic=True)}
+    fields |= {"differentiable": False, "params": bounded, "name": "_test_dynamic_bounded"}
+    with pytest.raises(InvalidArgumentError, match="without a range"):
+        register(type("Bounded", (OperatorProperty,), fields))
+    card = type("Fixing", (OperatorProperty,), {**fields, "params": dynamic})()
+    with pytest.raises(InternalError, match="'scalar' is dynamic, but the kernel fixes it"):
+        dispatch.invoke(card, [array(2).handle])
+
+
+def test_learning_rates_that_change_at_every_step_keep_memory_flat():
+    w, g, mean, var = (array(2) for _ in range(4))
+
+    def run(begin):
+        for k in range(begin, begin + 5000):
+            mx.nd.adam_update(w, g, mean, var, lr=1 / (k + 1), out=w)
+        mx.nd.waitall()
+
+    run(0)
+    tracemalloc.start()
+    run(5000)
+    before = tracemalloc.get_traced_memory()[0]
+    run(10_000)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 1 << 14, f"{grown} bytes"
+
+
+def test_functions_are_as_those_of_python():
+    assert mx.nd.clip.__name__ == "clip"
+    assert mx.nd.clip.__module__ == "ferromix.ndarray"
+    assert mx.nd.clip.__doc__.startswith("Every element, moved")
+    assert list(inspect.signature(mx.nd.clip).parameters)[:3] == ["data", "a_min", "a_max"]
+    assert pickle.loads(pickle.dumps(mx.nd.clip)) is mx.nd.clip
+    assert copy.deepcopy(mx.nd.clip) is mx.nd.clip
+    a = array(3)
+    np.testing.assert_array_equal(mx.nd.clip(a, 2, a_max=2, name="x").asnumpy(), [2, 2, 2])
+    assert mx.nd.clip(**{"".join(["o", "ut"]): a}, data=a, a_min=0, a_max=1) is a
+
+
+def test_zeros_of_either_sign_are_told_apart():
+    for zero in (0.0, -0.0, 0.0):
+        found = mx.nd.clip(mx.nd.array([5.0]), zero, zero).asnumpy()
+        assert np.signbit(found[0]) == np.signbit(zero)
+        assert np.signbit((mx.nd.ones((1,)) * zero).asscalar()) == np.signbit(zero)
 
 
 def test_arithmetic_with_ever_new_numbers_keeps_memory_flat():

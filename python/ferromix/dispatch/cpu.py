@@ -103,6 +103,7 @@ def prepare(
         len(changed),
         card,
         reads,
+        card.dynamic_params(),
     )
 
 

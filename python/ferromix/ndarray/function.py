@@ -43,11 +43,18 @@ def _make(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
         made, inputs = call.bind(operator, args, kwargs, _is_array)
         return dispatch.call(made), inputs
 
-    function = _core.Function(resolve)
+    signature = call.signature(operator, extra=("out", "name"))
+    # As CPython has both in one.
+    doc = f"{name}{signature}\n--\n\n{call.describe(operator)}"
+    dynamic = call.dynamic_places(operator)
+    return _core.function(name, "ferromix.ndarray", doc, resolve, dynamic)
 
-    def run(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        kwargs.pop("name", None)
-        return function(args, out, kwargs)
+
+def _method(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
+    function = _make(name, operator)
+
+    def run(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
 
     run.__name__ = run.__qualname__ = name
     run.__module__ = "ferromix.ndarray"
@@ -64,7 +71,7 @@ def method_names() -> list[str]:
 def install_methods(cls: type[Operators]) -> None:
     """Gives the class its methods: the operators of :func:`method_names`, and `methods`."""
     for name in method_names():
-        setattr(cls, name, _make(name, card.find(name)))
+        setattr(cls, name, _method(name, card.find(name)))
     for name in methods.__all__:
         setattr(cls, name, getattr(methods, name))
 

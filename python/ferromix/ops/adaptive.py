@@ -21,7 +21,7 @@ __all__ = [
 BETA1 = Param("float", 0.9, "The decay of the mean.")
 BETA2 = Param("float", 0.999, "The decay of the variance.")
 EPSILON = Param("float", 1e-8, "What keeps the divisor from 0.")
-STEP = Param("int", doc="The number of the step, from 1.")
+STEP = Param("int", doc="The number of the step, from 1.", dynamic=True)
 MOMENTS = {"beta1": BETA1, "beta2": BETA2, "epsilon": EPSILON}
 GAMMA1 = Param("float", 0.95, "The decay of the averages.")
 CLIP_WEIGHTS = Param("float", -1.0, "The bound of the weight; none where negative.")
@@ -82,7 +82,7 @@ class AdamwUpdate(Update):
         "lr": LR,
         **MOMENTS,
         "wd": WD,
-        "eta": Param("float", doc="The factor of the schedule."),
+        "eta": Param("float", doc="The factor of the schedule.", dynamic=True),
         "clip_gradient": CLIP,
     }
 

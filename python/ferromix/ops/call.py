@@ -15,7 +15,7 @@ from ..error import InvalidArgumentError
 from .card import OperatorProperty, make
 from .param import REQUIRED
 
-__all__ = ["bind", "describe", "signature", "split"]
+__all__ = ["bind", "describe", "dynamic_places", "signature", "split"]
 
 
 def split(
@@ -135,6 +135,17 @@ def bind(
             f"{card.name}: argument '{missing[0]}' is missing; inputs: {', '.join(names)}"
         )
     return made, [inputs[n] for n in names]
+
+
+def dynamic_places(card: type[OperatorProperty]) -> list[tuple[str, int | None, bool]]:
+    """The dynamic attributes: name, place among positional arguments, whether it is an int."""
+    inputs = len(_input_names(card))
+    places = {name: inputs + i for i, name in enumerate(card.params)}
+    positional = card.variadic is None
+    return [
+        (name, places[name] if positional else None, card.params[name].kind == "int")
+        for name in card.dynamic_params()
+    ]
 
 
 def signature(card: type[OperatorProperty], *, extra: Sequence[str] = ()) -> inspect.Signature:

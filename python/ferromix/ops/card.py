@@ -1,5 +1,11 @@
 """The operator card, the only place where an operator is described, and the registry of cards.
 
+An attribute that changes at every step, such as a learning rate, is marked ``dynamic`` in its
+:class:`Param`. Calls that differ in it only share the card and its prepared kernel, and its value
+travels with each run. So nothing may depend on it but the kernel: the operator has no gradient, the
+attribute has no range, :meth:`OperatorProperty.kernel_attrs` hands it on as it is, and the kernel
+reads it by ``Attrs::scalar``, as :func:`register` and the kernel table see to.
+
 From a card come ``mx.nd.X``, ``mx.sym.X``, shape and type inference, gradients, the reference and
 the tests. A card names a row of the Rust kernel table; it holds no computation itself.
 """
@@ -93,6 +99,11 @@ class OperatorProperty:
     """Whether a gradient exists; where not, :meth:`gradient` gives None for every input."""
     hidden: ClassVar[bool] = False
     """Whether the operator is for other cards only, without a public function."""
+
+    @classmethod
+    def dynamic_params(cls) -> list[str]:
+        """The names of the attributes whose values come with each run, in the order of places."""
+        return [name for name, param in cls.params.items() if param.dynamic]
 
     def __init__(self, **attrs: Any) -> None:
         unknown = [a for a in attrs if a not in self.params]
@@ -271,6 +282,14 @@ _Card = TypeVar("_Card", bound=type[OperatorProperty])
 
 def register(card: _Card) -> _Card:
     """Enters a card under its name and its aliases; for use as a decorator."""
+    for name in card.dynamic_params():
+        param = card.params[name]
+        bounded = param.low is not None or param.high is not None
+        if card.differentiable or param.kind not in ("float", "int") or bounded:
+            raise InvalidArgumentError(
+                f"operator '{card.name}': attribute '{name}' cannot be dynamic: only "
+                "numbers without a range, of operators without a gradient, can"
+            )
     for name in (card.name, *card.aliases):
         if name in _REGISTRY:
             raise InvalidArgumentError(f"operator '{name}' is registered twice")
@@ -312,15 +331,20 @@ def contrib_names() -> list[str]:
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:
     """The card of `name` with `attrs`; the same object for the same attributes where possible."""
     try:
-        return _make_cached(name, tuple(attrs.items()), tuple(map(type, attrs.values())))
+        return _make_cached(name, tuple(attrs.items()), tuple(map(_kind, attrs.values())))
     except TypeError as e:
         if "unhashable" not in str(e):
             raise
     return find(name)(**attrs)
 
 
+def _kind(value: Any) -> Any:
+    """What tells apart values that are equal: 1 and 1.0, 0.0 and -0.0."""
+    return repr(value) if isinstance(value, float) and value == 0 else type(value)
+
+
 @lru_cache(maxsize=4096)
 def _make_cached(
-    name: str, attrs: tuple[tuple[str, Any], ...], _types: tuple[type, ...]
+    name: str, attrs: tuple[tuple[str, Any], ...], _kinds: tuple[Any, ...]
 ) -> OperatorProperty:
     return find(name)(**dict(attrs))

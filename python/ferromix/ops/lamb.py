@@ -46,7 +46,7 @@ class LambUpdatePhase1(Update):
         "epsilon": Param("float", 1e-6, "What keeps the divisor from 0."),
         "t": STEP,
         "bias_correction": Param("bool", True, "Whether the moments are corrected."),
-        "wd": Param("float", doc="The weight decay."),
+        "wd": Param("float", doc="The weight decay.", dynamic=True),
         "rescale_grad": RESCALE,
         "clip_gradient": CLIP,
     }

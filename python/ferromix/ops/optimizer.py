@@ -26,9 +26,9 @@ __all__ = [
     "Update",
 ]
 
-LR = Param("float", doc="The learning rate.")
-WD = Param("float", 0.0, "The weight decay.")
-RESCALE = Param("float", 1.0, "The factor of the gradient.")
+LR = Param("float", doc="The learning rate.", dynamic=True)
+WD = Param("float", 0.0, "The weight decay.", dynamic=True)
+RESCALE = Param("float", 1.0, "The factor of the gradient.", dynamic=True)
 CLIP = Param("float", -1.0, "The bound of the gradient; none where negative.")
 MOMENTUM = Param("float", 0.0, "The decay of the momentum.")
 COMMON = {"wd": WD, "rescale_grad": RESCALE, "clip_gradient": CLIP}

@@ -84,6 +84,10 @@ class Param:
         The allowed range of a number, both ends included.
     optional
         Whether ``None`` is a value.
+    dynamic
+        Whether an ``"int"`` or ``"float"`` may differ from run to run without a new card: runs
+        bring its value, and the kernel reads it then, by ``Attrs::scalar``
+        (``rust/kernels/src/attrs.rs``).
     """
 
     kind: Kind
@@ -93,6 +97,7 @@ class Param:
     low: float | None = None
     high: float | None = None
     optional: bool = False
+    dynamic: bool = False
 
     @property
     def required(self) -> bool:

@@ -61,6 +61,7 @@ fn best(
             outputs: &mut outputs,
             reqs,
             workspace: &mut room[gap..],
+            scalars: &[],
             random: None,
         };
         let start = Instant::now();

@@ -51,6 +51,7 @@ fn bench(
                     outputs,
                     reqs,
                     workspace: &mut [],
+                    scalars: &[],
                     random: None,
                 };
                 black_box(kernel.run(&mut call)).is_ok()

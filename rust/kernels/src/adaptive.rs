@@ -20,7 +20,7 @@ use crate::copy::assign;
 use crate::kernel::{Call, Desc, Kernel, Row};
 use crate::prepared::boxed;
 use crate::real::Real;
-use crate::update::{Layout, Rule, check_scalars, clipped, read, scalar, sign};
+use crate::update::{Layout, Rates, Rule, check_scalars, clipped, scalar, sign};
 use ferromix_base::Result;
 
 /// `decay` of the old value and the rest of the new one.
@@ -97,25 +97,21 @@ fn prepare_adamw(
 ) -> Result<Box<dyn Kernel>> {
     layout.check(name, (1, 1), i, o)?;
     check_scalars(name, &i[layout.arguments..])?;
-    let known = AdamW::rates(name, attrs)?;
+    let known = Rates::<8>::read(name, attrs, AdamW::RATES)?;
     boxed(move |call: &mut Call<'_>| {
         let rescale = scalar(&call.inputs[layout.arguments])?;
         if rescale == 0.0 || !rescale.is_finite() {
             return assign(&call.inputs[0], &call.outputs[0], call.reqs[0]);
         }
-        let mut rates = known;
+        let mut rates = known.of(call);
         rates[7] = rescale;
         AdamW::run(&layout, rates, (0, 1), call)
     })
 }
 
 /// What is divided by in order to correct a mean for its start from 0: 1 - decay^t.
-///
-/// # Errors
-/// A missing attribute, or one of another type.
-pub(crate) fn correction(name: &str, attrs: &Attrs, decay: f64) -> Result<f64> {
-    let t = attrs.int("t").map_err(|e| e.within(name))?;
-    Ok(1.0 - decay.powf(t as f64))
+pub(crate) fn correction(decay: f64, t: f64) -> f64 {
+    1.0 - decay.powf(t)
 }
 
 struct Ftml;
@@ -129,13 +125,14 @@ impl Rule<9, 5, 4> for Ftml {
         "beta1",
         "beta2",
         "epsilon",
+        "t",
     ];
 
-    fn rates(name: &str, attrs: &Attrs) -> Result<[f64; 9]> {
-        let mut rates = read(name, attrs, Self::RATES)?;
-        rates[7] = correction(name, attrs, rates[4])?;
-        rates[8] = correction(name, attrs, rates[5])?;
-        Ok(rates)
+    fn prepared(mut rates: [f64; 9]) -> [f64; 9] {
+        let t = rates[7];
+        rates[7] = correction(rates[4], t);
+        rates[8] = correction(rates[5], t);
+        rates
     }
 
     #[inline(always)]

@@ -64,6 +64,7 @@ mod tests {
                 outputs: &mut [View::of_slice(&mut out, &[2]).unwrap()],
                 reqs: &[req],
                 workspace: &mut [],
+                scalars: &[],
                 random: None,
             })
             .unwrap();

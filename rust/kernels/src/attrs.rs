@@ -20,6 +20,34 @@ pub enum Value {
     Ints(Vec<i64>),
     /// A tuple of real numbers.
     Floats(Vec<f64>),
+    /// A real number that may differ from run to run: its place among those that come with a run,
+    /// and its value where none does.
+    Dynamic(usize, f64),
+}
+
+/// A real number of a prepared kernel, which its card may have marked as dynamic: then each run
+/// brings its own.
+///
+/// A kernel takes it by [`Attrs::scalar`] when it is prepared and reads it by [`Scalar::of`] in each
+/// run. Which attributes are dynamic is the card's choice alone; [`Attrs::float`] refuses those, as
+/// it would fix them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scalar {
+    slot: Option<usize>,
+    value: f64,
+}
+
+impl Scalar {
+    /// One that is the same in every run.
+    pub fn fixed(value: f64) -> Self {
+        Scalar { slot: None, value }
+    }
+
+    /// The number of the run that came with `scalars` ([`Call::scalars`](crate::Call)).
+    pub fn of(self, scalars: &[f64]) -> f64 {
+        let given = self.slot.and_then(|slot| scalars.get(slot));
+        given.copied().unwrap_or(self.value)
+    }
 }
 
 /// The attributes of one operator, by name.
@@ -75,6 +103,31 @@ impl Attrs {
         floats, Vec<f64>, "a tuple of floats", Value::Floats(v) => v.clone(),
         Value::Ints(v) => v.iter().map(|&i| i as f64).collect());
 
+    /// A real number that may come with each run.
+    ///
+    /// # Errors
+    /// An attribute that is missing or of another type.
+    pub fn scalar(&self, name: &str) -> Result<Scalar> {
+        match self.get(name) {
+            Some(&Value::Dynamic(slot, value)) => Ok(Scalar {
+                slot: Some(slot),
+                value,
+            }),
+            _ => self.float(name).map(Scalar::fixed),
+        }
+    }
+
+    /// The numbers of a run that brings none: the values of the dynamic attributes, by place.
+    pub fn scalars(&self) -> Vec<f64> {
+        let dynamic = |(_, value): &(String, Value)| match *value {
+            Value::Dynamic(slot, value) => Some((slot, value)),
+            _ => None,
+        };
+        let mut found: Vec<(usize, f64)> = self.rows.iter().filter_map(dynamic).collect();
+        found.sort_by_key(|row| row.0);
+        found.into_iter().map(|row| row.1).collect()
+    }
+
     /// A tuple of `n` non-negative extents, or `fill` everywhere where the tuple is empty or
     /// absent.
     ///
@@ -100,6 +153,9 @@ impl Attrs {
     fn mismatch(name: &str, what: &str, got: Option<&Value>) -> Error {
         match got {
             None => Error::value(format!("attribute '{name}' is missing; it must be {what}")),
+            Some(Value::Dynamic(..)) => Error::internal(format!(
+                "attribute '{name}' is dynamic, but the kernel fixes it when it is prepared"
+            )),
             Some(v) => Error::value(format!("attribute '{name}' must be {what}, got {v:?}")),
         }
     }
@@ -108,5 +164,28 @@ impl Attrs {
 impl<const N: usize> From<[(&str, Value); N]> for Attrs {
     fn from(rows: [(&str, Value); N]) -> Self {
         Attrs::new(rows.into_iter().map(|(n, v)| (n.to_owned(), v)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dynamic_attributes_are_those_of_the_run() {
+        let attrs = Attrs::from([
+            ("wd", Value::Dynamic(1, 0.25)),
+            ("lr", Value::Dynamic(0, 0.5)),
+            ("beta", Value::Float(0.125)),
+        ]);
+        assert_eq!(attrs.scalars(), [0.5, 0.25]);
+        let read = |name: &str, scalars: &[f64]| attrs.scalar(name).map(|s| s.of(scalars));
+        assert_eq!(read("lr", &[2.0, 3.0]), Ok(2.0));
+        assert_eq!(read("wd", &[2.0, 3.0]), Ok(3.0));
+        assert_eq!(read("wd", &[]), Ok(0.25));
+        assert_eq!(read("beta", &[2.0, 3.0]), Ok(0.125));
+        assert!(read("momentum", &[]).is_err());
+        let fixed = attrs.float("lr").map_err(|e| e.to_string());
+        assert!(fixed.is_err_and(|e| e.contains("'lr' is dynamic")));
     }
 }

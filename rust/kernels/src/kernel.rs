@@ -48,6 +48,8 @@ pub struct Call<'a> {
     /// Scratch memory of the size that [`Kernel::workspace`] asked for, aligned to 64 bytes, with
     /// arbitrary contents.
     pub workspace: &'a mut [u8],
+    /// The dynamic attributes of this run, for [`Scalar::of`](crate::Scalar::of).
+    pub scalars: &'a [f64],
     /// The random numbers of this run; some where [`Row::random`].
     pub random: Option<Stream>,
 }

@@ -15,7 +15,7 @@ use crate::adaptive::{ADAM, blend, correction};
 use crate::kernel::{Call, Desc, Kernel, Row};
 use crate::prepared::boxed;
 use crate::real::Real;
-use crate::update::{Layout, Rule, check_scalars, clipped, read, scalar};
+use crate::update::{Layout, Rates, Rule, check_scalars, clipped, scalar};
 use ferromix_base::Result;
 
 struct Direction;
@@ -28,19 +28,16 @@ impl Rule<8, 4, 3> for Direction {
         "beta1",
         "beta2",
         "epsilon",
+        "t",
+        "bias_correction",
     ];
 
-    fn rates(name: &str, attrs: &Attrs) -> Result<[f64; 8]> {
-        let mut rates = read(name, attrs, Self::RATES)?;
-        let correct = attrs.bool("bias_correction").map_err(|e| e.within(name))?;
+    fn prepared(mut rates: [f64; 8]) -> [f64; 8] {
+        let (t, correct) = (rates[6], rates[7] != 0.0);
         for (k, decay) in [(6, rates[3]), (7, rates[4])] {
-            rates[k] = if correct {
-                correction(name, attrs, decay)?
-            } else {
-                1.0
-            };
+            rates[k] = if correct { correction(decay, t) } else { 1.0 };
         }
-        Ok(rates)
+        rates
     }
 
     #[inline(always)]
@@ -110,8 +107,9 @@ fn prepare_descent(
 ) -> Result<Box<dyn Kernel>> {
     layout.check(name, (1, 0), i, o)?;
     check_scalars(name, &i[2..4])?;
-    let [lr, lower, upper] = read(name, attrs, &["lr", "lower_bound", "upper_bound"])?;
+    let rates = Rates::<3>::read(name, attrs, &["lr", "lower_bound", "upper_bound"])?;
     boxed(move |call: &mut Call<'_>| {
+        let [lr, lower, upper] = rates.of(call);
         let [mut weight, direction] = [scalar(&call.inputs[2])?, scalar(&call.inputs[3])?];
         if lower >= 0.0 {
             weight = weight.max(lower);

@@ -75,7 +75,7 @@ mod vector;
 mod view;
 mod walk;
 
-pub use attrs::{Attrs, Value};
+pub use attrs::{Attrs, Scalar, Value};
 pub use copy::copy;
 pub use kernel::{Call, Desc, Kernel, Prepare, Req, Row, SMALL_WORK, find, names};
 pub use view::View;

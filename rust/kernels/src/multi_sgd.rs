@@ -9,7 +9,7 @@ use crate::kernel::{Call, Desc, Kernel, Row};
 use crate::optimizer::{MOMENTUM, MP_MOMENTUM, MP_SGD, Momentum, SGD, Sgd};
 use crate::prepared::boxed;
 use crate::shape::flattened;
-use crate::update::{Layout, Rule, read};
+use crate::update::{Layout, Rates, Rule};
 use crate::{Req, View};
 use ferromix_base::{Error, Result};
 
@@ -64,7 +64,7 @@ fn prepare<T: Rule<N, I, O>, const N: usize, const I: usize, const O: usize>(
     let preloaded = name.starts_with("preloaded_");
     let given = count * layout.arguments;
     layout.check(name, (count, if preloaded { 2 } else { 0 }), i, o)?;
-    let common: [f64; N] = read(name, attrs, &T::RATES[2..])?;
+    let common = Rates::<N>::read(name, attrs, &T::RATES[2..])?;
     let known = if preloaded {
         check_rates(name, count, &i[given..])?;
         None
@@ -72,6 +72,7 @@ fn prepare<T: Rule<N, I, O>, const N: usize, const I: usize, const O: usize>(
         Some(attr_rates(name, attrs, count)?)
     };
     boxed(move |call: &mut Call<'_>| {
+        let common = common.of(call);
         let loaded;
         let [lrs, wds] = match &known {
             Some(rates) => rates,

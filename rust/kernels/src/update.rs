@@ -1,6 +1,5 @@
 //! Functions of several tensors to several, element by element, in place: steps of optimizers.
 
-use crate::Attrs;
 use crate::body::Run;
 use crate::check::{FLOATS, one_shape, unsupported};
 use crate::convert::converter;
@@ -12,7 +11,7 @@ use crate::prepared::boxed;
 use crate::real::Real;
 use crate::shape::flattened;
 use crate::twice::twice;
-use crate::{Req, View, par};
+use crate::{Attrs, Req, Scalar, View, par};
 use ferromix_base::{DType, Element, Error, Result};
 
 /// Elements that are computed at a time.
@@ -25,12 +24,9 @@ pub(crate) trait Rule<const N: usize, const I: usize, const O: usize>:
     /// The attributes that are the first rates; the others are not known before the run.
     const RATES: &'static [&'static str];
 
-    /// The rates, and 0 for those that are not known.
-    ///
-    /// # Errors
-    /// A missing attribute, or one that is no number.
-    fn rates(name: &str, attrs: &Attrs) -> Result<[f64; N]> {
-        read(name, attrs, Self::RATES)
+    /// The rates as the step wants them, from attributes that say them in another way.
+    fn prepared(rates: [f64; N]) -> [f64; N] {
+        rates
     }
 
     /// The step, in the type of the computation.
@@ -65,7 +61,7 @@ pub(crate) trait Rule<const N: usize, const I: usize, const O: usize>:
     /// An operator that is one step.
     ///
     /// # Errors
-    /// Arguments that [`Layout::check`] refuses, and attributes that [`Rule::rates`] refuses.
+    /// Arguments that [`Layout::check`] refuses, and attributes that [`Rates::read`] refuses.
     fn prepare(
         name: &str,
         layout: Layout<I>,
@@ -74,30 +70,54 @@ pub(crate) trait Rule<const N: usize, const I: usize, const O: usize>:
         o: &[Desc],
     ) -> Result<Box<dyn Kernel>> {
         layout.check(name, (1, 0), i, o)?;
-        let rates = Self::rates(name, attrs)?;
-        boxed(move |call: &mut Call<'_>| Self::run(&layout, rates, (0, 1), call))
+        let rates = Rates::read(name, attrs, Self::RATES)?;
+        boxed(move |call: &mut Call<'_>| {
+            Self::run(&layout, Self::prepared(rates.of(call)), (0, 1), call)
+        })
     }
 }
 
-/// The attributes as numbers, and 0 for the rest; a bound (`clip_...`) that is negative or absent
-/// is infinite.
-///
-/// # Errors
-/// A missing attribute, or one that is no number.
-pub(crate) fn read<const N: usize>(name: &str, attrs: &Attrs, from: &[&str]) -> Result<[f64; N]> {
-    let mut numbers = [0.0; N];
-    for (number, attr) in numbers.iter_mut().zip(from) {
-        let bound = attr.starts_with("clip_");
-        *number = if bound && !attrs.has(attr) {
-            f64::INFINITY
-        } else {
-            attrs.float(attr).map_err(|e| e.within(name))?
+/// Where the rates of a step are. Which of them come with each run is the choice of the operator's
+/// card, where [`Param`s are dynamic](Scalar).
+#[derive(Clone, Copy)]
+pub(crate) struct Rates<const N: usize> {
+    sources: [Scalar; N],
+    bounds: [bool; N],
+}
+
+impl<const N: usize> Rates<N> {
+    /// The rates of these attributes, and 0 for the rest; a bound (`clip_...`) that is negative or
+    /// absent is infinite.
+    ///
+    /// # Errors
+    /// A missing attribute, or one that is no number.
+    pub(crate) fn read(name: &str, attrs: &Attrs, from: &[&str]) -> Result<Self> {
+        let mut rates = Rates {
+            sources: [Scalar::fixed(0.0); N],
+            bounds: [false; N],
         };
-        if bound && *number < 0.0 {
-            *number = f64::INFINITY;
+        for (k, attr) in from.iter().enumerate() {
+            rates.bounds[k] = attr.starts_with("clip_");
+            rates.sources[k] = if rates.bounds[k] && !attrs.has(attr) {
+                Scalar::fixed(-1.0)
+            } else {
+                attrs.scalar(attr).map_err(|e| e.within(name))?
+            };
         }
+        Ok(rates)
     }
-    Ok(numbers)
+
+    /// Those of a run.
+    pub(crate) fn of(&self, call: &Call<'_>) -> [f64; N] {
+        std::array::from_fn(|k| {
+            let rate = self.sources[k].of(call.scalars);
+            if self.bounds[k] && rate < 0.0 {
+                f64::INFINITY
+            } else {
+                rate
+            }
+        })
+    }
 }
 
 /// The element of an input that has one.

@@ -6,6 +6,7 @@ use crate::array::Array;
 use crate::call::{Call, Outputs};
 use crate::convert::number;
 use crate::dense::{Dense, Outcome, wrap};
+use crate::hash::Hashing;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -72,7 +73,7 @@ pub(crate) struct Table {
 static TABLE: PyOnceLock<Table> = PyOnceLock::new();
 
 type Key = (Operator, bool, u64);
-static SCALARS: Mutex<Option<HashMap<Key, Py<Call>>>> = Mutex::new(None);
+static SCALARS: Mutex<Option<HashMap<Key, Py<Call>, Hashing>>> = Mutex::new(None);
 
 /// Sets the table up, once: see [`Table`].
 #[pyfunction]
@@ -124,8 +125,9 @@ fn scalar_call(
     reflected: bool,
 ) -> PyResult<Py<Call>> {
     let key = (operator, reflected, number.to_bits());
-    let known =
-        |calls: &mut Option<HashMap<Key, Py<Call>>>| Some(calls.as_ref()?.get(&key)?.clone_ref(py));
+    let known = |calls: &mut Option<HashMap<Key, Py<Call>, Hashing>>| {
+        Some(calls.as_ref()?.get(&key)?.clone_ref(py))
+    };
     let mut calls = SCALARS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(call) = known(&mut calls) {
         return Ok(call);
@@ -138,7 +140,7 @@ fn scalar_call(
     let mut calls = SCALARS.lock().unwrap_or_else(PoisonError::into_inner);
     let forgotten = calls.take_if(|calls| calls.len() >= MOST);
     calls
-        .get_or_insert_with(HashMap::new)
+        .get_or_insert_default()
         .insert(key, made.clone_ref(py));
     drop(calls);
     drop(forgotten); // may run Python code, so not under the lock
@@ -210,7 +212,7 @@ pub(crate) fn apply_alone<'py>(array: &Bound<'py, Dense>, operator: Operator) ->
     let call = table(py)?.arrays[operator as usize].get();
     wrap(
         py,
-        only(call.run(py, &[array.get().array(py)], &[], None)?)?,
+        only(call.run(py, &[array.get().array(py)], &[], None, &[])?)?,
     )
 }
 
@@ -234,10 +236,10 @@ fn run<'py>(
         };
         table.arrays[operator as usize]
             .get()
-            .run(py, &arrays, out, None)
+            .run(py, &arrays, out, None, &[])
     } else if let Some(number) = number(rhs)? {
         let call = scalar_call(py, table, operator, number, reflected)?;
-        call.get().run(py, &[own], out, None)
+        call.get().run(py, &[own], out, None, &[])
     } else {
         return Ok(None);
     };

@@ -102,7 +102,7 @@ impl Call {
         is_train: Option<bool>,
     ) -> PyResult<Vec<Bound<'py, Array>>> {
         let inputs: Arrays<'_> = inputs.iter().map(|a| &**a).collect();
-        self.run(py, &inputs, &out, is_train)
+        self.run(py, &inputs, &out, is_train, &[])
             .map(SmallVec::into_vec)
     }
 }
@@ -113,13 +113,14 @@ impl Call {
         self.visible
     }
 
-    /// See `__call__`.
+    /// See `__call__`; `scalars` are this run's values of dynamic attributes, by place.
     pub(crate) fn run<'py>(
         &self,
         py: Python<'py>,
         inputs: &[&Array],
         out: &[Bound<'py, Array>],
         is_train: Option<bool>,
+        scalars: &[(usize, f64)],
     ) -> PyResult<Outputs<'py>> {
         let is_train = is_train.unwrap_or_else(|| self.uses_train_mode && tape::is_training());
         let entry = self.find(py, inputs, is_train)?;
@@ -145,7 +146,7 @@ impl Call {
             outputs.push(Some(inputs[changed]));
             reqs.push(entry.change);
         }
-        run(entry.prepared.bind(py), inputs, &outputs, &reqs)?;
+        run(entry.prepared.bind(py), inputs, &outputs, &reqs, scalars)?;
         drop(outputs);
         Ok(results)
     }

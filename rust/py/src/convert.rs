@@ -87,11 +87,16 @@ pub(crate) fn number(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     is_number.then(|| value.extract()).transpose()
 }
 
-/// The attributes of an operator from a dict.
-pub(crate) fn attrs(dict: &Bound<'_, PyDict>) -> PyResult<Attrs> {
-    let rows = dict
-        .iter()
-        .map(|(name, v)| Ok((name.extract::<String>()?, value(&v)?)));
+/// The attributes of an operator from a dict; those named `dynamic` have these places.
+pub(crate) fn attrs(dict: &Bound<'_, PyDict>, dynamic: &[String]) -> PyResult<Attrs> {
+    let rows = dict.iter().map(|(name, v)| {
+        let name = name.extract::<String>()?;
+        let value = match dynamic.iter().position(|d| *d == name) {
+            Some(slot) => Value::Dynamic(slot, v.extract()?),
+            None => value(&v)?,
+        };
+        Ok((name, value))
+    });
     Ok(Attrs::new(rows.collect::<PyResult<_>>()?))
 }
 

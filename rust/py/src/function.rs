@@ -1,127 +1,154 @@
-//! `_core.Function`, what is behind each `mx.nd.X`: finds the call that belongs to what a user
-//! passed. Python works that out once for each way of passing it (which arguments are arrays, and
-//! the values of all others).
+//! What `mx.nd.X` is: finds the call that belongs to what a user passed. Python works that out once
+//! for each way of passing it (`way.rs`).
 
 use crate::array::Array;
 use crate::call::{Arrays, Call};
-use crate::dense::{Dense, wrap};
-use pyo3::PyTypeInfo;
-use pyo3::exceptions::PyTypeError;
+use crate::dense::{Dense, Outcome, wrap};
+use crate::way::{Arguments, Dynamic, Seen, Way, Ways};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 use smallvec::SmallVec;
+use std::ffi::CString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{ptr, slice};
 
-/// Ways of calling that a function remembers.
-const MOST: usize = 4096;
-
-/// An operator's function.
+/// What is behind an operator's function.
 #[pyclass(frozen, module = "ferromix._core")]
-pub(crate) struct Function {
+struct Function {
+    module: Py<PyString>,
     /// `resolve(args, kwargs)` gives the call, and the arrays for it in order.
     resolve: Py<PyAny>,
-    known: Py<PyDict>,
+    dynamic: Vec<Dynamic>,
+    ways: Ways,
 }
-
-/// A way of calling.
-#[pyclass(frozen, module = "ferromix._core")]
-struct Known {
-    call: Py<Call>,
-    /// Which of the arrays passed, by place, are the inputs.
-    order: SmallVec<[usize; 4]>,
-}
-
-type Passed<'py> = SmallVec<[Bound<'py, Dense>; 4]>;
 
 #[pymethods]
 impl Function {
-    #[new]
-    fn new(py: Python<'_>, resolve: Py<PyAny>) -> Self {
-        Function {
-            resolve,
-            known: PyDict::new(py).unbind(),
-        }
+    /// What the callable is an attribute of, so that it can be pickled: its module.
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (Py<PyString>,))> {
+        let import = py.import("importlib")?.getattr("import_module")?;
+        Ok((import.unbind(), (self.module.clone_ref(py),)))
     }
+}
 
-    /// Runs the operator on what the user passed, into `out` if that is not None: the visible
-    /// output, or a list of them.
-    fn __call__<'py>(
-        &self,
-        args: &Bound<'py, PyTuple>,
-        out: Option<&Bound<'py, PyAny>>,
-        kwargs: &Bound<'py, PyDict>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = args.py();
-        let mut passed = Passed::new();
-        let key = key(args, kwargs, &mut passed)?;
-        // What cannot be hashed is looked at each time.
-        let known = self.known.bind(py);
-        let found = match known.get_item(&key) {
-            Err(e) if e.is_instance_of::<PyTypeError>(py) => None,
-            found => Some(found?),
+type Passed<'a, 'py> = SmallVec<[&'a Bound<'py, Dense>; 4]>;
+
+/// The function `name` of `module`, which runs an operator on what the user passes, into `out=` if
+/// that is given: the visible output, or a list of them; `name=` is ignored. `doc` is the signature
+/// with the documentation, as CPython has them in one. `dynamic` are the names of the dynamic
+/// attributes, with their places among the positional arguments, and whether they are ints.
+#[pyfunction]
+fn function<'py>(
+    py: Python<'py>,
+    name: CString,
+    module: &Bound<'py, PyString>,
+    doc: CString,
+    resolve: Py<PyAny>,
+    dynamic: Vec<Dynamic>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let ways = Ways::default();
+    let function = Function {
+        module: module.clone().unbind(),
+        resolve,
+        dynamic,
+        ways,
+    };
+    let function = Bound::new(py, function)?;
+    // There are as many functions as operators, and they live as long as the process.
+    let definition = Box::leak(Box::new(ffi::PyMethodDef {
+        ml_name: name.into_raw(),
+        ml_meth: ffi::PyMethodDefPointer {
+            PyCFunctionFastWithKeywords: entry,
+        },
+        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+        ml_doc: doc.into_raw(),
+    }));
+    // SAFETY: the definition is never freed, the callable takes references to the other two, and
+    // what is returned is a new reference, or null with an exception set.
+    unsafe {
+        let made = ffi::PyCFunction_NewEx(definition, function.as_ptr(), module.as_ptr());
+        Bound::from_owned_ptr_or_err(py, made)
+    }
+}
+
+/// What CPython calls, with a [`Function`], arguments, and a tuple of names for the last of them or
+/// null; all are borrowed.
+unsafe extern "C" fn entry(
+    function: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    positional: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    Python::attach(|py| {
+        let call = || {
+            // SAFETY: CPython passes a tuple or null.
+            let names = unsafe { Bound::from_borrowed_ptr_or_opt(py, names) };
+            let names = names.map(Bound::cast_into::<PyTuple>).transpose()?;
+            // SAFETY: so many arguments with and without names are there until the call ends, and
+            // `Bound` is transparent; `function` is what the definition was made with.
+            let (function, values) = unsafe {
+                let count = positional as usize + names.as_ref().map_or(0, PyTupleMethods::len);
+                let values: &[Bound<'_, PyAny>] = match count {
+                    0 => &[],
+                    _ => slice::from_raw_parts(args.cast(), count),
+                };
+                (Bound::ref_from_ptr(py, &function), values)
+            };
+            let arguments = Arguments::new(values, names);
+            function.cast::<Function>()?.get().call(py, &arguments)
         };
-        if let Some(Some(found)) = &found {
-            let found = found.cast::<Known>()?.get();
-            let inputs = found.order.iter().map(|&place| passed[place].clone());
-            return run(py, found.call.get(), &inputs.collect::<Passed<'_>>(), out);
+        // No panic may pass into C.
+        let outcome = catch_unwind(AssertUnwindSafe(call))
+            .unwrap_or_else(|_| Err(PyRuntimeError::new_err("the call of an operator panicked")));
+        outcome.map_or_else(
+            |error| {
+                error.restore(py);
+                ptr::null_mut()
+            },
+            Bound::into_ptr,
+        )
+    })
+}
+
+impl Function {
+    fn call<'py>(&self, py: Python<'py>, arguments: &Arguments<'_, 'py>) -> Outcome<'py> {
+        let seen = arguments.look(&self.dynamic)?;
+        let out = seen.out.map(|place| &arguments.values()[place]);
+        if let Some(way) = self.ways.find(arguments, &seen) {
+            let array = |&place: &usize| Ok(arguments.values()[place].cast::<Dense>()?);
+            let inputs: Passed<'_, 'py> = way.order().iter().map(array).collect::<PyResult<_>>()?;
+            return run(py, way.call(), &inputs, out, &seen);
         }
-        let resolved = self.resolve.bind(py).call1((args, kwargs))?;
+        let resolved = self
+            .resolve
+            .bind(py)
+            .call1(arguments.to_python(py, &seen)?)?;
         let (call, inputs): (Py<Call>, Vec<Bound<'py, Dense>>) = resolved.extract()?;
-        let result = run(py, call.get(), &inputs, out)?;
-        if let (Some(_), Some(order)) = (found, order(&passed, &inputs)) {
-            if known.len() >= MOST {
-                known.clear();
-            }
-            known.set_item(key, Known { call, order }.into_pyobject(py)?)?;
+        let result = run(
+            py,
+            call.get(),
+            &inputs.iter().collect::<Passed<'_, 'py>>(),
+            out,
+            &seen,
+        )?;
+        if let Some(way) = Way::new(arguments, &seen, call, &inputs) {
+            self.ways.remember(&seen, way);
         }
         Ok(result)
     }
 }
 
-/// What tells one way of calling from others: arrays by their type, all else by type and value.
-/// Collects the arrays.
-fn key<'py>(
-    args: &Bound<'py, PyTuple>,
-    kwargs: &Bound<'py, PyDict>,
-    passed: &mut Passed<'py>,
-) -> PyResult<Bound<'py, PyTuple>> {
-    let py = args.py();
-    let mut parts: SmallVec<[Bound<'py, PyAny>; 12]> = SmallVec::new();
-    let mut add = |value: Bound<'py, PyAny>| match value.cast_into::<Dense>() {
-        Ok(array) => {
-            passed.push(array);
-            parts.push(Dense::type_object(py).into_any());
-        }
-        Err(other) => {
-            let value = other.into_inner();
-            parts.push(value.get_type().into_any());
-            parts.push(value);
-        }
-    };
-    args.iter().for_each(&mut add);
-    for (name, value) in kwargs {
-        add(name);
-        add(value);
-    }
-    PyTuple::new(py, parts)
-}
-
-/// The places of `inputs` among the arrays passed; None where that is not certain.
-fn order(passed: &[Bound<'_, Dense>], inputs: &[Bound<'_, Dense>]) -> Option<SmallVec<[usize; 4]>> {
-    let twice = (1..passed.len()).any(|k| passed[..k].iter().any(|a| a.is(&passed[k])));
-    let place = |input: &Bound<'_, Dense>| passed.iter().position(|a| a.is(input));
-    (!twice)
-        .then(|| inputs.iter().map(place).collect())
-        .flatten()
-}
-
 fn run<'py>(
     py: Python<'py>,
     call: &Call,
-    inputs: &[Bound<'py, Dense>],
+    inputs: &[&Bound<'py, Dense>],
     out: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let given: Passed<'py> = match out {
-        None => Passed::new(),
+    seen: &Seen,
+) -> Outcome<'py> {
+    let given: SmallVec<[Bound<'py, Dense>; 1]> = match out.filter(|out| !out.is_none()) {
+        None => SmallVec::new(),
         Some(out) => match out.cast::<Dense>() {
             Ok(array) => std::iter::once(array.clone()).collect(),
             Err(_) => out
@@ -131,9 +158,9 @@ fn run<'py>(
         },
     };
     let arrays: Arrays<'_> = inputs.iter().map(|a| a.get().array(py)).collect();
-    let handles: SmallVec<[Bound<'py, Array>; 2]> =
+    let handles: SmallVec<[Bound<'py, Array>; 1]> =
         given.iter().map(|a| a.get().handle(py).clone()).collect();
-    let results = call.run(py, &arrays, &handles, None)?;
+    let results = call.run(py, &arrays, &handles, None, &seen.scalars)?;
     let mut visible = results.into_iter().take(call.visible()).enumerate();
     let mut next = || {
         let (place, handle) = visible.next()?;
@@ -149,4 +176,8 @@ fn run<'py>(
     }
     let all = std::iter::from_fn(next).collect::<PyResult<Vec<_>>>()?;
     Ok(PyList::new(py, all)?.into_any())
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(function, m)?)
 }

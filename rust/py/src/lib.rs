@@ -11,6 +11,7 @@ mod engine;
 mod errors;
 mod files;
 mod function;
+mod hash;
 mod index;
 mod lane;
 mod life;
@@ -21,6 +22,7 @@ mod site;
 mod storage;
 mod tape;
 mod wait;
+mod way;
 
 use pyo3::prelude::*;
 
@@ -31,10 +33,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<array::Array>()?;
     m.add_class::<dense::Dense>()?;
     m.add_class::<call::Call>()?;
-    m.add_class::<function::Function>()?;
     m.add_class::<operator::Prepared>()?;
     m.add_class::<operator::Plan>()?;
     arithmetic::register(m)?;
+    function::register(m)?;
     operator::register(m)?;
     engine::register(m)?;
     life::register(m)?;

@@ -68,22 +68,26 @@ fn bind(
     inputs: &[&Array],
     outputs: &[Option<&Array>],
     reqs: &[Req],
+    scalars: &[(usize, f64)],
 ) -> PyResult<Arc<rt::Bound>> {
     let inputs: SmallVec<[&rt::Array; 4]> = inputs.iter().map(|a| &a.0).collect();
     let outputs: SmallVec<[Option<&rt::Array>; 4]> =
         outputs.iter().map(|a| a.map(|a| &a.0)).collect();
-    attached(|| rt::Bound::new(prepared, name, &inputs, &outputs, reqs)).map_err(to_py)
+    attached(|| rt::Bound::with_scalars(prepared, name, &inputs, &outputs, reqs, scalars))
+        .map_err(to_py)
 }
 
-/// Pushes one run, and records it where this thread records and an input is on the tape.
+/// Pushes one run, and records it where this thread records and an input is on the tape. `scalars`
+/// are its values of dynamic attributes, by place.
 pub(crate) fn run(
     prepared: &Bound<'_, Prepared>,
     inputs: &[&Array],
     outputs: &[Option<&Array>],
     reqs: &[Req],
+    scalars: &[(usize, f64)],
 ) -> PyResult<()> {
     let (py, me) = (prepared.py(), prepared.get());
-    let bound = bind(&me.prepared, me.name, inputs, outputs, reqs)?;
+    let bound = bind(&me.prepared, me.name, inputs, outputs, reqs, scalars)?;
     let (written, changed) = outputs.split_at(outputs.len().saturating_sub(me.changed));
     let recording = Recording::start(me.name, inputs, written)?;
     let (runtime, site) = (runtime()?, site::current(py));
@@ -117,11 +121,13 @@ fn requests(codes: &[u8]) -> PyResult<SmallVec<[Req; 4]>> {
 impl Prepared {
     /// Prepares the kernel `row` of the operator `operator`; shapes and types come as pairs.
     ///
-    /// The last `changed` outputs are inputs that the operator changes. What the tape records of it
+    /// The attributes named `dynamic` may differ from run to run, which gives them by their places
+    /// here. The last `changed` outputs are inputs that the operator changes. What the tape records of it
     /// is `card`, and of its values those for which `rule(card)` says that the gradient reads them;
     /// it must have both, or its runs cannot be recorded.
     #[new]
-    #[pyo3(signature = (operator, row, attributes, inputs, outputs, changed=0, card=None, rule=None))]
+    #[pyo3(signature = (operator, row, attributes, inputs, outputs, changed=0, card=None, rule=None,
+                        dynamic=Vec::new()))]
     #[allow(clippy::too_many_arguments)] // they come from Python by name
     fn new(
         operator: &str,
@@ -132,10 +138,12 @@ impl Prepared {
         changed: usize,
         card: Option<Py<PyAny>>,
         rule: Option<Py<PyAny>>,
+        dynamic: Vec<String>,
     ) -> PyResult<Self> {
         let inputs = inputs.into_iter().map(desc).collect::<PyResult<_>>()?;
         let outputs = outputs.into_iter().map(desc).collect::<PyResult<_>>()?;
-        let prepared = rt::Prepared::new(operator, row, &attrs(attributes)?, inputs, outputs);
+        let attrs = attrs(attributes, &dynamic)?;
+        let prepared = rt::Prepared::new(operator, row, &attrs, inputs, outputs);
         Ok(Prepared {
             prepared: prepared.map_err(to_py)?,
             name: Name::intern(operator),
@@ -159,6 +167,7 @@ impl Prepared {
             &given(&inputs),
             &given_or_none(&outputs),
             &requests(&reqs)?,
+            &[],
         )
     }
 
@@ -211,6 +220,7 @@ impl Plan {
                 &given(&inputs),
                 &given_or_none(&outputs),
                 &requests(&reqs)?,
+                &[],
             )?);
             arrays.extend(inputs.iter().map(|a| a.0.clone()));
             for output in outputs.iter().flatten() {

@@ -4,13 +4,13 @@
 //! Every push asks, so asking is a look at the frame's code and instruction, both of which are known
 //! from the second time on; the line of an instruction is worked out once.
 
+use crate::hash::Hashing;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 /// Instructions that are kept, with their code. A program that makes code without end gets further
@@ -19,35 +19,6 @@ const MOST: usize = 1 << 16;
 
 /// A code object by its address, which is its own as long as the table holds it.
 type Code = usize;
-
-type Hashing = BuildHasherDefault<Mixer>;
-
-/// Spreads addresses, which are nobody's choice, at the price of a multiplication each.
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        // 2^64 divided by the golden ratio.
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
-
-    fn write_i32(&mut self, value: i32) {
-        self.write_u64(u64::from(value.cast_unsigned()));
-    }
-}
 
 #[derive(Default)]
 struct Sites {

@@ -16,6 +16,8 @@ pub struct Prepared {
     kernel: Box<dyn Kernel>,
     inputs: Vec<Desc>,
     outputs: Vec<Desc>,
+    /// The dynamic attributes of runs that bring none.
+    scalars: Vec<f64>,
 }
 
 impl Prepared {
@@ -41,6 +43,7 @@ impl Prepared {
             kernel,
             inputs,
             outputs,
+            scalars: attrs.scalars(),
         }))
     }
 
@@ -105,6 +108,7 @@ pub struct Bound {
     reqs: SmallVec<[Req; 2]>,
     reads: SmallVec<[Var; 4]>,
     writes: SmallVec<[Var; 4]>,
+    scalars: SmallVec<[f64; 4]>,
     scratch: usize,
     /// See [`Bound::work`].
     work: Option<usize>,
@@ -125,6 +129,22 @@ impl Bound {
         outputs: &[Option<&Array>],
         reqs: &[Req],
     ) -> Result<Arc<Self>> {
+        Bound::with_scalars(prepared, name, inputs, outputs, reqs, &[])
+    }
+
+    /// [`new`](Bound::new) for one run, with its values of dynamic attributes, by place; the others
+    /// are as prepared.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_scalars(
+        prepared: &Arc<Prepared>,
+        name: Name,
+        inputs: &[&Array],
+        outputs: &[Option<&Array>],
+        reqs: &[Req],
+        scalars: &[(usize, f64)],
+    ) -> Result<Arc<Self>> {
         prepared.check("input", &prepared.inputs, inputs.iter().copied().map(Some))?;
         prepared.check("output", &prepared.outputs, outputs.iter().copied())?;
         if reqs.len() != outputs.len() {
@@ -141,10 +161,16 @@ impl Bound {
             reqs: SmallVec::new(),
             reads: SmallVec::new(),
             writes: SmallVec::new(),
+            scalars: SmallVec::from_slice(&prepared.scalars),
             scratch: padded(prepared.kernel.workspace()),
             work: prepared.row.work(elements),
             bytes: 0,
         };
+        for &(slot, value) in scalars {
+            if let Some(place) = bound.scalars.get_mut(slot) {
+                *place = value;
+            }
+        }
         for input in inputs {
             bound.add_input(input, outputs, reqs)?;
         }
@@ -287,6 +313,7 @@ impl Bound {
             outputs,
             reqs,
             workspace,
+            scalars: &self.scalars,
             random,
         };
         let prepared = &self.prepared;

@@ -186,6 +186,7 @@ pub(crate) fn run_with(
         outputs: &mut out_views,
         reqs: &setup.reqs,
         workspace,
+        scalars: &[],
         random,
     };
     kernel.run(&mut call).unwrap();

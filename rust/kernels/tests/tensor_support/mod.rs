@@ -271,6 +271,7 @@ pub fn run_views(
         outputs,
         reqs,
         workspace,
+        scalars: &[],
         random,
     })
 }
