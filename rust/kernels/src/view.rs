@@ -53,6 +53,14 @@ impl View {
         }
     }
 
+    /// Makes this a view of other memory, with the same extents and strides.
+    ///
+    /// # Safety
+    /// As for [`from_raw`](View::from_raw).
+    pub unsafe fn move_to(&mut self, ptr: *mut u8) {
+        self.ptr = ptr;
+    }
+
     /// A contiguous view of a slice that the kernel may also write.
     pub fn of_slice<T: Element>(data: &mut [T], shape: &[usize]) -> Result<Self> {
         if ferromix_base::element_count(shape)? != data.len() {

@@ -24,6 +24,12 @@ impl From<rt::Array> for Array {
     }
 }
 
+impl AsRef<rt::Array> for Array {
+    fn as_ref(&self) -> &rt::Array {
+        &self.0
+    }
+}
+
 fn out_of_range(what: &str) -> PyErr {
     PyValueError::new_err(format!("{what} out of range"))
 }

@@ -4,7 +4,7 @@
 use crate::array::Array;
 use crate::convert::{desc, req, runtime};
 use crate::errors::to_py;
-use crate::operator::{Prepared, run};
+use crate::operator::{Prepared, Run};
 use crate::tape;
 use ferromix_base::{Context, Error};
 use ferromix_kernels::{Desc, Req};
@@ -140,13 +140,21 @@ impl Call {
                 reqs[output] = Req::Inplace;
             }
         }
-        let mut outputs: SmallVec<[Option<&Array>; 4]> =
-            results.iter().map(|output| Some(output.get())).collect();
+        let mut outputs: SmallVec<[Option<&Array>; 4]> = SmallVec::new();
+        for output in &results {
+            outputs.push(Some(output.get()));
+        }
         for &changed in &entry.changed {
             outputs.push(Some(inputs[changed]));
             reqs.push(entry.change);
         }
-        run(entry.prepared.bind(py), inputs, &outputs, &reqs, scalars)?;
+        let run = Run {
+            inputs,
+            outputs: &outputs,
+            reqs: &reqs,
+            scalars,
+        };
+        run.push(entry.prepared.bind(py))?;
         drop(outputs);
         Ok(results)
     }

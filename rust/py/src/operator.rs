@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A kernel prepared for attributes, shapes and element types.
 #[pyclass(frozen, module = "ferromix._core")]
@@ -29,6 +29,7 @@ pub(crate) struct Prepared {
     reads: OnceLock<Reads>,
     /// How many of the inputs it changes: its last outputs.
     changed: usize,
+    spare: Spare,
 }
 
 impl Prepared {
@@ -68,40 +69,71 @@ fn bind(
     inputs: &[&Array],
     outputs: &[Option<&Array>],
     reqs: &[Req],
-    scalars: &[(usize, f64)],
 ) -> PyResult<Arc<rt::Bound>> {
-    let inputs: SmallVec<[&rt::Array; 4]> = inputs.iter().map(|a| &a.0).collect();
-    let outputs: SmallVec<[Option<&rt::Array>; 4]> =
-        outputs.iter().map(|a| a.map(|a| &a.0)).collect();
-    attached(|| rt::Bound::with_scalars(prepared, name, &inputs, &outputs, reqs, scalars))
-        .map_err(to_py)
+    attached(|| rt::Bound::new(prepared, name, inputs, outputs, reqs)).map_err(to_py)
 }
 
-/// Pushes one run, and records it where this thread records and an input is on the tape. `scalars`
-/// are its values of dynamic attributes, by place.
-pub(crate) fn run(
-    prepared: &Bound<'_, Prepared>,
-    inputs: &[&Array],
-    outputs: &[Option<&Array>],
-    reqs: &[Req],
-    scalars: &[(usize, f64)],
-) -> PyResult<()> {
-    let (py, me) = (prepared.py(), prepared.get());
-    let bound = bind(&me.prepared, me.name, inputs, outputs, reqs, scalars)?;
-    let (written, changed) = outputs.split_at(outputs.len().saturating_sub(me.changed));
-    let recording = Recording::start(me.name, inputs, written)?;
-    let (runtime, site) = (runtime()?, site::current(py));
-    for (output, _) in outputs
-        .iter()
-        .zip(reqs)
-        .filter(|(_, req)| **req != Req::Null)
-    {
-        output.iter().for_each(|a| a.0.chunk().note_write());
+/// What a run is bound in: kept from run to run, so that one needs not be made each time.
+#[derive(Default)]
+pub(crate) struct Spare(Mutex<Option<Arc<rt::Bound>>>);
+
+impl Spare {
+    fn take(&self) -> Option<Arc<rt::Bound>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
-    push(py, || bound.push(runtime, site))?;
-    recording.map_or(Ok(()), |r| {
-        r.finish(prepared, inputs, written, changed, site)
-    })
+
+    fn put(&self, bound: Arc<rt::Bound>) {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(bound);
+    }
+}
+
+/// One run of a prepared operator.
+pub(crate) struct Run<'a> {
+    pub(crate) inputs: &'a [&'a Array],
+    /// Last those inputs that it changes.
+    pub(crate) outputs: &'a [Option<&'a Array>],
+    pub(crate) reqs: &'a [Req],
+    /// Its values of dynamic attributes, by place.
+    pub(crate) scalars: &'a [(usize, f64)],
+}
+
+impl Run<'_> {
+    fn bind(&self, prepared: &Prepared) -> Result<Arc<rt::Bound>, Error> {
+        let &Run {
+            inputs,
+            outputs,
+            reqs,
+            scalars,
+        } = self;
+        if let Some(mut bound) = prepared.spare.take()
+            && rt::Bound::rebind(&mut bound, inputs, outputs, reqs, scalars)?
+        {
+            return Ok(bound);
+        }
+        let (prepared, name) = (&prepared.prepared, prepared.name);
+        rt::Bound::with_scalars(prepared, name, inputs, outputs, reqs, scalars)
+    }
+
+    /// Pushes it, and records it where this thread records and an input is on the tape.
+    pub(crate) fn push(&self, prepared: &Bound<'_, Prepared>) -> PyResult<()> {
+        let (py, me) = (prepared.py(), prepared.get());
+        let bound = attached(|| self.bind(me)).map_err(to_py)?;
+        let last = self.outputs.len().saturating_sub(me.changed);
+        let (written, changed) = self.outputs.split_at(last);
+        let recording = Recording::start(me.name, self.inputs, written)?;
+        let (runtime, site) = (runtime()?, site::current(py));
+        for (output, req) in self.outputs.iter().zip(self.reqs) {
+            if let (Some(output), true) = (output, *req != Req::Null) {
+                output.0.chunk().note_write();
+            }
+        }
+        push(py, || bound.push(runtime, site))?;
+        me.spare.put(bound);
+        recording.map_or(Ok(()), |r| {
+            r.finish(prepared, self.inputs, written, changed, site)
+        })
+    }
 }
 
 /// The arrays of a Python call.
@@ -151,6 +183,7 @@ impl Prepared {
             card,
             rule,
             reads: OnceLock::new(),
+            spare: Spare::default(),
         })
     }
 
@@ -162,13 +195,13 @@ impl Prepared {
         outputs: Vec<Option<PyRef<'_, Array>>>,
         reqs: Vec<u8>,
     ) -> PyResult<()> {
-        run(
-            slf,
-            &given(&inputs),
-            &given_or_none(&outputs),
-            &requests(&reqs)?,
-            &[],
-        )
+        let run = Run {
+            inputs: &given(&inputs),
+            outputs: &given_or_none(&outputs),
+            reqs: &requests(&reqs)?,
+            scalars: &[],
+        };
+        run.push(slf)
     }
 
     /// Records a run whose outputs are views of its input, without running anything.
@@ -220,7 +253,6 @@ impl Plan {
                 &given(&inputs),
                 &given_or_none(&outputs),
                 &requests(&reqs)?,
-                &[],
             )?);
             arrays.extend(inputs.iter().map(|a| a.0.clone()));
             for output in outputs.iter().flatten() {

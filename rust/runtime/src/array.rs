@@ -18,6 +18,12 @@ pub struct Array {
     strides: Strides,
 }
 
+impl AsRef<Array> for Array {
+    fn as_ref(&self) -> &Array {
+        self
+    }
+}
+
 impl Clone for Array {
     fn clone(&self) -> Self {
         // As slices, which are copied whole; `SmallVec::clone` goes element by element.
@@ -119,18 +125,33 @@ impl Array {
         is_contiguous(&self.shape, &self.strides)
     }
 
+    /// The address of the first element, taking memory where there is none.
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
+    pub(crate) fn address(&self) -> Result<*mut u8> {
+        Ok(self.chunk.address()?.wrapping_add(self.offset))
+    }
+
+    /// Whether `view` has this type, and these extents and strides.
+    pub(crate) fn is_like(&self, view: &View) -> bool {
+        self.dtype == view.dtype()
+            && self.shape[..] == *view.shape()
+            && self.strides[..] == *view.strides()
+    }
+
     /// The kernel's view of the elements, taking memory where there is none.
     ///
     /// # Errors
     /// Memory that cannot be had.
     pub fn view(&self) -> Result<View> {
-        let base = self.chunk.address()?;
+        let address = self.address()?;
         // SAFETY: every constructor checks that offset, shape and strides stay inside the chunk,
         // whose memory lives until the last operation pushed on its variable is done; the engine
         // orders those operations.
         Ok(unsafe {
             View::from_raw(
-                base.wrapping_add(self.offset),
+                address,
                 self.dtype,
                 Shape::from_slice(&self.shape),
                 Strides::from_slice(&self.strides),

@@ -1,97 +1,13 @@
-//! An operator prepared for shapes and types, and one bound to arrays, ready to be pushed.
+//! A prepared operator bound to arrays, ready to be pushed.
 
 use crate::scratch::{Scratch, padded};
-use crate::{Array, Runtime, held};
+use crate::{Array, Prepared, Runtime, held};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{Name, OpSpec, Var};
 use ferromix_kernels::random::Stream;
-use ferromix_kernels::{self as kernels, Attrs, Call, Desc, Kernel, Req, Row, SMALL_WORK, View};
+use ferromix_kernels::{self as kernels, Call, Req, SMALL_WORK, View};
 use smallvec::SmallVec;
-use std::sync::Arc;
-
-/// A kernel for one operator, set of attributes, shapes and element types.
-pub struct Prepared {
-    operator: Arc<str>,
-    row: &'static Row,
-    kernel: Box<dyn Kernel>,
-    inputs: Vec<Desc>,
-    outputs: Vec<Desc>,
-    /// The dynamic attributes of runs that bring none.
-    scalars: Vec<f64>,
-}
-
-impl Prepared {
-    /// Prepares the kernel `row` for the operator that users know as `operator`.
-    ///
-    /// # Errors
-    /// A kernel that does not exist, or that cannot take these attributes, shapes or types.
-    pub fn new(
-        operator: &str,
-        row: &str,
-        attrs: &Attrs,
-        inputs: Vec<Desc>,
-        outputs: Vec<Desc>,
-    ) -> Result<Arc<Self>> {
-        let row = kernels::find(row).ok_or_else(|| {
-            Error::internal(format!("operator {operator}: there is no kernel '{row}'"))
-        })?;
-        let kernel = (row.prepare)(attrs, &inputs, &outputs)
-            .map_err(|e| e.within(format_args!("operator {operator}")))?;
-        Ok(Arc::new(Prepared {
-            operator: operator.into(),
-            row,
-            kernel,
-            inputs,
-            outputs,
-            scalars: attrs.scalars(),
-        }))
-    }
-
-    /// The name of the operator.
-    pub fn operator(&self) -> &str {
-        &self.operator
-    }
-
-    /// Shapes and types of the inputs.
-    pub fn inputs(&self) -> &[Desc] {
-        &self.inputs
-    }
-
-    /// Shapes and types of the outputs.
-    pub fn outputs(&self) -> &[Desc] {
-        &self.outputs
-    }
-
-    fn check<'a>(
-        &self,
-        what: &str,
-        expected: &[Desc],
-        got: impl ExactSizeIterator<Item = Option<&'a Array>>,
-    ) -> Result<()> {
-        if expected.len() != got.len() {
-            return Err(Error::value(format!(
-                "operator {}: expects {} {what}s, got {}",
-                self.operator,
-                expected.len(),
-                got.len()
-            )));
-        }
-        for (i, (e, g)) in expected.iter().zip(got).enumerate() {
-            let Some(g) = g else { continue };
-            if g.shape() != &e.shape[..] || g.dtype() != e.dtype {
-                return Err(Error::value(format!(
-                    "operator {}: {what} {i} must be {} {:?}, got {} {:?}",
-                    self.operator,
-                    e.dtype,
-                    &e.shape[..],
-                    g.dtype(),
-                    g.shape()
-                )));
-            }
-        }
-        Ok(())
-    }
-}
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Outputs of fewer bytes are not counted as in flight: the bound on operations is enough.
 const SMALL: u64 = 64 << 10;
@@ -102,7 +18,8 @@ pub struct Bound {
     prepared: Arc<Prepared>,
     name: Name,
     inputs: SmallVec<[View; 3]>,
-    outputs: SmallVec<[View; 2]>,
+    /// Runs want them mutable.
+    outputs: Mutex<SmallVec<[View; 2]>>,
     /// The inputs and the outputs for which the kernel works on a contiguous copy in scratch memory.
     staged: (Vec<usize>, Vec<usize>),
     reqs: SmallVec<[Req; 2]>,
@@ -122,11 +39,11 @@ impl Bound {
     ///
     /// # Errors
     /// Arrays that differ from what was prepared, or memory that cannot be had.
-    pub fn new(
+    pub fn new<A: AsRef<Array>>(
         prepared: &Arc<Prepared>,
         name: Name,
-        inputs: &[&Array],
-        outputs: &[Option<&Array>],
+        inputs: &[A],
+        outputs: &[Option<A>],
         reqs: &[Req],
     ) -> Result<Arc<Self>> {
         Bound::with_scalars(prepared, name, inputs, outputs, reqs, &[])
@@ -137,26 +54,27 @@ impl Bound {
     ///
     /// # Errors
     /// As there.
-    pub fn with_scalars(
+    pub fn with_scalars<A: AsRef<Array>>(
         prepared: &Arc<Prepared>,
         name: Name,
-        inputs: &[&Array],
-        outputs: &[Option<&Array>],
+        inputs: &[A],
+        outputs: &[Option<A>],
         reqs: &[Req],
         scalars: &[(usize, f64)],
     ) -> Result<Arc<Self>> {
-        prepared.check("input", &prepared.inputs, inputs.iter().copied().map(Some))?;
-        prepared.check("output", &prepared.outputs, outputs.iter().copied())?;
+        let some = inputs.iter().map(|a| Some(a.as_ref()));
+        prepared.check("input", prepared.inputs(), some)?;
+        prepared.check("output", prepared.outputs(), outputs.iter().map(array))?;
         if reqs.len() != outputs.len() {
             return Err(Error::value("one request is needed for each output"));
         }
         let outs = outputs.iter().flatten();
-        let elements = inputs.iter().chain(outs).map(|array| array.len()).sum();
+        let elements = inputs.iter().chain(outs).map(|a| a.as_ref().len()).sum();
         let mut bound = Bound {
             prepared: prepared.clone(),
             name,
             inputs: SmallVec::new(),
-            outputs: SmallVec::new(),
+            outputs: Mutex::default(),
             staged: (Vec::new(), Vec::new()),
             reqs: SmallVec::new(),
             reads: SmallVec::new(),
@@ -166,27 +84,84 @@ impl Bound {
             work: prepared.row.work(elements),
             bytes: 0,
         };
-        for &(slot, value) in scalars {
-            if let Some(place) = bound.scalars.get_mut(slot) {
-                *place = value;
-            }
-        }
+        bound.set_scalars(scalars);
         for input in inputs {
-            bound.add_input(input, outputs, reqs)?;
+            bound.add_input(input.as_ref(), outputs, reqs)?;
         }
         for (i, (output, &req)) in outputs.iter().zip(reqs).enumerate() {
-            bound.add_output(i, *output, req)?;
+            bound.add_output(i, array(output), req)?;
         }
         Ok(Arc::new(bound))
     }
 
-    fn add_input(&mut self, input: &Array, outputs: &[Option<&Array>], reqs: &[Req]) -> Result<()> {
-        let clash = outputs.iter().zip(reqs).any(|(output, &req)| {
-            let Some(output) = output else { return false };
-            req != Req::Null
-                && output.overlaps(input)
-                && !(req == Req::Inplace && output.same_view(input))
-        });
+    /// Binds to other arrays what was bound for one run, and run, before: at a fifth of the cost of
+    /// a new one. False where that is not possible: while it is in use, and for arrays that are laid
+    /// out in another way, that need copies, or whose memory overlaps.
+    ///
+    /// # Errors
+    /// Memory that cannot be had. It must not be pushed then, nor where the answer was false.
+    pub fn rebind<A: AsRef<Array>>(
+        this: &mut Arc<Self>,
+        inputs: &[A],
+        outputs: &[Option<A>],
+        reqs: &[Req],
+        scalars: &[(usize, f64)],
+    ) -> Result<bool> {
+        let Some(bound) = Arc::get_mut(this) else {
+            return Ok(false);
+        };
+        let staged = !bound.staged.0.is_empty() || !bound.staged.1.is_empty();
+        let views = bound
+            .outputs
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        let counts = (bound.inputs.len(), views.len());
+        if staged || reqs != &bound.reqs[..] || counts != (inputs.len(), outputs.len()) {
+            return Ok(false);
+        }
+        let rows = inputs.iter().zip(&mut bound.inputs).zip(&mut bound.reads);
+        for ((input, view), var) in rows {
+            let input = input.as_ref();
+            if !input.is_like(view) || clashes(input, outputs, reqs) {
+                return Ok(false);
+            }
+            *var = input.chunk().var();
+            // SAFETY: as for `Array::view`; nobody else has the views.
+            unsafe { view.move_to(input.address()?) };
+        }
+        let mut writes = bound.writes.iter_mut();
+        let wanted = outputs.iter().zip(views).zip(reqs);
+        for ((output, view), _) in wanted.filter(|(_, req)| **req != Req::Null) {
+            let (Some(output), Some(var)) = (array(output), writes.next()) else {
+                return Ok(false);
+            };
+            if !output.is_like(view) {
+                return Ok(false);
+            }
+            *var = output.chunk().var();
+            // SAFETY: as above.
+            unsafe { view.move_to(output.address()?) };
+        }
+        bound.set_scalars(scalars);
+        Ok(true)
+    }
+
+    fn set_scalars(&mut self, scalars: &[(usize, f64)]) {
+        self.scalars.copy_from_slice(&self.prepared.scalars);
+        for &(slot, value) in scalars {
+            if let Some(place) = self.scalars.get_mut(slot) {
+                *place = value;
+            }
+        }
+    }
+
+    fn add_input<A: AsRef<Array>>(
+        &mut self,
+        input: &Array,
+        outputs: &[Option<A>],
+        reqs: &[Req],
+    ) -> Result<()> {
+        let clash = clashes(input, outputs, reqs);
         let staged = clash || (!self.prepared.row.strided && !input.is_contiguous());
         if staged {
             self.scratch += padded(input.len() * input.dtype().size());
@@ -199,7 +174,7 @@ impl Bound {
 
     fn add_output(&mut self, index: usize, output: Option<&Array>, req: Req) -> Result<()> {
         let (Some(output), true) = (output, req != Req::Null) else {
-            let desc = &self.prepared.outputs[index];
+            let desc = &self.prepared.outputs()[index];
             let strides = ferromix_base::contiguous_strides(&desc.shape);
             // SAFETY: with the request Null the kernel does not touch the view.
             let view = unsafe {
@@ -210,7 +185,7 @@ impl Bound {
                     strides,
                 )
             };
-            self.outputs.push(view);
+            self.views().push(view);
             self.reqs.push(Req::Null);
             return Ok(());
         };
@@ -221,9 +196,15 @@ impl Bound {
         }
         self.writes.push(output.chunk().var());
         self.bytes += (output.len() * output.dtype().size()) as u64;
-        self.outputs.push(output.view()?);
+        self.views().push(output.view()?);
         self.reqs.push(req);
         Ok(())
+    }
+
+    fn views(&mut self) -> &mut SmallVec<[View; 2]> {
+        self.outputs
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Pushes one run on the engine and returns at once. A small one may have run then. `site` says
@@ -276,10 +257,12 @@ impl Bound {
 
     /// Runs it; the caller has the variables.
     pub(crate) fn run(&self, runtime: &Runtime, random: Option<Stream>) -> Result<()> {
-        let mut outputs = self.outputs.clone();
+        // Runs write the same memory, so the engine has them follow each other.
+        let mut views = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
         if self.scratch == 0 {
-            return self.call(&self.inputs, &mut outputs, &self.reqs, &mut [], random);
+            return self.call(&self.inputs, &mut views, &self.reqs, &mut [], random);
         }
+        let mut outputs = views.clone();
         let mut scratch = Scratch::new(runtime, self.scratch)
             .map_err(|e| e.within(format_args!("operator {}", self.name)))?;
         let (mut inputs, mut reqs) = (self.inputs.clone(), self.reqs.clone());
@@ -295,7 +278,7 @@ impl Bound {
         let workspace = scratch.bytes(self.prepared.kernel.workspace());
         self.call(&inputs, &mut outputs, &reqs, workspace, random)?;
         for &i in &self.staged.1 {
-            kernels::copy(&outputs[i], &mut self.outputs[i].clone())?;
+            kernels::copy(&outputs[i], &mut views[i])?;
         }
         Ok(())
     }
@@ -322,6 +305,22 @@ impl Bound {
             .run(&mut call)
             .map_err(|e| e.within(format_args!("operator {}", prepared.operator)))
     }
+}
+
+fn array<A: AsRef<Array>>(output: &Option<A>) -> Option<&Array> {
+    output.as_ref().map(AsRef::as_ref)
+}
+
+/// Whether the kernel must not see this input as it is, as it writes some of its memory.
+fn clashes<A: AsRef<Array>>(input: &Array, outputs: &[Option<A>], reqs: &[Req]) -> bool {
+    outputs.iter().zip(reqs).any(|(output, &req)| {
+        let Some(output) = array(output) else {
+            return false;
+        };
+        req != Req::Null
+            && output.overlaps(input)
+            && !(req == Req::Inplace && output.same_view(input))
+    })
 }
 
 /// A copy in scratch memory, for the kernel to see instead of an array.

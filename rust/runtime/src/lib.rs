@@ -13,13 +13,14 @@ pub mod held;
 mod memory;
 mod plan;
 mod pools;
+mod prepared;
 mod random;
 mod relief;
 mod scratch;
 mod waits;
 
 pub use array::Array;
-pub use bound::{Bound, Prepared};
+pub use bound::Bound;
 pub use chunk::Chunk;
 pub use copy::{
     ReadError, copy, is_quiet, read_if_quiet, read_into, read_into_with, wait_to_read,
@@ -27,5 +28,6 @@ pub use copy::{
 };
 pub use global::{Detach, Runtime, thread_budget};
 pub use plan::{Plan, Private};
+pub use prepared::Prepared;
 pub use random::RandomState;
 pub use waits::Forever;

@@ -100,6 +100,40 @@ fn an_output_over_its_own_input_reads_first() {
 }
 
 #[test]
+fn what_was_bound_runs_on_other_arrays() {
+    let rt = runtime();
+    let make = |v: f32| array(&rt, &[2, 2], &[v; 4]);
+    let (a, b, out) = (make(1.0), make(2.0), make(0.0));
+    let prepared = prepare("broadcast_add", &[&a, &b], &out);
+    let write = [Req::Write];
+    let mut bound = Bound::new(&prepared, NAME, &[&a, &b], &[Some(&out)], &write).unwrap();
+    bound.push(&rt, 0).unwrap();
+    let (c, other) = (make(5.0), make(0.0));
+    // Wait for the run, which holds it.
+    assert_eq!(values(&out), [3.0; 4]);
+    rt.engine().wait_for_all().unwrap();
+    let mut rebind = |inputs: [&Array; 2], output: &Array, reqs: &[Req]| {
+        Bound::rebind(&mut bound, &inputs, &[Some(output)], reqs, &[]).unwrap()
+    };
+    assert!(!rebind([&a, &other], &other, &write), "memory overlaps");
+    let turned = c.strided(0, &[2, 2], &[1, 2]).unwrap();
+    assert!(!rebind([&a, &turned], &other, &write), "other strides");
+    assert!(
+        !rebind([&a, &c], &turned, &write),
+        "other strides of the output"
+    );
+    assert!(!rebind([&a, &c], &other, &[Req::Add]), "another request");
+    assert!(rebind([&b, &c], &other, &write));
+    bound.push(&rt, 0).unwrap();
+    assert_eq!(values(&other), [7.0; 4]);
+    assert_eq!(values(&out), [3.0; 4]);
+    let used = bound.clone();
+    let again = Bound::rebind(&mut bound, &[&a, &b], &[Some(&out)], &write, &[]);
+    assert!(!again.unwrap(), "in use");
+    drop(used);
+}
+
+#[test]
 fn kernels_of_contiguous_memory_take_strided_views() {
     let rt = runtime();
     let base = array(&rt, &[2, 4], &[-1.0, 2.0, -3.0, 4.0, 5.0, -6.0, 7.0, -8.0]);
