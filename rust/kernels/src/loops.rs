@@ -45,11 +45,45 @@ pub(crate) fn map<const N: usize>(op: &Op<'_, N>, views: [&View; N], req: Req) -
     if req == Req::Null || views[0].is_empty() {
         return Ok(());
     }
+    if req != Req::Add && map_as_is(op, &views) {
+        return Ok(());
+    }
     let plan = Plan::new(op, views, req)?;
     par::for_ranges(plan.walk.total, plan.grain(), |range| {
         plan.run(range.start, range.end);
     });
     Ok(())
+}
+
+/// [`map`] where the loop takes every operand as it lies in memory, without gaps or as a single
+/// element; false, and nothing done, where it does not. Most operands are so, and where they are
+/// small, planning takes much longer than the loop.
+fn map_as_is<const N: usize>(op: &Op<'_, N>, views: &[&View; N]) -> bool {
+    let out = views[0];
+    let mut operands = [(Ptr(out.ptr()), 0); N];
+    for (j, view) in views.iter().enumerate() {
+        let whole = view.shape() == out.shape() && view.is_contiguous();
+        let single = !whole && view.shape().len() <= out.shape().len() && view.len() == 1;
+        // The memory of the output, which the loop of `Body::run` may not always share.
+        let shared = j > 0 && view.ptr() == out.ptr();
+        let typed = view.dtype() == op.types[j];
+        let apart = !shared || (N == 2 && whole && op.types[j] == op.types[0]);
+        if !(typed && apart && (whole || single && j > 0)) {
+            return false;
+        }
+        let step = if whole { view.dtype().size() } else { 0 };
+        operands[j] = (Ptr(view.ptr()), step);
+    }
+    par::for_ranges(out.len(), op.grain, |range| {
+        let runs = operands.map(|(base, step)| Run {
+            ptr: base.0.wrapping_add(range.start * step),
+            uniform: step == 0,
+        });
+        // SAFETY: the views have so many elements, of the types that the loop wants, or one that
+        // stands for all; `View::from_raw` vouches for the memory, and tasks write disjoint parts.
+        unsafe { op.body.run(runs, range.len()) };
+    });
+    true
 }
 
 /// How a run of an operand reaches the loop.
