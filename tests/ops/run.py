@@ -49,6 +49,16 @@ def backward(case, arrays, heads):
     return case.card.gradient(graph), graph
 
 
+def second_order(case, calls):
+    """What the gradients of the hidden operators among `calls` run: cards with their inputs."""
+    for card, inputs in calls:
+        if card.hidden and card.differentiable:
+            outputs = cpu.invoke(card, inputs, None, case.train)
+            graph = Graph(case, inputs, outputs, outputs)
+            card.gradient(graph)
+            yield from graph.calls
+
+
 class Call:
     """One run of a card with requests of its own; random numbers start over for each run."""
 

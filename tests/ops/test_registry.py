@@ -10,7 +10,7 @@ from ferromix import _core
 from ferromix.ops import call
 from ferromix.ops.card import OperatorProperty, find, make, names
 
-from .run import backward, forward, to_array
+from .run import backward, forward, second_order, to_array
 from .table import CASES, MODULES
 
 CARDS = sorted({find(n) for n in names(hidden=True)}, key=lambda c: c.name)
@@ -83,6 +83,7 @@ def test_every_hidden_operator_is_run_by_some_gradient():
             outs = forward(case, arrays)[: case.card.num_visible_outputs()]
             _, graph = backward(case, arrays, outs)
             run |= {type(c) for c, _ in graph.calls}
+            run |= {type(c) for c, _ in second_order(case, graph.calls)}
     without = [c for c in HIDDEN if c not in run]
     assert not without, f"hidden and unused: {named(without)}"
 

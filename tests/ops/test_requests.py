@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from .run import ADD, INPLACE, NULL, WRITE, Call, backward, to_array
+from .run import ADD, INPLACE, NULL, WRITE, Call, backward, second_order, to_array
 from .table import CASES
 from .tolerance import assert_close
 
 
 def calls_of(case):
-    """The case's own run, and those of its gradient rule."""
+    """The case's own run, those of its gradient rule, and of the rules of hidden operators."""
     dtype = case.types()[0]
     arrays = [to_array(x, dtype) for x in case.inputs(dtype)]
     calls = [Call(case.card, arrays, case.train)]
@@ -17,7 +17,8 @@ def calls_of(case):
         outs = calls[0].outs[: case.card.num_visible_outputs()]
         heads = [to_array(np.linspace(-1, 1, int(np.prod(s))).reshape(s), t) for s, t in outs]
         _, graph = backward(case, arrays, heads)
-        calls += [Call(card, inputs, case.train) for card, inputs in graph.calls]
+        runs = [*graph.calls, *second_order(case, graph.calls)]
+        calls += [Call(card, inputs, case.train) for card, inputs in runs]
     return calls
 
 

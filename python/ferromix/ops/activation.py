@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -76,6 +77,8 @@ def _slope_by_output(act_type: str, y: Term) -> Term | None:
     return None
 
 
+_SELU = 1.0507009873554805 * 1.6732632423543772
+"""The slope of selu below zero, at zero."""
 _LEAKY_PARAMS = {
     "act_type": Param(
         "str", "leaky", "The function.", choices=("elu", "gelu", "leaky", "prelu", "selu")
@@ -151,6 +154,7 @@ class BackwardLeakyReLU(Backward):
     """The gradients of LeakyReLU."""
 
     name = "_backward_LeakyReLU"
+    differentiable = True
     dtypes = FLOATS
     params: ClassVar[Params] = _LEAKY_PARAMS
     gradients: ClassVar[Mapping[str, str]] = {"data_grad": "data", "gamma_grad": "gamma"}
@@ -169,3 +173,43 @@ class BackwardLeakyReLU(Backward):
     def inplace_options(self) -> list[tuple[int, int]]:
         """The gradient of the data may take the place of that of the output, or of the data."""
         return [(0, 0), (1, 0)]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The same for ``out_grad``; for the data by the change of the slope."""
+        out_grad, data, *gamma = graph.in_data
+        if gamma:
+            return self._learned(graph)
+        again = graph.op(self.name, graph.out_grad[0], data, **self.attrs)[0]
+        change = self._slope_by_data(Term(graph, data))
+        if change is None:
+            return [again, None]
+        return [again, (change * Term(graph, graph.out_grad[0]) * Term(graph, out_grad)).entry]
+
+    def _slope_by_data(self, x: Term) -> Term | None:
+        """How the slope changes with the data; None where it does not."""
+        if self.attrs["act_type"] == "leaky":
+            return None
+        if self.attrs["act_type"] == "gelu":
+            square = x.op("square")
+            bell = (square * -0.5).op("exp") * (1 / math.sqrt(2 * math.pi))
+            return bell * square.op("_rminus_scalar", scalar=2.0)
+        factor = self.attrs["slope"] if self.attrs["act_type"] == "elu" else _SELU
+        below = x.op("_lesser_equal_scalar", scalar=0.0)
+        return x.op("_minimum_scalar", scalar=0.0).op("exp") * below * factor
+
+    def _learned(self, graph: GradientGraph) -> list[Entry | None]:
+        """With slopes: prelu spreads numbers over channels, its gradient adds over them."""
+        g, x, gamma, to_data, to_gamma = (
+            Term(graph, e) for e in (*graph.in_data, graph.out_grad[0], graph.out_grad[1])
+        )
+        again = Term(
+            graph, graph.op(self.name, to_data.entry, x.entry, gamma.entry, **self.attrs)[0]
+        )
+        # -1 where the slope counts, 0 elsewhere.
+        below = -x.op("_lesser_equal_scalar", scalar=0.0)
+        spread = below.op("LeakyReLU", to_gamma, act_type="prelu")
+        entries = ((to_data * g).entry, below.entry, gamma.entry)
+        total = Term(graph, graph.op(self.name, *entries, **self.attrs)[1])
+        beyond = x.op("_minimum_scalar", scalar=0.0)
+        first = again - spread * beyond
+        return [first.entry, (-(spread * g)).entry, (-total).entry]

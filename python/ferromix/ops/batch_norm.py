@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .card import (
     Entry,
@@ -14,9 +14,10 @@ from .card import (
     merge_shapes,
     register,
 )
-from .family import REALS, Backward
+from .family import REALS, Backward, Unary
 from .param import Param, Params
 from .shapes import normal_axis
+from .term import Term
 
 __all__ = ["BatchNorm"]
 
@@ -113,6 +114,7 @@ class BackwardBatchNorm(Backward):
     """The gradients of BatchNorm."""
 
     name = "_backward_BatchNorm"
+    differentiable = True
     arguments = ("out_grad", "data", "gamma", "mean", "var", "moving_mean", "moving_var")
     gradients: ClassVar[Mapping[str, str]] = {
         "data_grad": "data",
@@ -126,3 +128,79 @@ class BackwardBatchNorm(Backward):
     def inplace_options(self) -> list[tuple[int, int]]:
         """The gradient of the data may take the place of that of the output, or of the data."""
         return [(0, 0), (1, 0)]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """By out_grad, data and gamma; the batch's statistics are functions of the data.
+
+        In each channel, with ``x`` for the normalized data, ``r`` for one over the deviation and
+        ``P`` for the map that in training takes out the mean and the part along ``x``:
+        ``data_grad = gamma * r * P(out_grad)``, and ``P`` is symmetric.
+        """
+        terms = [Term(graph, e) for e in graph.in_data]
+        g, data, gamma, mean, root = terms[:5]
+        u, fixed = Term(graph, graph.out_grad[0]), self.attrs["fix_gamma"]
+        axes = {"axis": self.attrs["axis"], "exclude": True}
+
+        def spread(value: Term) -> Term:
+            return value.op("_broadcast_back", data, **axes)
+
+        def back(value: Term, scale: Term) -> Term:
+            attrs = {**self.attrs, "fix_gamma": False}
+            return value.op(self.name, data, scale, *terms[3:], **attrs)
+
+        one = gamma.op("ones_like")
+        scale = one if fixed else gamma
+        x = ((data - spread(mean)) * spread(root)).op("_normalized")
+        by_g = back(u, scale) + spread(Term(graph, graph.out_grad[2]))
+
+        # Through the statistics.
+        left, right, both = ((a * b).op("mean", **axes) for a, b in ((u, x), (g, x), (g, u)))
+        both -= g.op("mean", **axes) * u.op("mean", **axes) + left * right
+        root *= gamma.op("_by_batch", use_global_stats=self.attrs["use_global_stats"])
+        by_data = back(g * spread(left) + u * spread(right), scale) * spread(-root)
+        by_data -= spread(scale * root * root * both) * x
+        if fixed:
+            return [by_g.entry, by_data.entry, *[None] * 5]
+
+        v = Term(graph, graph.out_grad[1])
+        by_g += spread(v) * x
+        by_data += back(g, v)
+        by_gamma = (u * back(g, one)).op("sum", **axes)
+        return [by_g.entry, by_data.entry, by_gamma.entry, *[None] * 4]
+
+
+@register
+class Normalized(Unary):
+    """The normalized data in a second derivative, of which there is no third one."""
+
+    name = "_normalized"
+    kernel = "_copy"
+    hidden = True
+    differentiable = False
+    dtypes = REALS
+
+
+@register
+class ByBatch(Unary):
+    """Ones where the statistics are the batch's, and zeros otherwise, in the shape of ``data``."""
+
+    name = "_by_batch"
+    kernel = "_full"
+    hidden = True
+    dtypes = REALS
+    uses_train_mode = True
+    params: ClassVar[Params] = {
+        "use_global_stats": Param("bool", False, "Whether the running statistics are used anyway.")
+    }
+
+    def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
+        """The number."""
+        return {"value": float(is_train and not self.attrs["use_global_stats"])}
+
+    def ignored_inputs(self) -> list[int]:
+        """The input gives its shape and type only."""
+        return [0]
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """None: the output is constant."""
+        return [None]

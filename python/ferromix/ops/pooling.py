@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
@@ -152,5 +152,31 @@ class BackwardPooling(Backward):
 
     name = "_backward_Pooling"
     arguments = ("out_grad", "data", "out")
+    differentiable = True
     dtypes = REALS
     params: ClassVar[Params] = _PARAMS
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The pooling again, of what stands where the maxima are; none for the data."""
+        _, data, out = graph.in_data
+        if self.attrs["pool_type"] == "max":
+            entries = (graph.out_grad[0], data, out)
+            return [graph.op("_backward_backward_Pooling", *entries, **self.attrs)[0], None, None]
+        return [graph.op("Pooling", graph.out_grad[0], **self.attrs)[0], None, None]
+
+
+@register
+class TwiceBackwardPooling(Backward):
+    """The elements of ``grad`` at the places of the maxima of ``data``."""
+
+    name = "_backward_backward_Pooling"
+    arguments = ("grad", "data", "out")
+    gradients: ClassVar[Mapping[str, str]] = {"out_grad_grad": "out"}
+    differentiable = True
+    dtypes = REALS
+    params: ClassVar[Params] = _PARAMS
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """Back to the places of the maxima; none for the data."""
+        entries = (graph.out_grad[0], *graph.in_data[1:])
+        return [graph.op("_backward_Pooling", *entries, **self.attrs)[0], None, None]

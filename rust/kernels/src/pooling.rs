@@ -6,206 +6,22 @@
 //! the least finite number (`max`) or zero, and the gradient of a maximum goes to the first
 //! element that has it.
 
+mod geometry;
+
 use crate::kernel::Row;
 use crate::prepared::{boxed, check_args, check_shape};
 use crate::raw::{Source, Target};
 use crate::real::{Real, by_real};
 use crate::vector::multiversion;
 use crate::{Attrs, Call, Desc, Kernel, Req, par};
-use ferromix_base::{Error, Result};
-use std::ops::Range;
+use ferromix_base::Result;
+use geometry::{Kind, Pool};
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("Pooling", prepare_forward).heavy(),
     Row::new("_backward_Pooling", prepare_backward).heavy(),
+    Row::new("_backward_backward_Pooling", prepare_pick).heavy(),
 ];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Max,
-    Avg,
-    Sum,
-}
-
-/// One spatial axis.
-#[derive(Clone, Copy)]
-struct Axis {
-    input: usize,
-    output: usize,
-    kernel: usize,
-    stride: usize,
-    pad: usize,
-}
-
-impl Axis {
-    const TRIVIAL: Axis = Axis {
-        input: 1,
-        output: 1,
-        kernel: 1,
-        stride: 1,
-        pad: 0,
-    };
-
-    /// The part of the input that window `o` covers.
-    fn window(&self, o: usize) -> Range<usize> {
-        let start = (o * self.stride) as isize - self.pad as isize;
-        let end = start + self.kernel as isize;
-        let clip = |x: isize| x.clamp(0, self.input as isize) as usize;
-        clip(start)..clip(end)
-    }
-
-    /// The size by which an average divides; with padding counted, but not beyond it.
-    fn divisor(&self, o: usize, with_pad: bool) -> usize {
-        if !with_pad {
-            return self.window(o).len();
-        }
-        (o * self.stride + self.kernel)
-            .min(self.input + 2 * self.pad)
-            .saturating_sub(o * self.stride)
-    }
-
-    /// The windows that have their element `tap` inside the input, and where the first one is.
-    fn reach(&self, tap: usize) -> (Range<usize>, usize) {
-        let first = self.pad.saturating_sub(tap).div_ceil(self.stride);
-        let end = (self.input + self.pad)
-            .saturating_sub(tap)
-            .div_ceil(self.stride)
-            .min(self.output);
-        (
-            first.min(end)..end,
-            (first * self.stride + tap).saturating_sub(self.pad),
-        )
-    }
-}
-
-/// The whole operator: planes of one to three axes, filled up in front.
-#[derive(Clone, Copy)]
-struct Pool {
-    planes: usize,
-    axes: [Axis; 3],
-    kind: Kind,
-    with_pad: bool,
-}
-
-impl Pool {
-    fn new(attrs: &Attrs, data: &Desc, out: &Desc) -> Result<Self> {
-        let shape = &data.shape[..];
-        let n = shape.len().wrapping_sub(2);
-        if !(1..=3).contains(&n) {
-            return Err(Error::value(format!(
-                "Pooling: data must have a batch, a channel and one to three spatial axes, got \
-                 shape {shape:?}"
-            )));
-        }
-        let kind = match attrs.str("pool_type")? {
-            "max" => Kind::Max,
-            "avg" => Kind::Avg,
-            "sum" => Kind::Sum,
-            other => {
-                return Err(Error::value(format!(
-                    "Pooling: unknown pool_type '{other}'; known: max, avg, sum"
-                )));
-            }
-        };
-        let spatial = &shape[2..];
-        let axes = if attrs.bool("global_pool")? {
-            spatial
-                .iter()
-                .map(|&d| Axis {
-                    input: d,
-                    kernel: d,
-                    ..Axis::TRIVIAL
-                })
-                .collect()
-        } else {
-            Self::windows(attrs, spatial)?
-        };
-        let mut expected = shape[..2].to_vec();
-        expected.extend(axes.iter().map(|a| a.output));
-        check_shape("Pooling", "output", out, &expected)?;
-        let mut all = [Axis::TRIVIAL; 3];
-        all[3 - n..].copy_from_slice(&axes);
-        let with_pad = kind == Kind::Avg
-            && (!attrs.has("count_include_pad") || attrs.bool("count_include_pad")?);
-        Ok(Pool {
-            planes: shape[0] * shape[1],
-            axes: all,
-            kind,
-            with_pad,
-        })
-    }
-
-    fn windows(attrs: &Attrs, spatial: &[usize]) -> Result<Vec<Axis>> {
-        let n = spatial.len();
-        let kernel = attrs.extents("kernel", n, 0)?;
-        let stride = attrs.extents("stride", n, 1)?;
-        let pad = attrs.extents("pad", n, 0)?;
-        let convention = attrs.str("pooling_convention")?;
-        let mut axes = Vec::with_capacity(n);
-        for i in 0..n {
-            let (input, kernel, stride, pad) = (spatial[i], kernel[i], stride[i], pad[i]);
-            let room = (input + 2 * pad).checked_sub(kernel);
-            let (Some(room), true) = (room, kernel > 0 && stride > 0) else {
-                return Err(Error::value(format!(
-                    "Pooling: a kernel of {kernel} with stride {stride} does not fit an axis of \
-                     {input} with padding {pad}"
-                )));
-            };
-            let output = match convention {
-                "valid" => room / stride + 1,
-                "full" => room.div_ceil(stride) + 1,
-                "same" => (input + 2 * pad).div_ceil(stride),
-                other => {
-                    return Err(Error::value(format!(
-                        "Pooling: unknown pooling_convention '{other}'; known: valid, full, same"
-                    )));
-                }
-            };
-            axes.push(Axis {
-                input,
-                output,
-                kernel,
-                stride,
-                pad,
-            });
-        }
-        Ok(axes)
-    }
-
-    fn input_plane(&self) -> usize {
-        self.axes.iter().map(|a| a.input).product()
-    }
-
-    fn output_plane(&self) -> usize {
-        self.axes.iter().map(|a| a.output).product()
-    }
-
-    /// Planes per task.
-    fn grain(&self) -> usize {
-        (16_384 / self.input_plane().max(self.output_plane()).max(1)).max(1)
-    }
-
-    /// Where the rows start that window `(d, h)` covers.
-    fn rows(&self, d: usize, h: usize) -> impl Iterator<Item = usize> + use<> {
-        let [deep, high, wide] = self.axes;
-        deep.window(d).flat_map(move |z| {
-            high.window(h)
-                .map(move |y| (z * high.input + y) * wide.input)
-        })
-    }
-
-    /// One over the number of elements that window `(d, h, w)` averages.
-    fn share<R: Real>(&self, d: usize, h: usize, w: usize) -> R {
-        if self.kind != Kind::Avg {
-            return R::ONE;
-        }
-        let [deep, high, wide] = self.axes;
-        let n = deep.divisor(d, self.with_pad)
-            * high.divisor(h, self.with_pad)
-            * wide.divisor(w, self.with_pad);
-        R::ONE / R::of(n.max(1) as f64)
-    }
-}
 
 /// How two elements of a window become one.
 trait Fold {
@@ -286,6 +102,26 @@ multiversion! {
             for start in pool.rows(d, h) {
                 for (a, &b) in dx[start..start + wide.input].iter_mut().zip(&*row) {
                     *a += b;
+                }
+            }
+        }
+    }
+
+    /// Takes from `g`, which lies as the input does, what stands where each maximum is.
+    fn pick_plane<R: Real>(pool: &Pool, g: &[R], x: &[R], y: &[R], out: &mut [R]) {
+        let [_, high, wide] = pool.axes;
+        let lines = out.chunks_exact_mut(wide.output).zip(y.chunks_exact(wide.output));
+        for (line, (out, y)) in lines.enumerate() {
+            let (d, h) = (line / high.output, line % high.output);
+            for (w, (out, &y)) in out.iter_mut().zip(y).enumerate() {
+                let columns = wide.window(w);
+                *out = R::ZERO;
+                for start in pool.rows(d, h) {
+                    let window = start + columns.start..start + columns.end;
+                    if let Some(i) = x[window.clone()].iter().position(|&x| x == y) {
+                        *out = g[window.start + i];
+                        break;
+                    }
                 }
             }
         }
@@ -394,6 +230,49 @@ fn backward<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
                 Kind::Max => route_plane(pool, g, x, y, dx),
                 Kind::Avg | Kind::Sum => spread_plane(pool, g, &mut row, dx),
             }
+        }
+    });
+    Ok(())
+}
+
+fn prepare_pick(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "_backward_backward_Pooling";
+    check_args(name, (ins, 3), (outs, 1))?;
+    let pool = Pool::new(attrs, &ins[1], &ins[2])?;
+    check_shape(
+        name,
+        "gradient of the data gradient",
+        &ins[0],
+        &ins[1].shape,
+    )?;
+    check_shape(name, "output", &outs[0], &ins[2].shape)?;
+    by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| pick::<T>(&pool, call)))
+}
+
+fn pick<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
+    let req = call.reqs[0];
+    let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
+    if req == Req::Null || n_out == 0 {
+        return Ok(());
+    }
+    let [g, x, y] = [
+        Source::<T>::of(&call.inputs[0])?,
+        Source::<T>::of(&call.inputs[1])?,
+        Source::<T>::of(&call.inputs[2])?,
+    ];
+    let target = Target::<T>::of(&mut call.outputs[0])?;
+    par::for_ranges(pool.planes, pool.grain(), |planes| {
+        let mut result = vec![T::ZERO; n_out];
+        for plane in planes {
+            let (ins, outs) = (
+                plane * n_in..(plane + 1) * n_in,
+                plane * n_out..(plane + 1) * n_out,
+            );
+            // SAFETY: inputs are only read.
+            let (g, x, y) = unsafe { (g.slice(ins.clone()), x.slice(ins), y.slice(outs.clone())) };
+            pick_plane(pool, g, x, y, &mut result);
+            // SAFETY: planes belong to one task each.
+            crate::blockwise::store(&result, unsafe { target.slice(outs) }, req);
         }
     });
     Ok(())
