@@ -316,6 +316,43 @@ def update(draw: Draw) -> Case:
     )
 
 
+def various(draw: Draw) -> Case:
+    """Running sums, tensors from numbers, assignment to ranges, and small operators of contrib."""
+    shape, dtype = draw.shape(), draw.one(NUMBERS)
+    data, ndim = draw.array(shape, dtype), len(shape)
+    begin = tuple(draw.int(0, d - 1) for d in shape)
+    end = tuple(draw.int(b + 1, d) for b, d in zip(begin, shape, strict=True))
+    ranges = {"begin": begin, "end": end, "step": tuple(draw.int(1, 2) for _ in shape)}
+    part = tuple(-(-(e - b) // s) for b, e, s in zip(*ranges.values(), strict=True))
+    factors = {n: draw.int(-8, 8) / 4 for n in "abc"}
+    made = {"dtype": draw.one(NUMBERS), "num": draw.int(0, 9), "endpoint": draw.maybe()}
+    other = data + (draw.random.random(shape) < 0.1).astype(dtype)
+    axis = {"axis": draw.one((None, draw.int(0, ndim - 1)))}
+    axes = tuple(int(a) for a in draw.random.permutation(ndim)[: draw.int(1, ndim)])
+    return draw.one(
+        [
+            Case("cumsum", [data], axis),
+            Case("cumsum", [data], {**axis, "dtype": draw.one(NUMBERS[:3] + NUMBERS[5:])}),
+            Case("_contrib_quadratic", [data], factors),
+            Case("_contrib_round_ste", [data]),
+            Case("_contrib_sign_ste", [data]),
+            Case("_contrib_gradientmultiplier", [data], {"scalar": 2.0}),
+            Case("_contrib_div_sqrt_dim", [data]),
+            Case("_contrib_allclose", [data, draw.one((data, other))], {"atol": 0.01}),
+            Case("_contrib_arange_like", [data], {**axis, "start": draw.int(0, 5)}),
+            Case("_contrib_index_array", [data], draw.one(({}, {"axes": axes}))),
+            Case("_linspace", [], {"start": draw.int(0, 5), "stop": draw.int(6, 9), **made}),
+            Case(
+                "_eye",
+                [],
+                {"N": draw.int(1, 5), "M": draw.int(0, 5), "k": draw.int(-4, 4), "dtype": dtype},
+            ),
+            Case("_slice_assign", [data, draw.array(part, dtype)], ranges),
+            Case("_slice_assign_scalar", [data], {"scalar": draw.int(0, 5), **ranges}),
+        ]
+    )
+
+
 FAMILIES: dict[str, Callable[[Draw], Case]] = {
     "unary": unary,
     "binary": binary,
@@ -325,6 +362,7 @@ FAMILIES: dict[str, Callable[[Draw], Case]] = {
     "shape": shape_of,
     "dot": dot,
     "optimizer": update,
+    "various": various,
 }
 
 

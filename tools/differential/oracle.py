@@ -41,7 +41,9 @@ def main():
         for dtype, shape, data in inputs:
             values = np.frombuffer(data, dtype).reshape(shape)
             arrays.append(mx.nd.array(values, dtype=dtype))
-        function = getattr(mx.nd, name, None) or getattr(mx.nd._internal, name)
+        contrib = getattr(mx.nd.contrib, name.removeprefix("_contrib_"), None)
+        function = contrib if name.startswith("_contrib_") else getattr(mx.nd, name, None)
+        function = function or getattr(mx.nd._internal, name)
         found = function(*arrays, **attrs)
         found = found if isinstance(found, (list, tuple)) else [found]
         outputs = [a.asnumpy() for a in found]
