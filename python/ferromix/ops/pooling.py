@@ -16,7 +16,7 @@ from .card import (
     register,
 )
 from .convolution import LAYOUTS
-from .family import REALS, Backward
+from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import require_rank, spatial
 
@@ -56,7 +56,8 @@ class Pooling(OperatorProperty):
     Shapes: ``data`` is ``(n, c, h, w)``, ``out`` ``(n, c, h', w')`` with
     ``h' = (h + 2 * pad - kernel) / stride + 1``, rounded down for the convention ``"valid"`` and
     up for ``"full"``; for ``"same"``, ``h' = (h + 2 * pad) / stride``, rounded up; 1 for
-    ``global_pool``. One and three dimensions likewise. Types: float32 and float64.
+    ``global_pool``. One and three dimensions likewise. Types: floats; halves
+    are computed in float32.
     Gradient: ``out_grad`` goes to the first maximum of a window, or to all of its elements, divided
     as the average is.
 
@@ -70,7 +71,7 @@ class Pooling(OperatorProperty):
     """
 
     name = "Pooling"
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def __init__(self, **attrs: Any) -> None:
@@ -153,7 +154,7 @@ class BackwardPooling(Backward):
     name = "_backward_Pooling"
     arguments = ("out_grad", "data", "out")
     differentiable = True
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
@@ -173,7 +174,7 @@ class TwiceBackwardPooling(Backward):
     arguments = ("grad", "data", "out")
     gradients: ClassVar[Mapping[str, str]] = {"out_grad_grad": "out"}
     differentiable = True
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, merge_shapes, register
-from .family import REALS, Backward
+from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import count, is_known
 
@@ -37,8 +37,8 @@ class SoftmaxOutput(OperatorProperty):
     ``multi_output``, or over the last axis with ``preserve_shape``.
     Shapes: ``out`` has the shape of ``data``; for ``data`` of ``(n, k)`` ``label`` is ``(n,)``,
     and ``(n, h * w)``, ``(n, h, w)`` or ``(n, 1, h, w)`` for ``(n, k, h, w)`` with
-    ``multi_output``; probabilities in the shape of ``data`` are labels too. Types: float32 and
-    float64, all alike.
+    ``multi_output``; probabilities in the shape of ``data`` are labels too. Types: floats, all
+    alike; halves are computed in float32.
     Gradient: ``data_grad = grad_scale * (out - onehot(label))``, divided by the number of samples
     (``normalization="batch"``) or of those not ignored (``"valid"``), and times ``out_grad`` only
     where the attribute of that name is set; none for the label.
@@ -53,7 +53,7 @@ class SoftmaxOutput(OperatorProperty):
     name = "SoftmaxOutput"
     aliases = ("Softmax",)
     arguments = ("data", "label")
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def infer_shape(
@@ -116,7 +116,7 @@ class BackwardSoftmaxOutput(Backward):
     name = "_backward_SoftmaxOutput"
     arguments = ("out", "label")
     gradients: ClassVar[Mapping[str, str]] = {"data_grad": "out"}
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def list_arguments(self) -> list[str]:

@@ -124,3 +124,15 @@ pub(crate) fn store<T: Float>(from: &[T::Real], to: &mut [T], req: Req) {
         }
     }
 }
+
+/// The numbers to compute with: the memory itself, or `room` with what it holds.
+pub(crate) fn lifted<'a, T: Float>(from: &'a [T], room: &'a mut Vec<T::Real>) -> &'a [T::Real] {
+    match T::plain(from) {
+        Some(plain) => plain,
+        None => {
+            room.clear();
+            room.extend(from.iter().map(|x| x.up()));
+            room
+        }
+    }
+}

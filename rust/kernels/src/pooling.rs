@@ -8,10 +8,11 @@
 
 mod geometry;
 
+use crate::blockwise::{lifted, store};
 use crate::kernel::Row;
 use crate::prepared::{boxed, check_args, check_shape};
 use crate::raw::{Source, Target};
-use crate::real::{Real, by_real};
+use crate::real::{Float, Real, by_float};
 use crate::vector::multiversion;
 use crate::{Attrs, Call, Desc, Kernel, Req, par};
 use ferromix_base::Result;
@@ -149,10 +150,10 @@ multiversion! {
 fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
     check_args("Pooling", (ins, 1), (outs, 1))?;
     let pool = Pool::new(attrs, &ins[0], &outs[0])?;
-    by_real!("Pooling", ins[0].dtype, T => boxed(move |call: &mut Call<'_>| forward::<T>(&pool, call)))
+    by_float!("Pooling", ins[0].dtype, T => boxed(move |call: &mut Call<'_>| forward::<T>(&pool, call)))
 }
 
-fn forward<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
+fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     let req = call.reqs[0];
     let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
     if req == Req::Null || n_out == 0 {
@@ -161,11 +162,13 @@ fn forward<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     let data = Source::<T>::of(&call.inputs[0])?;
     let target = Target::<T>::of(&mut call.outputs[0])?;
     par::for_ranges(pool.planes, pool.grain(), |planes| {
-        let mut row = vec![T::ZERO; pool.axes[2].input];
-        let mut result = vec![T::ZERO; n_out];
+        let mut row = vec![T::Real::ZERO; pool.axes[2].input];
+        let mut result = vec![T::Real::ZERO; n_out];
+        let mut room = Vec::new();
         for plane in planes {
             // SAFETY: inputs are only read.
             let x = unsafe { data.slice(plane * n_in..(plane + 1) * n_in) };
+            let x = lifted(x, &mut room);
             if pool.kind == Kind::Max {
                 reduce_plane(pool, x, &mut row, &mut result, &Larger);
             } else {
@@ -176,7 +179,7 @@ fn forward<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
             }
             // SAFETY: planes belong to one task each.
             let out = unsafe { target.slice(plane * n_out..(plane + 1) * n_out) };
-            crate::blockwise::store(&result, out, req);
+            store(&result, out, req);
         }
     });
     Ok(())
@@ -197,10 +200,10 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
     let pool = Pool::new(attrs, &ins[1], &ins[2])?;
     check_shape(name, "gradient of the output", &ins[0], &ins[2].shape)?;
     check_shape(name, "data gradient", &outs[0], &ins[1].shape)?;
-    by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(&pool, call)))
+    by_float!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(&pool, call)))
 }
 
-fn backward<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
+fn backward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     let req = call.reqs[0];
     let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
     if req == Req::Null || n_in == 0 {
@@ -213,22 +216,33 @@ fn backward<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     ];
     let target = Target::<T>::of(&mut call.outputs[0])?;
     par::for_ranges(pool.planes, pool.grain(), |planes| {
-        let mut row = vec![T::ZERO; pool.axes[2].input];
+        let mut row = vec![T::Real::ZERO; pool.axes[2].input];
+        let (mut rooms, mut sums) = ([const { Vec::new() }; 3], Vec::new());
         for plane in planes {
             let (ins, outs) = (
                 plane * n_in..(plane + 1) * n_in,
                 plane * n_out..(plane + 1) * n_out,
             );
             // SAFETY: planes belong to one task each.
-            let dx = unsafe { target.slice(ins.clone()) };
-            if req != Req::Add {
-                dx.fill(T::ZERO);
-            }
+            let target = unsafe { target.slice(ins.clone()) };
             // SAFETY: inputs are only read.
             let (g, x, y) = unsafe { (g.slice(outs.clone()), x.slice(ins), y.slice(outs)) };
-            match pool.kind {
+            let [g_room, x_room, y_room] = &mut rooms;
+            let (g, x, y) = (lifted(g, g_room), lifted(x, x_room), lifted(y, y_room));
+            let mut add = |dx: &mut [T::Real]| match pool.kind {
                 Kind::Max => route_plane(pool, g, x, y, dx),
                 Kind::Avg | Kind::Sum => spread_plane(pool, g, &mut row, dx),
+            };
+            if let Some(dx) = T::plain_mut(target) {
+                if req != Req::Add {
+                    dx.fill(T::Real::ZERO);
+                }
+                add(dx);
+            } else {
+                sums.clear();
+                sums.resize(n_in, T::Real::ZERO);
+                add(&mut sums);
+                store(&sums, target, req);
             }
         }
     });
@@ -246,10 +260,10 @@ fn prepare_pick(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ke
         &ins[1].shape,
     )?;
     check_shape(name, "output", &outs[0], &ins[2].shape)?;
-    by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| pick::<T>(&pool, call)))
+    by_float!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| pick::<T>(&pool, call)))
 }
 
-fn pick<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
+fn pick<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     let req = call.reqs[0];
     let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
     if req == Req::Null || n_out == 0 {
@@ -262,7 +276,8 @@ fn pick<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     ];
     let target = Target::<T>::of(&mut call.outputs[0])?;
     par::for_ranges(pool.planes, pool.grain(), |planes| {
-        let mut result = vec![T::ZERO; n_out];
+        let mut result = vec![T::Real::ZERO; n_out];
+        let mut rooms = [const { Vec::new() }; 3];
         for plane in planes {
             let (ins, outs) = (
                 plane * n_in..(plane + 1) * n_in,
@@ -270,9 +285,11 @@ fn pick<T: Real>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
             );
             // SAFETY: inputs are only read.
             let (g, x, y) = unsafe { (g.slice(ins.clone()), x.slice(ins), y.slice(outs.clone())) };
+            let [g_room, x_room, y_room] = &mut rooms;
+            let (g, x, y) = (lifted(g, g_room), lifted(x, x_room), lifted(y, y_room));
             pick_plane(pool, g, x, y, &mut result);
             // SAFETY: planes belong to one task each.
-            crate::blockwise::store(&result, unsafe { target.slice(outs) }, req);
+            store(&result, unsafe { target.slice(outs) }, req);
         }
     });
     Ok(())

@@ -1,11 +1,11 @@
 //! `SoftmaxOutput`: softmax forward; backward the gradient of cross entropy against labels,
 //! whatever gradient comes from above (unless `out_grad` asks for it as a factor).
 
-use crate::blockwise;
+use crate::blockwise::{lifted, store};
 use crate::kernel::Row;
 use crate::prepared::{boxed, check_args, check_shape};
 use crate::raw::{Source, Target};
-use crate::real::{Real, by_real};
+use crate::real::{Float, Real, by_float};
 use crate::softmax::{self, Kind, Layout};
 use crate::{Attrs, Call, Desc, Kernel, Req, par};
 use ferromix_base::{Error, Result, Shape};
@@ -44,7 +44,7 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     check_args("SoftmaxOutput", (ins, 2), (outs, 1))?;
     check_shape("SoftmaxOutput", "output", &outs[0], &ins[0].shape)?;
     let l = layout(attrs, &ins[0].shape)?;
-    by_real!("SoftmaxOutput", ins[0].dtype, T => boxed(move |call: &mut Call<'_>| {
+    by_float!("SoftmaxOutput", ins[0].dtype, T => boxed(move |call: &mut Call<'_>| {
         let data = &call.inputs[..1];
         softmax::run::<T>(Kind::Softmax, l, 1.0, data, &mut call.outputs[0], call.reqs[0])
     }))
@@ -111,7 +111,7 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
         multi,
         out_grad,
     };
-    by_real!(name, out.dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(&loss, call)))
+    by_float!(name, out.dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(&loss, call)))
 }
 
 fn label_error(out: &Shape, label: &Shape, l: Layout) -> Error {
@@ -168,7 +168,7 @@ impl Loss {
     }
 }
 
-fn backward<T: Real>(loss: &Loss, call: &mut Call<'_>) -> Result<()> {
+fn backward<T: Float>(loss: &Loss, call: &mut Call<'_>) -> Result<()> {
     let req = call.reqs[0];
     if req == Req::Null || call.outputs[0].is_empty() {
         return Ok(());
@@ -185,15 +185,18 @@ fn backward<T: Real>(loss: &Loss, call: &mut Call<'_>) -> Result<()> {
     let n_labels = call.inputs[first + 1].len();
     // SAFETY: labels are no output.
     let all_labels = unsafe { labels.slice(0..n_labels) };
-    let factor = T::of(loss.factor(all_labels));
+    let mut room = Vec::new();
+    let all_labels = lifted(all_labels, &mut room);
+    let factor = T::Real::of(loss.factor(all_labels));
     let target = Target::<T>::of(&mut call.outputs[0])?;
     let per_outer = l.k * l.inner;
     par::for_ranges(l.outer, (16_384 / per_outer.max(1)).max(1), |range| {
-        let mut grad = vec![T::ZERO; per_outer];
+        let mut grad = vec![T::Real::ZERO; per_outer];
+        let (mut y_room, mut head_room) = (Vec::new(), Vec::new());
         for outer in range {
             let place = outer * per_outer..(outer + 1) * per_outer;
             // SAFETY: this part belongs to this task; the output is written after it was read.
-            let y = unsafe { out.slice(place.clone()) };
+            let y = lifted(unsafe { out.slice(place.clone()) }, &mut y_room);
             if loss.soft {
                 let p = &all_labels[place.clone()];
                 grad.iter_mut()
@@ -209,11 +212,11 @@ fn backward<T: Real>(loss: &Loss, call: &mut Call<'_>) -> Result<()> {
             grad.iter_mut().for_each(|d| *d *= factor);
             if let Some(head) = &head {
                 // SAFETY: as for `out`.
-                let head = unsafe { head.slice(place.clone()) };
+                let head = lifted(unsafe { head.slice(place.clone()) }, &mut head_room);
                 grad.iter_mut().zip(head).for_each(|(d, &g)| *d *= g);
             }
             // SAFETY: this part belongs to this task.
-            blockwise::store(&grad, unsafe { target.slice(place) }, req);
+            store(&grad, unsafe { target.slice(place) }, req);
         }
     });
     Ok(())
