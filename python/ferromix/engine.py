@@ -19,6 +19,7 @@ Examples
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -265,6 +266,16 @@ def naive() -> Iterator[None]:
         _core.set_naive(before)
 
 
+class _Bulk(threading.local):
+    """How many operations a thread joins, and what joins them: pushed when the thread ends."""
+
+    size = 0
+    bulk: _core.Bulk | None = None
+
+
+_bulk = _Bulk()
+
+
 def set_bulk_size(size: int) -> int:
     """Sets how many small operations this thread joins into one; returns the setting before.
 
@@ -281,7 +292,9 @@ def set_bulk_size(size: int) -> int:
     """
     if size < 0:
         raise InvalidArgumentError(f"a bulk size cannot be negative, got {size}")
-    return _core.set_bulk_size(int(size))
+    before, _bulk.size = _bulk.size, int(size)
+    _bulk.bulk = _core.Bulk(_bulk.size) if _bulk.size > 1 else None
+    return before
 
 
 @contextmanager

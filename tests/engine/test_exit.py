@@ -25,6 +25,11 @@ engine.push_async(kept.append, (), [arrays[0]])
 for i in range(1_000_000):
     arrays[1 + i % 99] += arrays[0]
 """,
+    "a bulk": """
+engine.set_bulk_size(1000)
+for array in arrays:
+    array += 1
+""",
     "functions in a row": """
 var = engine.new_variable()
 for i in range(200_000):

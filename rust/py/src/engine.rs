@@ -6,7 +6,7 @@ use crate::convert::{context, runtime};
 use crate::errors::{misuse, push_to_py, to_py};
 use crate::lane::lane;
 use crate::site;
-use crate::wait::{hold_back, set_bulk_size, set_naive, settle, wait};
+use crate::wait::{Bulk, hold_back, set_naive, settle, wait};
 use ferromix_engine::{FnProperty, Name, OpSpec, Var};
 use ferromix_kernels::par;
 use ferromix_runtime::Runtime;
@@ -207,7 +207,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<OnComplete>()?;
     m.add_function(wrap_pyfunction!(push, m)?)?;
     m.add_function(wrap_pyfunction!(wait_all, m)?)?;
-    m.add_function(wrap_pyfunction!(set_bulk_size, m)?)?;
+    m.add_class::<Bulk>()?;
     m.add_function(wrap_pyfunction!(set_naive, m)?)?;
     m.add_function(wrap_pyfunction!(engine_info, m)?)?;
     m.add_function(wrap_pyfunction!(seed, m)?)?;

@@ -8,10 +8,10 @@
 use crate::convert::runtime;
 use crate::errors::Raise;
 use crate::lane::lane;
-use ferromix_engine::{Bulk, Patience, WaitError};
+use ferromix_engine::{Patience, WaitError};
 use ferromix_runtime::{Runtime, held};
 use pyo3::prelude::*;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::c_ulong;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -105,23 +105,19 @@ pub(crate) fn set_naive(naive: bool) -> bool {
     NAIVE.replace(naive)
 }
 
-thread_local! {
-    /// How many operations this thread joins, and what joins them.
-    static BULK: RefCell<(usize, Option<Bulk>)> = const { RefCell::new((0, None)) };
+/// Joins small operations that its thread pushes as long as it lives, which must be in that thread.
+#[pyclass(unsendable, module = "ferromix._core")]
+pub(crate) struct Bulk {
+    _bulk: ferromix_engine::Bulk,
 }
 
-/// How many small operations this thread pushes as one at most, 0 and 1 for none; returns what was
-/// set before.
-#[pyfunction]
-pub(crate) fn set_bulk_size(size: usize) -> PyResult<usize> {
-    let bulk = match size {
-        0 | 1 => None,
-        _ => Some(runtime()?.engine().bulk(size)),
-    };
-    // The old one pushes what it holds when it is dropped: not while the cell is borrowed.
-    let (before, old) = BULK.replace((size, bulk));
-    drop(old);
-    Ok(before)
+#[pymethods]
+impl Bulk {
+    #[new]
+    fn new(size: usize) -> PyResult<Self> {
+        let _bulk = runtime()?.engine().bulk(size);
+        Ok(Bulk { _bulk })
+    }
 }
 
 /// After a push: waits for everything if the thread is to push naively. Not in a function that runs
