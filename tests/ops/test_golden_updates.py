@@ -66,5 +66,7 @@ def test_every_step_is_there():
         *("multi_mp_sgd_update", "multi_mp_sgd_mom_update"),
         *("preloaded_multi_sgd_update", "preloaded_multi_sgd_mom_update"),
         *("preloaded_multi_mp_sgd_update", "preloaded_multi_mp_sgd_mom_update"),
+        *("_multi_adamw_update", "_multi_mp_adamw_update"),
+        *("_multi_lamb_update", "_multi_mp_lamb_update"),
         *("multi_lars", "multi_sum_sq"),
     }

@@ -75,6 +75,16 @@ def test_adamw_skips_a_step_whose_scale_is_unfit(op, scale):
     assert [a.asnumpy().tolist() for a in arrays] == values[: len(arrays)]
 
 
+@pytest.mark.parametrize("op", ["_multi_adamw_update", "_multi_mp_adamw_update"])
+def test_adamw_of_several_weights_skips_too(op):
+    arrays = [mx.nd.array([x, 2.0]) for x in range(5 if "mp" in op else 4)] * 2
+    before = [a.asnumpy().tolist() for a in arrays]
+    attrs = {"lrs": (0.1, 0.1), "wds": (1, 1), "etas": (1, 1)}
+    outs = getattr(mx.nd, op)(*arrays, mx.nd.array([np.inf]), **attrs)
+    assert [o.asnumpy().tolist() for o in outs] == [before[0]] * 2
+    assert [a.asnumpy().tolist() for a in arrays] == before
+
+
 def test_wrong_types_and_sizes_are_named():
     half, single = mx.nd.ones((2,), dtype="float16"), mx.nd.ones((2,))
     with pytest.raises(InvalidArgumentError, match="'weight32' is float16, expected float32"):

@@ -28,46 +28,51 @@ class MultiUpdate(Update):
     variadic = "num_weights"
     each: ClassVar[tuple[str, ...]]
     rates: ClassVar[tuple[str, ...]] = ()
-    """Inputs with a number for each weight."""
+    """Inputs with a number for each weight, after those of the weights."""
+    tuples: ClassVar[tuple[str, ...]] = ("lrs", "wds")
+    """Attributes with a number for each weight."""
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
-        count = self.attrs["num_weights"]
-        for attr in ("lrs", "wds"):
-            if attr in self.params and len(self.attrs[attr]) != count:
+        for attr in self.tuples:
+            if attr in self.params and len(self.attrs[attr]) != self._count:
                 raise InvalidArgumentError(
                     f"{self.name}: attribute '{attr}' must have a number for each of "
-                    f"{count} weights, got {self.attrs[attr]}"
+                    f"{self._count} weights, got {self.attrs[attr]}"
                 )
+
+    @property
+    def _count(self) -> int:
+        return self.attrs[str(self.variadic)]
 
     @classmethod
     def count_inputs(cls, inputs: int) -> int:
         """The number of weights."""
-        return (inputs - len(cls.rates)) // len(cls.each)
+        return (inputs - len(cls.rates) - len(cls.scalars)) // len(cls.each)
 
     def list_arguments(self) -> list[str]:
         """MXNet's names: the weights' one after another, then the rates'."""
-        count = range(self.attrs["num_weights"])
-        return [*(f"{name}_{i}" for i in count for name in self.each), *self.rates]
+        own = (f"{name}_{i}" for i in range(self._count) for name in self.each)
+        return [*own, *self.rates, *self.scalars]
 
     def list_outputs(self) -> list[str]:
         """The new weights."""
-        return [f"output{i}" for i in range(self.attrs["num_weights"])]
+        return [f"output{i}" for i in range(self._count)]
 
     def mutated_inputs(self) -> list[int]:
         """The states of all weights."""
-        places = range(len(self.each) * self.attrs["num_weights"])
+        places = range(len(self.each) * self._count)
         return [i for i in places if self.each[i % len(self.each)] in self.states]
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The new weights take the places of the old ones."""
-        return [(len(self.each) * i, i) for i in range(self.attrs["num_weights"])]
+        return [(len(self.each) * i, i) for i in range(self._count)]
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """One shape for what belongs to a weight, and a number for each weight of the rates."""
-        return self._shapes(in_shapes, [None] * self.attrs["num_weights"])
+        return self._shapes(in_shapes, [None] * self._count)
 
     def infer_shape_backward(
         self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
@@ -78,7 +83,7 @@ class MultiUpdate(Update):
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
         """One type for all that is not float32 anyway."""
         names = [n for n in self.list_arguments() if n.rsplit("_", 1)[0] in self.single]
-        return self.typed(in_types, [*names, *self.rates])
+        return self.typed(in_types, [*names, *self.rates, *self.scalars])
 
     def _shapes(
         self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
@@ -88,7 +93,8 @@ class MultiUpdate(Update):
         for i, name in enumerate(names[: size * len(found)]):
             found[i // size] = merge_shapes(self.name, name, in_shapes[i], found[i // size])
         shapes = [shape for shape in found for _ in self.each]
-        return [*shapes, *[(len(found),)] * len(self.rates)], found, []
+        rates, scalars = [(len(found),)] * len(self.rates), [(1,)] * len(self.scalars)
+        return [*shapes, *rates, *scalars], found, []
 
 
 _COMMON = {"rescale_grad": RESCALE, "clip_gradient": CLIP, "num_weights": COUNT}

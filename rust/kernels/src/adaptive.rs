@@ -81,11 +81,16 @@ impl Rule<8, 4, 3> for AdamW {
 /// Weight, gradient and two states.
 pub(crate) const ADAM: Layout<4> = Layout::plain(&[0, 1, 2]);
 /// Weight, gradient, two states, copy of the weight.
-const MP_ADAMW: Layout<4> = Layout {
+pub(crate) const MP_ADAMW: Layout<4> = Layout {
     arguments: 5,
     inputs: [4, 1, 2, 3],
     outputs: &[0, 1, 2, 0],
 };
+
+/// Whether AdamW steps at all where the gradient has this factor.
+pub(crate) fn is_fit(rescale: f64) -> bool {
+    rescale.is_finite() && rescale != 0.0
+}
 
 /// AdamW, whose last input is `rescale_grad`.
 fn prepare_adamw(
@@ -100,7 +105,7 @@ fn prepare_adamw(
     let known = Rates::<8>::read(name, attrs, AdamW::RATES)?;
     boxed(move |call: &mut Call<'_>| {
         let rescale = scalar(&call.inputs[layout.arguments])?;
-        if rescale == 0.0 || !rescale.is_finite() {
+        if !is_fit(rescale) {
             return assign(&call.inputs[0], &call.outputs[0], call.reqs[0]);
         }
         let mut rates = known.of(call);

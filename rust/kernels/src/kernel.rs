@@ -178,6 +178,7 @@ const FAMILIES: &[&[Row]] = &[
     crate::lamb::ROWS,
     crate::loss::ROWS,
     crate::moments::ROWS,
+    crate::multi_adaptive::ROWS,
     crate::multi_sgd::ROWS,
     crate::math::ROWS,
     crate::optimizer::ROWS,

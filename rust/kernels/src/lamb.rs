@@ -18,7 +18,7 @@ use crate::real::Real;
 use crate::update::{Layout, Rates, Rule, check_scalars, clipped, scalar};
 use ferromix_base::Result;
 
-struct Direction;
+pub(crate) struct Direction;
 
 impl Rule<8, 4, 3> for Direction {
     const RATES: &'static [&'static str] = &[
@@ -52,8 +52,25 @@ impl Rule<8, 4, 3> for Direction {
     }
 }
 
+/// The factor of a rate for the norms of weight and direction: their quotient, with the weight's
+/// norm within bounds that are not negative; 1 where one of them is 0.
+pub(crate) fn length([weight, direction]: [f64; 2], [lower, upper]: [f64; 2]) -> f64 {
+    let mut weight = weight;
+    if lower >= 0.0 {
+        weight = weight.max(lower);
+    }
+    if upper >= 0.0 {
+        weight = weight.min(upper);
+    }
+    if weight == 0.0 || direction == 0.0 {
+        1.0
+    } else {
+        weight / direction
+    }
+}
+
 /// A step of a given rate in a given direction.
-struct Descent;
+pub(crate) struct Descent;
 
 impl Rule<1, 2, 1> for Descent {
     const RATES: &'static [&'static str] = &[];
@@ -110,19 +127,9 @@ fn prepare_descent(
     let rates = Rates::<3>::read(name, attrs, &["lr", "lower_bound", "upper_bound"])?;
     boxed(move |call: &mut Call<'_>| {
         let [lr, lower, upper] = rates.of(call);
-        let [mut weight, direction] = [scalar(&call.inputs[2])?, scalar(&call.inputs[3])?];
-        if lower >= 0.0 {
-            weight = weight.max(lower);
-        }
-        if upper >= 0.0 {
-            weight = weight.min(upper);
-        }
-        let ratio = if weight == 0.0 || direction == 0.0 {
-            1.0
-        } else {
-            weight / direction
-        };
-        Descent::run(&layout, [lr * ratio], (0, 1), call)
+        let norms = [scalar(&call.inputs[2])?, scalar(&call.inputs[3])?];
+        let rate = lr * length(norms, [lower, upper]);
+        Descent::run(&layout, [rate], (0, 1), call)
     })
 }
 

@@ -38,6 +38,7 @@ mod loss;
 mod math;
 mod memory;
 mod moments;
+mod multi_adaptive;
 mod multi_sgd;
 mod number;
 mod optimizer;

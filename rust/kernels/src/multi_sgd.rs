@@ -13,19 +13,24 @@ use crate::update::{Layout, Rates, Rule};
 use crate::{Req, View};
 use ferromix_base::{Error, Result};
 
-/// The learning rates and decays.
-fn attr_rates(name: &str, attrs: &Attrs, count: usize) -> Result<[Vec<f64>; 2]> {
-    let read = |attr: &str| {
-        let found = attrs.floats(attr).map_err(|e| e.within(name))?;
-        if found.len() == count {
-            return Ok(found);
+/// Attributes with a number for each of `count` weights.
+pub(crate) fn attr_rates<const N: usize>(
+    name: &str,
+    attrs: &Attrs,
+    from: [&str; N],
+    count: usize,
+) -> Result<[Vec<f64>; N]> {
+    let mut rates = std::array::from_fn(|_| Vec::new());
+    for (found, attr) in rates.iter_mut().zip(from) {
+        *found = attrs.floats(attr).map_err(|e| e.within(name))?;
+        if found.len() != count {
+            return Err(Error::value(format!(
+                "{name}: attribute '{attr}' has {} numbers for {count} weights",
+                found.len()
+            )));
         }
-        Err(Error::value(format!(
-            "{name}: attribute '{attr}' has {} numbers for {count} weights",
-            found.len()
-        )))
-    };
-    Ok([read("lrs")?, read("wds")?])
+    }
+    Ok(rates)
 }
 
 /// The learning rates and decays of a run.
@@ -69,7 +74,7 @@ fn prepare<T: Rule<N, I, O>, const N: usize, const I: usize, const O: usize>(
         check_rates(name, count, &i[given..])?;
         None
     } else {
-        Some(attr_rates(name, attrs, count)?)
+        Some(attr_rates(name, attrs, ["lrs", "wds"], count)?)
     };
     boxed(move |call: &mut Call<'_>| {
         let common = common.of(call);

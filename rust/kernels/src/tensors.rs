@@ -28,6 +28,14 @@ pub(crate) fn fold_all<C: Number, F: Fold<C>>(
     fold_axes(&axes, f, |x: C| x, &flattened(data), out, req)
 }
 
+/// The sum of the squares of all elements.
+pub(crate) fn sum_squares(data: &View) -> Result<f64> {
+    let mut sum = [0.0f64];
+    let mut out = View::of_slice(&mut sum, &[1])?;
+    fold_all::<f64, _>(Squares, data, &mut out, Req::Write)?;
+    Ok(sum[0])
+}
+
 /// Requires floats, and an output of one axis of so many elements.
 fn check(name: &str, i: &[Desc], o: &[Desc], elements: usize) -> Result<()> {
     if o.len() != 1 || o[0].shape[..] != [elements] {

@@ -204,7 +204,11 @@ impl<const I: usize> Layout<I> {
 
     /// The places of the inputs and outputs of the step `nth` of `of`: the inputs of steps follow
     /// each other; of the outputs the first one of each step comes first, then the others.
-    fn places(&self, nth: usize, of: usize) -> ([usize; I], impl Iterator<Item = usize>) {
+    pub(crate) fn places(
+        &self,
+        nth: usize,
+        of: usize,
+    ) -> ([usize; I], impl Iterator<Item = usize>) {
         let inputs = self.inputs.map(|i| nth * self.arguments + i);
         let states = self.outputs.len() - 1;
         let first = of + nth * states;
