@@ -285,16 +285,32 @@ fn update<C: Real + Default, const I: usize, const O: usize>(
                 load(&part(view, start, n), block, n);
             }
             compute(&given, &mut made, &f);
-            for target in targets.iter().filter(|t| t.req != Req::Null) {
-                let source = View::of_slice(&mut made[target.result][..n], &[n]);
+            for target in targets {
                 let view = part(&target.view, start, n);
-                if let Err(e) = source.and_then(|s| assign(&s, &view, target.req)) {
+                if let Err(e) = store(&mut made[target.result], &view, n, target.req) {
                     failure.get_or_init(|| e);
                 }
             }
         }
     });
     failure.into_inner().map_or(Ok(()), Err)
+}
+
+/// Writes or adds the first `n` elements of a block to a view without gaps.
+fn store<C: Element>(block: &mut [C; BLOCK], view: &View, n: usize, req: Req) -> Result<()> {
+    match req {
+        Req::Null => Ok(()),
+        Req::Add => assign(&View::of_slice(&mut block[..n], &[n])?, view, req),
+        Req::Write | Req::Inplace => {
+            let runs = [view.ptr(), block.as_mut_ptr().cast()].map(|ptr| Run {
+                ptr,
+                uniform: false,
+            });
+            // SAFETY: `n` elements, at most BLOCK, to a view of as many without gaps.
+            unsafe { converter(C::DTYPE, view.dtype()).run(runs, n) };
+            Ok(())
+        }
+    }
 }
 
 /// The `n` elements of a view without gaps, as another type.
