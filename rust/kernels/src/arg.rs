@@ -10,7 +10,7 @@ use crate::loops::GRAIN;
 use crate::number::Number;
 use crate::reader::{Parts, Reader, Room};
 use crate::reduce::{Max, Min};
-use crate::twice::twice;
+use crate::vector::versions;
 use crate::walk::{Order, Walk};
 use crate::{Attrs, Req, View, par};
 use ferromix_base::{DType, Error, Result};
@@ -77,7 +77,7 @@ impl Arg {
     }
 }
 
-twice! {
+versions! {
     /// The first place of `x`, by value, or of NaN.
     fn find[C: Number](run: &[C], x: C) -> Option<usize> [C] {
         let nan = x.is_nan();
@@ -174,15 +174,10 @@ fn prepare(
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("argmax", |a, i, o| prepare("argmax", false, a, i, o))
-        .strided()
-        .light(),
+    Row::new("argmax", |a, i, o| prepare("argmax", false, a, i, o)).strided(),
     Row::new("argmax_channel", |a, i, o| {
         prepare("argmax_channel", false, a, i, o)
     })
-    .strided()
-    .light(),
-    Row::new("argmin", |a, i, o| prepare("argmin", true, a, i, o))
-        .strided()
-        .light(),
+    .strided(),
+    Row::new("argmin", |a, i, o| prepare("argmin", true, a, i, o)).strided(),
 ];

@@ -49,15 +49,6 @@ impl Function {
     }
 }
 
-struct Powers;
-
-impl<T: Math + 'static> Inlined<T> for Powers {
-    #[inline(always)]
-    fn apply(a: T, b: T) -> T {
-        a.pow(b)
-    }
-}
-
 struct Hypotenuses;
 
 impl<T: Math + 'static> Inlined<T> for Hypotenuses {
@@ -86,8 +77,8 @@ pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop> {
         _ => dtype,
     };
     let body = match compute {
-        DType::F32 if f == Power => whole::<f32, Powers>(),
-        DType::F64 if f == Power => whole::<f64, Powers>(),
+        DType::F32 if f == Power => Box::new(crate::stages::Powers),
+        DType::F64 if f == Power => binary(f64::powf),
         DType::F32 if f == Hypot => whole::<f32, Hypotenuses>(),
         DType::F64 if f == Hypot => whole::<f64, Hypotenuses>(),
         DType::F32 => body_of::<f32>(f),

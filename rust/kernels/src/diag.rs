@@ -52,12 +52,9 @@ fn prepare(
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("diag", |a, i, o| prepare("diag", false, a, i, o))
-        .strided()
-        .light(),
+    Row::new("diag", |a, i, o| prepare("diag", false, a, i, o)).strided(),
     Row::new("_backward_diag", |a, i, o| {
         prepare("_backward_diag", true, a, i, o)
     })
-    .strided()
-    .light(),
+    .strided(),
 ];

@@ -6,7 +6,7 @@ use crate::loops::GRAIN;
 use crate::number::Number;
 use crate::par;
 use crate::reader::{Parts, Reader, Room};
-use crate::twice::twice;
+use crate::vector::versions;
 use crate::walk::{Order, Walk};
 
 /// How elements join.
@@ -28,7 +28,7 @@ const TILE: usize = 1024;
 
 const LANES: usize = 32;
 
-twice! {
+versions! {
     /// Folds one block.
     pub(crate) fn block[C: Number, F: Fold<C>](x: &[C], f: F) -> C [C, F] {
         if x.len() < LANES {
@@ -57,7 +57,7 @@ twice! {
     }
 }
 
-twice! {
+versions! {
     fn four_rows[C: Number, F: Fold<C>](acc: &mut [C], rows: [&[C]; 4], f: F) [C, F] {
         let n = acc.len();
         let [a, b, c, d] = rows.map(|r| &r[..n]);
@@ -69,7 +69,7 @@ twice! {
     }
 }
 
-twice! {
+versions! {
     fn one_row[C: Number, F: Fold<C>](acc: &mut [C], row: &[C], f: F) [C, F] {
         for (a, &x) in acc.iter_mut().zip(row) {
             *a = f.join(*a, f.lift(x));
@@ -77,7 +77,7 @@ twice! {
     }
 }
 
-twice! {
+versions! {
     fn merge[C: Number, F: Fold<C>](acc: &mut [C], other: &[C], f: F) [C, F] {
         for (a, &x) in acc.iter_mut().zip(other) {
             *a = f.join(*a, x);

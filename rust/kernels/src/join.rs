@@ -132,13 +132,9 @@ fn split(name: &str, attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Ke
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("Concat", concat).strided().light(),
-    Row::new("_backward_Concat", concat_back).strided().light(),
-    Row::new("stack", stack).strided().light(),
-    Row::new("SliceChannel", |a, i, o| split("SliceChannel", a, i, o))
-        .strided()
-        .light(),
-    Row::new("_split_v2", |a, i, o| split("_split_v2", a, i, o))
-        .strided()
-        .light(),
+    Row::new("Concat", concat).strided(),
+    Row::new("_backward_Concat", concat_back).strided(),
+    Row::new("stack", stack).strided(),
+    Row::new("SliceChannel", |a, i, o| split("SliceChannel", a, i, o)).strided(),
+    Row::new("_split_v2", |a, i, o| split("_split_v2", a, i, o)).strided(),
 ];

@@ -83,11 +83,9 @@ pub struct Row {
     pub strided: bool,
     /// Whether a run needs random numbers.
     pub random: bool,
-    /// How long a run takes per element of its arguments, in about the time of an addition; `None`
-    /// where the number of elements does not tell.
+    /// How long a run takes per element of its arguments, in about the time of an exponential;
+    /// `None` where the number of elements does not tell.
     pub weight: Option<usize>,
-    /// Whether eight elements take the time of an addition.
-    pub light: bool,
 }
 
 impl Row {
@@ -99,7 +97,6 @@ impl Row {
             strided: false,
             random: false,
             weight: Some(1),
-            light: false,
         }
     }
 
@@ -117,16 +114,16 @@ impl Row {
     pub const fn random(self) -> Self {
         Row {
             random: true,
-            weight: Some(8),
+            weight: Some(16),
             ..self
         }
     }
 
-    /// The row of a kernel that moves elements, or takes a few at a time.
+    /// The row of a kernel that takes about as long as so many exponentials.
     #[must_use]
-    pub const fn light(self) -> Self {
+    pub const fn weighing(self, weight: usize) -> Self {
         Row {
-            light: true,
+            weight: Some(weight),
             ..self
         }
     }
@@ -140,21 +137,16 @@ impl Row {
         }
     }
 
-    /// How long a run on arguments of so many elements together takes, as a number of additions;
+    /// How long a run on arguments of so many elements together takes, as a number of exponentials;
     /// nothing if that cannot be told.
     pub fn work(&self, elements: usize) -> Option<usize> {
-        let share = if self.light { LIGHT } else { 1 };
-        self.weight
-            .map(|weight| elements.saturating_mul(weight).div_ceil(share))
+        self.weight.map(|weight| elements.saturating_mul(weight))
     }
 }
 
-/// Additions that take a few microseconds: what takes no longer would cost more if it were handed to
-/// another thread.
-pub const SMALL_WORK: usize = 32_768;
-
-/// Elements that a light kernel takes in the time of an addition.
-const LIGHT: usize = 2;
+/// Exponentials that take some 100 microseconds, and most other functions less: handing a run over to
+/// another thread, and waiting for that, costs half of this where the thread sleeps.
+pub const SMALL_WORK: usize = 1 << 20;
 
 /// The families' tables.
 const FAMILIES: &[&[Row]] = &[

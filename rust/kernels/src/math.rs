@@ -7,6 +7,7 @@
 
 mod exp;
 mod log;
+pub(crate) mod power;
 mod special;
 #[cfg(test)]
 mod tests;
@@ -22,16 +23,29 @@ use crate::real::by_float;
 use ferromix_base::{DType, Result};
 use std::f64::consts::{LOG2_E, LOG10_E, PI};
 
-/// The value of a polynomial, coefficients lowest first.
+/// The value of a polynomial of up to 16 coefficients, lowest first, by Estrin's scheme ("Organization
+/// of computer systems: the fixed plus variable structure computer", 1960): pairs, pairs of pairs.
+/// Horner's would be a chain as long as the polynomial, and processors do not look that far ahead.
 macro_rules! poly {
     ($name:ident, $t:ty) => {
         #[inline(always)]
         fn $name<const N: usize>(c: &[$t; N], x: $t) -> $t {
-            let highest = c[N - 1];
-            c[..N - 1]
-                .iter()
-                .rev()
-                .fold(highest, |y, &c| y.mul_add(x, c))
+            #[inline(always)]
+            fn halve<const N: usize, const M: usize>(c: [$t; N], left: usize, x: $t) -> [$t; M] {
+                std::array::from_fn(|i| match left.saturating_sub(2 * i) {
+                    0 => 0.0,
+                    1 => c[2 * i],
+                    _ => c[2 * i + 1].mul_add(x, c[2 * i]),
+                })
+            }
+            const { assert!(N <= 16) };
+            let square = x * x;
+            let fourth = square * square;
+            let pairs: [$t; 8] = halve(*c, N, x);
+            let fours: [$t; 4] = halve(pairs, N.div_ceil(2), square);
+            let eights: [$t; 2] = halve(fours, N.div_ceil(4), fourth);
+            let [y] = halve(eights, N.div_ceil(8), fourth * fourth);
+            y
         }
     };
 }
@@ -45,8 +59,6 @@ macro_rules! math {
         pub(crate) trait Math: Copy {
             /// The largest argument of [`Math::sin`], [`Math::cos`] and [`Math::tan`].
             const NEAR: Self;
-            /// `self` to the power of `y`, with C's rules for special numbers.
-            fn pow(self, y: Self) -> Self;
             /// The square root of the sum of both squares, without overflow on the way.
             fn hypot(self, y: Self) -> Self;
             $($(#[$doc])* fn $name(self) -> Self;)*
@@ -55,8 +67,6 @@ macro_rules! math {
         impl Math for f32 {
             const NEAR: f32 = trig::NEAR_32;
             #[inline(always)]
-            fn pow(self, y: f32) -> f32 { exp::pow_short(f64::from(self), f64::from(y)) as f32 }
-            #[inline(always)]
             fn hypot(self, y: f32) -> f32 { hypot_short(f64::from(self), f64::from(y)) as f32 }
             $(#[inline(always)] fn $name(self) -> f32 { ($f32)(self) })*
         }
@@ -64,12 +74,24 @@ macro_rules! math {
         impl Math for f64 {
             const NEAR: f64 = trig::NEAR;
             #[inline(always)]
-            fn pow(self, y: f64) -> f64 { self.powf(y) }
-            #[inline(always)]
             fn hypot(self, y: f64) -> f64 { f64::hypot(self, y) }
             $(#[inline(always)] fn $name(self) -> f64 { ($f64)(self) })*
         }
     };
+}
+
+/// A function for single precision in two stages, with a number of double precision in between. Loops
+/// take a number of elements through one stage and then through the other ([`crate::stages`]): in one
+/// piece, the steps that wait for each other would be more than a processor looks ahead.
+pub(crate) trait Staged: 'static {
+    fn first(x: f32) -> f64;
+    /// `x` is the argument again.
+    fn second(between: f64, x: f32) -> f32;
+}
+
+#[inline(always)]
+fn staged<F: Staged>(x: f32) -> f32 {
+    F::second(F::first(x), x)
 }
 
 /// A function for single precision that computes in double, where it has bits to spare.
@@ -89,13 +111,13 @@ math! {
     /// The natural logarithm.
     ln: log::ln_32, log::ln;
     /// `ln(1 + x)`.
-    ln_1p: short!(x => log::ln_1p(x)), log::ln_1p;
+    ln_1p: staged::<log::LnOnePlus>, log::ln_1p;
     log2: short!(x => log::ln(x) * LOG2_E), f64::log2;
     log10: short!(x => log::ln(x) * LOG10_E), f64::log10;
     /// The sine of an argument up to [`Math::NEAR`].
-    sin: short!(x => trig::sin(x)), trig::sin;
+    sin: short!(x => trig::sin_short(x)), trig::sin;
     /// The cosine of an argument up to [`Math::NEAR`].
-    cos: short!(x => trig::cos(x)), trig::cos;
+    cos: short!(x => trig::cos_short(x)), trig::cos;
     /// The tangent of an argument up to [`Math::NEAR`].
     tan: short!(x => trig::tan(x)), trig::tan;
     far_sin: short!(x => libm::sin(x)), libm::sin;
@@ -103,7 +125,7 @@ math! {
     far_tan: short!(x => libm::tan(x)), libm::tan;
     asin: short!(x => trig::asin_short(x)), f64::asin;
     acos: short!(x => trig::acos_short(x)), f64::acos;
-    atan: short!(x => trig::atan_short(x)), f64::atan;
+    atan: staged::<trig::ArcTangent>, f64::atan;
     sinh: short!(x => sinh_short(x)), f64::sinh;
     cosh: short!(x => { let e = exp::exp_short(x.abs()); 0.5 * (e + 1.0 / e) }), f64::cosh;
     tanh: exp::tanh_32, exp::tanh;
@@ -116,7 +138,7 @@ math! {
     degrees: short!(x => x * (180.0 / PI)), |x: f64| x * (180.0 / PI);
     /// Degrees as radians.
     radians: short!(x => x * (PI / 180.0)), |x: f64| x * (PI / 180.0);
-    erf: short!(x => special::erf_short(x)), libm::erf;
+    erf: staged::<special::ErrorFunction>, libm::erf;
     erf_inv: short!(x => special::erf_inv(x)), special::erf_inv;
     gamma: short!(x => special::gamma(x)), special::gamma;
     ln_gamma: short!(x => special::ln_gamma(x)), special::ln_gamma;
@@ -212,6 +234,18 @@ macro_rules! body {
     };
 }
 macro_rules! row {
+    ($name:literal, $grain:expr, staged $F:ty, $x:ident => $exact:expr) => {
+        Row::new($name, |_: &Attrs, i, o| {
+            let f = Real {
+                f32: crate::stages::staged::<$F>,
+                f64: body!(f64, $x => $exact),
+                rounds: false,
+                grain: $grain,
+            };
+            prepare_real($name, &f, i, o)
+        })
+        .strided()
+    };
     ($name:literal, $grain:expr, $($function:tt)*) => {
         Row::new($name, |_: &Attrs, i, o| {
             let f = Real {
@@ -249,17 +283,20 @@ macro_rules! numbers_row {
     };
 }
 
+/// The weight of functions that the mathematical library computes in double precision.
+const DEAR_IN_DOUBLE: usize = 8;
+
 pub(crate) const ROWS: &[Row] = &[
     row!("exp", GRAIN, x => Math::exp(x)),
     row!("log", GRAIN, x => Math::ln(x)),
-    row!("log1p", GRAIN, x => Math::ln_1p(x)),
+    row!("log1p", GRAIN, staged log::LnOnePlus, x => Math::ln_1p(x)),
     row!("expm1", GRAIN, x => Math::exp_m1(x)),
-    row!("log2", GRAIN, x => Math::log2(x)),
-    row!("log10", GRAIN, x => Math::log10(x)),
+    row!("log2", GRAIN, x => Math::log2(x)).weighing(DEAR_IN_DOUBLE),
+    row!("log10", GRAIN, x => Math::log10(x)).weighing(DEAR_IN_DOUBLE),
     row!("sqrt", GRAIN, x => x.sqrt()),
     row!("rsqrt", GRAIN, x => x.sqrt().recip()),
-    row!("cbrt", GRAIN, x => Math::cbrt(x)),
-    row!("rcbrt", GRAIN, x => Math::rcbrt(x)),
+    row!("cbrt", GRAIN, x => Math::cbrt(x)).weighing(DEAR_IN_DOUBLE),
+    row!("rcbrt", GRAIN, x => Math::rcbrt(x)).weighing(DEAR_IN_DOUBLE),
     row!("reciprocal", GRAIN, x => x.recip()),
     row!("sigmoid", GRAIN, x => Math::sigmoid(x)),
     row!("log_sigmoid", GRAIN, x => Math::log_sigmoid(x)),
@@ -268,23 +305,23 @@ pub(crate) const ROWS: &[Row] = &[
     row!("sin", GRAIN, x => Math::sin(x), Math::far_sin),
     row!("cos", GRAIN, x => Math::cos(x), Math::far_cos),
     row!("tan", GRAIN, x => Math::tan(x), Math::far_tan),
-    row!("arcsin", GRAIN, x => Math::asin(x)),
-    row!("arccos", GRAIN, x => Math::acos(x)),
-    row!("arctan", GRAIN, x => Math::atan(x)),
-    row!("sinh", GRAIN, x => Math::sinh(x)),
-    row!("cosh", GRAIN, x => Math::cosh(x)),
+    row!("arcsin", GRAIN, x => Math::asin(x)).weighing(DEAR_IN_DOUBLE),
+    row!("arccos", GRAIN, x => Math::acos(x)).weighing(DEAR_IN_DOUBLE),
+    row!("arctan", GRAIN, staged trig::ArcTangent, x => Math::atan(x)).weighing(2),
+    row!("sinh", GRAIN, x => Math::sinh(x)).weighing(DEAR_IN_DOUBLE),
+    row!("cosh", GRAIN, x => Math::cosh(x)).weighing(DEAR_IN_DOUBLE),
     row!("tanh", GRAIN, x => Math::tanh(x)),
-    row!("arcsinh", GRAIN, x => Math::asinh(x)),
-    row!("arccosh", GRAIN, x => Math::acosh(x)),
-    row!("arctanh", GRAIN, x => Math::atanh(x)),
+    row!("arcsinh", GRAIN, x => Math::asinh(x)).weighing(DEAR_IN_DOUBLE),
+    row!("arccosh", GRAIN, x => Math::acosh(x)).weighing(DEAR_IN_DOUBLE),
+    row!("arctanh", GRAIN, x => Math::atanh(x)).weighing(DEAR_IN_DOUBLE),
     row!("degrees", GRAIN, x => Math::degrees(x)),
     row!("radians", GRAIN, x => Math::radians(x)),
-    row!("erf", GRAIN, x => Math::erf(x)),
-    row!("erfinv", DEAR_GRAIN, x => Math::erf_inv(x)),
-    row!("gamma", DEAR_GRAIN, x => Math::gamma(x)),
-    row!("gammaln", DEAR_GRAIN, x => Math::ln_gamma(x)),
-    row!("digamma", DEAR_GRAIN, x => Math::digamma(x)),
-    row!("_trigamma", DEAR_GRAIN, x => Math::trigamma(x)),
+    row!("erf", GRAIN, staged special::ErrorFunction, x => Math::erf(x)).weighing(2),
+    row!("erfinv", DEAR_GRAIN, x => Math::erf_inv(x)).weighing(64),
+    row!("gamma", DEAR_GRAIN, x => Math::gamma(x)).weighing(64),
+    row!("gammaln", DEAR_GRAIN, x => Math::ln_gamma(x)).weighing(64),
+    row!("digamma", DEAR_GRAIN, x => Math::digamma(x)).weighing(64),
+    row!("_trigamma", DEAR_GRAIN, x => Math::trigamma(x)).weighing(64),
     numbers_row!("_contrib_quadratic", [a, b, c], x => a * x * x + b * x + c),
     Row::new("hard_sigmoid", prepare_hard_sigmoid).strided(),
     Row::new("smooth_l1", prepare_smooth_l1).strided(),

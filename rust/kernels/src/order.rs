@@ -108,13 +108,9 @@ fn prepare_space_to_depth(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<d
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("transpose", prepare_transpose).strided().light(),
-    Row::new("SwapAxis", prepare_swap).strided().light(),
-    Row::new("reverse", prepare_reverse).strided().light(),
-    Row::new("depth_to_space", prepare_depth_to_space)
-        .strided()
-        .light(),
-    Row::new("space_to_depth", prepare_space_to_depth)
-        .strided()
-        .light(),
+    Row::new("transpose", prepare_transpose).strided(),
+    Row::new("SwapAxis", prepare_swap).strided(),
+    Row::new("reverse", prepare_reverse).strided(),
+    Row::new("depth_to_space", prepare_depth_to_space).strided(),
+    Row::new("space_to_depth", prepare_space_to_depth).strided(),
 ];

@@ -1,13 +1,16 @@
 //! The thread budget of kernels. Work is split by sizes that depend on the problem alone, never
 //! on the number of threads, so that results are the same bits for any budget.
 
+mod team;
+
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use team::Team;
 
 /// The pool, leaked; null before the first use.
-static POOL: AtomicPtr<rayon::ThreadPool> = AtomicPtr::new(ptr::null_mut());
+static POOL: AtomicPtr<Team> = AtomicPtr::new(ptr::null_mut());
 /// The number of threads asked for; 0 while nobody has.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -18,7 +21,7 @@ thread_local! {
 /// Sets the number of threads that kernels share; the first call, or the first use, decides.
 /// Returns the number in force.
 pub fn set_threads(n: usize) -> usize {
-    pool(|| n).current_num_threads()
+    team(|| n).pool.current_num_threads()
 }
 
 /// For the child of a fork, which has none of the pool's threads: the next use makes new ones, as
@@ -39,7 +42,7 @@ pub fn threads() -> usize {
     let all = if rayon::current_thread_index().is_some() {
         rayon::current_num_threads()
     } else {
-        pool(default_threads).current_num_threads()
+        team(default_threads).pool.current_num_threads()
     };
     all.min(budget)
 }
@@ -48,7 +51,7 @@ fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn pool(n: impl FnOnce() -> usize) -> &'static rayon::ThreadPool {
+fn team(n: impl FnOnce() -> usize) -> &'static Team {
     // Acquire: pairs with the exchange below, for the pool's contents.
     let current = POOL.load(Ordering::Acquire);
     // SAFETY: null, or a pool that is never freed.
@@ -56,14 +59,14 @@ fn pool(n: impl FnOnce() -> usize) -> &'static rayon::ThreadPool {
 }
 
 #[cold]
-fn make_pool(n: usize) -> &'static rayon::ThreadPool {
+fn make_pool(n: usize) -> &'static Team {
     // Relaxed: a number alone; the first one stays.
     let n = match THREADS.compare_exchange(0, n.max(1), Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => n,
         Err(first) => first,
     };
     let made = build(n).unwrap_or_else(|| build(1).unwrap_or_else(|| std::process::abort()));
-    let made = Box::into_raw(Box::new(made));
+    let made = Box::into_raw(Box::new(Team::new(made)));
     // Release: the pool's contents. Acquire on failure: those of the other pool.
     match POOL.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: published just now, and never freed.
@@ -121,18 +124,20 @@ pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
     // Asked last, as it costs more than many a task.
     let threads = if n <= 1 { 1 } else { threads() };
     if threads == 1 {
-        (0..n).for_each(|i| task(0, i));
-    } else {
-        install(|| {
-            if threads < rayon::current_num_threads() {
-                return share(threads, n, task);
-            }
-            // A thread that waits for its part may run parts of other operations, so each sets
-            // the budget of its own.
-            let run = |i| with_budget(0, || task(rayon::current_thread_index().unwrap_or(0), i));
-            (0..n).into_par_iter().with_max_len(1).for_each(run);
-        });
+        return (0..n).for_each(|i| task(0, i));
     }
+    // A thread that waits for its part may run parts of other operations, so each sets the budget
+    // of its own: nothing more in parallel where the budget is less than the pool.
+    if rayon::current_thread_index().is_none() {
+        let team = team(default_threads);
+        let inner = u16::from(threads < team.pool.current_num_threads());
+        return team.run(threads, n, &|slot, i| with_budget(inner, || task(slot, i)));
+    }
+    if threads < rayon::current_num_threads() {
+        return share(threads, n, task);
+    }
+    let run = |i| with_budget(0, || task(rayon::current_thread_index().unwrap_or(0), i));
+    (0..n).into_par_iter().with_max_len(1).for_each(run);
 }
 
 /// `threads` tasks that take what there is in turn. What they call in parallel runs in order.
@@ -159,5 +164,7 @@ pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
         return f();
     }
     let budget = budget();
-    pool(default_threads).install(|| with_budget(budget, f))
+    team(default_threads)
+        .pool
+        .install(|| with_budget(budget, f))
 }

@@ -297,9 +297,7 @@ fn prepare_broadcast(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel
 
 macro_rules! row {
     ($name:literal, $kind:expr) => {
-        Row::new($name, |a, i, o| prepare($name, $kind, a, i, o))
-            .strided()
-            .light()
+        Row::new($name, |a, i, o| prepare($name, $kind, a, i, o)).strided()
     };
 }
 
@@ -311,7 +309,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!("nanprod", Kind::NanProd),
     row!("max", Kind::Max),
     row!("min", Kind::Min),
-    Row::new("norm", prepare_norm).strided().light(),
+    Row::new("norm", prepare_norm).strided(),
     Row::new("_broadcast_back", prepare_back).strided(),
     Row::new("_sum_like", prepare_sum_like).strided(),
     Row::new("broadcast_to", prepare_broadcast).strided(),

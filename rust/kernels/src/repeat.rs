@@ -83,20 +83,14 @@ fn back(name: &str, rule: Rule, a: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("repeat", |a, i, o| there("repeat", repeat, a, i, o))
-        .strided()
-        .light(),
+    Row::new("repeat", |a, i, o| there("repeat", repeat, a, i, o)).strided(),
     Row::new("_backward_repeat", |a, i, o| {
         back("_backward_repeat", repeat, a, i, o)
     })
-    .strided()
-    .light(),
-    Row::new("tile", |a, i, o| there("tile", tile, a, i, o))
-        .strided()
-        .light(),
+    .strided(),
+    Row::new("tile", |a, i, o| there("tile", tile, a, i, o)).strided(),
     Row::new("_backward_tile", |a, i, o| {
         back("_backward_tile", tile, a, i, o)
     })
-    .strided()
-    .light(),
+    .strided(),
 ];

@@ -68,7 +68,7 @@ fn prepare_size_array(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kerne
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("_reshape", prepare_reshape).light(),
+    Row::new("_reshape", prepare_reshape),
     Row::new("shape_array", prepare_shape_array).strided(),
     Row::new("size_array", prepare_size_array).strided(),
 ];

@@ -109,8 +109,8 @@ fn back(name: &str, rule: Rule, a: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box
 
 macro_rules! rows {
     ($(($name:literal, $back:literal): $rule:ident;)*) => { &[$(
-        Row::new($name, |a, i, o| there($name, $rule, a, i, o)).strided().light(),
-        Row::new($back, |a, i, o| back($back, $rule, a, i, o)).strided().light(),
+        Row::new($name, |a, i, o| there($name, $rule, a, i, o)).strided(),
+        Row::new($back, |a, i, o| back($back, $rule, a, i, o)).strided(),
     )*] };
 }
 pub(crate) const ROWS: &[Row] = rows! {

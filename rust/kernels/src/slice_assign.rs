@@ -144,8 +144,6 @@ fn prepare_scalar(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kerne
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("_slice_assign", prepare_tensor).strided().light(),
-    Row::new("_slice_assign_scalar", prepare_scalar)
-        .strided()
-        .light(),
+    Row::new("_slice_assign", prepare_tensor).strided(),
+    Row::new("_slice_assign_scalar", prepare_scalar).strided(),
 ];

@@ -3,7 +3,7 @@
 //! the cache until the short axis is through.
 
 use crate::loops::{GRAIN, walk};
-use crate::twice::twice;
+use crate::vector::versions;
 use crate::walk::{Order, Walk};
 use crate::{View, par};
 use ferromix_base::{DType, Result};
@@ -143,7 +143,7 @@ unsafe fn strip<T: Copy>(to: (*mut T, isize), from: (*const T, isize), n: usize)
     }
 }
 
-twice! {
+versions! {
     /// The same for strides that are known; only `strip` calls it, and vouches for the places.
     fn fixed[T: Copy, const TO: isize, const FROM: isize](
         to: *mut T, from: *const T, n: usize,

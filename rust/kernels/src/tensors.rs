@@ -140,5 +140,5 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("multi_all_finite", |a, i, o| {
         prepare_finite("multi_all_finite", a, i, o)
     }),
-    Row::new("reset_arrays", prepare_reset).light(),
+    Row::new("reset_arrays", prepare_reset),
 ];

@@ -131,7 +131,7 @@ unsafe fn tile<T: Copy + Default, const SIDE: usize>(to: (*mut T, isize), from: 
         *row = unsafe { place.cast::<[T; SIDE]>().read_unaligned() };
     }
     #[cfg(target_arch = "x86_64")]
-    if size_of::<T>() == 4 && SIDE == 16 && crate::twice::wide() {
+    if size_of::<T>() == 4 && SIDE == 16 && crate::vector::level() != crate::vector::Level::Base {
         for (i, j) in [(0, 0), (8, 0), (0, 8), (8, 8)] {
             let place = to.0.wrapping_offset(j * to.1 + i).cast();
             let source = rows.as_ptr().cast::<f32>().wrapping_offset(16 * i + j);

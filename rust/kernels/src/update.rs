@@ -10,7 +10,7 @@ use crate::loops::GRAIN;
 use crate::prepared::boxed;
 use crate::real::Real;
 use crate::shape::flattened;
-use crate::twice::twice;
+use crate::vector::versions;
 use crate::{Attrs, Req, Scalar, View, par};
 use ferromix_base::{DType, Element, Error, Result};
 
@@ -256,7 +256,7 @@ struct Target {
     result: usize,
 }
 
-twice! {
+versions! {
     fn compute[C: Element, const I: usize, const O: usize, F: Fn([C; I]) -> [C; O]](
         inputs: &[[C; BLOCK]; I], outputs: &mut [[C; BLOCK]; O], f: &F,
     ) [C, I, O, F] {

@@ -21,7 +21,7 @@ pub struct Private {
 
 /// Steps, and [work](Bound::work), of a pass that runs on the thread that launches it if it finds it
 /// ready: a few tens of microseconds, about what it takes to wake another thread.
-const SMALL_PASS: (usize, usize) = (256, 8 * SMALL_WORK);
+const SMALL_PASS: (usize, usize) = (256, SMALL_WORK / 4);
 
 /// A list of bound operators in an order that respects the graph. It keeps their arrays alive.
 pub struct Plan {

@@ -59,6 +59,16 @@ const EXP_TWICE: [f32; 7] = [
     0.268_007_34,
     0.089_223_92,
 ];
+/// `2^r` for `|r| <= 1/2`; error 2e-9.
+const EXP2_SHORT: [f64; 7] = [
+    1.0,
+    0.693_147_206_702_832_6,
+    0.240_226_509_222_887_57,
+    0.055_503_272_266_702_97,
+    0.009_618_056_678_524_639,
+    0.001_340_042_817_761_583_8,
+    0.000_154_614_446_985_687_23,
+];
 /// `ln 2` in two parts, the first with trailing zeros so that `n` times it is exact.
 const LN2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 const LN2_32: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
@@ -207,19 +217,11 @@ pub(super) fn tanh_32(x: f32) -> f32 {
     (if t < 0.55 { small } else { large }).copysign(x)
 }
 
-/// `x` to the power of `y` to some 27 bits, for numbers in single precision, by C's rules for
-/// special ones.
+/// `2^x` to some 29 bits, rounded to single precision; where that is zero or infinite, so is this.
 #[inline(always)]
-pub(super) fn pow_short(x: f64, y: f64) -> f64 {
-    let t = x.abs();
-    let size = exp_short(y * super::log::ln(t));
-    // The logarithm is 0 or infinite where the product may not be a number.
-    let one = (y == 0.0) | (x == 1.0) | ((t == 1.0) & (y.abs() == f64::INFINITY));
-    let size = if one { 1.0 } else { size };
-    let whole = y.floor() == y;
-    let odd = whole & ((0.5 * y).floor() != 0.5 * y);
-    let negative = odd & x.is_sign_negative();
-    let nowhere = (x < 0.0) & !whole & (t < f64::INFINITY);
-    let signed = if negative { -size } else { size };
-    if nowhere { f64::NAN } else { signed }
+pub(super) fn exp2_short(x: f64) -> f32 {
+    let x = clamp(x, -160.0, 160.0);
+    let shifted = x + ROUNDER;
+    let y = poly(&EXP2_SHORT, x - (shifted - ROUNDER));
+    f64::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 52)) as f32
 }

@@ -4,7 +4,7 @@
 //! artanh(s)` for `s = (m - 1) / (m + 1)`; in single precision a polynomial in `m - 1` saves the
 //! division. `tools/math/fit.py` finds the polynomials.
 
-use super::{poly, poly_32};
+use super::{Staged, poly, poly_32};
 
 /// `artanh(s) = s + s^3 q(s^2)` for `|s| <= 0.1716`; error 5e-21.
 const ARTANH: [f64; 8] = [
@@ -28,6 +28,12 @@ const LN_32: [f32; 9] = [
     0.116_857_2,
     -0.114_814_77,
     0.069_730_7,
+];
+/// As [`ARTANH`], with an error of 9e-8.
+const ARTANH_SHORT: [f64; 3] = [
+    0.333_333_425_318_751_65,
+    0.199_943_853_367_554_38,
+    0.147_901_991_407_423_55,
 ];
 const LN2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 const LN2_32: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
@@ -111,4 +117,59 @@ pub(super) fn ln_1p(x: f64) -> f64 {
     let y = if u < 0.0 { f64::NAN } else { y };
     let y = if x < f64::INFINITY { y } else { x };
     if x == 0.0 { x } else { y }
+}
+
+/// `ln(1 + x)` in single precision.
+pub(crate) struct LnOnePlus;
+
+/// `k` for `u = 2^k m`, a positive number.
+#[inline(always)]
+fn exponent_32(u: f32) -> i32 {
+    (u.to_bits() as i32).wrapping_sub(ROOT_32) >> 23
+}
+
+impl Staged for LnOnePlus {
+    /// `s = f / (f + 2)` for `1 + x = 2^k (1 + f)`; what the sum of 1 and `x` loses counts in `k` only.
+    #[inline(always)]
+    fn first(x: f32) -> f64 {
+        let k = i64::from(exponent_32(1.0 + x));
+        let shrink = f64::from_bits(((1023 - k) << 52) as u64);
+        let f = f64::from(x).mul_add(shrink, shrink - 1.0);
+        f / (f + 2.0)
+    }
+
+    #[inline(always)]
+    fn second(s: f64, x: f32) -> f32 {
+        let u = 1.0 + x;
+        let (z, twice) = (s * s, s + s);
+        let y = (twice * z).mul_add(poly(&ARTANH_SHORT, z), twice);
+        let y = f64::from(exponent_32(u)).mul_add(std::f64::consts::LN_2, y) as f32;
+        let y = if x < f32::INFINITY { y } else { x };
+        let edge = if u == 0.0 {
+            f32::NEG_INFINITY
+        } else {
+            f32::NAN
+        };
+        let y = if u <= 0.0 { edge } else { y };
+        if x == 0.0 { x } else { y }
+    }
+}
+
+/// `log2(m) = s q(s^2)` for `s = (m - 1) / (m + 1)`; error 1.2e-11.
+const LOG2: [f64; 5] = [
+    2.885_390_081_790_013_6,
+    0.961_796_673_415_497_3,
+    0.577_083_573_366_369_3,
+    0.411_673_299_141_158_13,
+    0.340_721_114_954_929_5,
+];
+
+/// The logarithm to base 2 of a positive normal number, to some 36 bits.
+#[inline(always)]
+pub(super) fn log2_short(x: f32) -> f64 {
+    let k = exponent_32(x);
+    let m = f32::from_bits((x.to_bits() as i32).wrapping_sub(k << 23) as u32);
+    let f = f64::from(m) - 1.0;
+    let s = f / (f + 2.0);
+    s.mul_add(poly(&LOG2, s * s), f64::from(k))
 }

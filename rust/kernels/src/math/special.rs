@@ -1,7 +1,7 @@
 //! The error function, the gamma function and their relatives.
 
 use super::exp::exp_m1_short;
-use super::poly;
+use super::{Staged, poly};
 use std::f64::consts::PI;
 
 /// `erf x = 1 - exp(-x q(x))` for `0 <= x <= 4.1`; error 4e-11.
@@ -24,12 +24,22 @@ const ERF: [f64; 16] = [
     -8.242_627_361_917_254e-11,
 ];
 
-/// `erf(x)` to some 32 bits. It is 1 in single precision from 3.93 on.
-#[inline(always)]
-pub(super) fn erf_short(x: f64) -> f64 {
-    let t = x.abs();
-    let t = if t > 4.1 { 4.1 } else { t };
-    (-exp_m1_short(-t * poly(&ERF, t))).copysign(x)
+/// The error function in single precision, where it is 1 from 3.93 on.
+pub(crate) struct ErrorFunction;
+
+impl Staged for ErrorFunction {
+    /// The logarithm of `1 - erf(|x|)`.
+    #[inline(always)]
+    fn first(x: f32) -> f64 {
+        let t = f64::from(x.abs());
+        let t = if t > 4.1 { 4.1 } else { t };
+        -t * poly(&ERF, t)
+    }
+
+    #[inline(always)]
+    fn second(logarithm: f64, x: f32) -> f32 {
+        (-exp_m1_short(logarithm) as f32).copysign(x)
+    }
 }
 
 /// The inverse of the error function: the estimate of Winitzki ("A handy approximation for the

@@ -1,7 +1,7 @@
 //! Accuracy of the functions against double precision, and for double precision against another
 //! implementation, over the whole range of arguments.
 
-use super::Math;
+use super::{Math, power};
 
 /// Distance of `got` from `want` in units of the last place of `want` as `f32`.
 fn ulps(got: f32, want: f64) -> f64 {
@@ -128,8 +128,8 @@ fn powers_are_within_a_rounding() {
     numbers.extend((0..400).map(|i| i as f32 / 16.0 - 12.0));
     for &x in &numbers {
         for &y in &numbers {
-            let error = ulps(x.pow(y), f64::from(x).powf(f64::from(y)));
-            assert!(error <= 0.6, "{x:e} ** {y:e}: {error} ulps, {:e}", x.pow(y));
+            let error = ulps(power::pow(x, y), f64::from(x).powf(f64::from(y)));
+            assert!(error <= 0.6, "{x:e} ** {y:e}: {error} ulps");
             let error = ulps(Math::hypot(x, y), f64::from(x).hypot(f64::from(y)));
             assert!(error <= 0.6, "hypot({x:e}, {y:e}): {error} ulps");
         }

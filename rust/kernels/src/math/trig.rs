@@ -6,7 +6,7 @@
 //! reduces them as Payne and Hanek do ("Radian Reduction for Trigonometric Functions", 1983).
 
 use super::exp::ROUNDER;
-use super::poly;
+use super::{Staged, poly};
 
 /// The largest argument of [`sin`] and its like in double precision.
 pub(super) const NEAR: f64 = 1e5;
@@ -32,6 +32,14 @@ const COS: [f64; 7] = [
     2.087_675_579_021_022_8e-09,
     -1.147_046_074_969_686_2e-11,
     4.745_863_773_282_962_3e-14,
+];
+/// `sin r = r + r^3 q(r^2)` for `|r| <= pi/2`; error 3e-11.
+const SIN_SHORT: [f64; 5] = [
+    -0.166_666_666_638_806_8,
+    0.008_333_332_768_663_713,
+    -0.000_198_410_865_396_438_2,
+    2.753_646_191_165_073e-06,
+    -2.408_015_221_587_895e-08,
 ];
 /// `atan t = t + t^3 q(t^2)` for `|t| <= tan(pi/8)`; error 2e-12.
 const ATAN: [f64; 7] = [
@@ -91,6 +99,70 @@ pub(super) fn tan(x: f64) -> f64 {
     let even = n & 1 == 0;
     let y = if even { sin / cos } else { -cos / sin };
     if x == 0.0 { x } else { y }
+}
+
+/// A half turn in two parts.
+const PI: [f64; 2] = [std::f64::consts::PI, 1.224_646_799_147_353_2e-16];
+
+/// The sine of `x - n pi`, negated where `n` is odd; `x` is moved by `n` half turns, of which
+/// `shifted` has the lowest bits. To some 35 bits.
+#[inline(always)]
+fn sin_of_rest(x: f64, n: f64, shifted: u64) -> f64 {
+    let r = n.mul_add(-PI[1], n.mul_add(-PI[0], x));
+    let z = r * r;
+    with_sign(r, shifted) * z.mul_add(poly(&SIN_SHORT, z), 1.0)
+}
+
+/// The sine of an argument up to [`NEAR_32`], to some 35 bits.
+#[inline(always)]
+pub(super) fn sin_short(x: f64) -> f64 {
+    let shifted = x.mul_add(std::f64::consts::FRAC_1_PI, ROUNDER);
+    sin_of_rest(x, shifted - ROUNDER, shifted.to_bits())
+}
+
+/// The cosine of an argument up to [`NEAR_32`], to some 35 bits: a sine, half a turn less a quarter on.
+#[inline(always)]
+pub(super) fn cos_short(x: f64) -> f64 {
+    let x = x.abs();
+    let shifted = x.mul_add(std::f64::consts::FRAC_1_PI, -0.5) + ROUNDER;
+    sin_of_rest(x, (shifted - ROUNDER) + 0.5, !shifted.to_bits())
+}
+
+/// The arc tangent in single precision.
+pub(crate) struct ArcTangent;
+
+/// Where [`ArcTangent`] changes its argument: the tangents of a sixteenth and of three sixteenths of a turn.
+const FLAT: f32 = 0.414_213_57;
+const STEEP: f32 = 2.414_213_7;
+
+impl Staged for ArcTangent {
+    /// `t`, `(t - 1) / (t + 1)` or `-1 / t` for the magnitude `t`. (A quotient in each branch would
+    /// be computed in each.)
+    #[inline(always)]
+    fn first(x: f32) -> f64 {
+        let (t, flat, steep) = (f64::from(x.abs()), x.abs() > FLAT, x.abs() > STEEP);
+        let over = t - if flat { 1.0 } else { 0.0 };
+        let over = if steep { -1.0 } else { over };
+        let under = if flat { t + 1.0 } else { 1.0 };
+        over / if steep { t } else { under }
+    }
+
+    #[inline(always)]
+    fn second(r: f64, x: f32) -> f32 {
+        let (flat, steep) = (x.abs() > FLAT, x.abs() > STEEP);
+        let base = if flat {
+            std::f64::consts::FRAC_PI_4
+        } else {
+            0.0
+        };
+        let base = if steep {
+            std::f64::consts::FRAC_PI_2
+        } else {
+            base
+        };
+        let z = r * r;
+        ((base + (z * r).mul_add(poly(&ATAN, z), r)) as f32).copysign(x)
+    }
 }
 
 /// The arc tangent to some 35 bits, of infinities too.
