@@ -39,6 +39,12 @@ impl Kernel for Arg {
 /// Columns that are searched side by side.
 const TILE: usize = 256;
 
+/// Rows that are counted in 32 bits, which vectors compare faster.
+const ERA: usize = 1 << 31;
+
+/// No row.
+const NONE: u32 = u32::MAX;
+
 impl Arg {
     fn find<C: Number>(&self, data: &View, places: &mut [i64]) {
         let walk = |reduced| {
@@ -89,6 +95,21 @@ versions! {
     }
 }
 
+versions! {
+    /// Takes what is better in `run`, which is row `row`, to `best`, and the row to `places`.
+    fn improve[C: Number](best: &mut [C], places: &mut [u32], run: &[C], row: u32, least: bool) [C] {
+        let n = best.len();
+        let (places, run) = (&mut places[..n], &run[..n]);
+        for i in 0..n {
+            let (x, old) = (run[i], best[i]);
+            let beats = if least { x < old } else { x > old };
+            let better = beats | (x.is_nan() & !old.is_nan());
+            best[i] = if better { x } else { old };
+            places[i] = if better { row } else { places[i] };
+        }
+    }
+}
+
 struct Search<'a, C> {
     input: Reader<'a, C>,
     least: bool,
@@ -124,22 +145,34 @@ impl<C: Number> Search<'_, C> {
 
     /// The places for the positions of `kept` from `start` on, which are in one row.
     fn columns(&self, kept: &Walk<1>, start: usize, reduced: &Walk<1>, places: &mut [i64]) {
+        let n = places.len();
         let mut room = Room::new();
         let mut best = [C::ZERO; TILE];
         let mut cursor = reduced.cursor(0);
-        for row in 0..reduced.total {
-            let [offset] = cursor.place;
-            cursor.advance_in_row(1);
-            // SAFETY: as above.
-            let run = unsafe {
-                self.input
-                    .read(offset, kept, start, places.len(), &mut room)
-            };
-            for ((place, best), &x) in places.iter_mut().zip(&mut best).zip(run) {
-                if row == 0 || self.better(x, *best) {
-                    *best = x;
-                    *place = row as i64;
+        for era in (0..reduced.total).step_by(ERA) {
+            let mut rows = [NONE; TILE];
+            for row in era..reduced.total.min(era + ERA) {
+                let [offset] = cursor.place;
+                cursor.advance_in_row(1);
+                // SAFETY: as above.
+                let run = unsafe { self.input.read(offset, kept, start, n, &mut room) };
+                if row == 0 {
+                    best[..n].copy_from_slice(run);
                 }
+                improve(
+                    &mut best[..n],
+                    &mut rows[..n],
+                    run,
+                    (row - era) as u32,
+                    self.least,
+                );
+            }
+            for (place, &row) in places
+                .iter_mut()
+                .zip(&rows)
+                .filter(|(_, row)| **row != NONE)
+            {
+                *place = era as i64 + i64::from(row);
             }
         }
     }

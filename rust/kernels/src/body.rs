@@ -22,6 +22,20 @@ pub(crate) trait Body<const N: usize>: Send + Sync {
     /// uniform), all of the types that the loop was made for and aligned. `args[0]` overlaps
     /// another only in a loop of two operands of one type, and then is the same address.
     unsafe fn run(&self, args: [Run; N], n: usize);
+
+    /// Runs over `rows` runs of `n` elements that are `steps` bytes apart; the output's do not overlap.
+    ///
+    /// # Safety
+    /// As [`Body::run`], for every row.
+    unsafe fn run_rows(&self, mut args: [Run; N], steps: [isize; N], n: usize, rows: usize) {
+        for _ in 0..rows {
+            // SAFETY: as the caller vouches.
+            unsafe { self.run(args, n) };
+            for (arg, step) in args.iter_mut().zip(steps) {
+                arg.ptr = arg.ptr.wrapping_offset(step);
+            }
+        }
+    }
 }
 
 versions! {
@@ -62,6 +76,31 @@ versions! {
     fn map2_right[S: Copy, D, F: Fn(S, S) -> D](d: &mut [D], a: &[S], b: S, f: &F) [S, D, F] {
         for (d, a) in d.iter_mut().zip(a) {
             *d = f(*a, b);
+        }
+    }
+}
+
+versions! {
+    /// [`Body::run_rows`] of a function of two operands; A and B say which are uniform.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn rows2[T: Copy, F: Fn(T, T) -> T, const A: bool, const B: bool](
+        args: [Run; 3], steps: [isize; 3], n: usize, rows: usize, f: &F,
+    ) [T, F, A, B] {
+        for i in 0..rows as isize {
+            let [d, a, b] = [0, 1, 2].map(|j| args[j].ptr.wrapping_offset(i * steps[j]).cast::<T>());
+            // SAFETY: as the caller vouches; a uniform operand has one element.
+            let (d, a, b) = unsafe {
+                (
+                    std::slice::from_raw_parts_mut(d, n),
+                    std::slice::from_raw_parts(a, if A { 1 } else { n }),
+                    std::slice::from_raw_parts(b, if B { 1 } else { n }),
+                )
+            };
+            for j in 0..n {
+                d[j] = f(a[if A { 0 } else { j }], b[if B { 0 } else { j }]);
+            }
         }
     }
 }
@@ -268,6 +307,19 @@ impl<T: Copy, F: Fn(T, T) -> T + Send + Sync> Body<3> for Binary<T, F> {
             (true, false) => map2_left(out, x[0], y, &self.0),
             (false, true) => map2_right(out, x, y[0], &self.0),
             (true, true) => out.fill((self.0)(x[0], y[0])),
+        }
+    }
+
+    unsafe fn run_rows(&self, args: [Run; 3], steps: [isize; 3], n: usize, rows: usize) {
+        let f = &self.0;
+        // SAFETY: as the caller vouches.
+        unsafe {
+            match (args[1].uniform, args[2].uniform) {
+                (false, false) => rows2::<T, F, false, false>(args, steps, n, rows, f),
+                (true, false) => rows2::<T, F, true, false>(args, steps, n, rows, f),
+                (false, true) => rows2::<T, F, false, true>(args, steps, n, rows, f),
+                (true, true) => rows2::<T, F, true, true>(args, steps, n, rows, f),
+            }
         }
     }
 }

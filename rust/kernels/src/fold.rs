@@ -1,151 +1,45 @@
-//! Reduction of many elements to one in a fixed order: blocks of a fixed size, 32 lanes within a
-//! block, and a binary tree over the blocks, whatever the number of threads. Errors of sums grow
-//! with the logarithm of the number of blocks.
+//! Reduction of many elements to one in a fixed order: blocks of a fixed size, a fixed number of lanes
+//! within a block, and a binary tree over the blocks, whatever the number of threads. Errors of sums
+//! grow with the logarithm of the number of blocks.
+
+mod block;
 
 use crate::loops::GRAIN;
 use crate::number::Number;
 use crate::par;
 use crate::reader::{Parts, Reader, Room};
-use crate::vector::versions;
 use crate::walk::{Order, Walk};
+use block::{Ladder, Tree, add_rows, each_row, merge};
+pub(crate) use block::{block, lanes_of};
+use ferromix_base::DType;
 
 /// How elements join.
 pub(crate) trait Fold<C: Number>: Copy + Send + Sync {
+    /// Whether [`Fold::quick`] leaves out what is not a number.
+    const SKIPS_NAN: bool;
     /// What joins without effect.
     fn start(self) -> C;
     /// What an element contributes.
     fn lift(self, x: C) -> C;
     /// Joins two contributions.
     fn join(self, a: C, b: C) -> C;
+    /// As [`Fold::join`] of numbers; NaN may be left out.
+    fn quick(self, a: C, b: C) -> C;
 }
 
 /// Elements, or rows, of a block.
 const BLOCK: usize = Room::LEN;
 const ROWS: usize = 64;
+/// Rows that are joined before they are added to those before.
+const GROUP: usize = 8;
 
-/// Columns that are reduced side by side.
-const TILE: usize = 1024;
+/// Columns that are reduced side by side: runs of memory that are long enough to be fetched ahead, with
+/// accumulators that stay in the first-level cache; fewer where they are collected first.
+const TILE: usize = 4096;
+const NARROW: usize = Room::LEN;
 
-const LANES: usize = 32;
-
-versions! {
-    /// Folds one block.
-    pub(crate) fn block[C: Number, F: Fold<C>](x: &[C], f: F) -> C [C, F] {
-        if x.len() < LANES {
-            return x.iter().fold(f.start(), |a, &x| f.join(a, f.lift(x)));
-        }
-        // In registers as long as every index is known, so the rest has an array of its own.
-        let mut lanes = [f.start(); LANES];
-        let chunks = x.chunks_exact(LANES);
-        let rest = chunks.remainder();
-        for chunk in chunks {
-            for i in 0..LANES {
-                lanes[i] = f.join(lanes[i], f.lift(chunk[i]));
-            }
-        }
-        if !rest.is_empty() {
-            let mut all = lanes;
-            for (lane, &x) in all.iter_mut().zip(rest) {
-                *lane = f.join(*lane, f.lift(x));
-            }
-            lanes = all;
-        }
-        let lanes: [C; 16] = std::array::from_fn(|i| f.join(lanes[i], lanes[i + 16]));
-        let lanes: [C; 8] = std::array::from_fn(|i| f.join(lanes[i], lanes[i + 8]));
-        let lanes: [C; 4] = std::array::from_fn(|i| f.join(lanes[i], lanes[i + 4]));
-        f.join(f.join(lanes[0], lanes[2]), f.join(lanes[1], lanes[3]))
-    }
-}
-
-versions! {
-    fn four_rows[C: Number, F: Fold<C>](acc: &mut [C], rows: [&[C]; 4], f: F) [C, F] {
-        let n = acc.len();
-        let [a, b, c, d] = rows.map(|r| &r[..n]);
-        for i in 0..n {
-            let low = f.join(f.lift(a[i]), f.lift(b[i]));
-            let high = f.join(f.lift(c[i]), f.lift(d[i]));
-            acc[i] = f.join(acc[i], f.join(low, high));
-        }
-    }
-}
-
-versions! {
-    fn one_row[C: Number, F: Fold<C>](acc: &mut [C], row: &[C], f: F) [C, F] {
-        for (a, &x) in acc.iter_mut().zip(row) {
-            *a = f.join(*a, f.lift(x));
-        }
-    }
-}
-
-versions! {
-    fn merge[C: Number, F: Fold<C>](acc: &mut [C], other: &[C], f: F) [C, F] {
-        for (a, &x) in acc.iter_mut().zip(other) {
-            *a = f.join(*a, x);
-        }
-    }
-}
-
-/// Partial results of consecutive blocks, joined like the digits of a binary counter.
-struct Tree<C> {
-    levels: Vec<(usize, Vec<C>)>,
-}
-
-impl<C: Number> Tree<C> {
-    const fn new() -> Self {
-        Tree { levels: Vec::new() }
-    }
-
-    fn push<F: Fold<C>>(&mut self, mut part: Vec<C>, f: F) {
-        let mut height = 0;
-        while let Some((_, mut left)) = self.levels.pop_if(|top| top.0 == height) {
-            merge(&mut left, &part, f);
-            part = left;
-            height += 1;
-        }
-        self.levels.push((height, part));
-    }
-
-    fn finish<F: Fold<C>>(mut self, f: F) -> Option<Vec<C>> {
-        let mut part = self.levels.pop()?.1;
-        while let Some((_, mut left)) = self.levels.pop() {
-            merge(&mut left, &part, f);
-            part = left;
-        }
-        Some(part)
-    }
-}
-
-/// The same for single values, without allocation: level `i` of 64 holds 2^i blocks.
-struct Ladder<C> {
-    levels: [C; 64],
-    blocks: u64,
-}
-
-impl<C: Number> Ladder<C> {
-    fn new() -> Self {
-        Ladder {
-            levels: [C::ZERO; 64],
-            blocks: 0,
-        }
-    }
-
-    fn push<F: Fold<C>>(&mut self, mut part: C, f: F) {
-        let height = self.blocks.trailing_ones() as usize;
-        for &left in &self.levels[..height] {
-            part = f.join(left, part);
-        }
-        self.levels[height] = part;
-        self.blocks += 1;
-    }
-
-    fn finish<F: Fold<C>>(&self, f: F) -> C {
-        let mut set = (0..64).filter(|i| self.blocks >> i & 1 == 1);
-        let Some(first) = set.next() else {
-            return f.start();
-        };
-        set.fold(self.levels[first], |part, i| f.join(self.levels[i], part))
-    }
-}
+/// Blocks of a row whose results are kept until they are joined.
+const PARTS: usize = 64;
 
 /// One reduction: for every position of `kept`, all positions of `reduced` of an input.
 pub(crate) struct Space<'a, C> {
@@ -176,72 +70,130 @@ impl<C: Number> Space<'_, C> {
         }
     }
 
-    /// Block `index` of the elements of the output at `offset`.
-    fn block<F: Fold<C>>(&self, offset: isize, index: usize, room: &mut Room, f: F) -> C {
-        let start = index * BLOCK;
-        let n = BLOCK.min(self.reduced.total - start);
-        // SAFETY: positions of the two walks together lie within the view.
-        block(
-            unsafe { self.input.read(offset, &self.reduced, start, n, room) },
-            f,
-        )
+    /// Blocks `first..` of the elements of the output at `offset`, each folded to an element of `out`.
+    fn blocks<F: Fold<C>>(
+        &self,
+        offset: isize,
+        first: usize,
+        out: &mut [C],
+        room: &mut Room,
+        f: F,
+    ) {
+        let left = self.reduced.total - first * BLOCK;
+        let whole = out.len().min(left / BLOCK);
+        let at = offset + (first * BLOCK) as isize;
+        let (full, last) = out.split_at_mut(whole);
+        if self.run_rows(at, BLOCK as isize, BLOCK, full, f) {
+            let at = at + (whole * BLOCK) as isize;
+            self.run_rows(at, 0, left - whole * BLOCK, last, f);
+            return;
+        }
+        for (i, out) in full.iter_mut().chain(last).enumerate() {
+            let n = BLOCK.min(left - i * BLOCK);
+            // SAFETY: positions of the two walks together lie within the view.
+            let run = unsafe {
+                let start = (first + i) * BLOCK;
+                self.input.read(offset, &self.reduced, start, n, room)
+            };
+            *out = block(run, f);
+        }
+    }
+
+    /// Folds rows of `n` elements, from `at` on and `step` apart, if the reduced elements lie without
+    /// gaps and the type suits.
+    fn run_rows<F: Fold<C>>(&self, at: isize, step: isize, n: usize, out: &mut [C], f: F) -> bool {
+        if self.reduced.dims.len() > 1 || self.reduced.strides[0] != [1] {
+            return false;
+        }
+        let at = at + self.reduced.offsets[0];
+        if let Some(x) = self.input.plain::<C>() {
+            each_row(x.wrapping_offset(at), step, n, out, |x| x, f);
+        } else if let (DType::F64, Some(x)) = (C::DTYPE, self.input.plain::<f32>()) {
+            each_row(x.wrapping_offset(at), step, n, out, |x| C::from_f32(x), f);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// One output: the row at `offset`.
+    fn row<F: Fold<C>>(&self, offset: isize, room: &mut Room, f: F) -> C {
+        let blocks = self.reduced.total.div_ceil(BLOCK);
+        let mut ladder = Ladder::new();
+        let mut parts = [C::ZERO; PARTS];
+        for first in (0..blocks).step_by(PARTS) {
+            let parts = &mut parts[..PARTS.min(blocks - first)];
+            self.blocks(offset, first, parts, room, f);
+            parts.iter().for_each(|&p| ladder.push(p, f));
+        }
+        ladder.finish(f)
     }
 
     /// For inputs whose reduced elements are near each other.
     fn rows<F: Fold<C>>(&self, f: F, out: &mut [C]) {
         let n = self.reduced.total;
         let blocks = n.div_ceil(BLOCK);
-        let outputs = out.len();
-        if outputs < 16 && n > GRAIN {
-            let mut parts = vec![C::ZERO; outputs * blocks];
-            let shared = Parts::new(&mut parts);
-            par::for_ranges(outputs * blocks, GRAIN / BLOCK, |range| {
-                let mut room = Room::new();
-                // SAFETY: tasks have disjoint ranges.
-                let parts = unsafe { shared.part(range.start, range.len()) };
-                for (unit, part) in range.zip(parts) {
-                    let [offset] = self.kept.cursor(unit / blocks).place;
-                    *part = self.block(offset, unit % blocks, &mut room, f);
-                }
-            });
-            for (out, parts) in out.iter_mut().zip(parts.chunks_exact(blocks)) {
-                let mut ladder = Ladder::new();
-                parts.iter().for_each(|&p| ladder.push(p, f));
-                *out = ladder.finish(f);
-            }
-            return;
+        if out.len() < 16 && n > GRAIN {
+            return self.long_rows(blocks, f, out);
         }
+        let outputs = out.len();
         let shared = Parts::new(out);
         par::for_ranges(outputs, (GRAIN / n).max(1), |range| {
             let mut room = Room::new();
             let mut cursor = self.kept.cursor(range.start);
             // SAFETY: tasks have disjoint ranges.
-            for out in unsafe { shared.part(range.start, range.len()) } {
+            let out = unsafe { shared.part(range.start, range.len()) };
+            let evenly = blocks == 1 && self.kept.dims.len() == 1;
+            let [step] = self.kept.inner_strides();
+            if evenly && self.run_rows(cursor.place[0], step, n, out, f) {
+                return;
+            }
+            for out in out {
                 let [offset] = cursor.place;
                 cursor.advance_in_row(1);
                 if blocks == 1 {
-                    *out = self.block(offset, 0, &mut room, f);
-                    continue;
+                    self.blocks(offset, 0, std::slice::from_mut(out), &mut room, f);
+                } else {
+                    *out = self.row(offset, &mut room, f);
                 }
-                let mut ladder = Ladder::new();
-                (0..blocks).for_each(|b| ladder.push(self.block(offset, b, &mut room, f), f));
-                *out = ladder.finish(f);
             }
         });
+    }
+
+    /// The same for few outputs of many elements: blocks are shared among threads.
+    fn long_rows<F: Fold<C>>(&self, blocks: usize, f: F, out: &mut [C]) {
+        let chunks = blocks.div_ceil(PARTS);
+        let mut parts = vec![C::ZERO; out.len() * blocks];
+        let shared = Parts::new(&mut parts);
+        par::for_each(out.len() * chunks, |unit| {
+            let (output, first) = (unit / chunks, unit % chunks * PARTS);
+            let [offset] = self.kept.cursor(output).place;
+            let n = PARTS.min(blocks - first);
+            // SAFETY: units are disjoint.
+            let parts = unsafe { shared.part(output * blocks + first, n) };
+            self.blocks(offset, first, parts, &mut Room::new(), f);
+        });
+        for (out, parts) in out.iter_mut().zip(parts.chunks_exact(blocks)) {
+            let mut ladder = Ladder::new();
+            parts.iter().for_each(|&p| ladder.push(p, f));
+            *out = ladder.finish(f);
+        }
     }
 
     /// For inputs whose kept elements are near each other: many columns side by side.
     fn columns<F: Fold<C>>(&self, f: F, out: &mut [C]) {
         let width = self.kept.inner();
-        let tiles = width.div_ceil(TILE);
+        let direct = self.kept.inner_strides() == [1] && self.input.plain::<C>().is_some();
+        let most = if direct { TILE } else { NARROW };
+        let tiles = width.div_ceil(most);
         let blocks = self.reduced.total.div_ceil(ROWS);
         let units = out.len() / width * tiles;
         let tile = |unit: usize| {
-            let start = unit / tiles * width + unit % tiles * TILE;
-            (start, TILE.min(width - unit % tiles * TILE))
+            let start = unit / tiles * width + unit % tiles * most;
+            (start, most.min(width - unit % tiles * most))
         };
         let shared = Parts::new(out);
-        let size = TILE.min(width) * ROWS;
+        let size = most.min(width) * ROWS;
         let finish = |unit: usize, parts: &mut dyn Iterator<Item = Vec<C>>| {
             let mut tree = Tree::new();
             parts.for_each(|p| tree.push(p, f));
@@ -284,7 +236,7 @@ impl<C: Number> Space<'_, C> {
             && self.reduced.dims.len() == 1
             && self.kept.inner_strides() == [1]
             && self.reduced.inner_strides() == [width as isize];
-        let parts = TILE / 4 / width;
+        let parts = NARROW / 4 / width;
         (matrix && parts > 1 && rows >= 2 * parts).then_some(parts)
     }
 
@@ -326,29 +278,18 @@ impl<C: Number> Space<'_, C> {
         let first = index * ROWS;
         let rows = ROWS.min(self.reduced.total - first);
         let mut cursor = self.reduced.cursor(first);
-        let mut rooms = [const { Room::new() }; 4];
-        let mut left = rows;
-        while left > 0 {
-            let group = if left >= 4 { 4 } else { 1 };
-            let offsets: [isize; 4] = std::array::from_fn(|i| {
-                let [offset] = cursor.place;
-                if i < group {
-                    cursor.advance_in_row(1);
-                }
-                offset
-            });
-            let [a, b, c, d] = &mut rooms;
+        let mut rooms = [const { Room::new() }; GROUP];
+        let mut row = |i: usize| {
+            let [offset] = cursor.place;
+            cursor.advance_in_row(1);
             // SAFETY: positions of the two walks together lie within the view.
-            let read =
-                |i: usize, room| unsafe { self.input.read(offsets[i], &self.kept, start, n, room) };
-            if group == 4 {
-                let rows = [read(0, a), read(1, b), read(2, c), read(3, d)];
-                four_rows(&mut acc, rows, f);
-            } else {
-                one_row(&mut acc, read(0, a), f);
-            }
-            left -= group;
-        }
+            let run = unsafe {
+                let room = &mut rooms[i % GROUP];
+                self.input.read(offset, &self.kept, start, n, room)
+            };
+            run.as_ptr()
+        };
+        add_rows(&mut acc, rows, &mut row, f);
         acc
     }
 }

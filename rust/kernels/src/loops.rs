@@ -9,7 +9,7 @@
 
 use crate::body::{Body, Run};
 use crate::convert::{converter, mover};
-use crate::memory::{Direction, accumulate, transfer};
+use crate::memory::{Direction, STREAMED, accumulate, finish_stream, stream, transfer};
 use crate::walk::{Cursor, Order, Walk, broadcast_strides};
 use crate::{Req, View, par};
 use ferromix_base::{DType, Result, Strides};
@@ -20,6 +20,9 @@ const BLOCK: usize = 512;
 
 /// Rows shorter than this are gathered several at a time.
 const SHORT_ROW: usize = 64;
+
+/// The same for rows that the loop can take as they are.
+const PLAIN_ROW: usize = 8;
 
 /// Elements of a task of a cheap operator, such as an addition.
 pub(crate) const GRAIN: usize = 1 << 16;
@@ -110,6 +113,8 @@ struct Plan<'a, const N: usize> {
     periodic: [bool; N],
     /// Whether the loop may write the output's memory itself.
     direct_out: bool,
+    /// Whether runs of the output go past the caches, by way of a buffer.
+    stream: bool,
     /// Longest run.
     longest: usize,
 }
@@ -150,10 +155,19 @@ impl<'a, const N: usize> Plan<'a, N> {
         let above = &walk.strides[..walk.dims.len() - 1];
         let periodic = std::array::from_fn(|j| j > 0 && above.iter().all(|s| s[j] == 0));
         let evenly = (0..N).all(|j| periodic[j] || walk.flat(j));
-        let short = inner < SHORT_ROW || evenly && inner <= BLOCK / 2;
+        let (step, dtypes) = (walk.inner_strides(), views.map(View::dtype));
+        let shared = (1..N).any(|j| views[j].ptr() == views[0].ptr());
+        let unlike = (1..N).any(|j| op.types[j] != op.types[0]);
+        let as_is = |j: usize| dtypes[j] == op.types[j];
+        let add = req == Req::Add;
+        let writes_there = as_is(0) && !add && !(shared && (N > 2 || unlike));
+        let plain = |j: usize| as_is(j) && (step[j] == 1 || j > 0 && step[j] == 0);
+        let short = if writes_there && (0..N).all(plain) {
+            inner < PLAIN_ROW
+        } else {
+            inner < SHORT_ROW || evenly && inner <= BLOCK / 2
+        };
         let by_rows = walk.dims.len() == 1 || !short;
-        let step = walk.inner_strides();
-        let dtypes = views.map(View::dtype);
         let access = std::array::from_fn(|j| {
             let constant = walk.strides.iter().all(|s| s[j] == 0);
             if j > 0 && (constant || by_rows && step[j] == 0) {
@@ -164,13 +178,10 @@ impl<'a, const N: usize> Plan<'a, N> {
                 Access::Gathered
             }
         });
-        let shared = (1..N).any(|j| views[j].ptr() == views[0].ptr());
-        let unlike = (1..N).any(|j| op.types[j] != op.types[0]);
-        let add = req == Req::Add;
-        let as_is = |j: usize| dtypes[j] == op.types[j];
-        let direct_out =
-            access[0] == Access::Direct && as_is(0) && !add && !(shared && (N > 2 || unlike));
+        let direct_out = access[0] == Access::Direct && writes_there;
         let unbuffered = direct_out && (1..N).all(|j| as_is(j) && access[j] != Access::Gathered);
+        let size = dtypes[0].size();
+        let stream = unbuffered && by_rows && inner >= BLOCK && walk.total * size >= STREAMED;
         Ok(Plan {
             op,
             base: views.map(|v| Ptr(v.ptr())),
@@ -178,8 +189,10 @@ impl<'a, const N: usize> Plan<'a, N> {
             access,
             add,
             by_rows,
-            direct_out,
+            direct_out: direct_out && !stream,
+            stream,
             longest: match by_rows {
+                _ if stream => size_of::<Buffer>() / size,
                 true if unbuffered => usize::MAX,
                 true => BLOCK,
                 false => BLOCK / inner * inner,
@@ -203,11 +216,23 @@ impl<'a, const N: usize> Plan<'a, N> {
         let mut buffers = [const { Buffers::new() }; N];
         let mut cursor = self.walk.cursor(start);
         let mut left = end - start;
+        let inner = self.walk.inner();
         let mut runs = [Run {
             ptr: std::ptr::null_mut(),
             uniform: false,
         }; N];
         while left > 0 {
+            if self.longest == usize::MAX && left >= 2 * inner {
+                let (rows, steps) = cursor.rows();
+                let rows = rows.min(left / inner);
+                if rows > 1 {
+                    // SAFETY: as below.
+                    unsafe { self.rows(&cursor, rows, steps) };
+                    cursor.advance_rows(rows);
+                    left -= rows * inner;
+                    continue;
+                }
+            }
             let mut n = left.min(self.longest);
             if self.by_rows {
                 n = n.min(cursor.row_left());
@@ -222,6 +247,9 @@ impl<'a, const N: usize> Plan<'a, N> {
             } else if left > 0 {
                 cursor = self.walk.cursor(end - left);
             }
+        }
+        if self.stream {
+            finish_stream();
         }
     }
 
@@ -251,10 +279,28 @@ impl<'a, const N: usize> Plan<'a, N> {
         // SAFETY: the inputs are loaded; the output is the buffer, or memory of the right type
         // that overlaps no input but as `Body::run` allows (`direct_out`).
         unsafe { self.op.body.run(*runs, n) };
-        if !self.direct_out {
+        if self.stream {
+            // SAFETY: the results are in the buffer; the output is memory of their type.
+            unsafe { stream(place, ready, n * self.dtypes[0].size()) };
+        } else if !self.direct_out {
             // SAFETY: as for `load`.
             unsafe { self.store(cursor, n, ready, raw) };
         }
+    }
+
+    /// Computes `rows` rows from `cursor` on, `steps` apart, where none goes through buffers.
+    ///
+    /// # Safety
+    /// As [`Plan::block`].
+    unsafe fn rows(&self, cursor: &Cursor<'_, N>, rows: usize, steps: [isize; N]) {
+        let runs = std::array::from_fn(|j| Run {
+            ptr: self.address(j, cursor),
+            uniform: self.access[j] == Access::Uniform,
+        });
+        let bytes = std::array::from_fn(|j| steps[j] * self.dtypes[j].size() as isize);
+        // SAFETY: each row is a run of the operands' memory, of the right types; that of the output
+        // overlaps no input but as `Body::run` allows (`direct_out`).
+        unsafe { self.op.body.run_rows(runs, bytes, self.walk.inner(), rows) };
     }
 
     fn address(&self, j: usize, cursor: &Cursor<'_, N>) -> *mut u8 {

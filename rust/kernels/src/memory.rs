@@ -2,6 +2,7 @@
 
 use crate::body::Run;
 use crate::number::Number;
+use crate::vector::{Level, level};
 use crate::walk::Cursor;
 use ferromix_base::DType;
 
@@ -86,6 +87,68 @@ pub(crate) unsafe fn transfer<const N: usize>(
         buffer = buffer.wrapping_add(run * size);
         cursor.advance_in_row(run);
         left -= run;
+    }
+}
+
+/// Bytes from which on an output goes past the caches, where it would not stay: lines that are written
+/// whole need not be read first.
+pub(crate) const STREAMED: usize = 16 << 20;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Copies `bytes` from `from` to `to`, past the caches where this CPU has stores for that.
+/// [`finish_stream`] is to follow, on this thread, before others read it.
+///
+/// # Safety
+/// Both have so many bytes, which do not overlap.
+pub(crate) unsafe fn stream(to: *mut u8, from: *const u8, bytes: usize) {
+    let head = to.align_offset(LINE).min(bytes);
+    let body = (bytes - head) / LINE * LINE;
+    // SAFETY: as the caller vouches; from `head` on the lines are aligned, and `level` found the stores.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from, to, head);
+        let (line, source) = (to.add(head), from.add(head));
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::V4 => stream_v4(line, source, body),
+            #[cfg(target_arch = "x86_64")]
+            Level::V3 => stream_v3(line, source, body),
+            Level::Base => std::ptr::copy_nonoverlapping(source, line, body),
+        }
+        let done = head + body;
+        std::ptr::copy_nonoverlapping(from.add(done), to.add(done), bytes - done);
+    }
+}
+
+macro_rules! streams {
+    ($($name:ident: $features:literal, $size:literal, $load:ident, $store:ident;)*) => {$(
+        /// Whole aligned lines, by registers; stores of less than a register would not save the reading.
+        ///
+        /// # Safety
+        /// As for [`stream`].
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $name(to: *mut u8, from: *const u8, bytes: usize) {
+            use std::arch::x86_64::{$load, $store};
+            for at in (0..bytes).step_by($size) {
+                // SAFETY: as the caller vouches.
+                unsafe { $store(to.add(at).cast(), $load(from.add(at).cast())) };
+            }
+        }
+    )*};
+}
+streams! {
+    stream_v4: "avx512f", 64, _mm512_loadu_ps, _mm512_stream_ps;
+    stream_v3: "avx2", 32, _mm256_loadu_ps, _mm256_stream_ps;
+}
+
+/// Orders what [`stream`] wrote before what this thread writes from now on.
+pub(crate) fn finish_stream() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is always there.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
     }
 }
 

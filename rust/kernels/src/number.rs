@@ -4,7 +4,7 @@
 use ferromix_base::{Element, bf16, f16};
 
 /// Types that kernels compute in. Halves are computed as `f32`, bools as bytes.
-pub(crate) trait Number: Element + PartialOrd {
+pub(crate) trait Number: From3 + PartialOrd {
     const ZERO: Self;
     const ONE: Self;
     /// What no element is less than.
@@ -36,12 +36,14 @@ pub(crate) trait Number: Element + PartialOrd {
     /// The larger one; NaN if either is.
     #[inline(always)]
     fn larger(self, o: Self) -> Self {
-        if self > o || self.is_nan() { self } else { o }
+        let larger = if self > o { self } else { o };
+        if self.is_nan() { self } else { larger }
     }
     /// The smaller one; NaN if either is.
     #[inline(always)]
     fn smaller(self, o: Self) -> Self {
-        if self < o || self.is_nan() { self } else { o }
+        let smaller = if self < o { self } else { o };
+        if self.is_nan() { self } else { smaller }
     }
     /// -1, 0 or 1; 0 for NaN.
     #[inline(always)]

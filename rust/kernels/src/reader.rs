@@ -45,6 +45,11 @@ impl<'a, C: Element> Reader<'a, C> {
         }
     }
 
+    /// The first element, where the elements are of type T.
+    pub(crate) fn plain<T: Element>(&self) -> Option<*const T> {
+        (self.view.dtype() == T::DTYPE).then_some(self.view.ptr().cast())
+    }
+
     /// The `n` elements from position `start` of `walk` on, `offset` elements further; in place
     /// where they lie without gaps and are of type C, else in `room` (then at most [`Room::LEN`]).
     ///

@@ -16,24 +16,32 @@ use crate::{Attrs, Req, View};
 use ferromix_base::{DType, Error, Result, Strides};
 
 macro_rules! folds {
-    ($($name:ident: $start:ident, $x:ident => $lift:expr, ($a:ident, $b:ident) => $join:expr;)*) => {
+    ($($name:ident: $start:ident, $x:ident => $lift:expr, ($a:ident, $b:ident) => $join:expr
+        $(, quick $quick:expr)?;)*) => {
         $(#[derive(Clone, Copy)]
         pub(crate) struct $name;
         impl<C: Number> Fold<C> for $name {
+            const SKIPS_NAN: bool = folds!(@given $($quick)?);
             #[inline(always)]
             fn start(self) -> C { C::$start }
             #[inline(always)]
             fn lift(self, $x: C) -> C { $lift }
             #[inline(always)]
             fn join(self, $a: C, $b: C) -> C { $join }
+            #[inline(always)]
+            fn quick(self, $a: C, $b: C) -> C { folds!(@last $join $(, $quick)?) }
         })*
     };
+    (@given) => { false };
+    (@given $quick:expr) => { true };
+    (@last $join:expr) => { $join };
+    (@last $join:expr, $quick:expr) => { $quick };
 }
 folds! {
     Sum: ZERO, x => x, (a, b) => a.plus(b);
     Prod: ONE, x => x, (a, b) => a.times(b);
-    Max: LOWEST, x => x, (a, b) => b.larger(a);
-    Min: HIGHEST, x => x, (a, b) => b.smaller(a);
+    Max: LOWEST, x => x, (a, b) => b.larger(a), quick if b > a { b } else { a };
+    Min: HIGHEST, x => x, (a, b) => b.smaller(a), quick if b < a { b } else { a };
     Magnitudes: ZERO, x => x.magnitude(), (a, b) => a.plus(b);
     Squares: ZERO, x => x.times(x), (a, b) => a.plus(b);
     NanSum: ZERO, x => if x.is_nan() { C::ZERO } else { x }, (a, b) => a.plus(b);

@@ -1,6 +1,8 @@
 //! `softmax` and `log_softmax` along any axis. The elements along the axis, for one or several
 //! neighbouring positions, are copied to scratch memory, worked on there, and stored.
 
+mod rows;
+
 use crate::blockwise::store;
 use crate::kernel::Row;
 use crate::prepared::{axis, boxed, check_args, check_shape};
@@ -92,11 +94,21 @@ multiversion! {
             top.iter_mut().zip(row).for_each(|(m, &v)| *m = m.at_least(v));
         }
         for row in x.chunks_mut(w) {
-            for ((v, m), s) in row.iter_mut().zip(&top).zip(&mut *sums) {
-                let z = (*v - *m) / t;
-                let e = z.exp();
-                *v = if exponentiate { e } else { z };
-                *s += e;
+            row.iter_mut().zip(&top).for_each(|(v, m)| *v = *v - *m);
+        }
+        if t != R::ONE {
+            x.iter_mut().for_each(|v| *v = *v / t);
+        }
+        if exponentiate {
+            x.iter_mut().for_each(|v| *v = v.exp());
+        }
+        let mut room = [R::ZERO; WIDTH];
+        for row in x.chunks(w) {
+            if exponentiate {
+                sums.iter_mut().zip(row).for_each(|(s, &v)| *s += v);
+            } else {
+                room.iter_mut().zip(row).for_each(|(r, &v)| *r = v.exp());
+                sums.iter_mut().zip(&room).for_each(|(s, &v)| *s += v);
             }
         }
     }
@@ -245,6 +257,14 @@ pub(crate) fn run<T: Float>(
     }
     let target = Target::<T>::of(output)?;
     let t = T::Real::of(temperature);
+    let forward = matches!(kind, Kind::Softmax | Kind::Log);
+    if forward && l.inner == 1 && req != Req::Add && inputs[0].ptr() != output.ptr() {
+        // SAFETY: the output is another memory than the input, or the same view.
+        let done = unsafe { whole_rows(kind, l, t, &sources[0], &target) };
+        if done {
+            return Ok(());
+        }
+    }
     let pieces = l.inner.div_ceil(WIDTH);
     let grain = GRAIN / (l.k * l.inner.min(WIDTH)).max(1);
     par::for_ranges(l.outer * pieces, grain.max(1), |range| {
@@ -270,6 +290,35 @@ pub(crate) fn run<T: Float>(
         }
     });
     Ok(())
+}
+
+/// Runs a forward pass along the last axis straight from the input to the output, if their type is
+/// computed as it is.
+///
+/// # Safety
+/// The two do not overlap, and nobody else uses the output.
+unsafe fn whole_rows<T: Float>(
+    kind: Kind,
+    l: Layout,
+    t: T::Real,
+    from: &Source<T>,
+    to: &Target<T>,
+) -> bool {
+    if T::plain(&[]).is_none() {
+        return false;
+    }
+    par::for_ranges(l.outer, (GRAIN / l.k).max(1), |range| {
+        let range = range.start * l.k..range.end * l.k;
+        // SAFETY: tasks have disjoint rows; the rest as the caller vouches.
+        let (x, y) = unsafe { (from.slice(range.clone()), to.slice(range)) };
+        if let (Some(x), Some(y)) = (T::plain(x), T::plain_mut(y)) {
+            match kind {
+                Kind::Log => rows::log_softmax(x, y, l.k, t),
+                _ => rows::softmax(x, y, l.k, t),
+            }
+        }
+    });
+    true
 }
 
 fn prepare(

@@ -1,6 +1,8 @@
 //! Vector instructions: which ones this CPU has, plain loops compiled for each level, and the few
 //! explicit vector operations that matrix tiles are built of.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 /// The levels of vector instructions that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
@@ -14,9 +16,32 @@ pub(crate) enum Level {
     V4,
 }
 
+/// What [`level`] found, in numbers; 0 before it looked.
+static FOUND: AtomicU8 = AtomicU8::new(0);
+
 /// The level of this CPU.
 #[inline]
 pub(crate) fn level() -> Level {
+    // Relaxed: a number alone, the same whoever finds it.
+    match FOUND.load(Ordering::Relaxed) {
+        0 => look(),
+        #[cfg(target_arch = "x86_64")]
+        2 => Level::V3,
+        #[cfg(target_arch = "x86_64")]
+        3 => Level::V4,
+        _ => Level::Base,
+    }
+}
+
+#[cold]
+fn look() -> Level {
+    let (level, number) = find();
+    // Relaxed: as in `level`.
+    FOUND.store(number, Ordering::Relaxed);
+    level
+}
+
+fn find() -> (Level, u8) {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -24,13 +49,13 @@ pub(crate) fn level() -> Level {
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
         {
-            return Level::V4;
+            return (Level::V4, 3);
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return Level::V3;
+            return (Level::V3, 2);
         }
     }
-    Level::Base
+    (Level::Base, 1)
 }
 
 /// Compiles functions once per [`Level`] and calls the copy for this CPU. The bodies are plain
@@ -70,6 +95,16 @@ pub(crate) use multiversion;
 /// repeated before the body. No operation is contracted or reordered, so all copies give the same
 /// bits.
 macro_rules! versions {
+    ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident[$($g:tt)*]($($a:ident: $t:ty),* $(,)?)
+        $(-> $r:ty)? [$($names:tt)*] $body:block) => {
+        $(#[$meta])*
+        $vis unsafe fn $name<$($g)*>($($a: $t),*) $(-> $r)? {
+            $crate::vector::versions! {
+                fn inside[$($g)*]($($a: $t),*) $(-> $r)? [$($names)*] $body
+            }
+            inside::<$($names)*>($($a),*)
+        }
+    };
     ($(#[$meta:meta])* $vis:vis fn $name:ident[$($g:tt)*]($($a:ident: $t:ty),* $(,)?)
         $(-> $r:ty)? [$($names:tt)*] $body:block) => {
         $(#[$meta])*

@@ -163,13 +163,37 @@ impl<const N: usize> Cursor<'_, N> {
 
     /// Moves `n` positions on, at most to the start of the next row.
     pub(crate) fn advance_in_row(&mut self, n: usize) {
-        let mut axis = self.index.len() - 1;
+        let axis = self.index.len() - 1;
         self.step(axis, n as isize);
+        self.carry(axis);
+    }
+
+    /// Goes on along slower axes where `axis` has come to its end.
+    fn carry(&mut self, mut axis: usize) {
         while axis > 0 && self.index[axis] == self.walk.dims[axis] {
             self.step(axis, -(self.walk.dims[axis] as isize));
             axis -= 1;
             self.step(axis, 1);
         }
+    }
+
+    /// Rows from here to the end of the second fastest axis, and each operand's step from row to row;
+    /// none unless this is the start of a row.
+    pub(crate) fn rows(&self) -> (usize, [isize; N]) {
+        match self.index[..] {
+            [.., at, 0] => {
+                let axis = self.index.len() - 2;
+                (self.walk.dims[axis] - at, self.walk.strides[axis])
+            }
+            _ => (0, [0; N]),
+        }
+    }
+
+    /// Moves `n` rows on, at most to the end of the second fastest axis.
+    pub(crate) fn advance_rows(&mut self, n: usize) {
+        let axis = self.index.len() - 2;
+        self.step(axis, n as isize);
+        self.carry(axis);
     }
 
     fn step(&mut self, axis: usize, n: isize) {
