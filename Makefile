@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench bench-kernels docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -116,6 +116,10 @@ gen: dev  ## Write what is generated from the operator cards: reference and stub
 
 bench:  ## Benchmarks of engine, pool and kernels
 	cargo bench --workspace --exclude ferromix-py
+
+# TORCH is an interpreter that has torch, if there is one.
+bench-kernels: dev  ## The table of kernels beside NumPy and torch (TORCH=python) in docs/performance.md
+	$(BIN)/python benches/kernels.py $(if $(TORCH),--torch $(TORCH))
 
 clean:  ## Remove what was built
 	rm -rf target dist build $(VENV)

@@ -1,8 +1,8 @@
-"""Rows of a table of kernels, measured beside NumPy and torch: what they are and how they are timed.
+"""Rows of a table of kernels beside NumPy and torch: what they are and how they are timed.
 
-Ferromix and NumPy share a process, torch has one of its own (another interpreter may be the one that
-has it); they take turns, one row and size at a time. All write into arrays that exist already; a call
-of Ferromix ends when its result can be read.
+Ferromix and NumPy share a process, torch has one of its own (another interpreter may be the one
+that has it); they take turns, one row and size at a time. All write into arrays that exist already;
+a call of Ferromix ends when its result can be read.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ class Peer:
 
     def ask(self, *what: Any) -> float:
         """Send a request; its answer."""
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(what) + "\n")
         self.process.stdin.flush()
         return float(json.loads(self.process.stdout.readline()))

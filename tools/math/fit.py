@@ -68,13 +68,24 @@ def hyperbolic(z: Any) -> Any:
     return (mp.tanh(t) - t) / t**3
 
 
+def logarithm(z: Any) -> Any:
+    """``log2((1 + s) / (1 - s)) / s`` for ``z = s * s``."""
+    s = mp.sqrt(abs(z))
+    return 2 * mp.atanh(s) / (s * mp.log(2))
+
+
 TABLES: list[tuple[str, Function, Any, Any, int]] = [
     ("EXP", lambda r: (mp.expm1(r) - r) / r**2, -0.3467, 0.3467, 10),
     ("EXP_SHORT", lambda r: (mp.expm1(r) - r) / r**2, -0.3467, 0.3467, 5),
     ("SIN", sine, 0, 0.6170, 6),
     ("COS", cosine, 0, 0.6170, 6),
+    ("SIN_SHORT", sine, 0, 2.4675, 4),
     ("ARTANH", artanh, 0, 0.02945, 7),
+    ("ARTANH_SHORT", artanh, 0, 0.02945, 2),
+    ("LOG2", logarithm, 0, 0.02945, 4),
+    ("EXP2_SHORT", lambda r: mp.mpf(2) ** r, -0.5, 0.5, 6),
     ("ATAN", arctangent, 0, 0.1716, 6),
+    ("ATAN_SHORT", arctangent, 0, 0.1716, 4),
     ("TANH_32", hyperbolic, 0, 0.31, 4),
     ("EXP_TWICE", lambda r: mp.exp(2 * r), -0.1735, 0.1735, 6),
     ("LN_32", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, -0.2930, 0.4143, 8),

@@ -4,7 +4,7 @@
 use crate::axes::Axes;
 use crate::check::{NUMBERS, arity, unsupported};
 use crate::copy::assign;
-use crate::fold::block;
+use crate::fold::{Rows, inner_block};
 use crate::kernel::{Call, Desc, Kernel, Row};
 use crate::loops::GRAIN;
 use crate::number::Number;
@@ -67,6 +67,13 @@ impl Arg {
         let (width, per_row) = (kept.inner(), kept.inner().div_ceil(tile));
         let shared = Parts::new(places);
         par::for_ranges(kept.total / width * per_row, grain, |range| {
+            if !side_by_side {
+                // SAFETY: tasks have disjoint outputs.
+                let places = unsafe { shared.part(range.start, range.len()) };
+                if search.rows(&kept, range.start, &reduced, places) {
+                    return;
+                }
+            }
             for unit in range {
                 let column = unit % per_row * tile;
                 let n = tile.min(width - column);
@@ -83,15 +90,56 @@ impl Arg {
     }
 }
 
+/// Elements among which a place is searched at once.
+const NEAR: usize = 64;
+
+/// The first place of `x`, by value, or of NaN.
+#[inline(always)]
+fn find<C: Number>(run: &[C], x: C) -> usize {
+    let nan = x.is_nan();
+    let is_it = |y: &C| (*y == x) | (nan & y.is_nan());
+    // Whole chunks are tested without a branch per element; then all places of one are compared.
+    let mut chunks = run.chunks(NEAR);
+    let chunk = chunks.position(|c| c.iter().fold(false, |any, y| any | is_it(y)));
+    let start = chunk.unwrap_or(0) * NEAR;
+    let near = run[start..].iter().take(NEAR).zip(0_u32..);
+    let first = near.fold(NEAR as u32, |first, (y, i)| {
+        first.min(if is_it(y) { i } else { NEAR as u32 })
+    });
+    start + first as usize % NEAR
+}
+
+/// The extreme one of a block, and its place.
+#[inline(always)]
+fn extreme<C: Number>(run: &[C], least: bool) -> C {
+    if least {
+        inner_block(run, Min)
+    } else {
+        inner_block(run, Max)
+    }
+}
+
+#[inline(always)]
+fn is_better<C: Number>(x: C, best: C, least: bool) -> bool {
+    let beats = if least { x < best } else { x > best };
+    beats || (x.is_nan() && !best.is_nan())
+}
+
 versions! {
-    /// The first place of `x`, by value, or of NaN.
-    fn find[C: Number](run: &[C], x: C) -> Option<usize> [C] {
-        let nan = x.is_nan();
-        let is_it = |y: &C| (*y == x) | (nan & y.is_nan());
-        // Whole chunks are tested without a branch per element.
-        let chunk = run.chunks(64).position(|c| c.iter().fold(false, |any, y| any | is_it(y)))?;
-        let place = run[64 * chunk..].iter().position(is_it)?;
-        Some(64 * chunk + place)
+    /// The extreme one of a block and its place, if it is better than `best`.
+    fn better[C: Number](run: &[C], best: Option<C>, least: bool) -> Option<(C, usize)> [C] {
+        let x = extreme(run, least);
+        best.is_none_or(|best| is_better(x, best, least)).then(|| (x, find(run, x)))
+    }
+}
+
+versions! {
+    /// The places in rows that are no longer than a block.
+    fn short_rows[C: Number](rows: Rows<C>, places: &mut [i64], least: bool) [C] {
+        for (i, place) in places.iter_mut().enumerate() {
+            let row = rows.get(i);
+            *place = find(row, extreme(row, least)) as i64;
+        }
     }
 }
 
@@ -116,12 +164,6 @@ struct Search<'a, C> {
 }
 
 impl<C: Number> Search<'_, C> {
-    #[inline(always)]
-    fn better(&self, x: C, best: C) -> bool {
-        let beats = if self.least { x < best } else { x > best };
-        beats || (x.is_nan() && !best.is_nan())
-    }
-
     /// The place of the extreme one of the positions of `reduced` at `offset`.
     fn row(&self, offset: isize, reduced: &Walk<1>) -> usize {
         let mut room = Room::new();
@@ -130,17 +172,32 @@ impl<C: Number> Search<'_, C> {
             let n = Room::LEN.min(reduced.total - start);
             // SAFETY: positions of the two walks together lie within the view.
             let run = unsafe { self.input.read(offset, reduced, start, n, &mut room) };
-            let extreme = if self.least {
-                block(run, Min)
-            } else {
-                block(run, Max)
-            };
-            if best.is_none_or(|(b, _)| self.better(extreme, b)) {
-                let place = find(run, extreme).unwrap_or(0);
-                best = Some((extreme, start + place));
+            if let Some((x, place)) = better(run, best.map(|(x, _)| x), self.least) {
+                best = Some((x, start + place));
             }
         }
         best.map_or(0, |(_, place)| place)
+    }
+
+    /// The places of rows of `kept` from `start` on, if their elements can be read where they are and
+    /// are no more than a block.
+    fn rows(&self, kept: &Walk<1>, start: usize, reduced: &Walk<1>, places: &mut [i64]) -> bool {
+        let even = kept.dims.len() == 1 && reduced.dims.len() == 1 && reduced.strides[0] == [1];
+        let Some(x) = self
+            .input
+            .plain::<C>()
+            .filter(|_| even && reduced.total <= Room::LEN)
+        else {
+            return false;
+        };
+        let place = kept.cursor(start).place[0] + reduced.offsets[0];
+        let rows = Rows {
+            first: x.wrapping_offset(place),
+            step: kept.inner_strides()[0],
+            n: reduced.total,
+        };
+        short_rows(rows, places, self.least);
+        true
     }
 
     /// The places for the positions of `kept` from `start` on, which are in one row.

@@ -23,6 +23,11 @@ pub(crate) trait Body<const N: usize>: Send + Sync {
     /// another only in a loop of two operands of one type, and then is the same address.
     unsafe fn run(&self, args: [Run; N], n: usize);
 
+    /// Whether the loop only copies.
+    fn is_copy(&self) -> bool {
+        false
+    }
+
     /// Runs over `rows` runs of `n` elements that are `steps` bytes apart; the output's do not overlap.
     ///
     /// # Safety

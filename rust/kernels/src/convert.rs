@@ -76,6 +76,10 @@ pub(crate) fn mover(size: usize) -> &'static dyn Body<2> {
 struct Move<T>(std::marker::PhantomData<fn(T)>);
 
 impl<T: Copy> Body<2> for Move<T> {
+    fn is_copy(&self) -> bool {
+        true
+    }
+
     unsafe fn run(&self, [d, s]: [Run; 2], n: usize) {
         // SAFETY: the caller vouches for one element to read and `n` to write, or `n` of both;
         // `copy` allows the same address.

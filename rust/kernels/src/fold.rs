@@ -9,14 +9,14 @@ use crate::number::Number;
 use crate::par;
 use crate::reader::{Parts, Reader, Room};
 use crate::walk::{Order, Walk};
-use block::{Ladder, Tree, add_rows, each_row, merge};
-pub(crate) use block::{block, lanes_of};
+use block::{Ladder, Tree, add_rows, each_row, each_short_row, merge};
+pub(crate) use block::{Rows, block, inner_block, lanes_of};
 use ferromix_base::DType;
 
 /// How elements join.
 pub(crate) trait Fold<C: Number>: Copy + Send + Sync {
     /// Whether [`Fold::quick`] leaves out what is not a number.
-    const SKIPS_NAN: bool;
+    const SKIPS_NAN: bool = false;
     /// What joins without effect.
     fn start(self) -> C;
     /// What an element contributes.
@@ -24,7 +24,15 @@ pub(crate) trait Fold<C: Number>: Copy + Send + Sync {
     /// Joins two contributions.
     fn join(self, a: C, b: C) -> C;
     /// As [`Fold::join`] of numbers; NaN may be left out.
-    fn quick(self, a: C, b: C) -> C;
+    #[inline(always)]
+    fn quick(self, a: C, b: C) -> C {
+        self.join(a, b)
+    }
+    /// The fold of a block, computed in single precision, where that is nearly as good.
+    #[inline(always)]
+    fn in_short(self, _block: &[f32]) -> Option<C> {
+        None
+    }
 }
 
 /// Elements, or rows, of a block.
@@ -107,9 +115,11 @@ impl<C: Number> Space<'_, C> {
         }
         let at = at + self.reduced.offsets[0];
         if let Some(x) = self.input.plain::<C>() {
-            each_row(x.wrapping_offset(at), step, n, out, |x| x, f);
+            let first = x.wrapping_offset(at);
+            each_row(Rows { first, step, n }, out, f);
         } else if let (DType::F64, Some(x)) = (C::DTYPE, self.input.plain::<f32>()) {
-            each_row(x.wrapping_offset(at), step, n, out, |x| C::from_f32(x), f);
+            let first = x.wrapping_offset(at);
+            each_short_row(Rows { first, step, n }, out, f);
         } else {
             return false;
         }
@@ -221,12 +231,52 @@ impl<C: Number> Space<'_, C> {
         par::for_ranges(units, (GRAIN / (size * blocks)).max(1), |range| {
             for unit in range {
                 let (start, n) = tile(unit);
-                finish(
-                    unit,
-                    &mut (0..blocks).map(|b| self.column_block(start, n, b, f)),
-                );
+                if blocks == 1 {
+                    // SAFETY: as above.
+                    let acc = unsafe { shared.part(start, n) };
+                    acc.fill(f.start());
+                    self.add_block(start, acc, 0, f);
+                } else {
+                    let block = |b| self.column_block(start, n, b, f);
+                    finish(unit, &mut (0..blocks).map(block));
+                }
             }
         });
+    }
+
+    /// Block `index` of the rows of `n` columns from position `start` of `kept` on.
+    fn column_block<F: Fold<C>>(&self, start: usize, n: usize, index: usize, f: F) -> Vec<C> {
+        let mut acc = vec![f.start(); n];
+        self.add_block(start, &mut acc, index, f);
+        acc
+    }
+
+    /// Joins the same to `acc`.
+    fn add_block<F: Fold<C>>(&self, start: usize, acc: &mut [C], index: usize, f: F) {
+        let (n, first) = (acc.len(), index * ROWS);
+        let rows = ROWS.min(self.reduced.total - first);
+        let mut cursor = self.reduced.cursor(first);
+        let direct = self.kept.inner_strides() == [1] && self.reduced.dims.len() == 1;
+        if let (true, Some(x)) = (direct, self.input.plain::<C>()) {
+            let place = cursor.place[0] + self.kept.cursor(start).place[0];
+            let [step] = self.reduced.inner_strides();
+            let first = x.wrapping_offset(place);
+            let there = Rows { first, step, n };
+            return add_rows(acc, rows, |i| there.get(i), f);
+        }
+        let mut rooms = [const { Room::new() }; GROUP];
+        let rooms = rooms.as_mut_ptr();
+        let row = |i: usize| {
+            let [offset] = cursor.place;
+            cursor.advance_in_row(1);
+            // SAFETY: positions of the two walks together lie within the view; a room is used again
+            // when its group is over.
+            unsafe {
+                let room = &mut *rooms.add(i % GROUP);
+                self.input.read(offset, &self.kept, start, n, room)
+            }
+        };
+        add_rows(acc, rows, row, f);
     }
 
     /// How many rows of a gapless matrix of few columns to take as one, if it is one.
@@ -270,26 +320,5 @@ impl<C: Number> Space<'_, C> {
             part(width, left, rows - left).columns(f, &mut sums);
             merge(out, &sums, f);
         }
-    }
-
-    /// Block `index` of the rows of `n` columns from position `start` of `kept` on.
-    fn column_block<F: Fold<C>>(&self, start: usize, n: usize, index: usize, f: F) -> Vec<C> {
-        let mut acc = vec![f.start(); n];
-        let first = index * ROWS;
-        let rows = ROWS.min(self.reduced.total - first);
-        let mut cursor = self.reduced.cursor(first);
-        let mut rooms = [const { Room::new() }; GROUP];
-        let mut row = |i: usize| {
-            let [offset] = cursor.place;
-            cursor.advance_in_row(1);
-            // SAFETY: positions of the two walks together lie within the view.
-            let run = unsafe {
-                let room = &mut rooms[i % GROUP];
-                self.input.read(offset, &self.kept, start, n, room)
-            };
-            run.as_ptr()
-        };
-        add_rows(&mut acc, rows, &mut row, f);
-        acc
     }
 }

@@ -27,7 +27,10 @@ const PLAIN_ROW: usize = 8;
 /// Elements of a task of a cheap operator, such as an addition.
 pub(crate) const GRAIN: usize = 1 << 16;
 
-/// Elements of a task of a dear operator, such as a logarithm.
+/// Elements of a task of an operator that takes longer than its memory does, such as an exponential.
+pub(crate) const FAIR_GRAIN: usize = 1 << 15;
+
+/// Elements of a task of a dear operator, such as a gamma function.
 pub(crate) const DEAR_GRAIN: usize = 1 << 13;
 
 /// A loop with the types that it wants.
@@ -48,7 +51,9 @@ pub(crate) fn map<const N: usize>(op: &Op<'_, N>, views: [&View; N], req: Req) -
     if req == Req::Null || views[0].is_empty() {
         return Ok(());
     }
-    if req != Req::Add && map_as_is(op, &views) {
+    // Large outputs go past the caches, which the plan sees to.
+    let large = views[0].len() * views[0].dtype().size() >= STREAMED;
+    if req != Req::Add && !large && map_as_is(op, &views) {
         return Ok(());
     }
     let plan = Plan::new(op, views, req)?;
@@ -181,7 +186,8 @@ impl<'a, const N: usize> Plan<'a, N> {
         let direct_out = access[0] == Access::Direct && writes_there;
         let unbuffered = direct_out && (1..N).all(|j| as_is(j) && access[j] != Access::Gathered);
         let size = dtypes[0].size();
-        let stream = unbuffered && by_rows && inner >= BLOCK && walk.total * size >= STREAMED;
+        let long = by_rows && inner >= BLOCK && walk.total * size >= STREAMED;
+        let stream = unbuffered && long && op.grain == GRAIN;
         Ok(Plan {
             op,
             base: views.map(|v| Ptr(v.ptr())),
@@ -276,12 +282,24 @@ impl<'a, const N: usize> Plan<'a, N> {
         let place = self.address(0, cursor);
         let [raw, ready] = buffers[0].each();
         runs[0].ptr = if self.direct_out { place } else { ready };
-        // SAFETY: the inputs are loaded; the output is the buffer, or memory of the right type
-        // that overlaps no input but as `Body::run` allows (`direct_out`).
-        unsafe { self.op.body.run(*runs, n) };
+        let copies = self.stream && self.op.body.is_copy() && !runs[1].uniform;
+        let result = if copies { runs[1].ptr } else { ready };
+        if !copies {
+            // SAFETY: the inputs are loaded; the output is the buffer, or memory of the right type
+            // that overlaps no input but as `Body::run` allows (`direct_out`).
+            unsafe { self.op.body.run(*runs, n) };
+        }
         if self.stream {
-            // SAFETY: the results are in the buffer; the output is memory of their type.
-            unsafe { stream(place, ready, n * self.dtypes[0].size()) };
+            let bytes = n * self.dtypes[0].size();
+            let ahead: [_; N] = runs.map(|r| {
+                if r.uniform {
+                    r.ptr
+                } else {
+                    r.ptr.wrapping_add(bytes)
+                }
+            });
+            // SAFETY: the results are in the buffer, or the input; the output is memory of their type.
+            unsafe { stream(place, result, bytes, &ahead.map(<*mut u8>::cast_const)[1..]) };
         } else if !self.direct_out {
             // SAFETY: as for `load`.
             unsafe { self.store(cursor, n, ready, raw) };

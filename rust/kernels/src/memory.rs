@@ -98,11 +98,12 @@ pub(crate) const STREAMED: usize = 16 << 20;
 const LINE: usize = 64;
 
 /// Copies `bytes` from `from` to `to`, past the caches where this CPU has stores for that.
-/// [`finish_stream`] is to follow, on this thread, before others read it.
+/// [`finish_stream`] is to follow, on this thread, before others read it. Meanwhile fetches as much from
+/// each address of `ahead`, since by itself the processor stops fetching ahead while there are no loads.
 ///
 /// # Safety
 /// Both have so many bytes, which do not overlap.
-pub(crate) unsafe fn stream(to: *mut u8, from: *const u8, bytes: usize) {
+pub(crate) unsafe fn stream(to: *mut u8, from: *const u8, bytes: usize, ahead: &[*const u8]) {
     let head = to.align_offset(LINE).min(bytes);
     let body = (bytes - head) / LINE * LINE;
     // SAFETY: as the caller vouches; from `head` on the lines are aligned, and `level` found the stores.
@@ -111,10 +112,13 @@ pub(crate) unsafe fn stream(to: *mut u8, from: *const u8, bytes: usize) {
         let (line, source) = (to.add(head), from.add(head));
         match level() {
             #[cfg(target_arch = "x86_64")]
-            Level::V4 => stream_v4(line, source, body),
+            Level::V4 => stream_v4(line, source, body, ahead),
             #[cfg(target_arch = "x86_64")]
-            Level::V3 => stream_v3(line, source, body),
-            Level::Base => std::ptr::copy_nonoverlapping(source, line, body),
+            Level::V3 => stream_v3(line, source, body, ahead),
+            Level::Base => {
+                let _ = ahead;
+                std::ptr::copy_nonoverlapping(source, line, body);
+            }
         }
         let done = head + body;
         std::ptr::copy_nonoverlapping(from.add(done), to.add(done), bytes - done);
@@ -129,11 +133,16 @@ macro_rules! streams {
         /// As for [`stream`].
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name(to: *mut u8, from: *const u8, bytes: usize) {
-            use std::arch::x86_64::{$load, $store};
-            for at in (0..bytes).step_by($size) {
-                // SAFETY: as the caller vouches.
-                unsafe { $store(to.add(at).cast(), $load(from.add(at).cast())) };
+        unsafe fn $name(to: *mut u8, from: *const u8, bytes: usize, ahead: &[*const u8]) {
+            use std::arch::x86_64::{$load, $store, _MM_HINT_T0, _mm_prefetch};
+            for line in (0..bytes).step_by(LINE) {
+                for start in ahead {
+                    _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line).cast());
+                }
+                for at in (line..line + LINE).step_by($size) {
+                    // SAFETY: as the caller vouches.
+                    unsafe { $store(to.add(at).cast(), $load(from.add(at).cast())) };
+                }
             }
         }
     )*};

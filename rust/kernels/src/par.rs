@@ -128,10 +128,13 @@ pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
     }
     // A thread that waits for its part may run parts of other operations, so each sets the budget
     // of its own: nothing more in parallel where the budget is less than the pool.
-    if rayon::current_thread_index().is_none() {
+    if rayon::current_thread_index().is_none() && n <= team::MOST {
         let team = team(default_threads);
         let inner = u16::from(threads < team.pool.current_num_threads());
         return team.run(threads, n, &|slot, i| with_budget(inner, || task(slot, i)));
+    }
+    if rayon::current_thread_index().is_none() {
+        return install(|| for_each_slot(n, task));
     }
     if threads < rayon::current_num_threads() {
         return share(threads, n, task);

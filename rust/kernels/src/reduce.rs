@@ -7,7 +7,7 @@ use crate::axes::Axes;
 use crate::binary::{self, Function};
 use crate::check::{arity, one_dtype};
 use crate::copy::assign;
-use crate::fold::{Fold, Space};
+use crate::fold::{Fold, Space, lanes_of};
 use crate::kernel::{Call, Desc, Kernel, Row};
 use crate::number::Number;
 use crate::reader::Reader;
@@ -17,7 +17,7 @@ use ferromix_base::{DType, Error, Result, Strides};
 
 macro_rules! folds {
     ($($name:ident: $start:ident, $x:ident => $lift:expr, ($a:ident, $b:ident) => $join:expr
-        $(, quick $quick:expr)?;)*) => {
+        $(, quick $quick:expr)? $(, short $short:expr)?;)*) => {
         $(#[derive(Clone, Copy)]
         pub(crate) struct $name;
         impl<C: Number> Fold<C> for $name {
@@ -30,6 +30,8 @@ macro_rules! folds {
             fn join(self, $a: C, $b: C) -> C { $join }
             #[inline(always)]
             fn quick(self, $a: C, $b: C) -> C { folds!(@last $join $(, $quick)?) }
+            $(#[inline(always)]
+            fn in_short(self, block: &[f32]) -> Option<C> { short_sum(block, $short) })?
         })*
     };
     (@given) => { false };
@@ -42,10 +44,18 @@ folds! {
     Prod: ONE, x => x, (a, b) => a.times(b);
     Max: LOWEST, x => x, (a, b) => b.larger(a), quick if b > a { b } else { a };
     Min: HIGHEST, x => x, (a, b) => b.smaller(a), quick if b < a { b } else { a };
-    Magnitudes: ZERO, x => x.magnitude(), (a, b) => a.plus(b);
-    Squares: ZERO, x => x.times(x), (a, b) => a.plus(b);
+    Magnitudes: ZERO, x => x.magnitude(), (a, b) => a.plus(b), short f32::abs;
+    Squares: ZERO, x => x.times(x), (a, b) => a.plus(b), short |x| x * x;
     NanSum: ZERO, x => if x.is_nan() { C::ZERO } else { x }, (a, b) => a.plus(b);
     NanProd: ONE, x => if x.is_nan() { C::ONE } else { x }, (a, b) => a.times(b);
+}
+
+/// The sum of what `term` makes of each element, unless it leaves the range where single precision
+/// keeps its digits.
+#[inline(always)]
+fn short_sum<C: Number>(block: &[f32], term: impl Fn(f32) -> f32) -> Option<C> {
+    let sum = lanes_of(block, 0.0, term, |a, b| a + b);
+    (1e-20 < sum && sum < f32::INFINITY).then(|| C::from_f32(sum))
 }
 
 /// Which reduction.

@@ -5,6 +5,7 @@ mod rows;
 
 use crate::blockwise::store;
 use crate::kernel::Row;
+use crate::memory::STREAMED;
 use crate::prepared::{axis, boxed, check_args, check_shape};
 use crate::raw::{Source, Target};
 use crate::real::{Float, Real, by_float};
@@ -312,9 +313,14 @@ unsafe fn whole_rows<T: Float>(
         // SAFETY: tasks have disjoint rows; the rest as the caller vouches.
         let (x, y) = unsafe { (from.slice(range.clone()), to.slice(range)) };
         if let (Some(x), Some(y)) = (T::plain(x), T::plain_mut(y)) {
-            match kind {
-                Kind::Log => rows::log_softmax(x, y, l.k, t),
-                _ => rows::softmax(x, y, l.k, t),
+            let work = match kind {
+                Kind::Log => rows::log_softmax,
+                _ => rows::softmax,
+            };
+            if l.outer * l.k * size_of::<T>() >= STREAMED && l.k <= rows::GROUP {
+                rows::past_caches(work, x, y, l.k, t);
+            } else {
+                work(x, y, l.k, t);
             }
         }
     });

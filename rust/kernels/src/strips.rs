@@ -9,7 +9,7 @@ use crate::{View, par};
 use ferromix_base::{DType, Result};
 
 /// Fastest axes shorter than this are not worth a loop of their own.
-const SHORT: usize = 32;
+const SHORT: usize = 8;
 /// Elements that are copied along the long axis at a time.
 const PIECE: usize = 1024;
 

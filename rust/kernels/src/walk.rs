@@ -272,6 +272,24 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_passed_together() {
+        let w = Walk::new(&[2, 3, 4], [&[100, 10, 1]], Order::Kept);
+        let mut c = w.cursor(5);
+        assert_eq!(c.rows(), (0, [0]));
+        c.advance_in_row(3);
+        assert_eq!(c.rows(), (1, [10]));
+        c.advance_rows(1);
+        assert_eq!((c.place, c.rows()), ([100], (3, [10])));
+        assert_eq!(w.cursor(12).place, c.place);
+        c.advance_rows(2);
+        assert_eq!((c.place, c.row_left()), (w.cursor(20).place, 4));
+        assert_eq!(
+            Walk::new(&[7], [&[1]], Order::Kept).cursor(0).rows(),
+            (0, [0])
+        );
+    }
+
+    #[test]
     fn broadcasting_follows_numpy() {
         assert_eq!(
             broadcast_strides(&[3, 1], &[5, 9], &[2, 3, 4]).unwrap()[..],

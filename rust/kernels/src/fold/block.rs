@@ -1,6 +1,6 @@
 //! Loops over single blocks, and the trees that join their results.
 
-use super::{BLOCK, Fold, GROUP};
+use super::{Fold, GROUP};
 use crate::number::Number;
 use crate::vector::versions;
 
@@ -84,18 +84,50 @@ versions! {
     }
 }
 
+/// [`block`] inside of loops that are compiled for each level.
+#[inline(always)]
+pub(crate) fn inner_block<C: Number, F: Fold<C>>(x: &[C], f: F) -> C {
+    fold_block(x, |x| x, f)
+}
+
+/// Rows of `n` elements, at most a block, that are `step` elements apart. Whoever makes them vouches
+/// that they are there, unchanged, for as long as they are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<S> {
+    pub(crate) first: *const S,
+    pub(crate) step: isize,
+    pub(crate) n: usize,
+}
+
+impl<S> Rows<S> {
+    #[inline(always)]
+    pub(crate) fn get<'a>(&self, i: usize) -> &'a [S] {
+        let place = self.first.wrapping_offset(i as isize * self.step);
+        // SAFETY: as the maker of the rows vouches.
+        unsafe { std::slice::from_raw_parts(place, self.n) }
+    }
+}
+
 versions! {
-    /// Folds rows of `n` elements, at most a block, that are `step` elements apart; their elements are
-    /// at `x` for as long as the rows are read, which the caller vouches for.
-    pub(super) fn each_row[S: Copy, C: Number, U: Fn(S) -> C + Copy, F: Fold<C>](
-        x: *const S, step: isize, n: usize, out: &mut [C], up: U, f: F,
-    ) [S, C, U, F] {
-        debug_assert!(n <= BLOCK);
+    /// Folds each row to an element.
+    pub(super) fn each_row[C: Number, F: Fold<C>](rows: Rows<C>, out: &mut [C], f: F) [C, F] {
         for (i, out) in out.iter_mut().enumerate() {
-            let place = x.wrapping_offset(i as isize * step);
-            // SAFETY: as the caller vouches.
-            let row = unsafe { std::slice::from_raw_parts(place, n) };
-            *out = fold_block(row, up, f);
+            *out = fold_block(rows.get(i), |x| x, f);
+        }
+    }
+}
+
+versions! {
+    /// The same for rows of another precision.
+    pub(super) fn each_short_row[C: Number, F: Fold<C>](
+        rows: Rows<f32>, out: &mut [C], f: F,
+    ) [C, F] {
+        for (i, out) in out.iter_mut().enumerate() {
+            let row = rows.get(i);
+            *out = match f.in_short(row) {
+                Some(quick) => quick,
+                None => fold_block(row, |x| C::from_f32(x), f),
+            };
         }
     }
 }
@@ -115,18 +147,16 @@ fn add_group<C: Number, F: Fold<C>>(acc: &mut [C], rows: [&[C]; GROUP], f: F) {
 versions! {
     /// Joins `count` rows to `acc`, in groups as long as there are enough. `row(i)` is row `i`, which
     /// stays until the group is over.
-    pub(super) fn add_rows[C: Number, F: Fold<C>](
-        acc: &mut [C], count: usize, row: &mut dyn FnMut(usize) -> *const C, f: F,
-    ) [C, F] {
-        let n = acc.len();
-        // SAFETY: `n` elements lie there, as the caller vouches.
-        let mut read = |i| unsafe { std::slice::from_raw_parts(row(i), n) };
+    pub(super) fn add_rows['a, C: Number, R: FnMut(usize) -> &'a [C], F: Fold<C>](
+        acc: &mut [C], count: usize, row: R, f: F,
+    ) [C, R, F] {
+        let mut row = row;
         let whole = count / GROUP * GROUP;
         for first in (0..whole).step_by(GROUP) {
-            add_group(acc, std::array::from_fn(|i| read(first + i)), f);
+            add_group(acc, std::array::from_fn(|i| row(first + i)), f);
         }
         for i in whole..count {
-            for (a, &x) in acc.iter_mut().zip(read(i)) {
+            for (a, &x) in acc.iter_mut().zip(row(i)) {
                 *a = f.join(*a, f.lift(x));
             }
         }

@@ -3,7 +3,7 @@
 //! for a sleeping thread first, which takes longer than many a kernel.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,13 @@ const LINGER: Duration = Duration::from_micros(60);
 
 /// How often a thread looks before it considers sleeping.
 const LOOKS: usize = 64;
+
+/// One task, from the front or from the back.
+const FRONT: u64 = 1;
+const BACK: u64 = 1 << 32;
+
+/// Most tasks of a loop.
+pub(super) const MOST: usize = 1 << 31;
 
 /// A pool and the loops that its threads may help with.
 pub(super) struct Team {
@@ -33,9 +40,9 @@ struct Loop {
     task: *const Task<'static>,
     tasks: usize,
     threads: usize,
-    /// The next task. Relaxed: each number is taken once, whatever the order; `state` publishes the
-    /// effects.
-    next: AtomicUsize,
+    /// Tasks taken from the front, and, in the upper half, from the back. Relaxed: each is taken once,
+    /// whatever the order; `state` publishes the effects.
+    taken: AtomicU64,
     state: Mutex<State>,
     left: Condvar,
 }
@@ -65,7 +72,7 @@ impl Loop {
     fn enter(&self) -> Option<usize> {
         let mut state = locked(&self.state);
         let full = state.closed || state.slots == self.threads;
-        if full || self.next.load(Ordering::Relaxed) >= self.tasks {
+        if full || self.left(self.taken.load(Ordering::Relaxed)).is_none() {
             return None;
         }
         state.slots += 1;
@@ -77,13 +84,28 @@ impl Loop {
     fn run(&self, slot: usize) {
         // SAFETY: the owner waits for those that have entered, and is one of them.
         let task = unsafe { &*self.task };
-        loop {
-            let i = self.next.fetch_add(1, Ordering::Relaxed);
-            if i >= self.tasks {
-                return;
-            }
-            task(slot, i);
+        // From both ends, so that a loop that is run again finds most data where it left them.
+        let (one, back) = if slot.is_multiple_of(2) {
+            (FRONT, false)
+        } else {
+            (BACK, true)
+        };
+        while let Some(taken) = self.left(self.taken.fetch_add(one, Ordering::Relaxed)) {
+            task(
+                slot,
+                if back {
+                    self.tasks - 1 - taken.1
+                } else {
+                    taken.0
+                },
+            );
         }
+    }
+
+    /// How many tasks were taken from the front and from the back, if some are left.
+    fn left(&self, taken: u64) -> Option<(usize, usize)> {
+        let (front, back) = ((taken % BACK) as usize, (taken / BACK) as usize);
+        (front + back < self.tasks).then_some((front, back))
     }
 
     fn leave(&self, panic: Option<Box<dyn Any + Send>>) {
@@ -100,7 +122,7 @@ impl Loop {
     /// Keeps helpers out from now on, and waits for those that are in; what one panicked with.
     fn close(&self) -> Option<Box<dyn Any + Send>> {
         // Tasks that are left after a panic are left out.
-        self.next.fetch_max(self.tasks, Ordering::Relaxed);
+        self.taken.store(self.tasks as u64, Ordering::Relaxed);
         for look in 0.. {
             let mut state = locked(&self.state);
             state.closed = true;
@@ -112,6 +134,7 @@ impl Loop {
             } else {
                 drop(state);
                 (0..LOOKS).for_each(|_| std::hint::spin_loop());
+                std::thread::yield_now();
             }
         }
         None
@@ -155,7 +178,7 @@ impl Team {
             task: unsafe { std::mem::transmute::<*const Task<'_>, *const Task<'static>>(task) },
             tasks,
             threads,
-            next: AtomicUsize::new(0),
+            taken: AtomicU64::new(0),
             state: Mutex::new(State {
                 slots: 1,
                 active: 0,
@@ -199,6 +222,7 @@ impl Team {
             std::hint::spin_loop();
             if look % LOOKS == 0 {
                 rayon::yield_now();
+                std::thread::yield_now();
                 if last.elapsed() > LINGER {
                     break;
                 }

@@ -3,13 +3,14 @@
 //! elements at once, however short the rows are.
 
 use crate::fold::lanes_of;
+use crate::memory::{finish_stream, stream};
 use crate::real::Real;
 use crate::vector::versions;
 
 /// Elements of the rows that go through a step before the next: they stay in the first-level cache.
-const GROUP: usize = 4096;
-/// Elements whose exponentials are kept until they are added.
-const BLOCK: usize = 256;
+pub(super) const GROUP: usize = 4096;
+/// Most rows of them.
+const MOST: usize = 64;
 /// Elements that are added in single precision.
 const SUM: usize = 1024;
 
@@ -17,16 +18,6 @@ const SUM: usize = 1024;
 fn sum<R: Real>(x: &[R]) -> f64 {
     let part = |x: &[R]| lanes_of(x, R::ZERO, |x| x, |a, b| a + b).f64();
     x.chunks(SUM).fold(0.0, |total, x| total + part(x))
-}
-
-#[inline(always)]
-fn sum_of_exponentials<R: Real>(x: &[R]) -> f64 {
-    let mut room = [R::ZERO; BLOCK];
-    x.chunks(BLOCK).fold(0.0, |total, x| {
-        let room = &mut room[..x.len()];
-        room.iter_mut().zip(x).for_each(|(r, &x)| *r = x.exp());
-        total + sum(room)
-    })
 }
 
 /// `(x - the largest of the row) / t`, for each row of `k`.
@@ -59,13 +50,50 @@ versions! {
 versions! {
     /// The logarithm of that.
     pub(super) fn log_softmax[R: Real](x: &[R], y: &mut [R], k: usize, t: R) [R] {
-        let group = (GROUP / k).max(1) * k;
+        let group = (GROUP / k).clamp(1, MOST) * k;
+        let (mut room, mut sums) = ([R::ZERO; GROUP], [R::ONE; MOST]);
         for (x, y) in x.chunks(group).zip(y.chunks_mut(group)) {
             shift(x, y, k, t);
-            for y in y.chunks_exact_mut(k) {
-                let logarithm = R::of(sum_of_exponentials(y)).ln();
-                y.iter_mut().for_each(|y| *y = *y - logarithm);
+            // A row longer than the room fills it several times.
+            let mut totals = [0.0; MOST];
+            for y in y.chunks(GROUP) {
+                let room = &mut room[..y.len()];
+                room.iter_mut().zip(y).for_each(|(r, &y)| *r = y.exp());
+                room.chunks(k).zip(&mut totals).for_each(|(r, s)| *s += sum(r));
+            }
+            sums.iter_mut().zip(&totals).for_each(|(s, &total)| *s = R::of(total));
+            sums.iter_mut().for_each(|s| *s = s.ln());
+            for (y, &s) in y.chunks_exact_mut(k).zip(&sums) {
+                y.iter_mut().for_each(|y| *y = *y - s);
             }
         }
     }
+}
+
+/// Runs `work` on rows of `k`, at most [`GROUP`], by way of a buffer, from which results go past the
+/// caches.
+pub(super) fn past_caches<R: Real>(
+    work: fn(&[R], &mut [R], usize, R),
+    x: &[R],
+    y: &mut [R],
+    k: usize,
+    t: R,
+) {
+    let group = GROUP / k * k;
+    let mut room = vec![R::ZERO; group];
+    for (x, y) in x.chunks(group).zip(y.chunks_mut(group)) {
+        let room = &mut room[..x.len()];
+        work(x, room, k, t);
+        let ahead = [x.as_ptr_range().end.cast()];
+        // SAFETY: the two slices have the same length, and are different memory.
+        unsafe {
+            stream(
+                y.as_mut_ptr().cast(),
+                room.as_ptr().cast(),
+                size_of_val(room),
+                &ahead,
+            )
+        };
+    }
+    finish_stream();
 }
