@@ -1,17 +1,22 @@
-"""Instructions and simulated cache misses of an engine operation, by callgrind; prints Markdown.
+"""Instructions of engine operations and of calls, by callgrind; prints Markdown.
 
-usage: python benches/instructions.py [--workers N] [--shapes NAME,NAME]
+usage: python benches/instructions.py [--workers N] [--shapes NAME,NAME] [--calls [FOLDER]]
 
-Runs rust/engine/examples/patterns.rs under valgrind twice for each shape, once with twice as many
-operations, and divides what the second run takes more: set-up drops out. Counts are of all threads,
-so those of workers that look for work are in; valgrind runs one thread at a time, hence no misses
-that cores cause each other. Caches are those of the processor it runs on.
+With ``--calls``, instructions of small operations from Python, allocation, deallocation and the
+interpreter's loop included; those of the package in FOLDER, if that is given.
+
+Otherwise runs rust/engine/examples/patterns.rs under valgrind twice for each shape, once with twice
+as many operations, and divides what the second run takes more: set-up drops out. Counts are of all
+threads, so those of workers that look for work are in; valgrind runs one thread at a time, hence no
+misses that cores cause each other. Caches are those of the processor it runs on.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -22,25 +27,93 @@ SHAPES = "independent,chain,fan,random,wide"
 OPERATIONS = 1 << 18
 
 
+# What is done once for each operation, with `a`, `b`, `c` of shape (16, 16); `v` is a variable.
+CALLS = {
+    "`a + b`": "a + b",
+    "`a + 1`": "a + 1",
+    "`a > b`": "a > b",
+    "`nd.add(a, b, out=c)`": "nd.broadcast_add(a, b, out=c)",
+    "`a[3]`": "a[3]",
+    "`nd.exp(a)`": "nd.exp(a)",
+    "`nd.sum(a, axis=1)`": "nd.sum(a, axis=1)",
+    "`v + b`, recorded": "v + b",
+    "`nd.adam_update`, a new rate each": "nd.adam_update(a, b, m, s, lr=1 / (k + 1), out=a)",
+    "node of a graph, forward (1/200)": "graph.forward(is_train=False)",
+}
+# Callgrind writes down what was done so far before each call of getppid.
+PROGRAM = """
+import os
+import ferromix as mx
+nd = mx.nd
+a, b, c, m, s, v = (nd.ones((16, 16)) for _ in range(6))
+v.attach_grad()
+y = x = mx.sym.Variable("x")
+for i in range(200):
+    y = mx.sym.tanh(y) if i % 2 else y + 1
+graph = y.simple_bind(mx.cpu(), x=(4, 4))
+"""
+LOOP = """
+def loop(steps):
+    for k in range(steps):
+        {call}
+with mx.autograd.{scope}():
+    loop(100)
+    nd.waitall()
+    os.getppid()
+    loop({count})
+    os.getppid()
+"""
+
+
 def counts(program: Path, mode: str, shape: str, operations: int, workers: int) -> dict[str, int]:
-    """Events of one run, by callgrind's names."""
+    """Events of one run of operations of the engine alone, by callgrind's names."""
+    run = [str(program), mode, shape, "--rounds", "1", "--workers", str(workers)]
+    (found,) = callgrind([*run, "--operations", str(operations)], "--cache-sim=yes")
+    return found
+
+
+def callgrind(run: list[str], *options: str, package: str = "") -> list[dict[str, int]]:
+    """Events of each part of a run, by callgrind's names."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "profile")
-        tool = ["valgrind", "--tool=callgrind", "--cache-sim=yes", "--fair-sched=yes"]
-        run = [program, mode, shape, "--rounds", "1", "--workers", str(workers)]
-        run += ["--operations", str(operations)]
-        subprocess.run(
-            [*tool, f"--callgrind-out-file={out}", *run], check=True, capture_output=True
-        )
-        lines = dict(line.split(": ", 1) for line in out.read_text().splitlines() if ": " in line)
+        tool = ["valgrind", "--tool=callgrind", "--fair-sched=yes", *options]
+        command = [*tool, f"--callgrind-out-file={out}", *run]
+        env = {**os.environ, "PYTHONPATH": package, "FERROMIX_CPU_WORKER_NTHREADS": "1"}
+        subprocess.run(command, check=True, capture_output=True, env=env)
+        # Parts have a number; the last one, or the only one, has none.
+        parts = sorted(Path(folder).glob("profile.*"), key=lambda f: int(f.suffix[1:]))
+        return [events(part) for part in [*parts, out]]
+
+
+def events(profile: Path) -> dict[str, int]:
+    """The totals that callgrind wrote down."""
+    lines = dict(line.split(": ", 1) for line in profile.read_text().splitlines() if ": " in line)
     return dict(zip(lines["events"].split(), map(int, lines["totals"].split()), strict=False))
+
+
+def calls(package: str) -> None:
+    """Prints the table of calls."""
+    program, steps = PROGRAM, []
+    for name, call in CALLS.items():
+        steps.append(100 if "graph" in name else 2000)
+        scope = "record" if "recorded" in name else "pause"
+        program += LOOP.format(call=call, scope=scope, count=steps[-1])
+    run = [sys.executable, "-c", program]
+    parts = callgrind(run, "--dump-before=getppid", package=package)
+    print("| call | instructions |\n|---|---|")
+    # Every other part is a warm-up.
+    for name, count, part in zip(CALLS, steps, parts[1::2], strict=True):
+        print(f"| {name} | {part['Ir'] / count / (200 if 'graph' in name else 1):,.0f} |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--shapes", default=SHAPES)
+    parser.add_argument("--calls", nargs="?", const="", metavar="FOLDER")
     options = parser.parse_args()
+    if options.calls is not None:
+        return calls(options.calls)
     program = cargo_example("ferromix-engine", "patterns")
     print("| shape | push: instructions | L1 misses | L3 misses |", end="")
     print(" replay: instructions | L1 misses | L3 misses |\n|" + "---|" * 7)
