@@ -83,7 +83,7 @@ def test_too_many_arrays_for_the_outputs():
 
 @pytest.mark.parametrize("wrong", [3, "ab", [1, 2]])
 def test_out_must_be_arrays(wrong):
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="negative: out must be an NDArray, or a list of them, got"):
         mx.nd.negative(array(2), out=wrong)
 
 

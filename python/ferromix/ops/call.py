@@ -7,6 +7,7 @@ arguments as inputs.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -123,8 +124,10 @@ def bind(
     inputs: dict[str, Any] = dict(zip(names, positional, strict=False))
     for name, value in named.items():
         if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f" (did you mean '{near[0]}'?)" if near else ""
             raise InvalidArgumentError(
-                f"{card.name}: unknown input '{name}'; inputs: {', '.join(names) or 'none'}"
+                f"{card.name}: unknown input '{name}'{hint}; inputs: {', '.join(names) or 'none'}"
             )
         if inputs.get(name) is not None:
             raise InvalidArgumentError(f"{card.name}: argument '{name}' is given twice")

@@ -82,7 +82,7 @@ def broadcast(operator: str, names: tuple[str, str], a: MaybeShape, b: MaybeShap
     left = (1,) * (rank - len(a)) + a
     right = (1,) * (rank - len(b)) + b
     out: list[int] = []
-    for x, y in zip(left, right, strict=True):
+    for axis, (x, y) in enumerate(zip(left, right, strict=True), -rank):
         if x == y or y == 1:
             out.append(x)
         elif x == 1 or x < 0:
@@ -92,7 +92,8 @@ def broadcast(operator: str, names: tuple[str, str], a: MaybeShape, b: MaybeShap
         else:
             raise InvalidArgumentError(
                 f"{operator}: argument '{names[1]}' of shape {b} does not broadcast with "
-                f"'{names[0]}' of shape {a}; extents must be equal or 1"
+                f"'{names[0]}' of shape {a}: axis {axis} has {y} and {x}; extents must be "
+                "equal or 1"
             )
     return tuple(out)
 

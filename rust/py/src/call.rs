@@ -9,6 +9,7 @@ use crate::tape;
 use ferromix_base::{Context, Error};
 use ferromix_kernels::{Desc, Req};
 use ferromix_runtime as rt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -199,6 +200,14 @@ impl Call {
             change: req(change)?,
             in_place,
         })
+    }
+
+    /// What was given as `out` is no array, nor several.
+    pub(crate) fn no_arrays(&self, out: &Bound<'_, PyAny>) -> PyErr {
+        PyTypeError::new_err(format!(
+            "{}: out must be an NDArray, or a list of them, got {out:?}",
+            self.name
+        ))
     }
 
     fn too_many(&self, outputs: usize, given: usize) -> PyErr {

@@ -151,10 +151,7 @@ fn run<'py>(
         None => SmallVec::new(),
         Some(out) => match out.cast::<Dense>() {
             Ok(array) => std::iter::once(array.clone()).collect(),
-            Err(_) => out
-                .try_iter()?
-                .map(|a| Ok(a?.cast_into()?))
-                .collect::<PyResult<_>>()?,
+            Err(_) => several(out).map_err(|_| call.no_arrays(out))?,
         },
     };
     let arrays: Arrays<'_> = inputs.iter().map(|a| a.get().array(py)).collect();
@@ -176,6 +173,10 @@ fn run<'py>(
     }
     let all = std::iter::from_fn(next).collect::<PyResult<Vec<_>>>()?;
     Ok(PyList::new(py, all)?.into_any())
+}
+
+fn several<'py>(out: &Bound<'py, PyAny>) -> PyResult<SmallVec<[Bound<'py, Dense>; 1]>> {
+    out.try_iter()?.map(|a| Ok(a?.cast_into()?)).collect()
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
