@@ -19,6 +19,10 @@ pub struct Private {
     pub token: Array,
 }
 
+/// [Work](Bound::work) of a step that its thread keeps to itself, a few microseconds: a longer one may
+/// run beside others.
+const SMALL_STEP: usize = SMALL_WORK / 32;
+
 /// Steps, and [work](Bound::work), of a pass that runs on the thread that launches it if it finds it
 /// ready: a few tens of microseconds, about what it takes to wake another thread.
 const SMALL_PASS: (usize, usize) = (256, SMALL_WORK / 4);
@@ -176,7 +180,8 @@ impl Plan {
             let (reads, writes) = (local(step.reads()), local(step.writes()));
             let spec = OpSpec::new(step.name()).reads(&reads).writes(&writes);
             let (step, runtime) = (step.clone(), self.runtime.clone());
-            builder = builder.op(&spec.inline(step.is_small()), move |context| {
+            let small = step.work().is_some_and(|work| work <= SMALL_STEP);
+            builder = builder.op(&spec.inline(small), move |context| {
                 let stream = number.and_then(|number| {
                     let first = context.argument::<Stream>()?;
                     Some(Stream {
