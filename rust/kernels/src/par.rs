@@ -1,6 +1,7 @@
 //! The thread budget of kernels. Work is split by sizes that depend on the problem alone, never
 //! on the number of threads, so that results are the same bits for any budget.
 
+mod shared_loop;
 mod team;
 
 use rayon::prelude::*;
@@ -128,7 +129,7 @@ pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
     }
     // A thread that waits for its part may run parts of other operations, so each sets the budget
     // of its own: nothing more in parallel where the budget is less than the pool.
-    if rayon::current_thread_index().is_none() && n <= team::MOST {
+    if rayon::current_thread_index().is_none() && n <= shared_loop::MOST {
         let team = team(default_threads);
         let inner = u16::from(threads < team.pool.current_num_threads());
         return team.run(threads, n, &|slot, i| with_budget(inner, || task(slot, i)));
