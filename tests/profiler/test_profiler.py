@@ -72,7 +72,7 @@ def test_slices_of_a_thread_nest_and_threads_have_names(path):
     with domain.new_task("outer"):
         for _ in range(20):
             with domain.new_frame("inner"):
-                a = mx.nd.ones((512, 512)) * 2
+                a = mx.nd.ones((2048, 1024)) * 2
                 mx.engine.push(lambda a=a: a.asnumpy(), [a])
             a.wait_to_read()
     mx.nd.waitall()

@@ -259,12 +259,9 @@ pub(crate) fn run<T: Float>(
     let target = Target::<T>::of(output)?;
     let t = T::Real::of(temperature);
     let forward = matches!(kind, Kind::Softmax | Kind::Log);
-    if forward && l.inner == 1 && req != Req::Add && inputs[0].ptr() != output.ptr() {
-        // SAFETY: the output is another memory than the input, or the same view.
-        let done = unsafe { whole_rows(kind, l, t, &sources[0], &target) };
-        if done {
-            return Ok(());
-        }
+    if forward && l.inner == 1 && T::plain(&[]).is_some() {
+        whole_rows((kind, l, t), &sources[0], &target, req);
+        return Ok(());
     }
     let pieces = l.inner.div_ceil(WIDTH);
     let grain = GRAIN / (l.k * l.inner.min(WIDTH)).max(1);
@@ -293,38 +290,41 @@ pub(crate) fn run<T: Float>(
     Ok(())
 }
 
-/// Runs a forward pass along the last axis straight from the input to the output, if their type is
-/// computed as it is.
-///
-/// # Safety
-/// The two do not overlap, and nobody else uses the output.
-unsafe fn whole_rows<T: Float>(
-    kind: Kind,
-    l: Layout,
-    t: T::Real,
+/// Runs a forward pass along the last axis, straight from the input to the output unless they are the
+/// same memory, for types that are computed as they are.
+fn whole_rows<T: Float>(
+    (kind, l, t): (Kind, Layout, T::Real),
     from: &Source<T>,
     to: &Target<T>,
-) -> bool {
-    if T::plain(&[]).is_none() {
-        return false;
-    }
+    req: Req,
+) {
+    let work = match kind {
+        Kind::Log => rows::log_softmax,
+        _ => rows::softmax,
+    };
+    let large = l.outer * l.k * size_of::<T>() >= STREAMED && l.k <= rows::GROUP;
     par::for_ranges(l.outer, (GRAIN / l.k).max(1), |range| {
         let range = range.start * l.k..range.end * l.k;
-        // SAFETY: tasks have disjoint rows; the rest as the caller vouches.
-        let (x, y) = unsafe { (from.slice(range.clone()), to.slice(range)) };
-        if let (Some(x), Some(y)) = (T::plain(x), T::plain_mut(y)) {
-            let work = match kind {
-                Kind::Log => rows::log_softmax,
-                _ => rows::softmax,
-            };
-            if l.outer * l.k * size_of::<T>() >= STREAMED && l.k <= rows::GROUP {
-                rows::past_caches(work, x, y, l.k, t);
-            } else {
-                work(x, y, l.k, t);
+        // SAFETY: only read here, before the output is touched.
+        let mut x = unsafe { from.slice(range.clone()) };
+        let kept;
+        if from.overlaps(&range, to, &range) {
+            kept = x.to_vec();
+            x = &kept;
+        }
+        // SAFETY: tasks have disjoint rows, and `x` is other memory.
+        let out = unsafe { to.slice(range) };
+        let Some(x) = T::plain(x) else { return };
+        match T::plain_mut(out) {
+            Some(y) if req != Req::Add && large => rows::past_caches(work, x, y, l.k, t),
+            Some(y) if req != Req::Add => work(x, y, l.k, t),
+            _ => {
+                let mut results = vec![T::Real::ZERO; x.len()];
+                work(x, &mut results, l.k, t);
+                store(&results, out, req);
             }
         }
     });
-    true
 }
 
 fn prepare(
