@@ -54,6 +54,7 @@ MODEL  := cargo test --release --quiet $(ASSERT)
 loom:  ## Model-check the lock-free parts, with their memory orderings
 	RUSTFLAGS="--cfg loom" $(MODEL) --target-dir target/loom -p ferromix-engine --lib --test 'loom_*'
 	RUSTFLAGS="--cfg loom" $(MODEL) --target-dir target/loom -p ferromix-storage --lib loom
+	RUSTFLAGS="--cfg loom" cargo test --release --quiet --target-dir target/loom -p ferromix-kernels --lib loom
 
 shuttle:  ## Explore interleavings of the whole engine
 	RUSTFLAGS="--cfg shuttle" $(MODEL) --target-dir target/shuttle -p ferromix-engine --lib shuttle -- --nocapture

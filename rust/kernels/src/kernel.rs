@@ -137,12 +137,17 @@ impl Row {
         }
     }
 
-    /// How long a run on arguments of so many elements together takes, as a number of exponentials;
-    /// nothing if that cannot be told.
-    pub fn work(&self, elements: usize) -> Option<usize> {
-        self.weight.map(|weight| elements.saturating_mul(weight))
+    /// How long a run on arguments of so many elements of a type together takes, as a number of
+    /// exponentials in single precision; nothing if that cannot be told.
+    pub fn work(&self, elements: usize, dtype: DType) -> Option<usize> {
+        let each = if dtype == DType::F64 { DOUBLE } else { 1 };
+        self.weight
+            .map(|weight| elements.saturating_mul(weight * each))
     }
 }
+
+/// Exponentials in single precision that take the time of one in double precision.
+const DOUBLE: usize = 8;
 
 /// Exponentials that take some 100 microseconds, and most other functions less: handing a run over to
 /// another thread, and waiting for that, costs half of this where the thread sleeps.

@@ -81,7 +81,7 @@ impl Bound {
             writes: SmallVec::new(),
             scalars: SmallVec::from_slice(&prepared.scalars),
             scratch: padded(prepared.kernel.workspace()),
-            work: prepared.row.work(elements),
+            work: prepared.work(elements),
             bytes: 0,
         };
         bound.set_scalars(scalars);

@@ -17,6 +17,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// How long a run on so many elements takes; see [`Row::work`].
+    pub(crate) fn work(&self, elements: usize) -> Option<usize> {
+        let first = self.outputs.iter().chain(&self.inputs).next();
+        first.and_then(|desc| self.row.work(elements, desc.dtype))
+    }
+
     /// Prepares the kernel `row` for the operator that users know as `operator`.
     ///
     /// # Errors

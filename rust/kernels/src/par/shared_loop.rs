@@ -182,7 +182,9 @@ mod loom_model {
 
     /// Each task runs once, the owner sees what it did, and nobody runs one after the end.
     fn check(threads: usize, tasks: usize, helpers: usize) {
-        loom::model(move || {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
             let cells: Arc<Vec<_>> =
                 Arc::new((0..tasks).map(|_| Cell(UnsafeCell::new(0))).collect());
             let results = cells.clone();
