@@ -275,6 +275,8 @@ fn operations_in_a_bulk_may_push_and_know_that_waiting_for_it_cannot_end() {
         .push_sync(&OpSpec::new("mutates").writes(&[a]), |_| Ok(()))
         .unwrap();
     drop(bulk);
+    // Once for the bulk, and once for what it pushed.
+    engine.wait_for_all().unwrap();
     engine.wait_for_all().unwrap();
     assert!(matches!(
         receive.recv().unwrap(),
