@@ -223,6 +223,14 @@ fn a_pusher_may_ask_instead_of_being_held_back() {
         .build();
     let open = Arc::new(AtomicBool::new(false));
     let gate = open.clone();
+    // An assertion that fails would otherwise leave the engine waiting at its end.
+    struct Opens(Arc<AtomicBool>);
+    impl Drop for Opens {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    let _opens = Opens(open.clone());
     engine
         .push_sync(&OpSpec::new("gate"), move |_| {
             while !gate.load(Relaxed) {
