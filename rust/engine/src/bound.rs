@@ -26,9 +26,9 @@ const PATIENCE_WITH_WORK: Duration = Duration::from_secs(1);
 const FREE: u64 = EVERY;
 /// Operations that a pusher runs before it looks again whether it may go on.
 const HELP: u32 = 32;
-/// Turns of yielding before a pusher sleeps: about half a millisecond, since a nap takes longer than
-/// the launch of a small program.
-const YIELDS: u32 = 2000;
+/// How long a pusher yields before it sleeps, since a nap takes longer than the launch of a small
+/// program. A time, as turns take long on a busy machine, and nobody is asked for patience meanwhile.
+const YIELDING: Duration = Duration::from_micros(500);
 /// Launches of one program that overlap.
 const SETS: usize = 2;
 const NAP: Duration = Duration::from_micros(50);
@@ -199,7 +199,7 @@ impl Core {
         mut enough: impl FnMut(u64) -> bool,
         mut patience: Option<&mut dyn Patience>,
     ) -> Ended {
-        let (mut last_completed, mut turns) = (0, 0_u32);
+        let mut last_completed = 0;
         let mut progress = Instant::now();
         loop {
             let (pushed, completed) = self.epochs.counts();
@@ -207,18 +207,17 @@ impl Core {
                 return Ended::Well;
             }
             if completed != last_completed {
-                (last_completed, progress, turns) = (completed, Instant::now(), 0);
-            } else if progress.elapsed() > PATIENCE
-                && (!self.is_busy() || progress.elapsed() > PATIENCE_WITH_WORK)
-            {
+                (last_completed, progress) = (completed, Instant::now());
+            }
+            let idle = progress.elapsed();
+            if idle > PATIENCE && (!self.is_busy() || idle > PATIENCE_WITH_WORK) {
                 return Ended::InVain;
             }
             self.assist();
             if self.bound.limit.help && (0..HELP).take_while(|_| self.help()).count() > 0 {
                 continue;
             }
-            turns = turns.saturating_add(1);
-            if turns < YIELDS {
+            if idle < YIELDING {
                 yield_now();
                 continue;
             }
