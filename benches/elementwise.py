@@ -49,20 +49,28 @@ def named(name: str) -> Function:
     return lambda torch, *args: getattr(torch, name)(*args[:-1], out=args[-1])
 
 
+def of_one(function: Function) -> Function:
+    """NumPy's function, with `out=`; not for any number of operands, which would take longer."""
+    return lambda x, out: function(x, out=out)
+
+
+def of_two(function: Function) -> Function:
+    """The same for functions of two operands."""
+    return lambda a, b, out: function(a, b, out=out)
+
+
 def unary(operator: str, numpy: Function | None, torch: str, target: float = 1.0) -> Row:
-    theirs = None if numpy is None else lambda x, out: numpy(x, out=out)
+    theirs = None if numpy is None else of_one(numpy)
     return Row(operator, operator, shapes(flat), theirs, named(torch), {}, target)
 
 
 def binary(operator: str, numpy: Function, torch: str) -> Row:
     name = operator.removeprefix("broadcast_")
-    theirs = lambda a, b, out: numpy(a, b, out=out)  # noqa: E731
-    return Row(name, operator, shapes(flat, flat), theirs, named(torch))
+    return Row(name, operator, shapes(flat, flat), of_two(numpy), named(torch))
 
 
 def spread(name: str, *operands: Callable[[int], tuple[int, ...]]) -> Row:
-    theirs = lambda a, b, out: np.add(a, b, out=out)  # noqa: E731
-    return Row(name, "broadcast_add", shapes(*operands), theirs, named("add"))
+    return Row(name, "broadcast_add", shapes(*operands), of_two(np.add), named("add"))
 
 
 ROWS = [

@@ -200,12 +200,12 @@ impl Core {
         if self.is_shutting_down() {
             return Some(Err(PushError::ShutDown));
         }
-        let lists = [(spec.mutate_vars, true), (spec.const_vars, false)];
-        let vars = || lists.into_iter().flat_map(|(vars, _)| vars);
-        if let Some(&stale) = vars().find(|var| self.vars.live(**var).is_none()) {
+        let mut vars = spec.mutate_vars.iter().chain(spec.const_vars);
+        if let Some(&stale) = vars.find(|var| self.vars.live(**var).is_none()) {
             return Some(Err(PushError::StaleVariable(stale)));
         }
-        if filling.content.borrow().vars.len + vars().count() > MOST_VARS {
+        let more = spec.mutate_vars.len() + spec.const_vars.len();
+        if filling.content.borrow().vars.len + more > MOST_VARS {
             self.push_bulk(filling);
         }
         // Without a lane: it is the bulk that is queued.
@@ -213,15 +213,7 @@ impl Core {
         // SAFETY: not shared yet.
         unsafe { op.with_task(store) };
         let mut content = filling.content.borrow_mut();
-        let mut uses = Uses::default();
-        for (vars, writes) in lists {
-            for &var in vars {
-                // There since it was alive; a deletion meanwhile is the registrar's matter.
-                if let Some(slot) = self.vars.slot(var.index) {
-                    uses.add(content.vars.add(var, slot, writes), writes);
-                }
-            }
-        }
+        let uses = self.uses(spec, &mut content);
         // SAFETY: the bulk is not shared yet.
         unsafe { op.set_uses(uses) };
         if content.len == 0 {
@@ -236,6 +228,20 @@ impl Core {
             self.push_bulk(filling);
         }
         Some(Ok(()))
+    }
+
+    /// The variables of an operation among those of the bulk, to which they are added.
+    fn uses(&self, spec: &OpSpec<'_>, content: &mut Content) -> Uses {
+        let mut uses = Uses::default();
+        for (vars, writes) in [(spec.mutate_vars, true), (spec.const_vars, false)] {
+            for &var in vars {
+                // There since it was alive; a deletion meanwhile is the registrar's matter.
+                if let Some(slot) = self.vars.slot(var.index) {
+                    uses.add(content.vars.add(var, slot, writes), writes);
+                }
+            }
+        }
+        uses
     }
 
     /// Keeps the deletion of a variable until the operations of the bulk that use it are pushed;

@@ -2,13 +2,14 @@
 //! others onto the output one by one; halves are rounded after each.
 
 use crate::Attrs;
-use crate::binary::{self, Function, Loop};
+use crate::binary::{self, Function};
 use crate::check::{one_dtype, one_shape};
 use crate::copy::assign;
 use crate::kernel::{Call, Desc, Kernel, Req, Row};
+use crate::loops::Loop;
 use ferromix_base::{Error, Result};
 
-struct AddN(Loop);
+struct AddN(Loop<3>);
 
 impl Kernel for AddN {
     fn run(&self, call: &mut Call<'_>) -> Result<()> {

@@ -3,11 +3,11 @@
 use crate::body::{Body, Inlined, binary, whole};
 use crate::check::{NUMBERS, arity, one_dtype, unsupported};
 use crate::kernel::{Call, Desc, Kernel, Row};
-use crate::loops::{DEAR_GRAIN, GRAIN, Op, map};
+use crate::loops::{DEAR_GRAIN, GRAIN, Loop};
 use crate::math::Math;
 use crate::number::{From3, Number};
 use crate::walk::broadcast_strides;
-use crate::{Attrs, View};
+use crate::Attrs;
 use ferromix_base::{DType, Error, Result};
 
 /// A function of two numbers.
@@ -58,16 +58,9 @@ impl<T: Math + 'static> Inlined<T> for Hypotenuses {
     }
 }
 
-/// A loop and the type that it computes in.
-pub(crate) struct Loop {
-    pub(crate) dtype: DType,
-    pub(crate) body: Box<dyn Body<3>>,
-    pub(crate) grain: usize,
-}
-
 /// The loop of `f` for tensors of `dtype`. Halves are computed as `f32`; powers and hypotenuses of
 /// integers as `f64`, as in MXNet.
-pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop> {
+pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop<3>> {
     let real = dtype.is_float();
     let compute = match dtype {
         DType::Bool if f.logical() => DType::Bool,
@@ -88,12 +81,7 @@ pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop> {
         DType::I32 => body_of::<i32>(f),
         _ => body_of::<i64>(f),
     };
-    let grain = f.grain();
-    Ok(Loop {
-        dtype: compute,
-        body,
-        grain,
-    })
+    Ok(Loop::new([compute; 3], body, f.grain()))
 }
 
 fn body_of<T: Number + From3>(f: Function) -> Box<dyn Body<3>> {
@@ -120,19 +108,7 @@ fn body_of<T: Number + From3>(f: Function) -> Box<dyn Body<3>> {
     }
 }
 
-impl Loop {
-    /// Computes `views[0]` from the others.
-    pub(crate) fn run(&self, views: [&View; 3], req: crate::Req) -> Result<()> {
-        let op = Op {
-            types: [self.dtype; 3],
-            body: &*self.body,
-            grain: self.grain,
-        };
-        map(&op, views, req)
-    }
-}
-
-struct Broadcast(Loop);
+struct Broadcast(Loop<3>);
 
 impl Kernel for Broadcast {
     fn run(&self, call: &mut Call<'_>) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Copies between views of any strides and element types.
 
 use crate::convert::converter;
-use crate::loops::{GRAIN, Op, map};
+use crate::loops::{GRAIN, Op, map, walk};
+use crate::memory::STREAMED;
 use crate::strips::Strips;
 use crate::transpose::Tiles;
 use crate::{Req, View};
@@ -26,6 +27,54 @@ pub fn copy(src: &View, dst: &mut View) -> Result<()> {
     assign(src, dst, Req::Write)
 }
 
+/// How elements get from one view to another of the same type, wherever the two are.
+pub(crate) enum Route {
+    Tiles(Tiles),
+    Strips(Strips),
+    /// So many bytes as they are.
+    Whole(usize),
+    /// In runs without gaps, which [`map`] splits over threads and sends past the caches.
+    Runs,
+}
+
+impl Route {
+    /// The route to `views[0]` from `views[1]`, which have elements of one type.
+    ///
+    /// # Errors
+    /// A shape that does not broadcast.
+    pub(crate) fn find(views: [&View; 2]) -> Result<Self> {
+        let walk = walk(views)?;
+        let size = views[0].dtype().size();
+        if let Some(tiles) = Tiles::find(&walk, size) {
+            return Ok(Route::Tiles(tiles));
+        }
+        let last = walk.strides.len() - 1;
+        let bytes = walk.total * size;
+        Ok(match walk.strides[last] {
+            [1, 1] if last == 0 && bytes <= GRAIN && walk.offsets == [0; 2] => Route::Whole(bytes),
+            [1, 0 | 1] if last == 0 || bytes >= STREAMED => Route::Runs,
+            _ => Route::Strips(Strips::new(&walk, size)),
+        })
+    }
+
+    /// Copies all elements; false, and nothing done, for [`Route::Runs`].
+    ///
+    /// # Safety
+    /// These are the addresses of views that lie as those of the route do and do not overlap.
+    pub(crate) unsafe fn run(&self, to: *mut u8, from: *const u8) -> bool {
+        match self {
+            // SAFETY: as the caller vouches.
+            Route::Tiles(tiles) => unsafe { tiles.run(to, from) },
+            // SAFETY: as above.
+            Route::Strips(strips) => unsafe { strips.run(to, from) },
+            // SAFETY: as above.
+            Route::Whole(bytes) => unsafe { std::ptr::copy_nonoverlapping(from, to, *bytes) },
+            Route::Runs => return false,
+        }
+        true
+    }
+}
+
 /// [`copy`] as the request says.
 pub(crate) fn assign(src: &View, dst: &View, req: Req) -> Result<()> {
     let overwrite = matches!(req, Req::Write | Req::Inplace);
@@ -38,12 +87,8 @@ pub(crate) fn assign(src: &View, dst: &View, req: Req) -> Result<()> {
         if same && src.shape() == dst.shape() {
             return Ok(());
         }
-        if let Some(tiles) = Tiles::find([dst, src])? {
-            tiles.run();
-            return Ok(());
-        }
-        if let Some(strips) = Strips::find([dst, src])? {
-            strips.run();
+        // SAFETY: the route is that of these views, which do not overlap.
+        if unsafe { Route::find([dst, src])?.run(dst.ptr(), src.ptr()) } {
             return Ok(());
         }
     }
@@ -57,5 +102,6 @@ pub(crate) fn assign(src: &View, dst: &View, req: Req) -> Result<()> {
         },
         [dst, src],
         req,
+        None,
     )
 }

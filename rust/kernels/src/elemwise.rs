@@ -5,7 +5,7 @@ use crate::body::{Body, unary};
 use crate::check::{NUMBERS, arity, leading, one_dtype, one_shape, unsupported};
 use crate::copy::assign;
 use crate::kernel::{Call, Desc, Kernel, Row};
-use crate::loops::{GRAIN, Op, map};
+use crate::loops::{GRAIN, Loop};
 use crate::number::Number;
 use ferromix_base::{DType, Result};
 
@@ -53,21 +53,9 @@ macro_rules! rounding {
     };
 }
 
-/// A loop and the type that it computes in.
-pub(crate) struct Map {
-    pub(crate) dtype: DType,
-    pub(crate) body: Box<dyn Body<2>>,
-    pub(crate) grain: usize,
-}
-
-impl Kernel for Map {
+impl Kernel for Loop<2> {
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
-        let op = Op {
-            types: [self.dtype; 2],
-            body: &*self.body,
-            grain: self.grain,
-        };
-        map(&op, [&call.outputs[0], &call.inputs[0]], call.reqs[0])
+        self.run([&call.outputs[0], &call.inputs[0]], call.reqs[0])
     }
 }
 
@@ -98,11 +86,7 @@ fn prepare_plain(name: &str, f: Plain, i: &[Desc], o: &[Desc]) -> Result<Box<dyn
         DType::Bool if matches!(f, Plain::Not) => (dtype, plain::<u8>(f)),
         DType::Bool => return Err(unsupported(name, dtype, &NUMBERS)),
     };
-    Ok(Box::new(Map {
-        dtype,
-        body,
-        grain: GRAIN,
-    }))
+    Ok(Box::new(Loop::new([dtype; 2], body, GRAIN)))
 }
 
 /// Integers are computed as `f64` and truncated, as in MXNet.
@@ -120,8 +104,7 @@ pub(crate) fn prepare_real(
         _ if f.rounds => return Ok(Box::new(Assign)),
         _ => (DType::F64, (f.f64)()),
     };
-    let grain = f.grain;
-    Ok(Box::new(Map { dtype, body, grain }))
+    Ok(Box::new(Loop::new([dtype; 2], body, f.grain)))
 }
 
 fn prepare_copy(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
@@ -163,11 +146,7 @@ fn prepare_clip(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>
         DType::I64 => (dtype, whole!(i64)),
         DType::Bool => return Err(unsupported("clip", dtype, &NUMBERS)),
     };
-    Ok(Box::new(Map {
-        dtype,
-        body,
-        grain: GRAIN,
-    }))
+    Ok(Box::new(Loop::new([dtype; 2], body, GRAIN)))
 }
 
 /// MXNet's rounding: halves go down.

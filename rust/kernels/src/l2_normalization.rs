@@ -4,6 +4,7 @@ use crate::axes::Axes;
 use crate::binary::{self, Function};
 use crate::check::{FLOATS, arity, one_dtype, one_shape, unsupported};
 use crate::kernel::{Call, Desc, Kernel, Row};
+use crate::loops::Loop;
 use crate::number::Number;
 use crate::reduce::{Squares, fold_axes};
 use crate::{Attrs, Req, View};
@@ -12,7 +13,7 @@ use ferromix_base::{DType, Error, Result};
 struct Normalize {
     axes: Axes,
     eps: f64,
-    divide: binary::Loop,
+    divide: Loop<3>,
 }
 
 impl Kernel for Normalize {

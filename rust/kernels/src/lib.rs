@@ -46,6 +46,7 @@ mod order;
 mod pad;
 pub mod par;
 mod place;
+mod plan;
 mod pooling;
 mod prepared;
 pub mod random;

@@ -16,9 +16,9 @@ mod trig;
 use crate::Attrs;
 use crate::body::{Body, guarded, unary};
 use crate::check::{NUMBERS, unsupported};
-use crate::elemwise::{Map, Real, checked, prepare_real};
+use crate::elemwise::{Real, checked, prepare_real};
 use crate::kernel::{Desc, Kernel, Row};
-use crate::loops::{DEAR_GRAIN, FAIR_GRAIN, GRAIN};
+use crate::loops::{DEAR_GRAIN, FAIR_GRAIN, GRAIN, Loop};
 use crate::real::by_float;
 use ferromix_base::{DType, Result};
 use std::f64::consts::{LOG2_E, LOG10_E, PI};
@@ -273,11 +273,7 @@ macro_rules! numbers_row {
                 DType::Bool => return Err(unsupported($name, dtype, &NUMBERS)),
                 _ => (DType::F64, unary(move |$x: f64| $body)),
             };
-            Ok(Box::new(Map {
-                dtype,
-                body,
-                grain: GRAIN,
-            }))
+            Ok(Box::new(Loop::new([dtype; 2], body, GRAIN)))
         })
         .strided()
     };
@@ -346,11 +342,7 @@ fn prepare_hard_sigmoid(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn
     } else {
         DType::F32
     };
-    Ok(Box::new(Map {
-        dtype,
-        body,
-        grain: GRAIN,
-    }))
+    Ok(Box::new(Loop::new([dtype; 2], body, GRAIN)))
 }
 
 /// The square near zero, the magnitude beyond: an integer takes the whole part of the scalar.
@@ -379,9 +371,5 @@ fn prepare_smooth_l1(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Ke
         }
         _ => (DType::F64, body!(f64, sigma.trunc())),
     };
-    Ok(Box::new(Map {
-        dtype,
-        body,
-        grain: GRAIN,
-    }))
+    Ok(Box::new(Loop::new([dtype; 2], body, GRAIN)))
 }

@@ -5,6 +5,7 @@ use crate::binary::{self, Function};
 use crate::check::{arity, one_dtype};
 use crate::copy::assign;
 use crate::kernel::{Call, Desc, Kernel, Row};
+use crate::loops::Loop;
 use crate::number::Number;
 use crate::reduce::{Squares, Sum, check_shapes, fold_axes};
 use crate::{Attrs, Req, View};
@@ -13,7 +14,7 @@ use ferromix_base::{DType, Error, Result, contiguous_strides, element_count};
 struct Moments {
     axes: Axes,
     /// Subtracts in the type in which sums are computed.
-    subtract: binary::Loop,
+    subtract: Loop<3>,
     wide: DType,
     elements: usize,
 }

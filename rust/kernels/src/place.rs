@@ -5,11 +5,12 @@
 
 use crate::axes::Axes;
 use crate::check::one_dtype;
-use crate::copy::assign;
+use crate::copy::{Route, assign};
 use crate::kernel::{Call, Desc, Kernel};
 use crate::reduce::sum_axes;
 use crate::{Req, View};
 use ferromix_base::{Error, Result, Shape, Strides};
+use std::sync::OnceLock;
 
 /// One axis of a layout.
 #[derive(Clone, Debug)]
@@ -127,6 +128,17 @@ pub(crate) struct Move {
     sum: Option<Axes>,
     /// Whether some elements of the output are not visited.
     gaps: bool,
+    /// The way of the first run, for others between tensors of the same strides.
+    known: OnceLock<Known>,
+}
+
+/// How elements get from an input to an output with these strides.
+struct Known {
+    input: Strides,
+    output: Strides,
+    /// Bytes from the addresses of input and output to the elements that go first.
+    first: [isize; 2],
+    route: Route,
 }
 
 impl Move {
@@ -163,6 +175,7 @@ impl Move {
             to,
             sum,
             gaps,
+            known: OnceLock::new(),
         })
     }
 
@@ -185,6 +198,9 @@ impl Move {
     /// # Errors
     /// Only faults of the caller.
     pub(crate) fn part(&self, input: &View, output: &View, req: Req) -> Result<()> {
+        if self.again(input, output, req)? {
+            return Ok(());
+        }
         let from = self.from.all(input);
         let mut to = self.to.view(output, |d| d.steps.is_empty());
         if req == Req::Null || to.is_empty() {
@@ -194,6 +210,50 @@ impl Move {
             Some(axes) => sum_axes(axes, &from, &mut to, req),
             None => assign(&from, &to, req),
         }
+    }
+}
+
+impl Move {
+    /// A plain copy between tensors that lie as those of the first one did; false, and nothing done, if
+    /// this is none.
+    ///
+    /// # Errors
+    /// Only faults of the caller.
+    fn again(&self, input: &View, output: &View, req: Req) -> Result<bool> {
+        let plain = self.sum.is_none() && matches!(req, Req::Write | Req::Inplace);
+        if !plain || input.ptr() == output.ptr() || self.from.len() == 0 {
+            return Ok(false);
+        }
+        let known = match self.known.get() {
+            Some(known) => known,
+            None => {
+                let made = self.find(input, output)?;
+                self.known.get_or_init(|| made)
+            }
+        };
+        if input.strides() != &known.input[..] || output.strides() != &known.output[..] {
+            return Ok(false);
+        }
+        let from = input.ptr().wrapping_offset(known.first[0]);
+        let to = output.ptr().wrapping_offset(known.first[1]);
+        // SAFETY: the tensors lie as those that the route was found for, and `Move::new` has checked
+        // that all positions are within them; they are two tensors.
+        Ok(unsafe { known.route.run(to, from) })
+    }
+
+    /// How elements get from `input` to `output`.
+    ///
+    /// # Errors
+    /// Only faults of the caller.
+    fn find(&self, input: &View, output: &View) -> Result<Known> {
+        let (from, to) = (self.from.all(input), self.to.all(output));
+        let bytes = |part: &View, of: &View| part.ptr() as isize - of.ptr() as isize;
+        Ok(Known {
+            input: Strides::from_slice(input.strides()),
+            output: Strides::from_slice(output.strides()),
+            first: [bytes(&from, input), bytes(&to, output)],
+            route: Route::find([&to, &from])?,
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::check::{arity, one_dtype};
 use crate::copy::assign;
 use crate::fold::{Fold, Space, lanes_of};
 use crate::kernel::{Call, Desc, Kernel, Row};
+use crate::loops::Loop;
 use crate::number::Number;
 use crate::reader::Reader;
 use crate::walk::{Order, Walk, broadcast_strides};
@@ -221,7 +222,7 @@ fn prepare_norm(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>
 struct Back {
     axes: Axes,
     /// Divides by the number of elements that became one.
-    divide: Option<binary::Loop>,
+    divide: Option<Loop<3>>,
 }
 
 impl Kernel for Back {

@@ -1,9 +1,10 @@
 //! Functions of a tensor and a scalar. The scalar is first converted to the type of the result, as
 //! MXNet does: 2.5 is 2 to an integer tensor.
 
-use crate::binary::{Function, Loop, find};
+use crate::binary::{Function, find};
 use crate::check::{arity, one_shape};
 use crate::kernel::{Call, Desc, Kernel, Row};
+use crate::loops::Loop;
 use crate::{Attrs, View, copy};
 use Function::*;
 use ferromix_base::{DType, Error, Result};
@@ -18,7 +19,7 @@ enum Side {
 }
 
 struct WithScalar {
-    inner: Loop,
+    inner: Loop<3>,
     side: Side,
     dtype: DType,
     /// The bits of the scalar as `dtype`.

@@ -3,7 +3,7 @@
 use crate::body::{Body, Run};
 use crate::check::{arity, one_dtype, one_shape};
 use crate::kernel::{Call, Desc, Kernel, Row};
-use crate::loops::{GRAIN, Op, map};
+use crate::loops::{GRAIN, Loop};
 use crate::vector::versions;
 use crate::{Attrs, View};
 use ferromix_base::{DType, Error, Result};
@@ -50,28 +50,14 @@ impl<T: Copy> Body<4> for Select<T> {
     }
 }
 
-struct Where(DType);
+struct Where(Loop<4>);
 
 impl Kernel for Where {
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
         let [condition, a, b] = [&call.inputs[0], &call.inputs[1], &call.inputs[2]];
-        let body: &dyn Body<4> = match self.0.size() {
-            1 => &Select::<u8>(PhantomData),
-            2 => &Select::<u16>(PhantomData),
-            4 => &Select::<u32>(PhantomData),
-            _ => &Select::<u64>(PhantomData),
-        };
-        let op = Op {
-            types: [self.0, DType::Bool, self.0, self.0],
-            body,
-            grain: GRAIN,
-        };
         let out = &call.outputs[0];
-        map(
-            &op,
-            [out, &spread(condition, out.shape()), a, b],
-            call.reqs[0],
-        )
+        let condition = spread(condition, out.shape());
+        self.0.run([out, &condition, a, b], call.reqs[0])
     }
 }
 
@@ -101,7 +87,14 @@ fn prepare(_: &Attrs, inputs: &[Desc], outputs: &[Desc]) -> Result<Box<dyn Kerne
             condition.shape, out.shape
         )));
     }
-    Ok(Box::new(Where(dtype)))
+    let body: Box<dyn Body<4>> = match dtype.size() {
+        1 => Box::new(Select::<u8>(PhantomData)),
+        2 => Box::new(Select::<u16>(PhantomData)),
+        4 => Box::new(Select::<u32>(PhantomData)),
+        _ => Box::new(Select::<u64>(PhantomData)),
+    };
+    let types = [dtype, DType::Bool, dtype, dtype];
+    Ok(Box::new(Where(Loop::new(types, body, GRAIN))))
 }
 
 pub(crate) const ROWS: &[Row] = &[Row::new("where", prepare).strided()];

@@ -13,6 +13,7 @@ use crate::sums::blocks;
 use crate::vector::multiversion;
 use crate::{Attrs, Call, Desc, Kernel, Req, View, par};
 use ferromix_base::Result;
+use smallvec::SmallVec;
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("softmax", |a, i, o| {
@@ -204,6 +205,7 @@ impl<R: Real> Tile<R> {
     ) {
         self.w = w;
         self.data.clear();
+        self.data.reserve(l.k * w);
         for k in 0..l.k {
             let start = (outer * l.k + k) * l.inner + at;
             // SAFETY: the piece belongs to this task; it is written after it was read.
@@ -252,7 +254,7 @@ pub(crate) fn run<T: Float>(
     if req == Req::Null || output.is_empty() {
         return Ok(());
     }
-    let mut sources = Vec::with_capacity(2);
+    let mut sources = SmallVec::<[_; 2]>::new();
     for view in inputs {
         sources.push(Source::<T>::of(view)?);
     }

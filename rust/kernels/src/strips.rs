@@ -2,15 +2,15 @@
 //! other. Where the fastest axis is short, a longer one is followed instead, in pieces that stay in
 //! the cache until the short axis is through.
 
-use crate::loops::{GRAIN, walk};
+use crate::loops::GRAIN;
+use crate::par;
 use crate::vector::versions;
 use crate::walk::{Order, Walk};
-use crate::{View, par};
-use ferromix_base::{DType, Result};
+use smallvec::SmallVec;
 
 /// Fastest axes shorter than this are not worth a loop of their own.
 const SHORT: usize = 8;
-/// Elements that are copied along the long axis at a time.
+/// Elements that are copied along another axis at a time.
 const PIECE: usize = 1024;
 
 /// Extent of an axis and its strides in target and source.
@@ -23,27 +23,27 @@ struct Axis {
 
 /// A copy by long axes.
 pub(crate) struct Strips {
+    /// The other axes.
     outer: Walk<2>,
     long: Axis,
-    /// The fastest axis, if another one is followed.
-    short: Axis,
-    to: *mut u8,
-    from: *const u8,
+    /// Along which strips follow each other: the fastest axis, if another one is the long one.
+    next: Axis,
+    /// Elements of a strip, and strips, that are copied together.
+    block: (usize, usize),
     size: usize,
 }
 
+/// The two places of a copy.
+#[derive(Clone, Copy)]
+struct Ends(*mut u8, *const u8);
+
 // SAFETY: the addresses of views, which may go to any thread (see `View`).
-unsafe impl Sync for Strips {}
+unsafe impl Sync for Ends {}
 
 impl Strips {
-    /// The strips of the copy from `views[1]` to `views[0]`, unless whole rows can be moved.
-    pub(crate) fn find(views: [&View; 2]) -> Result<Option<Self>> {
-        let walk = walk(views)?;
+    /// The strips of a walk with the target first, whose elements have so many bytes.
+    pub(crate) fn new(walk: &Walk<2>, size: usize) -> Self {
         let last = walk.dims.len() - 1;
-        let [to, from] = walk.strides[last];
-        if to == 1 && (0..=1).contains(&from) && (walk.dims[last] >= SHORT || last == 0) {
-            return Ok(None);
-        }
         let axis = |a: usize| Axis {
             extent: walk.dims[a],
             to: walk.strides[a][0],
@@ -51,106 +51,201 @@ impl Strips {
         };
         let longest = (0..=last).rev().max_by_key(|&a| walk.dims[a].min(PIECE));
         let long = longest.filter(|_| walk.dims[last] < SHORT).unwrap_or(last);
+        let next = if long == last {
+            last.checked_sub(1)
+        } else {
+            Some(last)
+        };
         let none = Axis {
             extent: 1,
             to: 0,
             from: 0,
         };
-        let others: Vec<usize> = (0..last).filter(|&a| a != long).collect();
-        let dims: Vec<usize> = others.iter().map(|&a| walk.dims[a]).collect();
-        let [a, b] =
-            [0, 1].map(|j| -> Vec<isize> { others.iter().map(|&a| walk.strides[a][j]).collect() });
-        let mut outer = Walk::new(&dims, [&a, &b], Order::Kept);
+        let others = (0..=last).filter(|&a| a != long && Some(a) != next);
+        let others: SmallVec<[Axis; 6]> = others.map(axis).collect();
+        let dims: SmallVec<[usize; 6]> = others.iter().map(|a| a.extent).collect();
+        let to: SmallVec<[isize; 6]> = others.iter().map(|a| a.to).collect();
+        let from: SmallVec<[isize; 6]> = others.iter().map(|a| a.from).collect();
+        let mut outer = Walk::new(&dims, [&to, &from], Order::Kept);
         outer.offsets = walk.offsets;
-        Ok(Some(Strips {
+        let (long, next) = (axis(long), next.map_or(none, axis));
+        let most = if next.extent < SHORT { PIECE } else { GRAIN };
+        let piece = long.extent.min(most);
+        let strips = next.extent.min((GRAIN / piece.max(1)).max(SHORT));
+        Strips {
             outer,
-            long: axis(long),
-            short: if long == last { none } else { axis(last) },
-            to: views[0].ptr(),
-            from: views[1].ptr(),
-            size: DType::size(views[0].dtype()),
-        }))
+            long,
+            next,
+            block: (piece, strips),
+            size,
+        }
     }
 
     /// Copies all elements.
-    pub(crate) fn run(&self) {
-        match self.size {
-            1 => self.run_as::<u8>(),
-            2 => self.run_as::<u16>(),
-            4 => self.run_as::<u32>(),
-            _ => self.run_as::<u64>(),
+    ///
+    /// # Safety
+    /// `to` and `from` are the addresses of views that lie as the walk says and do not overlap.
+    pub(crate) unsafe fn run(&self, to: *mut u8, from: *const u8) {
+        let ends = Ends(to, from);
+        // SAFETY: as the caller vouches; elements of a size are moved by their bits.
+        unsafe {
+            match self.size {
+                1 => self.run_as::<u8>(&ends),
+                2 => self.run_as::<u16>(&ends),
+                4 => self.run_as::<u32>(&ends),
+                _ => self.run_as::<u64>(&ends),
+            }
         }
     }
 
-    fn run_as<T: Copy>(&self) {
-        let pieces = self.long.extent.div_ceil(PIECE);
-        let work = self.long.extent.min(PIECE) * self.short.extent;
-        par::for_ranges(
-            self.outer.total * pieces,
-            (GRAIN / work.max(1)).max(1),
-            |range| {
-                let mut cursor = self.outer.cursor(range.start / pieces);
-                for unit in range {
-                    let start = unit % pieces * PIECE;
-                    let [to, from] = cursor.place;
-                    let n = PIECE.min(self.long.extent - start);
-                    for j in 0..self.short.extent as isize {
-                        let to = to + start as isize * self.long.to + j * self.short.to;
-                        let from = from + start as isize * self.long.from + j * self.short.from;
-                        let (to, from) = (
-                            self.to.cast::<T>().wrapping_offset(to),
-                            self.from.cast::<T>().wrapping_offset(from),
-                        );
-                        // SAFETY: the axes stay within the views, and pieces are disjoint.
-                        unsafe { strip((to, self.long.to), (from, self.long.from), n) };
-                    }
-                    if unit % pieces == pieces - 1 {
-                        cursor.advance_in_row(1);
-                    }
+    /// # Safety
+    /// As [`Strips::run`]; elements are as large as T.
+    unsafe fn run_as<T: Copy>(&self, ends: &Ends) {
+        let (piece, strips) = self.block;
+        let pieces = self.long.extent.div_ceil(piece);
+        let blocks = pieces * self.next.extent.div_ceil(strips);
+        let grain = (GRAIN / (piece * strips)).max(1);
+        par::for_ranges(self.outer.total * blocks, grain, |range| {
+            let mut cursor = self.outer.cursor(range.start / blocks);
+            for unit in range {
+                let block = unit % blocks;
+                let (start, strip) = (block % pieces * piece, block / pieces * strips);
+                let place = |at: isize, along: isize, over: isize| {
+                    at + start as isize * along + strip as isize * over
+                };
+                let [to, from] = cursor.place;
+                let to = place(to, self.long.to, self.next.to);
+                let from = place(from, self.long.from, self.next.from);
+                let (long, next) = (self.long, self.next);
+                let long = Axis {
+                    extent: piece.min(long.extent - start),
+                    ..long
+                };
+                let next = Axis {
+                    extent: strips.min(next.extent - strip),
+                    ..next
+                };
+                let to = ends.0.cast::<T>().wrapping_offset(to);
+                let from = ends.1.cast::<T>().wrapping_offset(from);
+                // SAFETY: the axes stay within the views, and blocks are disjoint.
+                unsafe { copy_block(to, from, long, next) };
+                if block == blocks - 1 {
+                    cursor.advance_in_row(1);
                 }
-            },
-        );
+            }
+        });
     }
 }
 
-/// Copies `n` elements between places that are so many elements apart.
+/// Copies `next.extent` strips of `long.extent` elements.
 ///
 /// # Safety
-/// Both places have `n` elements, and do not overlap.
+/// Both places have all these elements, and do not overlap.
 #[inline]
-unsafe fn strip<T: Copy>(to: (*mut T, isize), from: (*const T, isize), n: usize) {
-    match (to.1, from.1) {
-        (1, 1) => {
-            // SAFETY: as the caller vouches.
-            unsafe { std::ptr::copy_nonoverlapping(from.0, to.0, n) };
+unsafe fn copy_block<T: Copy>(to: *mut T, from: *const T, long: Axis, next: Axis) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match (long.to, long.from) {
+            (1, 1) => rows(to, from, long, next),
+            (1, 0) => fills(to, from, long, next),
+            (1, -1) => fixed::<T, 1, -1>(to, from, long, next),
+            (1, 2) => fixed::<T, 1, 2>(to, from, long, next),
+            (2, 1) => fixed::<T, 2, 1>(to, from, long, next),
+            _ => any(to, from, long, next),
         }
-        (1, -1) => fixed::<T, 1, -1>(to.0, from.0, n),
-        (1, 2) => fixed::<T, 1, 2>(to.0, from.0, n),
-        (2, 1) => fixed::<T, 2, 1>(to.0, from.0, n),
-        (1, 0) => {
-            // SAFETY: as the caller vouches.
-            unsafe { std::slice::from_raw_parts_mut(to.0, n).fill(*from.0) };
+    }
+}
+
+/// Strips without gaps.
+///
+/// # Safety
+/// As [`copy_block`], with strides 1 along strips.
+unsafe fn rows<T: Copy>(to: *mut T, from: *const T, long: Axis, next: Axis) {
+    for j in 0..next.extent as isize {
+        let (to, from) = (
+            to.wrapping_offset(j * next.to).cast::<u8>(),
+            from.wrapping_offset(j * next.from).cast::<u8>(),
+        );
+        // SAFETY: as the caller vouches.
+        unsafe { copy_bytes(to, from, long.extent * size_of::<T>()) };
+    }
+}
+
+/// Bytes of a register that every processor here has.
+const REGISTER: usize = 16;
+
+/// A copy that is quicker than a call where there is little to copy.
+///
+/// # Safety
+/// Both have so many bytes, which do not overlap.
+#[inline(always)]
+unsafe fn copy_bytes(to: *mut u8, from: *const u8, n: usize) {
+    if !(REGISTER..=8 * REGISTER).contains(&n) {
+        // SAFETY: as the caller vouches.
+        return unsafe { std::ptr::copy_nonoverlapping(from, to, n) };
+    }
+    let copy = |at: usize| {
+        // SAFETY: as the caller vouches; a register's bytes from `at` on are within `n`.
+        unsafe {
+            let x = from.add(at).cast::<[u8; REGISTER]>().read_unaligned();
+            to.add(at).cast::<[u8; REGISTER]>().write_unaligned(x);
         }
-        _ => {
-            for i in 0..n as isize {
-                // SAFETY: as the caller vouches.
-                unsafe {
-                    let x = from.0.wrapping_offset(i * from.1).read();
-                    to.0.wrapping_offset(i * to.1).write(x);
-                }
+    };
+    (0..n - REGISTER).step_by(REGISTER).for_each(copy);
+    // Ends with the end, over what is there already.
+    copy(n - REGISTER);
+}
+
+versions! {
+    /// Strips of one element each.
+    ///
+    /// # Safety
+    /// As [`copy_block`], with strides 1 and 0 along strips.
+    unsafe fn fills[T: Copy](to: *mut T, from: *const T, long: Axis, next: Axis) [T] {
+        for j in 0..next.extent as isize {
+            // SAFETY: as the caller vouches.
+            let (strip, x) = unsafe {
+                let strip = to.wrapping_offset(j * next.to);
+                (std::slice::from_raw_parts_mut(strip, long.extent), *from.wrapping_offset(j * next.from))
+            };
+            for place in strip {
+                *place = x;
             }
         }
     }
 }
 
 versions! {
-    /// The same for strides that are known; only `strip` calls it, and vouches for the places.
-    fn fixed[T: Copy, const TO: isize, const FROM: isize](
-        to: *mut T, from: *const T, n: usize,
+    /// Strips along which the strides are known.
+    ///
+    /// # Safety
+    /// As [`copy_block`].
+    unsafe fn fixed[T: Copy, const TO: isize, const FROM: isize](
+        to: *mut T, from: *const T, long: Axis, next: Axis,
     ) [T, TO, FROM] {
-        for i in 0..n as isize {
-            // SAFETY: as the caller of `strip` vouches.
-            unsafe { *to.offset(i * TO) = *from.offset(i * FROM) };
+        for j in 0..next.extent as isize {
+            let (to, from) = (to.wrapping_offset(j * next.to), from.wrapping_offset(j * next.from));
+            for i in 0..long.extent as isize {
+                // SAFETY: as the caller vouches.
+                unsafe { *to.offset(i * TO) = *from.offset(i * FROM) };
+            }
+        }
+    }
+}
+
+/// Strips with any strides.
+///
+/// # Safety
+/// As [`copy_block`].
+unsafe fn any<T: Copy>(to: *mut T, from: *const T, long: Axis, next: Axis) {
+    for j in 0..next.extent as isize {
+        let (to, from) = (to.wrapping_offset(j * next.to), from.wrapping_offset(j * next.from));
+        for i in 0..long.extent as isize {
+            // SAFETY: as the caller vouches.
+            unsafe {
+                let x = from.wrapping_offset(i * long.from).read();
+                to.wrapping_offset(i * long.to).write(x);
+            }
         }
     }
 }

@@ -3,9 +3,9 @@
 use crate::Attrs;
 use crate::body::unary;
 use crate::check::{NUMBERS, unsupported};
-use crate::elemwise::{Map, checked};
+use crate::elemwise::checked;
 use crate::kernel::{Desc, Kernel, Row};
-use crate::loops::GRAIN;
+use crate::loops::{GRAIN, Loop};
 use ferromix_base::{DType, Result};
 
 /// Integers are divided by the whole part of the root, as in MXNet.
@@ -25,11 +25,7 @@ fn prepare(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
             (DType::F64, unary(move |x: f64| x / root))
         }
     };
-    Ok(Box::new(Map {
-        dtype,
-        body,
-        grain: GRAIN,
-    }))
+    Ok(Box::new(Loop::new([dtype; 2], body, GRAIN)))
 }
 
 pub(crate) const ROWS: &[Row] = &[Row::new("_contrib_div_sqrt_dim", prepare).strided()];

@@ -1,10 +1,10 @@
 //! Transpositions, in tiles of one cache line by one cache line, so that every line that is read or
 //! written is used whole at once.
 
-use crate::loops::{GRAIN, walk};
+use crate::loops::{GRAIN, Ptr};
+use crate::par;
 use crate::walk::{Order, Walk};
-use crate::{View, par};
-use ferromix_base::{DType, Result};
+use smallvec::SmallVec;
 
 /// A copy whose fastest axis is another one in the source than in the target.
 pub(crate) struct Tiles {
@@ -14,65 +14,67 @@ pub(crate) struct Tiles {
     across: (usize, isize),
     /// Extent of the axis along which the source has no gaps, and the target's stride there.
     along: (usize, isize),
-    to: *mut u8,
-    from: *const u8,
     size: usize,
 }
 
-// SAFETY: the addresses of views, which may go to any thread (see `View`).
-unsafe impl Sync for Tiles {}
+/// Rows and columns of the tiles at edges.
+const SMALL: usize = 4;
 
 impl Tiles {
-    /// The tiles of the copy from `views[1]` to `views[0]`, if it is a transposition.
-    pub(crate) fn find(views: [&View; 2]) -> Result<Option<Self>> {
-        let walk = walk(views)?;
+    /// The tiles of a walk with the target first, if that is a transposition; elements have so many
+    /// bytes.
+    pub(crate) fn find(walk: &Walk<2>, size: usize) -> Option<Self> {
         let last = walk.dims.len() - 1;
         let [to_step, from_step] = walk.strides[last];
         let along = walk.strides.iter().position(|s| s[1] == 1);
-        let Some(along) = along.filter(|&a| a != last && to_step == 1 && from_step != 0) else {
-            return Ok(None);
-        };
-        if walk.dims[along] < 4 || walk.dims[last] < 4 {
-            return Ok(None);
+        let along = along.filter(|&a| a != last && to_step == 1 && from_step != 0)?;
+        if walk.dims[along] < SMALL || walk.dims[last] < SMALL {
+            return None;
         }
-        let others: Vec<usize> = (0..last).filter(|&a| a != along).collect();
-        let dims: Vec<usize> = others.iter().map(|&a| walk.dims[a]).collect();
-        let steps = [0, 1].map(|j| {
-            let steps: Vec<isize> = others.iter().map(|&a| walk.strides[a][j]).collect();
-            steps
+        let others = (0..last).filter(|&a| a != along);
+        let dims: SmallVec<[usize; 6]> = others.clone().map(|a| walk.dims[a]).collect();
+        let steps = [0, 1].map(|j| -> SmallVec<[isize; 6]> {
+            others.clone().map(|a| walk.strides[a][j]).collect()
         });
         let mut outer = Walk::new(&dims, [&steps[0], &steps[1]], Order::Kept);
         outer.offsets = walk.offsets;
-        Ok(Some(Tiles {
+        Some(Tiles {
             outer,
             across: (walk.dims[last], from_step),
             along: (walk.dims[along], walk.strides[along][0]),
-            to: views[0].ptr(),
-            from: views[1].ptr(),
-            size: DType::size(views[0].dtype()),
-        }))
+            size,
+        })
     }
 
     /// Copies all elements.
-    pub(crate) fn run(&self) {
-        match self.size {
-            1 => self.run_as::<u8, 64>(),
-            2 => self.run_as::<u16, 32>(),
-            4 => self.run_as::<u32, 16>(),
-            _ => self.run_as::<u64, 8>(),
+    ///
+    /// # Safety
+    /// `to` and `from` are the addresses of views that lie as the walk says and do not overlap.
+    pub(crate) unsafe fn run(&self, to: *mut u8, from: *const u8) {
+        let ends = [Ptr(to), Ptr(from.cast_mut())];
+        // SAFETY: as the caller vouches; elements of a size are moved by their bits.
+        unsafe {
+            match self.size {
+                1 => self.run_as::<u8, 64>(ends),
+                2 => self.run_as::<u16, 32>(ends),
+                4 => self.run_as::<u32, 16>(ends),
+                _ => self.run_as::<u64, 8>(ends),
+            }
         }
     }
 
     /// Copies elements that are as large as T, in tiles of SIDE by SIDE.
-    fn run_as<T: Copy + Default, const SIDE: usize>(&self) {
+    ///
+    /// # Safety
+    /// As [`Tiles::run`], from the second address to the first.
+    unsafe fn run_as<T: Copy + Default, const SIDE: usize>(&self, ends: [Ptr; 2]) {
         let bands = self.along.0.div_ceil(SIDE);
         let grain = (GRAIN / (SIDE * self.across.0)).max(1);
         par::for_ranges(self.outer.total * bands, grain, |range| {
             for unit in range {
                 let place = self.outer.cursor(unit / bands).place;
                 let start = unit % bands * SIDE;
-                let to = self.to.cast::<T>().wrapping_offset(place[0]);
-                let from = self.from.cast::<T>().wrapping_offset(place[1]);
+                let [to, from] = [0, 1].map(|j| ends[j].0.cast::<T>().wrapping_offset(place[j]));
                 // SAFETY: the walk and the two axes stay within the views; bands are disjoint.
                 unsafe { self.band::<T, SIDE>(to, from, start) };
             }
@@ -104,15 +106,39 @@ impl Tiles {
                 unsafe { tile::<T, SIDE>((target, to_step), (source, from_step)) };
                 continue;
             }
-            for r in 0..height as isize {
-                for i in 0..width as isize {
-                    // SAFETY: within the band.
-                    unsafe {
-                        let x = source.wrapping_offset(i * from_step + r).read();
-                        target.wrapping_offset(r * to_step + i).write(x);
-                    }
-                }
-            }
+            // SAFETY: within the band.
+            unsafe { edge((target, to_step), (source, from_step), (height, width)) };
+        }
+    }
+}
+
+/// Transposes what is not a whole tile, in small ones and then one by one.
+///
+/// # Safety
+/// As [`tile`], for so many places of the target and so many of the source.
+unsafe fn edge<T: Copy + Default>(
+    to: (*mut T, isize),
+    from: (*const T, isize),
+    (height, width): (usize, usize),
+) {
+    let ends = |r: usize, i: usize| {
+        let target = to.0.wrapping_offset(r as isize * to.1).wrapping_add(i);
+        let source = from.0.wrapping_offset(i as isize * from.1).wrapping_add(r);
+        (target, source)
+    };
+    let [whole_height, whole_width] = [height, width].map(|n| n / SMALL * SMALL);
+    for r in (0..whole_height).step_by(SMALL) {
+        for i in (0..whole_width).step_by(SMALL) {
+            let (target, source) = ends(r, i);
+            // SAFETY: as the caller vouches.
+            unsafe { tile::<T, SMALL>((target, to.1), (source, from.1)) };
+        }
+    }
+    for r in 0..height {
+        for i in if r < whole_height { whole_width } else { 0 }..width {
+            let (target, source) = ends(r, i);
+            // SAFETY: as the caller vouches.
+            unsafe { target.write(source.read()) };
         }
     }
 }

@@ -125,7 +125,9 @@ impl<const N: usize> Walk<N> {
         let mut index: SmallVec<[usize; 6]> = smallvec![0; self.dims.len()];
         let mut place = self.offsets;
         let mut rest = flat;
-        for axis in (0..self.dims.len()).rev() {
+        // Most walks start with the first position, which needs no division.
+        let axes = if flat == 0 { 0 } else { self.dims.len() };
+        for axis in (0..axes).rev() {
             let d = self.dims[axis].max(1);
             index[axis] = rest % d;
             rest /= d;
