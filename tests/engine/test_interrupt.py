@@ -13,6 +13,8 @@ HEAD = """
 import os, signal, sys, threading, time
 import numpy as np
 import ferromix as mx
+# What runs in the background of a shell inherits that SIGINT is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 engine, kept = mx.engine, []
 a, var = mx.nd.ones((3,)), engine.new_variable()
 def hold():

@@ -1,5 +1,6 @@
 //! Functions of two tensors with broadcasting, and of a tensor and a scalar.
 
+use crate::Attrs;
 use crate::body::{Body, Inlined, binary, whole};
 use crate::check::{NUMBERS, arity, one_dtype, unsupported};
 use crate::kernel::{Call, Desc, Kernel, Row};
@@ -7,7 +8,6 @@ use crate::loops::{DEAR_GRAIN, GRAIN, Loop};
 use crate::math::Math;
 use crate::number::{From3, Number};
 use crate::walk::broadcast_strides;
-use crate::Attrs;
 use ferromix_base::{DType, Error, Result};
 
 /// A function of two numbers.

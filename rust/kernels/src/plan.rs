@@ -261,7 +261,11 @@ impl<const N: usize> Pass<'_, N> {
         let bytes = std::array::from_fn(|j| steps[j] * self.plan.dtypes[j].size() as isize);
         // SAFETY: each row is a run of the operands' memory, of the right types; that of the output
         // overlaps no input but as `Body::run` allows (`direct_out`).
-        unsafe { self.op.body.run_rows(runs, bytes, self.plan.walk.inner(), rows) };
+        unsafe {
+            self.op
+                .body
+                .run_rows(runs, bytes, self.plan.walk.inner(), rows)
+        };
     }
 
     fn address(&self, j: usize, cursor: &Cursor<'_, N>) -> *mut u8 {
@@ -301,7 +305,9 @@ impl<const N: usize> Pass<'_, N> {
                 ..run
             };
             // SAFETY: `count` elements are readable, and the other buffer has room.
-            unsafe { converter(self.plan.dtypes[j], self.op.types[j]).run([target, source], count) };
+            unsafe {
+                converter(self.plan.dtypes[j], self.op.types[j]).run([target, source], count)
+            };
             run.ptr = ready;
         }
         run

@@ -239,7 +239,10 @@ versions! {
 /// As [`copy_block`].
 unsafe fn any<T: Copy>(to: *mut T, from: *const T, long: Axis, next: Axis) {
     for j in 0..next.extent as isize {
-        let (to, from) = (to.wrapping_offset(j * next.to), from.wrapping_offset(j * next.from));
+        let (to, from) = (
+            to.wrapping_offset(j * next.to),
+            from.wrapping_offset(j * next.from),
+        );
         for i in 0..long.extent as isize {
             // SAFETY: as the caller vouches.
             unsafe {

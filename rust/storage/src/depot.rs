@@ -22,7 +22,6 @@ pub(crate) const ROUNDS: usize = 16;
 const FIRST_SLAB: usize = 64;
 const SLABS: usize = 18;
 const MAX_MAGAZINES: usize = FIRST_SLAB * ((1 << SLABS) - 1);
-const _: () = assert!(MAX_MAGAZINES <= MAX_NODES);
 
 /// A small stack of free blocks. It belongs to one thread at a time (see `stack`), so its words
 /// are atomic only to be sound without `unsafe`: every access is Relaxed, that is, a plain move;
@@ -160,6 +159,7 @@ impl Slabs {
 
     /// A magazine never used before; `None` when the numbers have run out.
     fn add(&self) -> Option<u32> {
+        const { assert!(MAX_MAGAZINES <= MAX_NODES) };
         // Relaxed: only makes numbers distinct; the slab's cell orders its contents.
         let take = |used: usize| (used < MAX_MAGAZINES).then_some(used + 1);
         let index = self
