@@ -96,17 +96,26 @@ const NEAR: usize = 64;
 /// The first place of `x`, by value, or of NaN.
 #[inline(always)]
 fn find<C: Number>(run: &[C], x: C) -> usize {
-    let nan = x.is_nan();
-    let is_it = |y: &C| (*y == x) | (nan & y.is_nan());
+    if x.is_nan() {
+        return first_nan(run);
+    }
     // Whole chunks are tested without a branch per element; then all places of one are compared.
-    let mut chunks = run.chunks(NEAR);
-    let chunk = chunks.position(|c| c.iter().fold(false, |any, y| any | is_it(y)));
-    let start = chunk.unwrap_or(0) * NEAR;
+    let start = if run.len() > NEAR {
+        let chunk = |c: &[C]| c.iter().fold(false, |any, y| any | (*y == x));
+        run.chunks(NEAR).position(chunk).unwrap_or(0) * NEAR
+    } else {
+        0
+    };
     let near = run[start..].iter().take(NEAR).zip(0_u32..);
     let first = near.fold(NEAR as u32, |first, (y, i)| {
-        first.min(if is_it(y) { i } else { NEAR as u32 })
+        first.min(if *y == x { i } else { NEAR as u32 })
     });
     start + first as usize % NEAR
+}
+
+#[cold]
+fn first_nan<C: Number>(run: &[C]) -> usize {
+    run.iter().position(|y| y.is_nan()).unwrap_or(0)
 }
 
 /// The extreme one of a block, and its place.

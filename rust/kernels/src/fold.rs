@@ -52,8 +52,8 @@ const PARTS: usize = 64;
 /// One reduction: for every position of `kept`, all positions of `reduced` of an input.
 pub(crate) struct Space<'a, C> {
     pub(crate) input: Reader<'a, C>,
-    pub(crate) kept: Walk<1>,
-    pub(crate) reduced: Walk<1>,
+    pub(crate) kept: &'a Walk<1>,
+    pub(crate) reduced: &'a Walk<1>,
 }
 
 impl<C: Number> Space<'_, C> {
@@ -101,7 +101,7 @@ impl<C: Number> Space<'_, C> {
             // SAFETY: positions of the two walks together lie within the view.
             let run = unsafe {
                 let start = (first + i) * BLOCK;
-                self.input.read(offset, &self.reduced, start, n, room)
+                self.input.read(offset, self.reduced, start, n, room)
             };
             *out = block(run, f);
         }
@@ -273,7 +273,7 @@ impl<C: Number> Space<'_, C> {
             // when its group is over.
             unsafe {
                 let room = &mut *rooms.add(i % GROUP);
-                self.input.read(offset, &self.kept, start, n, room)
+                self.input.read(offset, self.kept, start, n, room)
             }
         };
         add_rows(acc, rows, row, f);
@@ -281,7 +281,7 @@ impl<C: Number> Space<'_, C> {
 
     /// How many rows of a gapless matrix of few columns to take as one, if it is one.
     fn folded(&self) -> Option<usize> {
-        let [width, rows] = [&self.kept, &self.reduced].map(Walk::inner);
+        let [width, rows] = [self.kept, self.reduced].map(Walk::inner);
         let matrix = self.kept.dims.len() == 1
             && self.reduced.dims.len() == 1
             && self.kept.inner_strides() == [1]
@@ -296,19 +296,20 @@ impl<C: Number> Space<'_, C> {
         let (width, rows) = (self.kept.inner(), self.reduced.inner());
         let wide = parts * width;
         let [start] = self.kept.offsets;
-        let part = |columns: usize, rows: usize, first: usize| {
-            let step = columns as isize;
+        let fold = |columns: usize, rows: usize, first: usize, out: &mut [C]| {
             let mut kept = Walk::new(&[columns], [&[1]], Order::Kept);
             kept.offsets = [start + self.reduced.offsets[0] + (first * width) as isize];
-            let reduced = Walk::new(&[rows], [&[step]], Order::Kept);
-            Space {
+            let step = columns as isize;
+            let space = Space {
                 input: self.input,
-                kept,
-                reduced,
-            }
+                kept: &kept,
+                reduced: &Walk::new(&[rows], [&[step]], Order::Kept),
+            };
+            space.columns(f, out);
         };
-        let mut sums = vec![f.start(); wide];
-        part(wide, rows / parts, 0).columns(f, &mut sums);
+        let mut room = [f.start(); NARROW / 4];
+        let sums = &mut room[..wide];
+        fold(wide, rows / parts, 0, sums);
         let (first, others) = sums.split_at(width);
         out.copy_from_slice(first);
         others
@@ -316,9 +317,9 @@ impl<C: Number> Space<'_, C> {
             .for_each(|other| merge(out, other, f));
         let left = rows % parts;
         if left > 0 {
-            let mut sums = vec![f.start(); width];
-            part(width, left, rows - left).columns(f, &mut sums);
-            merge(out, &sums, f);
+            let sums = &mut room[..width];
+            fold(width, left, rows - left, sums);
+            merge(out, sums, f);
         }
     }
 }

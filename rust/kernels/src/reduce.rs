@@ -15,6 +15,7 @@ use crate::reader::Reader;
 use crate::walk::{Order, Walk, broadcast_strides};
 use crate::{Attrs, Req, View};
 use ferromix_base::{DType, Error, Result, Strides};
+use std::sync::OnceLock;
 
 macro_rules! folds {
     ($($name:ident: $start:ident, $x:ident => $lift:expr, ($a:ident, $b:ident) => $join:expr
@@ -76,6 +77,8 @@ enum Kind {
 struct Reduce {
     kind: Kind,
     axes: Axes,
+    /// The walks of the first run, for others on data with the same strides.
+    known: OnceLock<(Strides, Walks)>,
 }
 
 impl Kernel for Reduce {
@@ -95,6 +98,11 @@ impl Kernel for Reduce {
 }
 
 impl Reduce {
+    fn boxed(kind: Kind, axes: Axes) -> Box<dyn Kernel> {
+        let known = OnceLock::new();
+        Box::new(Reduce { kind, axes, known })
+    }
+
     fn run_as<C: Number>(&self, data: &View, out: &mut View, req: Req) -> Result<()> {
         let mean = self.kind == Kind::Mean && out.dtype() != DType::Bool;
         let count = self.axes.count(data.shape());
@@ -125,8 +133,25 @@ impl Reduce {
         out: &mut View,
         req: Req,
     ) -> Result<()> {
+        let (strides, walks) = self.known.get_or_init(|| {
+            let strides = Strides::from_slice(data.strides());
+            (strides, walks(&self.axes, data))
+        });
+        if data.strides() == &strides[..] {
+            return fold_along(walks, f, last, data, out, req);
+        }
         fold_axes(&self.axes, f, last, data, out, req)
     }
+}
+
+/// The positions that are kept, and those that are reduced.
+type Walks = [Walk<1>; 2];
+
+fn walks(axes: &Axes, data: &View) -> Walks {
+    [(false, Order::Kept), (true, Order::Free)].map(|(reduced, order)| {
+        let (dims, strides) = axes.select(data, reduced);
+        Walk::new(&dims, [&strides], order)
+    })
 }
 
 /// Sums `data` over `axes` to `out`.
@@ -147,10 +172,18 @@ pub(crate) fn fold_axes<C: Number, F: Fold<C>>(
     out: &mut View,
     req: Req,
 ) -> Result<()> {
-    let (dims, strides) = axes.select(data, true);
-    let reduced = Walk::new(&dims, [&strides], Order::Free);
-    let (dims, strides) = axes.select(data, false);
-    let kept = Walk::new(&dims, [&strides], Order::Kept);
+    fold_along(&walks(axes, data), f, last, data, out, req)
+}
+
+/// As [`fold_axes`], along walks over `data`.
+fn fold_along<C: Number, F: Fold<C>>(
+    [kept, reduced]: &Walks,
+    f: F,
+    last: impl Fn(C) -> C,
+    data: &View,
+    out: &mut View,
+    req: Req,
+) -> Result<()> {
     let input = Reader::<C>::new(data);
     let space = Space {
         input,
@@ -187,7 +220,7 @@ fn prepare(
             data.shape
         )));
     }
-    Ok(Box::new(Reduce { kind, axes }))
+    Ok(Reduce::boxed(kind, axes))
 }
 
 /// Requires `small` to be what reducing `large` over `axes` leaves.
@@ -298,7 +331,7 @@ fn prepare_sum_like(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>
         .map(|a| a < lead || like.shape[a - lead] == 1 && data.shape[a] != 1)
         .collect();
     let (kind, axes) = (Kind::Sum, Axes { reduced });
-    Ok(Box::new(Reduce { kind, axes }))
+    Ok(Reduce::boxed(kind, axes))
 }
 
 fn prepare_broadcast(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {

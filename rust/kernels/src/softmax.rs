@@ -233,12 +233,12 @@ impl<R: Real> Tile<R> {
     }
 }
 
-/// Rows of the last axis are one run of memory: as [`Tile::load`], in one piece.
+/// Few positions with all their elements are one run of memory: for [`Tile::load`] in one piece.
 fn whole(l: Layout) -> Layout {
     Layout {
         outer: l.outer,
         k: 1,
-        inner: l.k,
+        inner: l.k * l.inner,
     }
 }
 
@@ -272,8 +272,8 @@ pub(crate) fn run<T: Float>(
         for i in range {
             let (outer, at) = (i / pieces, i % pieces * WIDTH);
             let span = (at, WIDTH.min(l.inner - at));
-            let (shape, span) = if l.inner == 1 {
-                (whole(l), (0, l.k))
+            let (shape, span) = if pieces == 1 {
+                (whole(l), (0, l.k * l.inner))
             } else {
                 (l, span)
             };
@@ -281,8 +281,8 @@ pub(crate) fn run<T: Float>(
             if let Some(second) = sources.get(1) {
                 b.load(second, shape, outer, span);
             }
-            if l.inner == 1 {
-                (a.w, b.w) = (1, 1);
+            if pieces == 1 {
+                (a.w, b.w) = (l.inner, l.inner);
             }
             work(kind, t, &mut a, &b);
             a.w = span.1;

@@ -108,8 +108,12 @@ impl Strips {
         par::for_ranges(self.outer.total * blocks, grain, |range| {
             let mut cursor = self.outer.cursor(range.start / blocks);
             for unit in range {
-                let block = unit % blocks;
-                let (start, strip) = (block % pieces * piece, block / pieces * strips);
+                // Divisions take longer than a short strip.
+                let block = if blocks == 1 { 0 } else { unit % blocks };
+                let (start, strip) = match block {
+                    0 => (0, 0),
+                    _ => (block % pieces * piece, block / pieces * strips),
+                };
                 let place = |at: isize, along: isize, over: isize| {
                     at + start as isize * along + strip as isize * over
                 };

@@ -122,7 +122,8 @@ impl<const N: usize> Walk<N> {
 
     /// The place of position `flat`.
     pub(crate) fn cursor(&self, flat: usize) -> Cursor<'_, N> {
-        let mut index: SmallVec<[usize; 6]> = smallvec![0; self.dims.len()];
+        let mut index = SmallVec::from_slice(&[0; 6][..self.dims.len().min(6)]);
+        index.resize(self.dims.len(), 0);
         let mut place = self.offsets;
         let mut rest = flat;
         // Most walks start with the first position, which needs no division.

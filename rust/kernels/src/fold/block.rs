@@ -53,21 +53,27 @@ pub(crate) fn lanes_of<S: Copy, C: Copy>(
     rest.iter().fold(join(a, b), |a, &x| join(a, lift(x)))
 }
 
+/// Whether there is NaN, or an infinity. Times zero, all other numbers are zero.
+#[inline(always)]
+fn is_strange<S: Copy, C: Number>(x: &[S], lift: impl Fn(S) -> C) -> bool {
+    let zero = |x| lift(x).times(C::ZERO);
+    let mut lanes = [C::ZERO; 32];
+    let rest = add_chunks(x, &mut lanes, zero, |a, b| a.plus(b));
+    let found = lanes.iter().fold(false, |any, &x| any | (x != C::ZERO));
+    rest.iter()
+        .fold(found, |any, &x| any | (zero(x) != C::ZERO))
+}
+
 /// Folds a block, whose elements `up` converts.
 #[inline(always)]
 fn fold_block<S: Copy, C: Number, F: Fold<C>>(x: &[S], up: impl Fn(S) -> C + Copy, f: F) -> C {
     let lift = |x| f.lift(up(x));
     let quick = lanes_of(x, f.start(), lift, |a, b| f.quick(a, b));
-    // Times zero, only NaN and infinities are not zero.
-    if !F::SKIPS_NAN || !C::ZERO.over(C::ZERO).is_nan() {
-        return quick;
+    // Integers have neither.
+    if F::SKIPS_NAN && C::ZERO.over(C::ZERO).is_nan() && is_strange(x, lift) {
+        return exactly(x, up, f);
     }
-    let strange = lanes_of(x, C::ZERO, |x| lift(x).times(C::ZERO), |a, b| a.plus(b));
-    if strange == C::ZERO {
-        quick
-    } else {
-        exactly(x, up, f)
-    }
+    quick
 }
 
 /// Joins one after the other.
