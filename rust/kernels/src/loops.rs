@@ -12,7 +12,7 @@ use crate::memory::STREAMED;
 use crate::plan::Plan;
 use crate::walk::{Order, Walk, broadcast_strides};
 use crate::{Req, View, par};
-use ferromix_base::{DType, Result, Strides};
+use ferromix_base::{DType, Result, Shape, Strides};
 use std::sync::OnceLock;
 
 /// Elements of a task of a cheap operator, such as an addition.
@@ -34,8 +34,7 @@ pub(crate) struct Op<'a, const N: usize> {
     pub(crate) grain: usize,
 }
 
-/// A loop as a kernel has it, for operands whose shapes and types never change, with the plan of its
-/// first run.
+/// A loop as a kernel has it, with the plan of its first run.
 pub(crate) struct Loop<const N: usize> {
     types: [DType; N],
     body: Box<dyn Body<N>>,
@@ -78,8 +77,10 @@ impl<const N: usize> Default for Kept<N> {
     }
 }
 
-/// How operands lie, beside their shapes and types, which are those that a kernel is prepared for.
+/// All that a plan depends on.
 struct Layout<const N: usize> {
+    dtypes: [DType; N],
+    shapes: [Shape; N],
     strides: [Strides; N],
     /// Which operands have the address of the output.
     shared: [bool; N],
@@ -103,6 +104,8 @@ impl<const N: usize> Kept<N> {
 impl<const N: usize> Layout<N> {
     fn of(views: [&View; N], req: Req) -> Self {
         Layout {
+            dtypes: views.map(View::dtype),
+            shapes: views.map(|v| Shape::from_slice(v.shape())),
             strides: views.map(|v| Strides::from_slice(v.strides())),
             shared: views.map(|v| v.ptr() == views[0].ptr()),
             add: req == Req::Add,
@@ -111,8 +114,10 @@ impl<const N: usize> Layout<N> {
 
     fn fits(&self, views: [&View; N], req: Req) -> bool {
         let alike = |j: usize| {
-            let (v, strides) = (views[j], &self.strides[j]);
-            v.strides().iter().eq(strides.iter()) && (v.ptr() == views[0].ptr()) == self.shared[j]
+            let v = views[j];
+            v.is_like(&self.shapes[j], &self.strides[j])
+                && v.dtype() == self.dtypes[j]
+                && (v.ptr() == views[0].ptr()) == self.shared[j]
         };
         (req == Req::Add) == self.add && (0..N).all(alike)
     }

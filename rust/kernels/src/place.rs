@@ -128,14 +128,14 @@ pub(crate) struct Move {
     sum: Option<Axes>,
     /// Whether some elements of the output are not visited.
     gaps: bool,
-    /// The way of the first run, for others between tensors of the same strides.
+    /// The way of the first run, for others between tensors that lie alike.
     known: OnceLock<Known>,
 }
 
-/// How elements get from an input to an output with these strides.
+/// How elements get from an input to an output with these extents and strides.
 struct Known {
-    input: Strides,
-    output: Strides,
+    input: (Shape, Strides),
+    output: (Shape, Strides),
     /// Bytes from the addresses of input and output to the elements that go first.
     first: [isize; 2],
     route: Route,
@@ -231,7 +231,8 @@ impl Move {
                 self.known.get_or_init(|| made)
             }
         };
-        if input.strides() != &known.input[..] || output.strides() != &known.output[..] {
+        let alike = |view: &View, (shape, strides): &(Shape, Strides)| view.is_like(shape, strides);
+        if !alike(input, &known.input) || !alike(output, &known.output) {
             return Ok(false);
         }
         let from = input.ptr().wrapping_offset(known.first[0]);
@@ -247,10 +248,11 @@ impl Move {
     /// Only faults of the caller.
     fn find(&self, input: &View, output: &View) -> Result<Known> {
         let (from, to) = (self.from.all(input), self.to.all(output));
+        let lies = |view: &View| (view.shape().into(), view.strides().into());
         let bytes = |part: &View, of: &View| part.ptr() as isize - of.ptr() as isize;
         Ok(Known {
-            input: Strides::from_slice(input.strides()),
-            output: Strides::from_slice(output.strides()),
+            input: lies(input),
+            output: lies(output),
             first: [bytes(&from, input), bytes(&to, output)],
             route: Route::find([&to, &from])?,
         })

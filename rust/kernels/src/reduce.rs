@@ -14,7 +14,7 @@ use crate::number::Number;
 use crate::reader::Reader;
 use crate::walk::{Order, Walk, broadcast_strides};
 use crate::{Attrs, Req, View};
-use ferromix_base::{DType, Error, Result, Strides};
+use ferromix_base::{DType, Error, Result, Shape, Strides};
 use std::sync::OnceLock;
 
 macro_rules! folds {
@@ -77,8 +77,8 @@ enum Kind {
 struct Reduce {
     kind: Kind,
     axes: Axes,
-    /// The walks of the first run, for others on data with the same strides.
-    known: OnceLock<(Strides, Walks)>,
+    /// The walks of the first run, for others on data of the same extents and strides.
+    known: OnceLock<(Shape, Strides, Walks)>,
 }
 
 impl Kernel for Reduce {
@@ -133,11 +133,11 @@ impl Reduce {
         out: &mut View,
         req: Req,
     ) -> Result<()> {
-        let (strides, walks) = self.known.get_or_init(|| {
-            let strides = Strides::from_slice(data.strides());
-            (strides, walks(&self.axes, data))
+        let (shape, strides, walks) = self.known.get_or_init(|| {
+            let (shape, strides) = (data.shape().into(), data.strides().into());
+            (shape, strides, walks(&self.axes, data))
         });
-        if data.strides() == &strides[..] {
+        if data.is_like(shape, strides) {
             return fold_along(walks, f, last, data, out, req);
         }
         fold_axes(&self.axes, f, last, data, out, req)

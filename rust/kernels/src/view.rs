@@ -98,6 +98,12 @@ impl View {
         &self.strides
     }
 
+    /// Whether these are the extents and strides. (There are few: a loop is quicker than a call that
+    /// compares memory.)
+    pub(crate) fn is_like(&self, shape: &[usize], strides: &[isize]) -> bool {
+        self.shape.iter().eq(shape) && self.strides.iter().eq(strides)
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
