@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench bench-kernels docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -121,6 +121,10 @@ bench:  ## Benchmarks of engine, pool and kernels
 # TORCH is an interpreter that has torch, if there is one.
 bench-kernels: dev  ## The table of kernels beside NumPy and torch (TORCH=python) in docs/performance.md
 	$(BIN)/python benches/kernels.py $(if $(TORCH),--torch $(TORCH))
+
+# MXNET is an interpreter that has MXNet 1.9.1, if there is one.
+bench-calls: dev  ## The table of small operations (MXNET=python TORCH=python) in docs/performance.md
+	$(BIN)/python benches/dispatch.py $(if $(MXNET),--mxnet $(MXNET)) $(if $(TORCH),--torch $(TORCH))
 
 clean:  ## Remove what was built
 	rm -rf target dist build $(VENV)
