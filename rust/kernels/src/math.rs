@@ -32,11 +32,18 @@ macro_rules! poly {
         fn $name<const N: usize>(c: &[$t; N], x: $t) -> $t {
             #[inline(always)]
             fn halve<const N: usize, const M: usize>(c: [$t; N], left: usize, x: $t) -> [$t; M] {
-                std::array::from_fn(|i| match left.saturating_sub(2 * i) {
-                    0 => 0.0,
-                    1 => c[2 * i],
-                    _ => c[2 * i + 1].mul_add(x, c[2 * i]),
-                })
+                // A loop, since a closure is not sure to become a part of this.
+                let mut half = [0.0; M];
+                let mut i = 0;
+                while i < M {
+                    half[i] = match left.saturating_sub(2 * i) {
+                        0 => 0.0,
+                        1 => c[2 * i],
+                        _ => c[2 * i + 1].mul_add(x, c[2 * i]),
+                    };
+                    i += 1;
+                }
+                half
             }
             const { assert!(N <= 16) };
             let square = x * x;
@@ -51,6 +58,18 @@ macro_rules! poly {
 }
 poly!(poly, f64);
 poly!(poly_32, f32);
+
+/// As [`poly_32`], by Horner's scheme: fewer operations and smaller errors, where the polynomial is
+/// short or its last rounding counts.
+#[inline(always)]
+fn horner_32<const N: usize>(c: &[f32; N], x: f32) -> f32 {
+    let (mut y, mut i) = (c[N - 1], N - 1);
+    while i > 0 {
+        i -= 1;
+        y = y.mul_add(x, c[i]);
+    }
+    y
+}
 
 /// Declares the trait of functions that both precisions have.
 macro_rules! math {

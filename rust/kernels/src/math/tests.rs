@@ -64,7 +64,7 @@ within! {
     atan: 0.6, f64::atan;
     sinh: 0.6, f64::sinh;
     cosh: 0.6, f64::cosh;
-    tanh: 2.0, f64::tanh;
+    tanh: 1.9, f64::tanh;
     asinh: 0.6, libm::asinh;
     acosh: 0.6, f64::acosh;
     atanh: 0.6, libm::atanh;
