@@ -21,7 +21,7 @@ use crate::kernel::{Desc, Kernel, Row};
 use crate::loops::{DEAR_GRAIN, FAIR_GRAIN, GRAIN, Loop};
 use crate::real::by_float;
 use ferromix_base::{DType, Result};
-use std::f64::consts::{LOG2_E, LOG10_E, PI};
+use std::f64::consts::PI;
 
 /// The value of a polynomial of up to 16 coefficients, lowest first, by Estrin's scheme ("Organization
 /// of computer systems: the fixed plus variable structure computer", 1960): pairs, pairs of pairs.
@@ -130,9 +130,9 @@ math! {
     /// The natural logarithm.
     ln: log::ln_32, log::ln;
     /// `ln(1 + x)`.
-    ln_1p: staged::<log::LnOnePlus>, log::ln_1p;
-    log2: short!(x => log::ln(x) * LOG2_E), f64::log2;
-    log10: short!(x => log::ln(x) * LOG10_E), f64::log10;
+    ln_1p: log::ln_1p_32, log::ln_1p;
+    log2: log::log2_32, f64::log2;
+    log10: log::log10_32, f64::log10;
     /// The sine of an argument up to [`Math::NEAR`].
     sin: short!(x => trig::sin_short(x)), trig::sin;
     /// The cosine of an argument up to [`Math::NEAR`].
@@ -304,7 +304,7 @@ const DEAR_IN_DOUBLE: usize = 8;
 pub(crate) const ROWS: &[Row] = &[
     row!("exp", FAIR_GRAIN, x => Math::exp(x)),
     row!("log", FAIR_GRAIN, x => Math::ln(x)),
-    row!("log1p", FAIR_GRAIN, staged log::LnOnePlus, x => Math::ln_1p(x)),
+    row!("log1p", FAIR_GRAIN, x => Math::ln_1p(x)),
     row!("expm1", FAIR_GRAIN, x => Math::exp_m1(x)),
     row!("log2", FAIR_GRAIN, x => Math::log2(x)).weighing(DEAR_IN_DOUBLE),
     row!("log10", FAIR_GRAIN, x => Math::log10(x)).weighing(DEAR_IN_DOUBLE),

@@ -55,10 +55,10 @@ macro_rules! within {
 within! {
     exp: 1.5, f64::exp;
     exp_m1: 2.0, f64::exp_m1;
-    ln: 1.5, f64::ln;
-    ln_1p: 0.6, f64::ln_1p;
-    log2: 0.6, f64::log2;
-    log10: 0.6, f64::log10;
+    ln: 1.4, f64::ln;
+    ln_1p: 1.95, f64::ln_1p;
+    log2: 1.75, f64::log2;
+    log10: 1.8, f64::log10;
     asin: 0.6, f64::asin;
     acos: 0.6, f64::acos;
     atan: 0.6, f64::atan;
@@ -102,6 +102,16 @@ fn trigonometry_is_within_a_rounding() {
             let error = ulps(got(x), want(f64::from(x)));
             assert!(error <= 0.6, "{error} ulps at {x:e}");
         }
+    }
+}
+
+#[test]
+fn logarithms_of_powers_are_exact() {
+    for k in -149_i16..128 {
+        assert_eq!(Math::log2(f64::from(k).exp2() as f32), f32::from(k));
+    }
+    for k in 0..=10_u8 {
+        assert_eq!(Math::log10(10_f32.powi(k.into())), f32::from(k));
     }
 }
 
