@@ -134,9 +134,9 @@ math! {
     log2: log::log2_32, f64::log2;
     log10: log::log10_32, f64::log10;
     /// The sine of an argument up to [`Math::NEAR`].
-    sin: short!(x => trig::sin_short(x)), trig::sin;
+    sin: trig::sin_32, trig::sin;
     /// The cosine of an argument up to [`Math::NEAR`].
-    cos: short!(x => trig::cos_short(x)), trig::cos;
+    cos: trig::cos_32, trig::cos;
     /// The tangent of an argument up to [`Math::NEAR`].
     tan: short!(x => trig::tan(x)), trig::tan;
     far_sin: short!(x => libm::sin(x)), libm::sin;
@@ -144,7 +144,7 @@ math! {
     far_tan: short!(x => libm::tan(x)), libm::tan;
     asin: short!(x => trig::asin_short(x)), f64::asin;
     acos: short!(x => trig::acos_short(x)), f64::acos;
-    atan: staged::<trig::ArcTangent>, f64::atan;
+    atan: trig::atan_32, f64::atan;
     sinh: short!(x => sinh_short(x)), f64::sinh;
     cosh: short!(x => { let e = exp::exp_short(x.abs()); 0.5 * (e + 1.0 / e) }), f64::cosh;
     tanh: exp::tanh_32, exp::tanh;
@@ -322,7 +322,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!("tan", FAIR_GRAIN, x => Math::tan(x), Math::far_tan),
     row!("arcsin", FAIR_GRAIN, x => Math::asin(x)).weighing(DEAR_IN_DOUBLE),
     row!("arccos", FAIR_GRAIN, x => Math::acos(x)).weighing(DEAR_IN_DOUBLE),
-    row!("arctan", FAIR_GRAIN, staged trig::ArcTangent, x => Math::atan(x)).weighing(2),
+    row!("arctan", FAIR_GRAIN, x => Math::atan(x)).weighing(2),
     row!("sinh", FAIR_GRAIN, x => Math::sinh(x)).weighing(DEAR_IN_DOUBLE),
     row!("cosh", FAIR_GRAIN, x => Math::cosh(x)).weighing(DEAR_IN_DOUBLE),
     row!("tanh", FAIR_GRAIN, x => Math::tanh(x)),

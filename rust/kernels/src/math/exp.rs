@@ -7,7 +7,7 @@ use super::{horner_32, poly, poly_32};
 
 /// Adding this rounds to an integer, which then stands in the lowest bits of the sum.
 pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0;
-const ROUNDER_32: f32 = 12_582_912.0;
+pub(super) const ROUNDER_32: f32 = 12_582_912.0;
 
 /// `exp(r) = 1 + r + r^2 q(r)` for `|r| <= ln 2 / 2`; error 2e-19.
 const EXP: [f64; 11] = [
