@@ -149,6 +149,16 @@ fn exponent_32(x: f32) -> u32 {
     x.to_bits().wrapping_sub(ROOT_32) & EXPONENT
 }
 
+/// As [`ends`], in single precision.
+#[inline(always)]
+fn ends_32(x: f32, y: f32) -> f32 {
+    // Infinity, NaN and, by their sign, negative numbers, of which the sum makes NaN: one comparison.
+    let special = x.to_bits() >= f32::INFINITY.to_bits();
+    let sum = x.mul_add(f32::INFINITY, f32::INFINITY);
+    let y = if special { sum } else { y };
+    if x == 0.0 { f32::NEG_INFINITY } else { y }
+}
+
 #[inline(always)]
 fn log_32(x: f32, base: &Base) -> f32 {
     let tiny = x < f32::MIN_POSITIVE;
@@ -159,10 +169,7 @@ fn log_32(x: f32, base: &Base) -> f32 {
     };
     let k = exponent_32(normal);
     let f = f32::from_bits(normal.to_bits().wrapping_sub(k)) - 1.0;
-    let y = base.of((k as i32).wrapping_sub(lost), f);
-    let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
-    let y = if x < 0.0 { f32::NAN } else { y };
-    if x < f32::INFINITY { y } else { x }
+    ends_32(x, base.of((k as i32).wrapping_sub(lost), f))
 }
 
 /// `ln(x)` in single precision; error 1.36 units.
@@ -211,12 +218,8 @@ pub(super) fn ln_1p_32(x: f32) -> f32 {
     let shrink = f32::from_bits(shrink as u32);
     // Where k is not 0, x is normal and remains so.
     let f = f32::from_bits(x.to_bits().wrapping_sub(k)) + (shrink - 1.0);
-    let y = NATURAL.of(k as i32, f);
-    let y = if x < f32::INFINITY { y } else { x };
-    let y = if u == 0.0 { f32::NEG_INFINITY } else { y };
-    let y = if u < 0.0 { f32::NAN } else { y };
-    // Of zeros, too.
-    y.copysign(x)
+    // The logarithm has the sign of x; of zeros, too.
+    ends_32(u, NATURAL.of(k as i32, f)).copysign(x)
 }
 
 /// `log2(m) = s q(s^2)` for `s = (m - 1) / (m + 1)`; error 1.2e-11.
