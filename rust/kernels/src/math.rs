@@ -21,7 +21,7 @@ use crate::kernel::{Desc, Kernel, Row};
 use crate::loops::{DEAR_GRAIN, FAIR_GRAIN, GRAIN, Loop};
 use crate::real::by_float;
 use ferromix_base::{DType, Result};
-use std::f64::consts::{LOG2_E, LOG10_E, PI};
+use std::f64::consts::PI;
 
 /// The value of a polynomial of up to 16 coefficients, lowest first, by Estrin's scheme ("Organization
 /// of computer systems: the fixed plus variable structure computer", 1960): pairs, pairs of pairs.
@@ -32,11 +32,18 @@ macro_rules! poly {
         fn $name<const N: usize>(c: &[$t; N], x: $t) -> $t {
             #[inline(always)]
             fn halve<const N: usize, const M: usize>(c: [$t; N], left: usize, x: $t) -> [$t; M] {
-                std::array::from_fn(|i| match left.saturating_sub(2 * i) {
-                    0 => 0.0,
-                    1 => c[2 * i],
-                    _ => c[2 * i + 1].mul_add(x, c[2 * i]),
-                })
+                // A loop, since a closure is not sure to become a part of this.
+                let mut half = [0.0; M];
+                let mut i = 0;
+                while i < M {
+                    half[i] = match left.saturating_sub(2 * i) {
+                        0 => 0.0,
+                        1 => c[2 * i],
+                        _ => c[2 * i + 1].mul_add(x, c[2 * i]),
+                    };
+                    i += 1;
+                }
+                half
             }
             const { assert!(N <= 16) };
             let square = x * x;
@@ -51,6 +58,18 @@ macro_rules! poly {
 }
 poly!(poly, f64);
 poly!(poly_32, f32);
+
+/// As [`poly_32`], by Horner's scheme: fewer operations and smaller errors, where the polynomial is
+/// short or its last rounding counts.
+#[inline(always)]
+fn horner_32<const N: usize>(c: &[f32; N], x: f32) -> f32 {
+    let (mut y, mut i) = (c[N - 1], N - 1);
+    while i > 0 {
+        i -= 1;
+        y = y.mul_add(x, c[i]);
+    }
+    y
+}
 
 /// Declares the trait of functions that both precisions have.
 macro_rules! math {
@@ -111,13 +130,13 @@ math! {
     /// The natural logarithm.
     ln: log::ln_32, log::ln;
     /// `ln(1 + x)`.
-    ln_1p: staged::<log::LnOnePlus>, log::ln_1p;
-    log2: short!(x => log::ln(x) * LOG2_E), f64::log2;
-    log10: short!(x => log::ln(x) * LOG10_E), f64::log10;
+    ln_1p: log::ln_1p_32, log::ln_1p;
+    log2: log::log2_32, f64::log2;
+    log10: log::log10_32, f64::log10;
     /// The sine of an argument up to [`Math::NEAR`].
-    sin: short!(x => trig::sin_short(x)), trig::sin;
+    sin: trig::sin_32, trig::sin;
     /// The cosine of an argument up to [`Math::NEAR`].
-    cos: short!(x => trig::cos_short(x)), trig::cos;
+    cos: trig::cos_32, trig::cos;
     /// The tangent of an argument up to [`Math::NEAR`].
     tan: short!(x => trig::tan(x)), trig::tan;
     far_sin: short!(x => libm::sin(x)), libm::sin;
@@ -125,7 +144,7 @@ math! {
     far_tan: short!(x => libm::tan(x)), libm::tan;
     asin: short!(x => trig::asin_short(x)), f64::asin;
     acos: short!(x => trig::acos_short(x)), f64::acos;
-    atan: staged::<trig::ArcTangent>, f64::atan;
+    atan: trig::atan_32, f64::atan;
     sinh: short!(x => sinh_short(x)), f64::sinh;
     cosh: short!(x => { let e = exp::exp_short(x.abs()); 0.5 * (e + 1.0 / e) }), f64::cosh;
     tanh: exp::tanh_32, exp::tanh;
@@ -285,7 +304,7 @@ const DEAR_IN_DOUBLE: usize = 8;
 pub(crate) const ROWS: &[Row] = &[
     row!("exp", FAIR_GRAIN, x => Math::exp(x)),
     row!("log", FAIR_GRAIN, x => Math::ln(x)),
-    row!("log1p", FAIR_GRAIN, staged log::LnOnePlus, x => Math::ln_1p(x)),
+    row!("log1p", FAIR_GRAIN, x => Math::ln_1p(x)),
     row!("expm1", FAIR_GRAIN, x => Math::exp_m1(x)),
     row!("log2", FAIR_GRAIN, x => Math::log2(x)).weighing(DEAR_IN_DOUBLE),
     row!("log10", FAIR_GRAIN, x => Math::log10(x)).weighing(DEAR_IN_DOUBLE),
@@ -303,7 +322,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!("tan", FAIR_GRAIN, x => Math::tan(x), Math::far_tan),
     row!("arcsin", FAIR_GRAIN, x => Math::asin(x)).weighing(DEAR_IN_DOUBLE),
     row!("arccos", FAIR_GRAIN, x => Math::acos(x)).weighing(DEAR_IN_DOUBLE),
-    row!("arctan", FAIR_GRAIN, staged trig::ArcTangent, x => Math::atan(x)).weighing(2),
+    row!("arctan", FAIR_GRAIN, x => Math::atan(x)).weighing(2),
     row!("sinh", FAIR_GRAIN, x => Math::sinh(x)).weighing(DEAR_IN_DOUBLE),
     row!("cosh", FAIR_GRAIN, x => Math::cosh(x)).weighing(DEAR_IN_DOUBLE),
     row!("tanh", FAIR_GRAIN, x => Math::tanh(x)),

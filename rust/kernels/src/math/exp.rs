@@ -3,11 +3,11 @@
 //! The argument is reduced to `x = n ln 2 + r` (Cody and Waite, "Software Manual for the Elementary
 //! Functions", 1980); a polynomial in `r` does the rest. `tools/math/fit.py` finds the polynomials.
 
-use super::{poly, poly_32};
+use super::{horner_32, poly, poly_32};
 
 /// Adding this rounds to an integer, which then stands in the lowest bits of the sum.
 pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0;
-const ROUNDER_32: f32 = 12_582_912.0;
+pub(super) const ROUNDER_32: f32 = 12_582_912.0;
 
 /// `exp(r) = 1 + r + r^2 q(r)` for `|r| <= ln 2 / 2`; error 2e-19.
 const EXP: [f64; 11] = [
@@ -41,24 +41,8 @@ const EXP_32: [f32; 6] = [
     0.001_394_594_5,
     0.000_199_170_13,
 ];
-/// `tanh t = t + t^3 q(t^2)` for `t <= 0.55`; error 4e-9.
-const TANH_32: [f32; 5] = [
-    -0.333_333_3,
-    0.133_330_93,
-    -0.053_905_36,
-    0.021_284_724,
-    -0.006_564_395_5,
-];
-/// `exp(2 r)` for `|r| <= ln 2 / 4`; error 4e-9.
-const EXP_TWICE: [f32; 7] = [
-    1.0,
-    2.0,
-    2.0,
-    1.333_313_1,
-    0.666_661_6,
-    0.268_007_34,
-    0.089_223_92,
-];
+/// `1.5 (exp(2 r) - 1) = 3 r + r^2 q(r)` for `|r| <= ln 2 / 4`; error of q 4e-7.
+const TANH_32: [f32; 5] = [3.0, 1.999_989_2, 0.999_996_24, 0.401_437_37, 0.133_734_24];
 /// `2^r` for `|r| <= 1/2`; error 2e-9.
 const EXP2_SHORT: [f64; 7] = [
     1.0,
@@ -202,19 +186,18 @@ pub(super) fn sigmoid_32(x: f32) -> f32 {
     }
 }
 
-/// `tanh(x)` in single precision: a polynomial near zero, `1 - 2 / (exp(2 |x|) + 1)` beyond, where
-/// errors of the exponential weigh little.
+/// `tanh(x) = e / (e + 3)` for `e = 1.5 (exp(2 |x|) - 1)`, in single precision; error 1.87 units. (Near
+/// zero the sum stays clear of powers of two, right above which a rounding weighs most, thanks to 1.5.)
 #[inline(always)]
 pub(super) fn tanh_32(x: f32) -> f32 {
     let t = x.abs();
-    let near = if t > 10.0 { 10.0 } else { t };
-    let shifted = near.mul_add(2.0 * std::f32::consts::LOG2_E, ROUNDER_32);
-    let r = (shifted - ROUNDER_32).mul_add(-0.5 * std::f32::consts::LN_2, near);
+    let t = if t > 10.0 { 10.0 } else { t };
+    let shifted = t.mul_add(2.0 * std::f32::consts::LOG2_E, ROUNDER_32);
+    let r = (shifted - ROUNDER_32).mul_add(-0.5 * std::f32::consts::LN_2, t);
     let scale = power_of_two_32(shifted.to_bits() as i32 - ROUNDER_32.to_bits() as i32);
-    let large = 1.0 - 2.0 / poly_32(&EXP_TWICE, r).mul_add(scale, 1.0);
-    let z = t * t;
-    let small = (z * t).mul_add(poly_32(&TANH_32, z), t);
-    (if t < 0.55 { small } else { large }).copysign(x)
+    let p = r.mul_add(3.0, r * r * horner_32(&TANH_32, r));
+    let e = scale.mul_add(p, scale.mul_add(1.5, -1.5));
+    (e / (e + 3.0)).copysign(x)
 }
 
 /// `2^x` to some 29 bits, rounded to single precision; where that is zero or infinite, so is this.

@@ -1,17 +1,19 @@
 //! Sines, cosines and tangents, and their inverses.
 //!
-//! The argument is reduced to `x = n pi/2 + r` by subtracting `pi/2` in two parts; the first
-//! difference is exact with a fused multiplication. That suffices up to [`NEAR`] in double and
-//! [`NEAR_32`] in single precision; larger arguments are rare and go to the `libm` crate, which
-//! reduces them as Payne and Hanek do ("Radian Reduction for Trigonometric Functions", 1983).
+//! The argument is reduced to `x = n pi/2 + r` by subtracting `pi/2` in two parts, or to `n pi + r` in
+//! three of single precision; the first difference is exact with a fused multiplication. That
+//! suffices up to [`NEAR`] and [`NEAR_32`]; larger arguments are rare and go to the `libm` crate,
+//! which reduces them as Payne and Hanek do ("Radian Reduction for Trigonometric Functions", 1983).
 
-use super::exp::ROUNDER;
-use super::{Staged, poly};
+use super::exp::{ROUNDER, ROUNDER_32};
+use super::{horner_32, poly};
 
 /// The largest argument of [`sin`] and its like in double precision.
 pub(super) const NEAR: f64 = 1e5;
-/// The largest argument of [`sin`] and its like where single precision is asked for.
-pub(super) const NEAR_32: f32 = 1e9;
+/// The largest argument of [`sin_32`] and its like.
+pub(super) const NEAR_32: f32 = 1e5;
+/// The bit of the sign.
+const SIGN: u32 = 1 << 31;
 
 /// `sin r = r + r^3 q(r^2)` for `|r| <= pi/4`; error 6e-21.
 const SIN: [f64; 7] = [
@@ -33,13 +35,12 @@ const COS: [f64; 7] = [
     -1.147_046_074_969_686_2e-11,
     4.745_863_773_282_962_3e-14,
 ];
-/// `sin r = r + r^3 q(r^2)` for `|r| <= pi/2`; error 3e-11.
-const SIN_SHORT: [f64; 5] = [
-    -0.166_666_666_638_806_8,
-    0.008_333_332_768_663_713,
-    -0.000_198_410_865_396_438_2,
-    2.753_646_191_165_073e-06,
-    -2.408_015_221_587_895e-08,
+/// The same for `|r| <= pi/2` in single precision; error 7e-9 of the sine.
+const SIN_32: [f32; 4] = [
+    -0.166_666_6,
+    0.008_333_068,
+    -0.000_198_096_65,
+    2.605_777_4e-6,
 ];
 /// `atan t = t + t^3 q(t^2)` for `|t| <= tan(pi/8)`; error 2e-12.
 const ATAN: [f64; 7] = [
@@ -50,6 +51,17 @@ const ATAN: [f64; 7] = [
     -0.090_289_583_018_078_92,
     0.071_351_820_846_856_53,
     -0.040_429_226_651_597_004,
+];
+/// The same for `|t| <= 1` in single precision; error 2e-8 of the arc tangent.
+const ATAN_32: [f32; 8] = [
+    -0.333_331_26,
+    0.199_931_35,
+    -0.142_058_21,
+    0.106_453_26,
+    -0.075_081_43,
+    0.042_692_73,
+    -0.016_049_758,
+    0.002_841_484,
 ];
 /// A quarter turn in two parts.
 const HALF_PI: [f64; 2] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17];
@@ -101,76 +113,53 @@ pub(super) fn tan(x: f64) -> f64 {
     if x == 0.0 { x } else { y }
 }
 
-/// The same with an error of 2e-8, for results in single precision.
-const ATAN_SHORT: [f64; 5] = [
-    -0.333_333_317_600_080_4,
-    0.199_995_402_169_375_34,
-    -0.142_639_463_579_123_4,
-    0.107_436_316_271_445_74,
-    -0.064_515_972_589_529_92,
-];
-/// A half turn in two parts.
-const PI: [f64; 2] = [std::f64::consts::PI, 1.224_646_799_147_353_2e-16];
+/// A half turn in three parts. What `n` times the first leaves of an argument is exact.
+const PI_32: [f32; 3] = [std::f32::consts::PI, -8.742_278e-8, -3.430_249e-15];
 
-/// The sine of `x - n pi`, negated where `n` is odd; `x` is moved by `n` half turns, of which
-/// `shifted` has the lowest bits. To some 35 bits.
+/// The sine of `t - n pi`, negated where the highest bit of `sign` is set.
 #[inline(always)]
-fn sin_of_rest(x: f64, n: f64, shifted: u64) -> f64 {
-    let r = n.mul_add(-PI[1], n.mul_add(-PI[0], x));
+fn sin_of_rest(t: f32, n: f32, sign: u32) -> f32 {
+    let r = n.mul_add(-PI_32[1], n.mul_add(-PI_32[0], t));
+    let r = n.mul_add(-PI_32[2], r);
     let z = r * r;
-    with_sign(r, shifted) * z.mul_add(poly(&SIN_SHORT, z), 1.0)
+    let y = (z * r).mul_add(horner_32(&SIN_32, z), r);
+    f32::from_bits(y.to_bits() ^ (sign & SIGN))
 }
 
-/// The sine of an argument up to [`NEAR_32`], to some 35 bits.
+/// The sine of an argument up to [`NEAR_32`]; error 1.73 units.
 #[inline(always)]
-pub(super) fn sin_short(x: f64) -> f64 {
-    let shifted = x.mul_add(std::f64::consts::FRAC_1_PI, ROUNDER);
-    sin_of_rest(x, shifted - ROUNDER, shifted.to_bits())
+pub(super) fn sin_32(x: f32) -> f32 {
+    let t = x.abs();
+    let shifted = t.mul_add(std::f32::consts::FRAC_1_PI, ROUNDER_32);
+    let sign = (shifted.to_bits() << 31) ^ x.to_bits();
+    sin_of_rest(t, shifted - ROUNDER_32, sign)
 }
 
-/// The cosine of an argument up to [`NEAR_32`], to some 35 bits: a sine, half a turn less a quarter on.
+/// The cosine of an argument up to [`NEAR_32`]: a sine, half a turn less a quarter on; error 1.81
+/// units.
 #[inline(always)]
-pub(super) fn cos_short(x: f64) -> f64 {
-    let x = x.abs();
-    let shifted = x.mul_add(std::f64::consts::FRAC_1_PI, -0.5) + ROUNDER;
-    sin_of_rest(x, (shifted - ROUNDER) + 0.5, !shifted.to_bits())
+pub(super) fn cos_32(x: f32) -> f32 {
+    let t = x.abs();
+    let shifted = t.mul_add(std::f32::consts::FRAC_1_PI, -0.5) + ROUNDER_32;
+    let sign = !shifted.to_bits() << 31;
+    sin_of_rest(t, (shifted - ROUNDER_32) + 0.5, sign)
 }
 
-/// The arc tangent in single precision.
-pub(crate) struct ArcTangent;
-
-/// Where [`ArcTangent`] changes its argument: the tangents of a sixteenth and of three sixteenths of a turn.
-const FLAT: f32 = 0.414_213_57;
-const STEEP: f32 = 2.414_213_7;
-
-impl Staged for ArcTangent {
-    /// `t`, `(t - 1) / (t + 1)` or `-1 / t` for the magnitude `t`. (A quotient in each branch would
-    /// be computed in each.)
-    #[inline(always)]
-    fn first(x: f32) -> f64 {
-        let (t, flat, steep) = (f64::from(x.abs()), x.abs() > FLAT, x.abs() > STEEP);
-        let over = t - if flat { 1.0 } else { 0.0 };
-        let over = if steep { -1.0 } else { over };
-        let under = if flat { t + 1.0 } else { 1.0 };
-        over / if steep { t } else { under }
-    }
-
-    #[inline(always)]
-    fn second(r: f64, x: f32) -> f32 {
-        let (flat, steep) = (x.abs() > FLAT, x.abs() > STEEP);
-        let base = if flat {
-            std::f64::consts::FRAC_PI_4
-        } else {
-            0.0
-        };
-        let base = if steep {
-            std::f64::consts::FRAC_PI_2
-        } else {
-            base
-        };
-        let z = r * r;
-        ((base + (z * r).mul_add(poly(&ATAN_SHORT, z), r)) as f32).copysign(x)
-    }
+/// The arc tangent in single precision, of a quotient up to 1: `t` or, beyond 1, `1 / t`, whose arc
+/// tangent is what is missing to a quarter turn; error 1.47 units.
+#[inline(always)]
+pub(super) fn atan_32(x: f32) -> f32 {
+    // Compared as integers, lest the compiler compute either case to the end: positive numbers have
+    // the order of their bits.
+    let one = 1_f32.to_bits() as i32;
+    let bits = x.abs().to_bits() as i32;
+    let quotient = f32::from_bits(bits.min(one) as u32) / f32::from_bits(bits.max(one) as u32);
+    let z = quotient * quotient;
+    let y = (z * quotient).mul_add(horner_32(&ATAN_32, z), quotient);
+    let y = f32::from_bits(y.to_bits() ^ ((one - bits) as u32 & SIGN));
+    // The product of both constants is a quarter turn to 36 bits.
+    let turned = if bits > one { 1.683_918_8 } else { 0.0 };
+    0.932_821_87_f32.mul_add(turned, y).copysign(x)
 }
 
 /// The arc tangent to some 35 bits, of infinities too.
