@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // A failure to run is a failed test.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -61,19 +62,21 @@ fn many_threads_share_the_helpers() {
 #[test]
 fn helpers_join_a_loop_that_lasts() {
     let _alone = alone();
-    let threads = Mutex::new(std::collections::HashSet::new());
+    let mut all = HashSet::new();
     for _ in 0..5 {
+        let threads = Mutex::new(HashSet::new());
         run_loop(60, |_| {
             threads.lock().unwrap().insert(std::thread::current().id());
             std::thread::sleep(Duration::from_millis(1));
         });
+        let found = threads.into_inner().unwrap();
+        let owner = std::thread::current().id();
+        assert!(found.contains(&owner), "the owner takes part");
+        // The owner and two of the pool's three threads, which may be others each time.
+        assert!(found.len() <= THREADS, "{found:?}");
+        all.extend(found);
     }
-    let found = threads.into_inner().unwrap();
-    assert!(
-        found.contains(&std::thread::current().id()),
-        "the owner takes part"
-    );
-    assert_eq!(found.len(), THREADS);
+    assert!(all.len() >= THREADS, "{all:?}");
 }
 
 #[test]
