@@ -213,13 +213,37 @@ where
 }
 
 versions! {
-    fn any[T: Copy, R: Fn(T) -> bool](xs: &[T], rare: &R) -> bool [T, R] {
-        xs.iter().fold(false, |found, &x| found | rare(x))
+    /// `quick` of each element; whether one is rare.
+    fn map_quick[T: Copy, F: Fn(T) -> T, R: Fn(T) -> bool](
+        d: &mut [T], s: &[T], quick: &F, rare: &R,
+    ) -> bool [T, F, R] {
+        let mut found = false;
+        for (d, &x) in d.iter_mut().zip(s) {
+            *d = quick(x);
+            found |= rare(x);
+        }
+        found
     }
 }
 
 /// Elements that are looked through for rare arguments at once.
 const GUARDED: usize = 256;
+
+impl<T, F, R, S> Guarded<T, F, R, S>
+where
+    T: Copy,
+    F: Fn(T) -> T,
+    R: Fn(T) -> bool,
+    S: Fn(T) -> T,
+{
+    fn map(&self, out: &mut [T], args: &[T]) {
+        if map_quick(out, args, &self.quick, &self.rare) {
+            for (o, &x) in out.iter_mut().zip(args).filter(|(_, x)| (self.rare)(**x)) {
+                *o = (self.slow)(x);
+            }
+        }
+    }
+}
 
 impl<T, F, R, S> Body<2> for Guarded<T, F, R, S>
 where
@@ -229,34 +253,27 @@ where
     S: Fn(T) -> T + Send + Sync,
 {
     unsafe fn run(&self, [d, s]: [Run; 2], n: usize) {
-        let mut kept = [T::default(); GUARDED];
-        let count = if s.uniform { 1 } else { n };
-        for start in (0..count).step_by(GUARDED) {
-            let len = GUARDED.min(count - start);
-            let kept = &mut kept[..len];
-            // SAFETY: the caller vouches for the elements; they are copied out before the same
-            // ones of the output are written.
-            let out = unsafe {
-                kept.copy_from_slice(std::slice::from_raw_parts(
-                    s.ptr.cast::<T>().add(start),
-                    len,
-                ));
-                std::slice::from_raw_parts_mut(d.ptr.cast::<T>().add(start), len)
-            };
-            map1(out, kept, &self.quick);
-            if any(kept, &self.rare) {
-                for (o, &x) in out.iter_mut().zip(&*kept) {
-                    if (self.rare)(x) {
-                        *o = (self.slow)(x);
-                    }
-                }
+        // SAFETY: the caller vouches for `n` elements of T.
+        let out = unsafe { std::slice::from_raw_parts_mut(d.ptr.cast::<T>(), n) };
+        if s.uniform {
+            // SAFETY: the caller vouches for one element of T.
+            let x = unsafe { *s.ptr.cast::<T>() };
+            let mut y = [x];
+            self.map(&mut y, &[x]);
+            out.fill(y[0]);
+        } else if d.ptr == s.ptr {
+            for out in out.chunks_mut(GUARDED) {
+                let mut kept = [T::default(); GUARDED];
+                let kept = &mut kept[..out.len()];
+                kept.copy_from_slice(out);
+                self.map(out, kept);
             }
-        }
-        if s.uniform && n > 1 {
-            // SAFETY: the caller vouches for `n` elements of T; the first is computed.
-            let out = unsafe { std::slice::from_raw_parts_mut(d.ptr.cast::<T>(), n) };
-            let first = out[0];
-            out.fill(first);
+        } else {
+            // SAFETY: as above, and the addresses differ, so that the runs do not overlap.
+            let args = unsafe { std::slice::from_raw_parts(s.ptr.cast::<T>(), n) };
+            for (out, args) in out.chunks_mut(GUARDED).zip(args.chunks(GUARDED)) {
+                self.map(out, args);
+            }
         }
     }
 }
