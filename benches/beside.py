@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 SECONDS = 0.008
+PAUSE = 0.02
 Shapes = Callable[[int], list[tuple[int, ...]]]
 
 
@@ -158,7 +159,11 @@ def measure(row: Row, count: int, rounds: int, torch: Peer | None) -> dict[str, 
     if row.torch is not None and torch is not None:
         torch.ask(row.name, count, *like)
         runs["torch"] = lambda: torch.ask()
-    turns = [{name: run() for name, run in runs.items()} for _ in range(rounds)]
+    turns = []
+    for _ in range(rounds):
+        turns.append({name: run() for name, run in runs.items()})
+        # The threads of the last one may go on looking for work, where the next one's should run.
+        time.sleep(PAUSE)
     return {name: min(turn[name] for turn in turns) for name in runs}
 
 

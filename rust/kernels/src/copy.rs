@@ -27,6 +27,9 @@ pub fn copy(src: &View, dst: &mut View) -> Result<()> {
     assign(src, dst, Req::Write)
 }
 
+/// Elements of rows that are worth a run each.
+const LONG: usize = 64;
+
 /// How elements get from one view to another of the same type, wherever the two are.
 pub(crate) enum Route {
     Tiles(Tiles),
@@ -52,7 +55,7 @@ impl Route {
         let bytes = walk.total * size;
         Ok(match walk.strides[last] {
             [1, 1] if last == 0 && bytes <= GRAIN && walk.offsets == [0; 2] => Route::Whole(bytes),
-            [1, 0 | 1] if last == 0 || bytes >= STREAMED => Route::Runs,
+            [1, 0 | 1] if last == 0 || bytes >= STREAMED && walk.inner() >= LONG => Route::Runs,
             _ => Route::Strips(Strips::new(&walk, size)),
         })
     }

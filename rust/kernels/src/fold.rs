@@ -158,6 +158,9 @@ impl<C: Number> Space<'_, C> {
             if evenly && self.run_rows(cursor.place[0], step, n, out, f) {
                 return;
             }
+            if self.whole_blocks() {
+                return self.rows_of_blocks(cursor.place[0], blocks, out, f);
+            }
             for out in out {
                 let [offset] = cursor.place;
                 cursor.advance_in_row(1);
@@ -168,6 +171,31 @@ impl<C: Number> Space<'_, C> {
                 }
             }
         });
+    }
+
+    /// Whether rows of several whole blocks follow each other without gaps.
+    fn whole_blocks(&self) -> bool {
+        let n = self.reduced.total;
+        let plain = self.input.plain::<C>().is_some();
+        let rows = self.kept.dims.len() == 1 && self.kept.strides[0] == [n as isize];
+        let gapless = self.reduced.dims.len() == 1 && self.reduced.strides[0] == [1];
+        plain && rows && gapless && n.is_multiple_of(BLOCK) && (2..=PARTS).contains(&(n / BLOCK))
+    }
+
+    /// Such rows, from `at` on, some at a time: what the processor fetches ahead is then of use.
+    fn rows_of_blocks<F: Fold<C>>(&self, at: isize, blocks: usize, out: &mut [C], f: F) {
+        let mut parts = [C::ZERO; PARTS];
+        let most = PARTS / blocks;
+        for (i, out) in out.chunks_mut(most).enumerate() {
+            let parts = &mut parts[..out.len() * blocks];
+            let at = at + (i * most * blocks * BLOCK) as isize;
+            self.run_rows(at, BLOCK as isize, BLOCK, parts, f);
+            for (out, parts) in out.iter_mut().zip(parts.chunks_exact(blocks)) {
+                let mut ladder = Ladder::new();
+                parts.iter().for_each(|&p| ladder.push(p, f));
+                *out = ladder.finish(f);
+            }
+        }
     }
 
     /// The same for few outputs of many elements: blocks are shared among threads.

@@ -3,7 +3,7 @@
 //! The argument is reduced to `x = n ln 2 + r` (Cody and Waite, "Software Manual for the Elementary
 //! Functions", 1980); a polynomial in `r` does the rest. `tools/math/fit.py` finds the polynomials.
 
-use super::{horner_32, poly, poly_32};
+use super::{horner_32, poly};
 
 /// Adding this rounds to an integer, which then stands in the lowest bits of the sum.
 pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0;
@@ -93,7 +93,7 @@ fn parts_32(x: f32) -> (i32, f32) {
     let n = shifted - ROUNDER_32;
     let r = n.mul_add(-LN2_32[1], n.mul_add(-LN2_32[0], x));
     let count = shifted.to_bits() as i32 - ROUNDER_32.to_bits() as i32;
-    (count, (r * r).mul_add(poly_32(&EXP_32, r), r))
+    (count, (r * r).mul_add(horner_32(&EXP_32, r), r))
 }
 
 /// `exp(x)`.
@@ -118,7 +118,18 @@ pub(super) fn exp_short(x: f64) -> f64 {
 pub(super) fn exp_32(x: f32) -> f32 {
     let (n, p) = parts_32(clamp(x, -104.0, 89.0));
     let half = n >> 1;
-    (p + 1.0) * power_of_two_32(half) * power_of_two_32(n - half)
+    let scale = power_of_two_32(half);
+    scale.mul_add(p, scale) * power_of_two_32(n - half)
+}
+
+/// `exp(-t)` of a magnitude, in single precision: as little can only become subnormal, one factor is
+/// always the same.
+#[inline(always)]
+fn decay_32(t: f32) -> f32 {
+    const SHIFT: i32 = 64;
+    let (n, p) = parts_32(-if t > 104.0 { 104.0 } else { t });
+    let scale = power_of_two_32(n + SHIFT);
+    scale.mul_add(p, scale) * power_of_two_32(-SHIFT)
 }
 
 /// `exp(x) - 1`.
@@ -177,7 +188,7 @@ pub(super) fn sigmoid(x: f64) -> f64 {
 /// As [`sigmoid`], in single precision.
 #[inline(always)]
 pub(super) fn sigmoid_32(x: f32) -> f32 {
-    let e = exp_32(-x.abs());
+    let e = decay_32(x.abs());
     let y = (if x < 0.0 { e } else { 1.0 }) / (1.0 + e);
     if (x < 0.0) & (e < 0.25) {
         e.mul_add(-y, e)
