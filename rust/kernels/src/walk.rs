@@ -121,13 +121,18 @@ impl<const N: usize> Walk<N> {
     }
 
     /// The place of position `flat`.
+    #[inline]
     pub(crate) fn cursor(&self, flat: usize) -> Cursor<'_, N> {
-        let mut index = SmallVec::from_slice(&[0; 6][..self.dims.len().min(6)]);
-        index.resize(self.dims.len(), 0);
+        let axes = self.dims.len();
+        let mut index = if axes <= 6 {
+            SmallVec::from_buf_and_len([0; 6], axes)
+        } else {
+            smallvec![0; axes]
+        };
         let mut place = self.offsets;
         let mut rest = flat;
         // Most walks start with the first position, which needs no division.
-        let axes = if flat == 0 { 0 } else { self.dims.len() };
+        let axes = if flat == 0 { 0 } else { axes };
         for axis in (0..axes).rev() {
             let d = self.dims[axis].max(1);
             index[axis] = rest % d;
