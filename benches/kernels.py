@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 from collections import defaultdict
@@ -35,11 +36,17 @@ class Cell:
     """The times of one operator at one size, beside those of one element."""
 
     def __init__(self, times: Times, calls: Times) -> None:
-        net = {name: max(times[name] - calls[name], LEAST) for name in times}
-        self.ratio, self.against = self.quotient(net)
         self.gross, _ = self.quotient(times)
-        self.numpy = net["numpy"] / net["ferromix"] if "numpy" in net else None
-        self.ours = times["ferromix"]
+        ours = max(times["ferromix"] - calls["ferromix"], LEAST)
+        ratios: Times = {}
+        for name, t in times.items():
+            net = t - calls[name]
+            # Functions of several steps may take longer for one element: then calls count, too.
+            told = net > -LEAST
+            ratios[name] = max(net, LEAST) / ours if told else t / times["ferromix"]
+        del ratios["ferromix"]
+        self.ratio, self.against = min((ratio, name) for name, ratio in ratios.items())
+        self.numpy = ratios.get("numpy")
 
     @staticmethod
     def quotient(times: Times) -> tuple[float, str]:
@@ -95,31 +102,50 @@ def summary(cells: dict[tuple[str, int, int], Cell]) -> list[str]:
     return found
 
 
+def rows_won(cells: dict[tuple[str, int, int], Cell]) -> str:
+    """Of how many rows the geometric mean is at least 1."""
+    rows: dict[str, list[float]] = defaultdict(list)
+    for (name, _, _), cell in cells.items():
+        rows[name].append(cell.ratio)
+    means = {name: statistics.geometric_mean(ratios) for name, ratios in rows.items()}
+    below = [f"{name} {mean:.2f}" for name, mean in means.items() if mean < 1]
+    high = len(rows) - len(below)
+    return f"rows: the mean of {high} of {len(rows)} is at least 1.0; below: " + ", ".join(below)
+
+
 def show(args: argparse.Namespace) -> None:
     """Measures in processes of their own; prints the table and its summary."""
     print(
         f"load average {os.getloadavg()[0]:.1f}; float32; n, t: the better peer is NumPy, torch\n"
     )
-    columns = [(t, size) for t in args.threads for size in args.sizes]
     all_times = {t: collect(t) for t in args.threads}
+    if args.json:
+        Path(args.json).write_text(json.dumps(all_times, indent=1))
+    report(all_times, args.sizes)
+
+
+def report(all_times: dict[int, dict[str, dict[int, Times]]], sizes: list[int]) -> None:
+    """Prints what was measured with each number of threads."""
+    columns = [(t, size) for t in all_times for size in sizes]
+    names = list(next(iter(all_times.values())))
     cells: dict[tuple[str, int, int], Cell] = {}
     print("| operator | " + " | ".join(f"{label(s)}, {t}" for t, s in columns) + " |")
     print("|---" * (len(columns) + 1) + "|")
     prices: dict[str, list[float]] = defaultdict(list)
-    for name in all_times[args.threads[0]]:
+    for name in names:
+        # What a call costs does not depend on the number of threads.
+        single = [times[name][4] for times in all_times.values()]
+        calls = {package: min(t[package] for t in single) for package in single[0]}
         texts = []
         for threads, size in columns:
-            times = all_times[threads][name]
-            cell = cells[name, threads, size] = Cell(times[size], times[4])
+            cell = cells[name, threads, size] = Cell(all_times[threads][name][size], calls)
             texts.append(str(cell))
-        for package, seconds in all_times[args.threads[0]][name][4].items():
+        for package, seconds in calls.items():
             prices[package].append(seconds)
         print(f"| {name} | " + " | ".join(texts) + " |")
     print()
-    for line in summary(cells):
+    for line in [rows_won(cells), *summary(cells)]:
         print(line)
-    if args.json:
-        Path(args.json).write_text(json.dumps(all_times, indent=1))
     middle = {p: sorted(s)[len(s) // 2] * 1e6 for p, s in prices.items()}
     print("calls, median: " + ", ".join(f"{p} {us:.2f} us" for p, us in middle.items()))
 

@@ -1,6 +1,7 @@
 //! `softmax` and `log_softmax` along any axis. The elements along the axis, for one or several
 //! neighbouring positions, are copied to scratch memory, worked on there, and stored.
 
+mod columns;
 mod rows;
 
 use crate::blockwise::store;
@@ -12,6 +13,7 @@ use crate::real::{Float, Real, by_float};
 use crate::sums::blocks;
 use crate::vector::multiversion;
 use crate::{Attrs, Call, Desc, Kernel, Req, View, par};
+use columns::Columns;
 use ferromix_base::Result;
 use smallvec::SmallVec;
 
@@ -272,6 +274,12 @@ pub(crate) fn run<T: Float>(
         for i in range {
             let (outer, at) = (i / pieces, i % pieces * WIDTH);
             let span = (at, WIDTH.min(l.inner - at));
+            if forward
+                && pieces > 1
+                && some_columns((kind, l, t), &sources[0], &target, (outer, span), req)
+            {
+                continue;
+            }
             let (shape, span) = if pieces == 1 {
                 (whole(l), (0, l.k * l.inner))
             } else {
@@ -327,6 +335,37 @@ fn whole_rows<T: Float>(
             }
         }
     });
+}
+
+/// Runs a forward pass along another axis for some neighbouring positions of one outer index; false, and
+/// nothing done, where input and output are the same memory, results are added, or the type is not
+/// computed as it is.
+fn some_columns<T: Float>(
+    (kind, l, t): (Kind, Layout, T::Real),
+    from: &Source<T>,
+    to: &Target<T>,
+    (outer, (at, count)): (usize, (usize, usize)),
+    req: Req,
+) -> bool {
+    let start = outer * l.k * l.inner + at;
+    let range = start..start + (l.k - 1) * l.inner + count;
+    if req == Req::Add || T::plain(&[]).is_none() || from.overlaps(&range, to, &range) {
+        return false;
+    }
+    let columns = Columns {
+        // SAFETY: only read here; types that are computed as they are have one address for both.
+        input: unsafe { from.slice(range) }.as_ptr().cast(),
+        // SAFETY: within the output, which is as large as the input.
+        output: unsafe { to.at(start) }.cast(),
+        count,
+        rows: l.k,
+        step: l.inner,
+    };
+    match kind {
+        Kind::Log => columns::log_softmax(columns, t),
+        _ => columns::softmax(columns, t),
+    }
+    true
 }
 
 fn prepare(
