@@ -9,7 +9,7 @@ use crate::copy::{Route, assign};
 use crate::kernel::{Call, Desc, Kernel};
 use crate::reduce::sum_axes;
 use crate::{Req, View};
-use ferromix_base::{Error, Result, Shape, Strides};
+use ferromix_base::{DType, Error, Result, Shape, Strides};
 use std::sync::OnceLock;
 
 /// One axis of a layout.
@@ -132,8 +132,9 @@ pub(crate) struct Move {
     known: OnceLock<Known>,
 }
 
-/// How elements get from an input to an output with these extents and strides.
+/// How elements get from an input to an output with these types, extents and strides.
 struct Known {
+    dtype: DType,
     input: (Shape, Strides),
     output: (Shape, Strides),
     /// Bytes from the addresses of input and output to the elements that go first.
@@ -231,7 +232,9 @@ impl Move {
                 self.known.get_or_init(|| made)
             }
         };
-        let alike = |view: &View, (shape, strides): &(Shape, Strides)| view.is_like(shape, strides);
+        let alike = |view: &View, (shape, strides): &(Shape, Strides)| {
+            view.dtype() == known.dtype && view.is_like(shape, strides)
+        };
         if !alike(input, &known.input) || !alike(output, &known.output) {
             return Ok(false);
         }
@@ -251,6 +254,7 @@ impl Move {
         let lies = |view: &View| (view.shape().into(), view.strides().into());
         let bytes = |part: &View, of: &View| part.ptr() as isize - of.ptr() as isize;
         Ok(Known {
+            dtype: output.dtype(),
             input: lies(input),
             output: lies(output),
             first: [bytes(&from, input), bytes(&to, output)],
