@@ -2,7 +2,7 @@
 //! other. Where the fastest axis is short, a longer one is followed instead, in pieces that stay in
 //! the cache until the short axis is through.
 
-use crate::loops::GRAIN;
+use crate::loops::{GRAIN, Ptr};
 use crate::par;
 use crate::vector::versions;
 use crate::walk::{Order, Walk};
@@ -32,13 +32,6 @@ pub(crate) struct Strips {
     block: (usize, usize),
     size: usize,
 }
-
-/// The two places of a copy.
-#[derive(Clone, Copy)]
-struct Ends(*mut u8, *const u8);
-
-// SAFETY: the addresses of views, which may go to any thread (see `View`).
-unsafe impl Sync for Ends {}
 
 impl Strips {
     /// The strips of a walk with the target first, whose elements have so many bytes.
@@ -86,21 +79,21 @@ impl Strips {
     /// # Safety
     /// `to` and `from` are the addresses of views that lie as the walk says and do not overlap.
     pub(crate) unsafe fn run(&self, to: *mut u8, from: *const u8) {
-        let ends = Ends(to, from);
+        let ends = [Ptr(to), Ptr(from.cast_mut())];
         // SAFETY: as the caller vouches; elements of a size are moved by their bits.
         unsafe {
             match self.size {
-                1 => self.run_as::<u8>(&ends),
-                2 => self.run_as::<u16>(&ends),
-                4 => self.run_as::<u32>(&ends),
-                _ => self.run_as::<u64>(&ends),
+                1 => self.run_as::<u8>(ends),
+                2 => self.run_as::<u16>(ends),
+                4 => self.run_as::<u32>(ends),
+                _ => self.run_as::<u64>(ends),
             }
         }
     }
 
     /// # Safety
-    /// As [`Strips::run`]; elements are as large as T.
-    unsafe fn run_as<T: Copy>(&self, ends: &Ends) {
+    /// As [`Strips::run`], from the second address to the first; elements are as large as T.
+    unsafe fn run_as<T: Copy>(&self, ends: [Ptr; 2]) {
         let (piece, strips) = self.block;
         let pieces = self.long.extent.div_ceil(piece);
         let blocks = pieces * self.next.extent.div_ceil(strips);
@@ -129,8 +122,8 @@ impl Strips {
                     extent: strips.min(next.extent - strip),
                     ..next
                 };
-                let to = ends.0.cast::<T>().wrapping_offset(to);
-                let from = ends.1.cast::<T>().wrapping_offset(from);
+                let to = ends[0].0.cast::<T>().wrapping_offset(to);
+                let from = ends[1].0.cast::<T>().wrapping_offset(from);
                 // SAFETY: the axes stay within the views, and blocks are disjoint.
                 unsafe { copy_block(to, from, long, next) };
                 if block == blocks - 1 {

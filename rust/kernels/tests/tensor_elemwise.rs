@@ -171,6 +171,42 @@ fn every_function_of_every_type_layout_and_request() {
     }
 }
 
+/// Arguments so large that sines of them take another way, between others, apart and in place.
+#[test]
+fn rare_arguments_among_others() {
+    let large = [3e5, -7e8, 1e30, f64::INFINITY, f64::NAN];
+    let value = |i: usize| match i % 97 {
+        5 => large[i / 97 % large.len()],
+        _ => (i as f64 - 350.0) / 16.0,
+    };
+    for dtype in [DType::F32, DType::F64] {
+        for name in ["sin", "cos"] {
+            for (n, shared) in [(700, false), (700, true), (1, false), (1, true)] {
+                let first = if n == 1 { 5 } else { 0 };
+                let mut a = Tensor::of(dtype, &[n], Layout::Plain, |i| value(i + first));
+                let mut out = Tensor::zeros(dtype, &[n], Layout::Plain);
+                let x = a.values();
+                let (source, target) = (a.view(), if shared { a.view() } else { out.view() });
+                let req = if shared { Req::Inplace } else { Req::Write };
+                run_views(
+                    name,
+                    &Attrs::default(),
+                    &[source],
+                    &mut [target],
+                    &[req],
+                    None,
+                )
+                .unwrap();
+                let got = if shared { a.values() } else { out.values() };
+                for (x, got) in x.into_iter().zip(got) {
+                    let what = format!("{name}({x:e})");
+                    assert_close(dtype, got, reference(name, x), 4.0, 1e-30, &what);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn special_values_follow_mxnet() {
     let (n, inf) = (f64::NAN, f64::INFINITY);

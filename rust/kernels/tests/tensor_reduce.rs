@@ -7,7 +7,7 @@ use ferromix_base::DType;
 use ferromix_kernels::{Attrs, Req, Value};
 use tensor_support::*;
 
-const REDUCED: [(&[usize], &[i64]); 26] = [
+const REDUCED: [(&[usize], &[i64]); 28] = [
     (&[], &[]),
     (&[1], &[0]),
     (&[5], &[]),
@@ -34,6 +34,9 @@ const REDUCED: [(&[usize], &[i64]); 26] = [
     (&[300, 20, 20], &[1, 2]),
     (&[270, 500], &[0]),
     (&[100_000], &[]),
+    // More rows of several whole blocks than are summed together, and a length that leaves a rest.
+    (&[70, 2048], &[1]),
+    (&[23, 3072], &[1]),
 ];
 
 /// Where each input position goes, and the shape of the output with extents of 1.
