@@ -182,19 +182,17 @@ impl<C: Number> Space<'_, C> {
         plain && rows && gapless && n.is_multiple_of(BLOCK) && (2..=PARTS).contains(&(n / BLOCK))
     }
 
-    /// Such rows, from `at` on, some at a time: what the processor fetches ahead is then of use.
+    /// Such rows of a task, which are [`PARTS`] blocks at most, from `at` on: what the processor fetches
+    /// ahead at the end of a row is then of use.
     fn rows_of_blocks<F: Fold<C>>(&self, at: isize, blocks: usize, out: &mut [C], f: F) {
+        const { assert!(GRAIN / BLOCK <= PARTS) };
         let mut parts = [C::ZERO; PARTS];
-        let most = PARTS / blocks;
-        for (i, out) in out.chunks_mut(most).enumerate() {
-            let parts = &mut parts[..out.len() * blocks];
-            let at = at + (i * most * blocks * BLOCK) as isize;
-            self.run_rows(at, BLOCK as isize, BLOCK, parts, f);
-            for (out, parts) in out.iter_mut().zip(parts.chunks_exact(blocks)) {
-                let mut ladder = Ladder::new();
-                parts.iter().for_each(|&p| ladder.push(p, f));
-                *out = ladder.finish(f);
-            }
+        let parts = &mut parts[..out.len() * blocks];
+        self.run_rows(at, BLOCK as isize, BLOCK, parts, f);
+        for (out, parts) in out.iter_mut().zip(parts.chunks_exact(blocks)) {
+            let mut ladder = Ladder::new();
+            parts.iter().for_each(|&p| ladder.push(p, f));
+            *out = ladder.finish(f);
         }
     }
 

@@ -34,7 +34,7 @@ const REDUCED: [(&[usize], &[i64]); 28] = [
     (&[300, 20, 20], &[1, 2]),
     (&[270, 500], &[0]),
     (&[100_000], &[]),
-    // More rows of several whole blocks than are summed together, and a length that leaves a rest.
+    // Rows of several whole blocks, more than a task has.
     (&[70, 2048], &[1]),
     (&[23, 3072], &[1]),
 ];
