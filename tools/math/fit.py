@@ -9,6 +9,7 @@ another is rounded, so that the later ones make up for it. Needs mpmath:
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -87,12 +88,6 @@ def arctangent(z: Any) -> Any:
     return (mp.atan(t) - t) / t**3
 
 
-def logarithm(z: Any) -> Any:
-    """``log2((1 + s) / (1 - s)) / s`` for ``z = s * s``."""
-    s = mp.sqrt(abs(z))
-    return 2 * mp.atanh(s) / (s * mp.log(2))
-
-
 TABLES: list[tuple[str, Function, Any, Any, int]] = [
     ("EXP", lambda r: (mp.expm1(r) - r) / r**2, -0.3467, 0.3467, 10),
     ("EXP_SHORT", lambda r: (mp.expm1(r) - r) / r**2, -0.3467, 0.3467, 5),
@@ -101,8 +96,6 @@ TABLES: list[tuple[str, Function, Any, Any, int]] = [
     ("SIN_SHORT", sine, 0, 2.4675, 4),
     ("ARTANH", artanh, 0, 0.02945, 7),
     ("ARTANH_SHORT", artanh, 0, 0.02945, 2),
-    ("LOG2", logarithm, 0, 0.02945, 4),
-    ("EXP2_SHORT", lambda r: mp.mpf(2) ** r, -0.5, 0.5, 6),
     ("ATAN", arctangent, 0, 0.1716, 6),
     ("ATAN_SHORT", arctangent, 0, 0.1716, 4),
     ("ERF", lambda x: -mp.log(mp.erfc(x)) / x, 0, 4.1, 15),
@@ -127,14 +120,90 @@ def logarithmic(base: Any) -> tuple[Function, Function, Any, Any, int]:
 
 # With the weights of the errors.
 SINGLE_TABLES: list[tuple[str, Function, Function, Any, Any, int]] = [
-    ("TANH_32", lambda r: 1.5 * (mp.expm1(2 * r) - 2 * r) / r**2, lambda _: 1, -0.1735, 0.1735, 4),
     ("LN_32", *logarithmic(mp.e)),
     ("LOG2_32", *logarithmic(2)),
     ("LOG10_32", *logarithmic(10)),
     # A little more than a quarter turn: the reduction rounds.
     ("SIN_32", sine, of_root(mp.sin), 0, 2.4775, 3),
     ("ATAN_32", arctangent, of_root(mp.atan), 0, 1, 7),
+    # For powers: that of 1 + f, less f / ln 2, by the square of f; and 2 ** r, less 1, by r.
+    (
+        "LOG2_NEAR",
+        lambda f: (mp.log1p(f) / mp.log(2) - f / mp.log(2)) / f**2,
+        abs,
+        -0.0198,
+        0.0198,
+        3,
+    ),
+    ("EXP2_NEAR", lambda r: mp.expm1(r * mp.log(2)) / r, abs, -0.0157, 0.0157, 2),
 ]
+
+
+def from_bits(bits: int) -> Any:
+    """The number in single precision that has these bits."""
+    return mp.mpf(struct.unpack("f", struct.pack("I", bits))[0])
+
+
+def tanh_tables() -> list[list[Any]]:
+    """Coefficients of ``tanh(b + r)`` in powers of ``r``: a list for each power.
+
+    ``b + 0.625`` has 3 bits after the first; the last 5 of its first 12 number the entry.
+    """
+    offset = mp.mpf(0.625)
+    tables = [[mp.mpf(0)] * 32 for _ in range(5)]
+    for bits in range(126 * 8 + 2, 130 * 8 + 2):
+        y, end = from_bits(bits << 20), from_bits((bits + 1) << 20)
+        for table, x in zip(tables, near(y - offset, end - y), strict=True):
+            table[bits & 31] = x
+    return tables
+
+
+def near(b: Any, width: Any) -> list[Any]:
+    """Coefficients of ``tanh(b + r)`` for ``r`` up to `width`."""
+    if b != 0:
+        return fit_single(lambda r: mp.tanh(b + r), lambda r: 1 / mp.tanh(b + r), 0, width, 4)
+    # Relative to the argument, so that zero and little numbers stay.
+    q = series(lambda r: mp.tanh(r) / r)
+    return [mp.mpf(0), *fit_single(q, lambda _: 1, 0, width, 3)]
+
+
+# 32 intervals of equal length in bits begin at this number, which has the bits 0x3f360000; one of
+# them has 1 in it.
+FIRST = 0x3F360000
+
+
+def inverse(low: Any, high: Any) -> Any:
+    """A number near the inverse of all between, for which ``m * inverse - 1`` needs no rounding."""
+    if low < 1 < high:
+        return mp.mpf(1)
+    found = []
+    for bits in range(8):
+        middle = mp.nint(2 / (low + high) * 2**bits)
+        for v in ((middle + d) / mp.mpf(2) ** bits for d in (-1, 0, 1)):
+            most = max(abs(low * v - 1), abs(high * v - 1))
+            last = mp.mpf(2) ** -(bits + (24 if low < 1 else 23))
+            if most <= last * 2**24:
+                found.append((most, v))
+    return min(found)[1]
+
+
+def power_tables() -> list[tuple[str, list[Any]]]:
+    """Inverses, their logarithms to base 2 in two parts, and powers of 2 in two parts.
+
+    The first parts of the logarithms end 15 bits after the point.
+    """
+    edges = [from_bits(FIRST + (i << 18)) for i in range(33)]
+    inverses = [inverse(a, b) for a, b in itertools.pairwise(edges)]
+    logs = [-mp.log(v) / mp.log(2) for v in inverses]
+    high = [mp.nint(x * 2**15) / 2**15 for x in logs]
+    roots = [mp.mpf(2) ** (mp.mpf(i) / 32) for i in range(32)]
+    return [
+        ("INVERSE", inverses),
+        ("LOG2_HIGH", high),
+        ("LOG2_LOW", [single(x - h) for x, h in zip(logs, high, strict=True)]),
+        ("EXP2_HIGH", [single(x) for x in roots]),
+        ("EXP2_LOW", [single(x - single(x)) for x in roots]),
+    ]
 
 
 def literal(digits: str) -> str:
@@ -171,6 +240,12 @@ def main() -> None:
         c = fit_single(g, weight, low, high, degree)
         error = worst(g, weight, c, low, high)
         show("f32", name, error, [shortest(x) for x in c], low, high)
+    tables = [(f"TANH[{k}]", c) for k, c in enumerate(tanh_tables())]
+    for name, numbers in tables + power_tables():
+        print(f"const {name}: [f32; 32] = [")
+        for i in range(0, 32, 5):
+            print("   ", *(f"{literal(shortest(x))}," for x in numbers[i : i + 5]))
+        print("];")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop<3>> {
         _ => dtype,
     };
     let body = match compute {
-        DType::F32 if f == Power => Box::new(crate::stages::Powers),
+        DType::F32 if f == Power => Box::new(crate::powers::Powers),
         DType::F64 if f == Power => binary(f64::powf),
         DType::F32 if f == Hypot => whole::<f32, Hypotenuses>(),
         DType::F64 if f == Hypot => whole::<f64, Hypotenuses>(),

@@ -48,6 +48,7 @@ pub mod par;
 mod place;
 mod plan;
 mod pooling;
+mod powers;
 mod prepared;
 pub mod random;
 mod raw;
@@ -76,6 +77,7 @@ mod update;
 mod vector;
 mod view;
 mod walk;
+mod wide;
 
 pub use attrs::{Attrs, Scalar, Value};
 pub use copy::copy;

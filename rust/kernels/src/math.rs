@@ -9,6 +9,7 @@ mod exp;
 mod log;
 pub(crate) mod power;
 mod special;
+mod tanh;
 #[cfg(test)]
 mod tests;
 mod trig;
@@ -20,8 +21,11 @@ use crate::elemwise::{Real, checked, prepare_real};
 use crate::kernel::{Desc, Kernel, Row};
 use crate::loops::{DEAR_GRAIN, FAIR_GRAIN, GRAIN, Loop};
 use crate::real::by_float;
+use crate::wide::{Function, Wide, mapped};
 use ferromix_base::{DType, Result};
 use std::f64::consts::PI;
+#[cfg(test)]
+pub(crate) use {exp::Exp, tanh::Tanh};
 
 /// The value of a polynomial of up to 16 coefficients, lowest first, by Estrin's scheme ("Organization
 /// of computer systems: the fixed plus variable structure computer", 1960): pairs, pairs of pairs.
@@ -60,13 +64,13 @@ poly!(poly, f64);
 poly!(poly_32, f32);
 
 /// As [`poly_32`], by Horner's scheme: fewer operations and smaller errors, where the polynomial is
-/// short or its last rounding counts.
+/// short, its last rounding counts, or several registers take its steps in turn.
 #[inline(always)]
-fn horner_32<const N: usize>(c: &[f32; N], x: f32) -> f32 {
-    let (mut y, mut i) = (c[N - 1], N - 1);
+fn wide_poly<V: Wide, const N: usize>(c: &[f32; N], x: V) -> V {
+    let (mut y, mut i) = (x.all(c[N - 1]), N - 1);
     while i > 0 {
         i -= 1;
-        y = y.mul_add(x, c[i]);
+        y = y.fma(x, x.all(c[i]));
     }
     y
 }
@@ -124,7 +128,7 @@ macro_rules! short {
 }
 
 math! {
-    exp: exp::exp_32, exp::exp;
+    exp: exp::Exp::of, exp::exp;
     /// `exp(x) - 1`.
     exp_m1: exp::exp_m1_32, exp::exp_m1;
     /// The natural logarithm.
@@ -147,7 +151,7 @@ math! {
     atan: trig::atan_32, f64::atan;
     sinh: short!(x => sinh_short(x)), f64::sinh;
     cosh: short!(x => { let e = exp::exp_short(x.abs()); 0.5 * (e + 1.0 / e) }), f64::cosh;
-    tanh: exp::tanh_32, exp::tanh;
+    tanh: tanh::Tanh::of, exp::tanh;
     asinh: short!(x => asinh_short(x)), libm::asinh;
     acosh: short!(x => acosh_short(x)), |x: f64| if x < 1.0 { f64::NAN } else { libm::acosh(x) };
     atanh: short!(x => atanh_short(x)), libm::atanh;
@@ -253,10 +257,16 @@ macro_rules! body {
     };
 }
 macro_rules! row {
+    ($name:literal, $grain:expr, wide $F:ty, $x:ident => $exact:expr) => {
+        row!($name, $grain, by mapped::<$F>, $x => $exact)
+    };
     ($name:literal, $grain:expr, staged $F:ty, $x:ident => $exact:expr) => {
+        row!($name, $grain, by crate::stages::staged::<$F>, $x => $exact)
+    };
+    ($name:literal, $grain:expr, by $single:expr, $x:ident => $exact:expr) => {
         Row::new($name, |_: &Attrs, i, o| {
             let f = Real {
-                f32: crate::stages::staged::<$F>,
+                f32: $single,
                 f64: body!(f64, $x => $exact),
                 rounds: false,
                 grain: $grain,
@@ -302,7 +312,7 @@ macro_rules! numbers_row {
 const DEAR_IN_DOUBLE: usize = 8;
 
 pub(crate) const ROWS: &[Row] = &[
-    row!("exp", FAIR_GRAIN, x => Math::exp(x)),
+    row!("exp", FAIR_GRAIN, wide exp::Exp, x => Math::exp(x)),
     row!("log", FAIR_GRAIN, x => Math::ln(x)),
     row!("log1p", FAIR_GRAIN, x => Math::ln_1p(x)),
     row!("expm1", FAIR_GRAIN, x => Math::exp_m1(x)),
@@ -325,7 +335,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!("arctan", FAIR_GRAIN, x => Math::atan(x)).weighing(2),
     row!("sinh", FAIR_GRAIN, x => Math::sinh(x)).weighing(DEAR_IN_DOUBLE),
     row!("cosh", FAIR_GRAIN, x => Math::cosh(x)).weighing(DEAR_IN_DOUBLE),
-    row!("tanh", FAIR_GRAIN, x => Math::tanh(x)),
+    row!("tanh", FAIR_GRAIN, wide tanh::Tanh, x => Math::tanh(x)),
     row!("arcsinh", FAIR_GRAIN, x => Math::asinh(x)).weighing(DEAR_IN_DOUBLE),
     row!("arccosh", FAIR_GRAIN, x => Math::acosh(x)).weighing(DEAR_IN_DOUBLE),
     row!("arctanh", FAIR_GRAIN, x => Math::atanh(x)).weighing(DEAR_IN_DOUBLE),

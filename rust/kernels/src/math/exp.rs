@@ -3,11 +3,11 @@
 //! The argument is reduced to `x = n ln 2 + r` (Cody and Waite, "Software Manual for the Elementary
 //! Functions", 1980); a polynomial in `r` does the rest. `tools/math/fit.py` finds the polynomials.
 
-use super::{horner_32, poly};
+use super::{poly, wide_poly};
+use crate::wide::{Function, ROUNDER_32, Wide, power_of_two as power_of_two_32};
 
 /// Adding this rounds to an integer, which then stands in the lowest bits of the sum.
 pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0;
-pub(super) const ROUNDER_32: f32 = 12_582_912.0;
 
 /// `exp(r) = 1 + r + r^2 q(r)` for `|r| <= ln 2 / 2`; error 2e-19.
 const EXP: [f64; 11] = [
@@ -41,18 +41,6 @@ const EXP_32: [f32; 6] = [
     0.001_394_594_5,
     0.000_199_170_13,
 ];
-/// `1.5 (exp(2 r) - 1) = 3 r + r^2 q(r)` for `|r| <= ln 2 / 4`; error of q 4e-7.
-const TANH_32: [f32; 5] = [3.0, 1.999_989_2, 0.999_996_24, 0.401_437_37, 0.133_734_24];
-/// `2^r` for `|r| <= 1/2`; error 2e-9.
-const EXP2_SHORT: [f64; 7] = [
-    1.0,
-    0.693_147_206_702_832_6,
-    0.240_226_509_222_887_57,
-    0.055_503_272_266_702_97,
-    0.009_618_056_678_524_639,
-    0.001_340_042_817_761_583_8,
-    0.000_154_614_446_985_687_23,
-];
 /// `ln 2` in two parts, the first with trailing zeros so that `n` times it is exact.
 const LN2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 const LN2_32: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
@@ -70,12 +58,6 @@ pub(super) fn power_of_two(n: i64) -> f64 {
     f64::from_bits(((n + 1023) << 52) as u64)
 }
 
-/// `2^n` for `-126 <= n <= 127`.
-#[inline(always)]
-fn power_of_two_32(n: i32) -> f32 {
-    f32::from_bits(((n + 127) << 23) as u32)
-}
-
 /// `(n, exp(r) - 1)` for `x = n ln 2 + r`, where `x` is moderate.
 #[inline(always)]
 fn parts<const N: usize>(x: f64, q: &[f64; N]) -> (i64, f64) {
@@ -86,14 +68,20 @@ fn parts<const N: usize>(x: f64, q: &[f64; N]) -> (i64, f64) {
     (count, (r * r).mul_add(poly(q, r), r))
 }
 
-/// As [`parts`], in single precision.
+/// As [`parts`], in single precision; `n` has [`ROUNDER_32`] added to it.
 #[inline(always)]
-fn parts_32(x: f32) -> (i32, f32) {
-    let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUNDER_32);
-    let n = shifted - ROUNDER_32;
-    let r = n.mul_add(-LN2_32[1], n.mul_add(-LN2_32[0], x));
-    let count = shifted.to_bits() as i32 - ROUNDER_32.to_bits() as i32;
-    (count, (r * r).mul_add(horner_32(&EXP_32, r), r))
+fn parts_32<V: Wide>(x: V) -> (V, V) {
+    let shifted = x.fma(x.all(std::f32::consts::LOG2_E), x.all(ROUNDER_32));
+    let n = shifted - x.all(ROUNDER_32);
+    let r = n.fma(x.all(-LN2_32[0]), x);
+    let r = n.fma(x.all(-LN2_32[1]), r);
+    (shifted, (r * r).fma(wide_poly(&EXP_32, r), r))
+}
+
+/// `n` of [`parts_32`].
+#[inline(always)]
+fn count(shifted: f32) -> i32 {
+    shifted.to_bits() as i32 - ROUNDER_32.to_bits() as i32
 }
 
 /// `exp(x)`.
@@ -114,12 +102,14 @@ pub(super) fn exp_short(x: f64) -> f64 {
 }
 
 /// `exp(x)` in single precision.
-#[inline(always)]
-pub(super) fn exp_32(x: f32) -> f32 {
-    let (n, p) = parts_32(clamp(x, -104.0, 89.0));
-    let half = n >> 1;
-    let scale = power_of_two_32(half);
-    scale.mul_add(p, scale) * power_of_two_32(n - half)
+pub(crate) struct Exp;
+
+impl Function for Exp {
+    #[inline(always)]
+    fn of<V: Wide>(x: V) -> V {
+        let (n, p) = parts_32(x.at_least(-104.0).at_most(89.0));
+        p.raised(n)
+    }
 }
 
 /// `exp(-t)` of a magnitude, in single precision: as little can only become subnormal, one factor is
@@ -127,8 +117,8 @@ pub(super) fn exp_32(x: f32) -> f32 {
 #[inline(always)]
 fn decay_32(t: f32) -> f32 {
     const SHIFT: i32 = 64;
-    let (n, p) = parts_32(-if t > 104.0 { 104.0 } else { t });
-    let scale = power_of_two_32(n + SHIFT);
+    let (n, p) = parts_32(-t.at_most(104.0));
+    let scale = power_of_two_32(count(n) + SHIFT);
     scale.mul_add(p, scale) * power_of_two_32(-SHIFT)
 }
 
@@ -154,7 +144,7 @@ pub(super) fn exp_m1_short(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn exp_m1_32(x: f32) -> f32 {
     let (n, p) = parts_32(clamp(x, -20.0, 89.0));
-    let half = power_of_two_32(n - 1);
+    let half = power_of_two_32(count(n) - 1);
     let y = 2.0 * half.mul_add(p, half - 0.5);
     if x == 0.0 { x } else { y }
 }
@@ -195,27 +185,4 @@ pub(super) fn sigmoid_32(x: f32) -> f32 {
     } else {
         y
     }
-}
-
-/// `tanh(x) = e / (e + 3)` for `e = 1.5 (exp(2 |x|) - 1)`, in single precision; error 1.87 units. (Near
-/// zero the sum stays clear of powers of two, right above which a rounding weighs most, thanks to 1.5.)
-#[inline(always)]
-pub(super) fn tanh_32(x: f32) -> f32 {
-    let t = x.abs();
-    let t = if t > 10.0 { 10.0 } else { t };
-    let shifted = t.mul_add(2.0 * std::f32::consts::LOG2_E, ROUNDER_32);
-    let r = (shifted - ROUNDER_32).mul_add(-0.5 * std::f32::consts::LN_2, t);
-    let scale = power_of_two_32(shifted.to_bits() as i32 - ROUNDER_32.to_bits() as i32);
-    let p = r.mul_add(3.0, r * r * horner_32(&TANH_32, r));
-    let e = scale.mul_add(p, scale.mul_add(1.5, -1.5));
-    (e / (e + 3.0)).copysign(x)
-}
-
-/// `2^x` to some 29 bits, rounded to single precision; where that is zero or infinite, so is this.
-#[inline(always)]
-pub(super) fn exp2_short(x: f64) -> f32 {
-    let x = clamp(x, -160.0, 160.0);
-    let shifted = x + ROUNDER;
-    let y = poly(&EXP2_SHORT, x - (shifted - ROUNDER));
-    f64::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 52)) as f32
 }

@@ -221,22 +221,3 @@ pub(super) fn ln_1p_32(x: f32) -> f32 {
     // The logarithm has the sign of x; of zeros, too.
     ends_32(u, NATURAL.of(k as i32, f)).copysign(x)
 }
-
-/// `log2(m) = s q(s^2)` for `s = (m - 1) / (m + 1)`; error 1.2e-11.
-const LOG2: [f64; 5] = [
-    2.885_390_081_790_013_6,
-    0.961_796_673_415_497_3,
-    0.577_083_573_363_693_3,
-    0.411_673_299_141_158_13,
-    0.340_721_114_954_929_5,
-];
-
-/// The logarithm to base 2 of a positive normal number, to some 36 bits.
-#[inline(always)]
-pub(super) fn log2_short(x: f32) -> f64 {
-    let k = exponent_32(x);
-    let m = f32::from_bits(x.to_bits().wrapping_sub(k));
-    let f = f64::from(m) - 1.0;
-    let s = f / (f + 2.0);
-    s.mul_add(poly(&LOG2, s * s), f64::from((k as i32) >> 23))
-}

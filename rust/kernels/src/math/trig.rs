@@ -5,8 +5,9 @@
 //! suffices up to [`NEAR`] and [`NEAR_32`]; larger arguments are rare and go to the `libm` crate,
 //! which reduces them as Payne and Hanek do ("Radian Reduction for Trigonometric Functions", 1983).
 
-use super::exp::{ROUNDER, ROUNDER_32};
-use super::{horner_32, poly};
+use super::exp::ROUNDER;
+use super::{poly, wide_poly};
+use crate::wide::ROUNDER_32;
 
 /// The largest argument of [`sin`] and its like in double precision.
 pub(super) const NEAR: f64 = 1e5;
@@ -122,7 +123,7 @@ fn sin_of_rest(t: f32, n: f32, sign: u32) -> f32 {
     let r = n.mul_add(-PI_32[1], n.mul_add(-PI_32[0], t));
     let r = n.mul_add(-PI_32[2], r);
     let z = r * r;
-    let y = (z * r).mul_add(horner_32(&SIN_32, z), r);
+    let y = (z * r).mul_add(wide_poly(&SIN_32, z), r);
     f32::from_bits(y.to_bits() ^ (sign & SIGN))
 }
 
@@ -155,7 +156,7 @@ pub(super) fn atan_32(x: f32) -> f32 {
     let bits = x.abs().to_bits() as i32;
     let quotient = f32::from_bits(bits.min(one) as u32) / f32::from_bits(bits.max(one) as u32);
     let z = quotient * quotient;
-    let y = (z * quotient).mul_add(horner_32(&ATAN_32, z), quotient);
+    let y = (z * quotient).mul_add(wide_poly(&ATAN_32, z), quotient);
     let y = f32::from_bits(y.to_bits() ^ ((one - bits) as u32 & SIGN));
     // The product of both constants is a quarter turn to 36 bits.
     let turned = if bits > one { 1.683_918_8 } else { 0.0 };

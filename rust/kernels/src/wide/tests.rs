@@ -1,0 +1,97 @@
+//! Registers against numbers, bit by bit.
+
+use super::*;
+use crate::body::Run;
+
+/// `3 x^2 + ...`: every operation, in two functions.
+struct Bits;
+struct Numbers;
+
+const TABLE: [f32; 32] = {
+    let (mut table, mut i) = ([0.0; 32], 0);
+    while i < 32 {
+        table[i] = 1.0 / (i as f32 + 3.0);
+        i += 1;
+    }
+    table
+};
+
+impl Function for Bits {
+    #[inline(always)]
+    fn of<V: Wide>(x: V) -> V {
+        let y = x
+            .bits_minus(x.all(1.5))
+            .masked(0x7f80_0fff)
+            .bits_as_number();
+        y.fms(x.entry::<20>(&TABLE), x.all(3.0)).signed_as(x)
+    }
+}
+
+impl Function for Numbers {
+    #[inline(always)]
+    fn of<V: Wide>(x: V) -> V {
+        let x = x.at_least(-120.0).at_most(120.0);
+        let (n, m) = (x + x.all(ROUNDER_32), x + x.all(ROUNDER_32NDS));
+        let y = (x - (n - x.all(ROUNDER_32))).raised(n);
+        x.magnitude().scaled(m).fma(x, y * y)
+    }
+}
+
+/// Numbers of every sign and magnitude, infinities and NaN; of an odd length.
+fn arguments() -> Vec<f32> {
+    let step = 104_729;
+    (0..u32::MAX / step)
+        .map(|i| f32::from_bits(i * step))
+        .collect()
+}
+
+fn check<F: Function>() {
+    let x = arguments();
+    for n in [0, 1, 15, 16, 17, 63, 64, 65, 200, x.len()] {
+        let mut y = vec![0.0_f32; n + 1];
+        let run = |ptr: *mut f32, uniform| Run {
+            ptr: ptr.cast(),
+            uniform,
+        };
+        let args = [
+            run(y.as_mut_ptr(), false),
+            run(x.as_ptr().cast_mut(), false),
+        ];
+        // SAFETY: both have `n` elements.
+        unsafe { mapped::<F>().run(args, n) };
+        assert_eq!(y[n], 0.0, "wrote beyond {n}");
+        for (x, y) in x.iter().zip(&y[..n]) {
+            let want = F::of(*x);
+            assert!(
+                want.to_bits() == y.to_bits() || (want.is_nan() && y.is_nan()),
+                "{x:e}: {y:e}, not {want:e}"
+            );
+        }
+        let same = run(y.as_mut_ptr(), false);
+        let again: Vec<f32> = y[..n].iter().map(|y| F::of(*y)).collect();
+        // SAFETY: as above.
+        unsafe { mapped::<F>().run([same; 2], n) };
+        assert!(
+            again
+                .iter()
+                .zip(&y)
+                .all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan())
+        );
+    }
+}
+
+#[test]
+fn registers_give_the_bits_of_numbers() {
+    check::<Bits>();
+    check::<Numbers>();
+    check::<crate::math::Exp>();
+    check::<crate::math::Tanh>();
+}
+
+#[test]
+fn masks_tell_which() {
+    let limits = |x: f32| (x.reaches(126.0), x.bits_reach(0x7f80_0000));
+    assert_eq!(limits(-125.0), (false, true));
+    assert_eq!(limits(126.0), (true, false));
+    assert_eq!(limits(f32::NAN), (true, true));
+}
