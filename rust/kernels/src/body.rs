@@ -103,12 +103,30 @@ versions! {
                     std::slice::from_raw_parts(b, if B { 1 } else { n }),
                 )
             };
-            for j in 0..n {
+            let mut done = 0;
+            if (PIECE..LONG_ROW).contains(&n) {
+                // In pieces that are read before they are written: of these the compiler need not find
+                // out, row by row, whether operands overlap.
+                let (out, _) = d.as_chunks_mut::<PIECE>();
+                let ([of_a, of_b], all) = ([a, b].map(|x| x.as_chunks::<PIECE>().0), [a[0], b[0]]);
+                done = out.len() * PIECE;
+                for (i, d) in out.iter_mut().enumerate() {
+                    let a = if A { [all[0]; PIECE] } else { of_a[i] };
+                    let b = if B { [all[1]; PIECE] } else { of_b[i] };
+                    *d = std::array::from_fn(|j| f(a[j], b[j]));
+                }
+            }
+            for j in done..n {
                 d[j] = f(a[if A { 0 } else { j }], b[if B { 0 } else { j }]);
             }
         }
     }
 }
+
+/// Elements that loops over short rows take at once.
+const PIECE: usize = 16;
+/// Rows of at least so many elements are worth a loop of their own.
+const LONG_ROW: usize = 128;
 
 /// A function of two operands that must become part of its loops, being too long for the compiler to
 /// do so by itself: a fused multiplication is one instruction there, and a call to a library outside.

@@ -88,16 +88,15 @@ struct Layout<const N: usize> {
 }
 
 impl<const N: usize> Kept<N> {
-    /// The plan for these operands, if it is the one that is kept; the first one is.
-    fn plan(&self, op: &Op<'_, N>, views: [&View; N], req: Req) -> Result<Option<&Plan<N>>> {
-        let (layout, plan) = match self.0.get() {
-            Some(known) => known,
-            None => {
-                let made = (Layout::of(views, req), Plan::new(op, views, req)?);
-                self.0.get_or_init(|| made)
-            }
-        };
-        Ok(Some(plan).filter(|_| layout.fits(views, req)))
+    /// The plan, if it is one for these operands.
+    fn known(&self, views: [&View; N], req: Req) -> Option<&Plan<N>> {
+        let (layout, plan) = self.0.get()?;
+        layout.fits(views, req).then_some(plan)
+    }
+
+    /// Keeps the plan for these operands, if it is the first.
+    fn keep(&self, views: [&View; N], req: Req, plan: Plan<N>) {
+        self.0.get_or_init(|| (Layout::of(views, req), plan));
     }
 }
 
@@ -136,25 +135,22 @@ pub(crate) fn map<const N: usize>(
     if req == Req::Null || views[0].is_empty() {
         return Ok(());
     }
+    if let Some(plan) = kept.and_then(|kept| kept.known(views, req)) {
+        // SAFETY: the plan is for operands that lie as these views do, which are valid.
+        unsafe { plan.run(op, views.map(|v| Ptr(v.ptr()))) };
+        return Ok(());
+    }
     // Large outputs go past the caches, which the plan sees to.
     let large = views[0].len() * views[0].dtype().size() >= STREAMED;
     if req != Req::Add && !large && map_as_is(op, &views) {
         return Ok(());
     }
-    let known = match kept {
-        Some(kept) => kept.plan(op, views, req)?,
-        None => None,
-    };
-    let own;
-    let plan = match known {
-        Some(plan) => plan,
-        None => {
-            own = Plan::new(op, views, req)?;
-            &own
-        }
-    };
-    // SAFETY: the plan is for operands that lie as these views do, which are valid.
+    let plan = Plan::new(op, views, req)?;
+    // SAFETY: as above.
     unsafe { plan.run(op, views.map(|v| Ptr(v.ptr()))) };
+    if let Some(kept) = kept {
+        kept.keep(views, req, plan);
+    }
     Ok(())
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct Plan<const N: usize> {
     stream: bool,
     /// Longest run.
     longest: usize,
+    /// The bytes from each row to the next, where all is one task of rows that go as they lie.
+    rows: Option<[isize; N]>,
 }
 
 type Buffer = MaybeUninit<[u64; BLOCK]>;
@@ -108,7 +110,11 @@ impl<const N: usize> Plan<N> {
         let size = dtypes[0].size();
         let long = by_rows && inner >= BLOCK && walk.total * size >= STREAMED;
         let stream = unbuffered && long && op.grain == GRAIN;
+        let rows = by_rows && unbuffered && !stream && walk.dims.len() == 2;
+        let rows = rows && walk.total <= op.grain;
         Ok(Plan {
+            rows: rows
+                .then(|| std::array::from_fn(|j| walk.strides[0][j] * dtypes[j].size() as isize)),
             dtypes,
             access,
             add,
@@ -141,6 +147,18 @@ impl<const N: usize> Plan<N> {
     /// `base` has the addresses of views of such types, shapes and strides, of which as many have the
     /// address of the first.
     pub(crate) unsafe fn run(&self, op: &Op<'_, N>, base: [Ptr; N]) {
+        if let Some(steps) = self.rows {
+            let runs = std::array::from_fn(|j| {
+                let offset = self.walk.offsets[j] * self.dtypes[j].size() as isize;
+                Run {
+                    ptr: base[j].0.wrapping_offset(offset),
+                    uniform: self.access[j] == Access::Uniform,
+                }
+            });
+            let (rows, inner) = (self.walk.dims[0], self.walk.dims[1]);
+            // SAFETY: as in `Pass::rows`.
+            return unsafe { op.body.run_rows(runs, steps, inner, rows) };
+        }
         let pass = Pass {
             plan: self,
             op,

@@ -10,6 +10,8 @@ use smallvec::SmallVec;
 
 /// Fastest axes shorter than this are not worth a loop of their own.
 const SHORT: usize = 8;
+/// Strips of at least so many elements are worth a loop that is unrolled for long ones.
+const LONG: usize = 128;
 /// Elements that are copied along another axis at a time.
 const PIECE: usize = 1024;
 
@@ -30,6 +32,8 @@ pub(crate) struct Strips {
     next: Axis,
     /// Elements of a strip, and strips, that are copied together.
     block: (usize, usize),
+    /// Whether there is but one block for each step along one other axis, and all is one task.
+    at_once: bool,
     size: usize,
 }
 
@@ -65,7 +69,9 @@ impl Strips {
         let most = if next.extent < SHORT { PIECE } else { GRAIN };
         let piece = long.extent.min(most);
         let strips = next.extent.min((GRAIN / piece.max(1)).max(SHORT));
+        let whole = (piece, strips) == (long.extent, next.extent);
         Strips {
+            at_once: whole && outer.dims.len() == 1 && walk.total <= GRAIN,
             outer,
             long,
             next,
@@ -94,6 +100,17 @@ impl Strips {
     /// # Safety
     /// As [`Strips::run`], from the second address to the first; elements are as large as T.
     unsafe fn run_as<T: Copy>(&self, ends: [Ptr; 2]) {
+        if self.at_once {
+            let (extent, [to, from]) = (self.outer.dims[0] as isize, self.outer.strides[0]);
+            for i in 0..extent {
+                let place = |end: usize, step| self.outer.offsets[end] + i * step;
+                let to = ends[0].0.cast::<T>().wrapping_offset(place(0, to));
+                let from = ends[1].0.cast::<T>().wrapping_offset(place(1, from));
+                // SAFETY: as below.
+                unsafe { copy_block(to, from, self.long, self.next) };
+            }
+            return;
+        }
         let (piece, strips) = self.block;
         let pieces = self.long.extent.div_ceil(piece);
         let blocks = pieces * self.next.extent.div_ceil(strips);
@@ -146,6 +163,7 @@ unsafe fn copy_block<T: Copy>(to: *mut T, from: *const T, long: Axis, next: Axis
             (1, 1) => rows(to, from, long, next),
             (1, 0) => fills(to, from, long, next),
             (1, -1) => fixed::<T, 1, -1>(to, from, long, next),
+            (1, 2) if long.extent < LONG => seconds(to, from, long, next),
             (1, 2) => fixed::<T, 1, 2>(to, from, long, next),
             (2, 1) => fixed::<T, 2, 1>(to, from, long, next),
             _ => any(to, from, long, next),
@@ -158,13 +176,47 @@ unsafe fn copy_block<T: Copy>(to: *mut T, from: *const T, long: Axis, next: Axis
 /// # Safety
 /// As [`copy_block`], with strides 1 along strips.
 unsafe fn rows<T: Copy>(to: *mut T, from: *const T, long: Axis, next: Axis) {
-    for j in 0..next.extent as isize {
-        let (to, from) = (
-            to.wrapping_offset(j * next.to).cast::<u8>(),
-            from.wrapping_offset(j * next.from).cast::<u8>(),
-        );
-        // SAFETY: as the caller vouches.
-        unsafe { copy_bytes(to, from, long.extent * size_of::<T>()) };
+    let size = size_of::<T>() as isize;
+    let (to, from, n) = (to.cast(), from.cast(), long.extent * size_of::<T>());
+    let next = Axis {
+        extent: next.extent,
+        to: next.to * size,
+        from: next.from * size,
+    };
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match n {
+            16 => pieces::<16>(to, from, next),
+            32 => pieces::<32>(to, from, next),
+            64 => pieces::<64>(to, from, next),
+            128 => pieces::<128>(to, from, next),
+            _ => {
+                for j in 0..next.extent as isize {
+                    let (to, from) = (
+                        to.wrapping_offset(j * next.to),
+                        from.wrapping_offset(j * next.from),
+                    );
+                    copy_bytes(to, from, n);
+                }
+            }
+        }
+    }
+}
+
+versions! {
+    /// Strips of so many bytes, of which a register or a few take all.
+    ///
+    /// # Safety
+    /// As [`copy_block`]; `next` is in bytes.
+    unsafe fn pieces[const BYTES: usize](to: *mut u8, from: *const u8, next: Axis) [BYTES] {
+        for j in 0..next.extent as isize {
+            let (to, from) = (to.wrapping_offset(j * next.to), from.wrapping_offset(j * next.from));
+            // SAFETY: as the caller vouches.
+            unsafe {
+                let x = from.cast::<[u8; BYTES]>().read_unaligned();
+                to.cast::<[u8; BYTES]>().write_unaligned(x);
+            }
+        }
     }
 }
 
@@ -191,6 +243,33 @@ unsafe fn copy_bytes(to: *mut u8, from: *const u8, n: usize) {
     (0..n - REGISTER).step_by(REGISTER).for_each(copy);
     // Ends with the end, over what is there already.
     copy(n - REGISTER);
+}
+
+versions! {
+    /// Strips of every second element.
+    ///
+    /// # Safety
+    /// As [`copy_block`], with strides 1 and 2 along strips.
+    unsafe fn seconds[T: Copy](to: *mut T, from: *const T, long: Axis, next: Axis) [T] {
+        for j in 0..next.extent as isize {
+            let (to, from) = (to.wrapping_offset(j * next.to), from.wrapping_offset(j * next.from));
+            let mut i = 0;
+            while i + 8 <= long.extent {
+                // SAFETY: as the caller vouches; the last of these eight is the last that is read.
+                unsafe {
+                    let a = from.add(2 * i).cast::<[T; 8]>().read_unaligned();
+                    let b = from.add(2 * i + 7).cast::<[T; 8]>().read_unaligned();
+                    let x = [a[0], a[2], a[4], a[6], b[1], b[3], b[5], b[7]];
+                    to.add(i).cast::<[T; 8]>().write_unaligned(x);
+                }
+                i += 8;
+            }
+            for i in i..long.extent {
+                // SAFETY: as the caller vouches.
+                unsafe { *to.add(i) = *from.add(2 * i) };
+            }
+        }
+    }
 }
 
 versions! {

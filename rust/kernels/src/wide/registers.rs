@@ -106,7 +106,10 @@ unsafe fn in_turn<const W: usize>(mut x: [__m512; W]) -> [__m512; W] {
         unsafe {
             std::arch::asm!(
                 "/* {0} {1} {2} {3} */",
-                inout(zmm_reg) *a, inout(zmm_reg) *b, inout(zmm_reg) *c, inout(zmm_reg) *d,
+                inout(zmm_reg) * a,
+                inout(zmm_reg) * b,
+                inout(zmm_reg) * c,
+                inout(zmm_reg) * d,
                 options(pure, nomem, nostack, preserves_flags),
             );
         }
