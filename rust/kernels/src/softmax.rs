@@ -274,10 +274,7 @@ pub(crate) fn run<T: Float>(
         for i in range {
             let (outer, at) = (i / pieces, i % pieces * WIDTH);
             let span = (at, WIDTH.min(l.inner - at));
-            if forward
-                && pieces > 1
-                && some_columns((kind, l, t), &sources[0], &target, (outer, span), req)
-            {
+            if forward && some_columns((kind, l, t), &sources[0], &target, (outer, span), req) {
                 continue;
             }
             let (shape, span) = if pieces == 1 {
@@ -362,8 +359,8 @@ fn some_columns<T: Float>(
         step: l.inner,
     };
     match kind {
-        Kind::Log => columns::log_softmax(columns, t),
-        _ => columns::softmax(columns, t),
+        Kind::Log => columns::softmax::<_, true>(columns, t),
+        _ => columns::softmax::<_, false>(columns, t),
     }
     true
 }

@@ -40,53 +40,74 @@ impl<R: Real> Columns<R> {
         let x = unsafe { std::slice::from_raw_parts(self.input.add(i * self.step), self.count) };
         (x, self.row_mut(i))
     }
+}
 
-    /// The largest of each column.
+impl<R: Real> Columns<R> {
+    /// Some columns that lie in registers, where all are near enough to each other to stay in the first
+    /// cache from pass to pass.
     #[inline(always)]
-    fn tops(&self) -> [R; WIDTH] {
-        let mut tops = [R::LOWEST; WIDTH];
-        for i in 0..self.rows {
-            tops.iter_mut()
-                .zip(self.row(i))
-                .for_each(|(top, &x)| *top = top.at_least(x));
+    fn split(&mut self) -> Option<Self> {
+        let near = self.rows * self.step * size_of::<R>() <= NEAR;
+        if !near || self.count < FEW {
+            return None;
         }
-        tops
+        let some = Columns {
+            count: FEW,
+            ..*self
+        };
+        self.input = self.input.wrapping_add(FEW);
+        self.output = self.output.wrapping_add(FEW);
+        self.count -= FEW;
+        Some(some)
     }
 }
 
-versions! {
-    /// The softmax of the columns of `x / t`.
-    pub(super) fn softmax[R: Real](columns: Columns<R>, t: R) [R] {
-        let mut columns = columns;
-        let (tops, mut sums) = (columns.tops(), [R::ZERO; WIDTH]);
-        for i in 0..columns.rows {
-            let (x, y) = columns.both(i);
-            for (((y, &x), &top), sum) in y.iter_mut().zip(x).zip(&tops).zip(&mut sums) {
-                *y = ((x - top) / t).exp();
-                *sum += *y;
-            }
-        }
-        for i in 0..columns.rows {
-            columns.row_mut(i).iter_mut().zip(&sums).for_each(|(y, &sum)| *y = *y / sum);
+/// Columns that lie in registers.
+const FEW: usize = 16;
+/// Bytes that stay in the first cache.
+const NEAR: usize = 1 << 14;
+
+/// The softmax of the columns of `x / t`, at most W of them, or its logarithm.
+#[inline(always)]
+fn pass<R: Real, const LOG: bool, const W: usize>(mut columns: Columns<R>, t: R) {
+    let n = if W == FEW { FEW } else { columns.count };
+    let (mut tops, mut sums) = ([R::LOWEST; W], [R::ZERO; W]);
+    for i in 0..columns.rows {
+        let x = &columns.row(i)[..n];
+        for (top, &x) in tops.iter_mut().zip(x) {
+            *top = top.at_least(x);
         }
     }
-}
-
-versions! {
-    /// The logarithm of that.
-    pub(super) fn log_softmax[R: Real](columns: Columns<R>, t: R) [R] {
-        let mut columns = columns;
-        let (tops, mut sums) = (columns.tops(), [R::ZERO; WIDTH]);
-        for i in 0..columns.rows {
-            let (x, y) = columns.both(i);
-            for (((y, &x), &top), sum) in y.iter_mut().zip(x).zip(&tops).zip(&mut sums) {
-                *y = (x - top) / t;
-                *sum += y.exp();
-            }
+    for i in 0..columns.rows {
+        let (x, y) = columns.both(i);
+        let (x, y) = (&x[..n], &mut y[..n]);
+        for (((y, &x), &top), sum) in y.iter_mut().zip(x).zip(&tops).zip(&mut sums) {
+            let z = (x - top) / t;
+            let e = z.exp();
+            *y = if LOG { z } else { e };
+            *sum += e;
         }
+    }
+    if LOG {
         sums.iter_mut().for_each(|sum| *sum = sum.ln());
-        for i in 0..columns.rows {
-            columns.row_mut(i).iter_mut().zip(&sums).for_each(|(y, &sum)| *y = *y - sum);
+    }
+    for i in 0..columns.rows {
+        let y = &mut columns.row_mut(i)[..n];
+        for (y, &sum) in y.iter_mut().zip(&sums) {
+            *y = if LOG { *y - sum } else { *y / sum };
+        }
+    }
+}
+
+versions! {
+    /// The softmax of the columns of `x / t`, or its logarithm.
+    pub(super) fn softmax[R: Real, const LOG: bool](columns: Columns<R>, t: R) [R, LOG] {
+        let mut columns = columns;
+        while let Some(few) = columns.split() {
+            pass::<R, LOG, FEW>(few, t);
+        }
+        if columns.count > 0 {
+            pass::<R, LOG, WIDTH>(columns, t);
         }
     }
 }
