@@ -128,43 +128,61 @@ class Peer:
 
 
 def serve(rows: dict[str, Row]) -> None:
-    """Answers the requests of a [`Peer`]: prepare a row, time a round of it."""
-    calls: Any = None
+    """Answers the requests of a [`Peer`]: prepare a row of a size, time a round of it."""
+    calls: dict[int, Any] = {}
     for line in sys.stdin:
         match json.loads(line):
             case [name, count, shape, dtype]:
                 row = rows[name]
                 call = row.peer("torch", row.inputs(count), (shape, dtype))
-                calls = call, enough(call)
+                calls[count] = call, enough(call)
                 answer = 0.0
-            case _:
-                answer = time_of(*calls)
+            case [count]:
+                answer = time_of(*calls[count])
+            case other:
+                raise ValueError(f"no such request: {other}")
         print(json.dumps(answer), flush=True)
 
 
-def measure(row: Row, count: int, rounds: int, torch: Peer | None) -> dict[str, float]:
-    """Seconds of each package, the best of all rounds."""
+def prepared(
+    row: Row, count: int, torch: Peer | None
+) -> Iterator[tuple[str, Callable[[], float]]]:
+    """What measures a round of each package."""
     inputs = row.inputs(count)
     ours, result = row.ferromix(inputs)
     like = (result.shape, np.dtype(result.dtype).name)
-    runs: dict[str, Callable[[], float]] = {}
 
-    def add(name: str, call: Callable[[], Any]) -> None:
+    def timed(call: Callable[[], Any]) -> Callable[[], float]:
         calls = enough(call)
-        runs[name] = lambda: time_of(call, calls)
+        return lambda: time_of(call, calls)
 
-    add("ferromix", ours)
+    yield "ferromix", timed(ours)
     if row.numpy is not None:
-        add("numpy", row.peer("numpy", inputs, like))
+        yield "numpy", timed(row.peer("numpy", inputs, like))
     if row.torch is not None and torch is not None:
         torch.ask(row.name, count, *like)
-        runs["torch"] = lambda: torch.ask()
-    turns = []
+        yield "torch", lambda: torch.ask(count)
+
+
+def measure(
+    row: Row, counts: list[int], rounds: int, torch: Peer | None
+) -> dict[int, dict[str, float]]:
+    """Seconds of each package for each number of elements, the best of all rounds.
+
+    A package measures all sizes in its turn, so that what is slower for a while is so for all.
+    """
+    runs: dict[str, dict[int, Callable[[], float]]] = {}
+    for count in counts:
+        for name, run in prepared(row, count, torch):
+            runs.setdefault(name, {})[count] = run
+    best: dict[int, dict[str, float]] = {count: {} for count in counts}
     for _ in range(rounds):
-        turns.append({name: run() for name, run in runs.items()})
+        for name, sizes in runs.items():
+            for count, run in sizes.items():
+                best[count][name] = min(best[count].get(name, float("inf")), run())
         # The threads of the last one may go on looking for work, where the next one's should run.
         time.sleep(PAUSE)
-    return {name: min(turn[name] for turn in turns) for name in runs}
+    return best
 
 
 def lines(
@@ -172,5 +190,6 @@ def lines(
 ) -> Iterator[list[Any]]:
     """Name, bytes and seconds of each cell; one element first, which is the price of a call."""
     for name, row in rows.items():
-        for size in [4, *sizes]:
-            yield [name, size, measure(row, size // 4, rounds, torch)]
+        times = measure(row, [1, *(size // 4 for size in sizes)], rounds, torch)
+        for count, seconds in times.items():
+            yield [name, 4 * count, seconds]

@@ -133,15 +133,14 @@ def report(all_times: dict[int, dict[str, dict[int, Times]]], sizes: list[int]) 
     print("|---" * (len(columns) + 1) + "|")
     prices: dict[str, list[float]] = defaultdict(list)
     for name in names:
-        # What a call costs does not depend on the number of threads.
-        single = [times[name][4] for times in all_times.values()]
-        calls = {package: min(t[package] for t in single) for package in single[0]}
         texts = []
         for threads, size in columns:
-            cell = cells[name, threads, size] = Cell(all_times[threads][name][size], calls)
+            times = all_times[threads][name]
+            cell = cells[name, threads, size] = Cell(times[size], times[4])
             texts.append(str(cell))
-        for package, seconds in calls.items():
-            prices[package].append(seconds)
+        for times in all_times.values():
+            for package, seconds in times[name][4].items():
+                prices[package].append(seconds)
         print(f"| {name} | " + " | ".join(texts) + " |")
     print()
     for line in [rows_won(cells), *summary(cells)]:

@@ -124,9 +124,9 @@ versions! {
 }
 
 /// Elements that loops over short rows take at once.
-const PIECE: usize = 16;
+pub(crate) const PIECE: usize = 16;
 /// Rows of at least so many elements are worth a loop of their own.
-const LONG_ROW: usize = 128;
+pub(crate) const LONG_ROW: usize = 128;
 
 /// A function of two operands that must become part of its loops, being too long for the compiler to
 /// do so by itself: a fused multiplication is one instruction there, and a call to a library outside.

@@ -8,7 +8,7 @@ use crate::loops::GRAIN;
 use crate::number::Number;
 use crate::par;
 use crate::reader::{Parts, Reader, Room};
-use crate::walk::{Order, Walk};
+use crate::walk::{Cursor, Order, Walk};
 use block::{Ladder, Tree, add_rows, each_row, each_short_row, merge};
 pub(crate) use block::{Rows, block, inner_block, lanes_of};
 use ferromix_base::DType;
@@ -221,6 +221,10 @@ impl<C: Number> Space<'_, C> {
         let width = self.kept.inner();
         let direct = self.kept.inner_strides() == [1] && self.input.plain::<C>().is_some();
         let most = if direct { TILE } else { NARROW };
+        if out.len() == width && width <= most && self.reduced.total <= ROWS {
+            out.fill(f.start());
+            return self.add_block(0, out, 0, f);
+        }
         let tiles = width.div_ceil(most);
         let blocks = self.reduced.total.div_ceil(ROWS);
         let units = out.len() / width * tiles;
@@ -281,7 +285,7 @@ impl<C: Number> Space<'_, C> {
     fn add_block<F: Fold<C>>(&self, start: usize, acc: &mut [C], index: usize, f: F) {
         let (n, first) = (acc.len(), index * ROWS);
         let rows = ROWS.min(self.reduced.total - first);
-        let mut cursor = self.reduced.cursor(first);
+        let cursor = self.reduced.cursor(first);
         let direct = self.kept.inner_strides() == [1] && self.reduced.dims.len() == 1;
         if let (true, Some(x)) = (direct, self.input.plain::<C>()) {
             let place = cursor.place[0] + self.kept.cursor(start).place[0];
@@ -290,6 +294,19 @@ impl<C: Number> Space<'_, C> {
             let there = Rows { first, step, n };
             return add_rows(acc, rows, |i| there.get(i), f);
         }
+        self.add_collected(start, acc, (cursor, rows), f);
+    }
+
+    /// The same for rows that are collected first: apart, as the room for them takes time to enter.
+    #[inline(never)]
+    fn add_collected<F: Fold<C>>(
+        &self,
+        start: usize,
+        acc: &mut [C],
+        (mut cursor, rows): (Cursor<'_, 1>, usize),
+        f: F,
+    ) {
+        let n = acc.len();
         let mut rooms = [const { Room::new() }; GROUP];
         let rooms = rooms.as_mut_ptr();
         let row = |i: usize| {

@@ -1,6 +1,7 @@
 //! Loops over single blocks, and the trees that join their results.
 
 use super::{Fold, GROUP};
+use crate::body::{LONG_ROW, PIECE};
 use crate::number::Number;
 use crate::vector::versions;
 
@@ -37,7 +38,10 @@ pub(crate) fn lanes_of<S: Copy, C: Copy>(
     lift: impl Fn(S) -> C,
     join: impl Fn(C, C) -> C,
 ) -> C {
-    let (rest, mut sixteen): (_, [C; 16]) = if size_of::<C>() > 4 {
+    let (rest, mut sixteen): (_, [C; 16]) = if x.len() < 256 / size_of::<C>().max(4) {
+        // No lane but would start and end as it is.
+        (x, [start; 16])
+    } else if size_of::<C>() > 4 {
         let mut lanes = [start; 32];
         let rest = add_chunks(x, &mut lanes, &lift, &join);
         (rest, halve(lanes, &join))
@@ -143,10 +147,24 @@ versions! {
 fn add_group<C: Number, F: Fold<C>>(acc: &mut [C], rows: [&[C]; GROUP], f: F) {
     let n = acc.len();
     let rows = rows.map(|row| &row[..n]);
-    for i in 0..n {
-        let x = rows.map(|row| f.lift(row[i]));
+    let sum = |so_far: C, x: [C; GROUP]| {
+        let x = x.map(|x| f.lift(x));
         let [a, b, c, d] = std::array::from_fn(|j| f.join(x[2 * j], x[2 * j + 1]));
-        acc[i] = f.join(acc[i], f.join(f.join(a, b), f.join(c, d)));
+        f.join(so_far, f.join(f.join(a, b), f.join(c, d)))
+    };
+    let mut done = 0;
+    if (PIECE..LONG_ROW).contains(&n) {
+        // In pieces: of these the compiler need not find out whether rows overlap.
+        let pieces = rows.map(|row| row.as_chunks::<PIECE>().0);
+        let (out, _) = acc.as_chunks_mut::<PIECE>();
+        done = out.len() * PIECE;
+        for (i, out) in out.iter_mut().enumerate() {
+            let x = pieces.map(|row| row[i]);
+            *out = std::array::from_fn(|j| sum(out[j], x.map(|row| row[j])));
+        }
+    }
+    for i in done..n {
+        acc[i] = sum(acc[i], rows.map(|row| row[i]));
     }
 }
 

@@ -47,23 +47,37 @@ versions! {
     }
 }
 
+/// The logarithm of that.
+pub(super) fn log_softmax<R: Real>(x: &[R], y: &mut [R], k: usize, t: R) {
+    // To clear a large room takes longer than little work in it.
+    if x.len() <= LITTLE {
+        logs::<R, LITTLE>(x, y, k, t);
+    } else {
+        logs::<R, GROUP>(x, y, k, t);
+    }
+}
+
+/// Elements for which the room is little.
+const LITTLE: usize = 256;
+
 versions! {
-    /// The logarithm of that.
-    pub(super) fn log_softmax[R: Real](x: &[R], y: &mut [R], k: usize, t: R) [R] {
-        let group = (GROUP / k).clamp(1, MOST) * k;
-        let (mut room, mut sums) = ([R::ZERO; GROUP], [R::ONE; MOST]);
+    /// The same, with room for so many exponentials.
+    fn logs[R: Real, const ROOM: usize](x: &[R], y: &mut [R], k: usize, t: R) [R, ROOM] {
+        let group = (ROOM / k).clamp(1, MOST) * k;
+        let (mut room, mut sums) = ([R::ZERO; ROOM], [R::ONE; MOST]);
         for (x, y) in x.chunks(group).zip(y.chunks_mut(group)) {
             shift(x, y, k, t);
             // A row longer than the room fills it several times.
             let mut totals = [0.0; MOST];
-            for y in y.chunks(GROUP) {
+            for y in y.chunks(ROOM) {
                 let room = &mut room[..y.len()];
                 room.iter_mut().zip(y).for_each(|(r, &y)| *r = y.exp());
                 room.chunks(k).zip(&mut totals).for_each(|(r, s)| *s += sum(r));
             }
+            let sums = &mut sums[..y.len().div_ceil(k)];
             sums.iter_mut().zip(&totals).for_each(|(s, &total)| *s = R::of(total));
             sums.iter_mut().for_each(|s| *s = s.ln());
-            for (y, &s) in y.chunks_exact_mut(k).zip(&sums) {
+            for (y, &s) in y.chunks_exact_mut(k).zip(&*sums) {
                 y.iter_mut().for_each(|y| *y = *y - s);
             }
         }
