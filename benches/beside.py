@@ -144,9 +144,7 @@ def serve(rows: dict[str, Row]) -> None:
         print(json.dumps(answer), flush=True)
 
 
-def prepared(
-    row: Row, count: int, torch: Peer | None
-) -> Iterator[tuple[str, Callable[[], float]]]:
+def prepared(row: Row, count: int, torch: Peer | None) -> Iterator[tuple[str, Callable[[], float]]]:
     """What measures a round of each package."""
     inputs = row.inputs(count)
     ours, result = row.ferromix(inputs)

@@ -26,8 +26,9 @@ from beside import Peer, Row, lines, serve
 
 SIZES = [1 << 10, 1 << 15, 1 << 20, 1 << 26]
 ROWS: dict[str, Row] = {row.name: row for row in [*elementwise.ROWS, *reduce.ROWS]}
-# What a call takes varies by about this, so shorter kernels count as if they took so long.
-LEAST = 2e-8
+# What a call takes varies by about this, or by this part of it: shorter kernels count as if they
+# took so long.
+LEAST, PART = 2e-8, 0.03
 
 Times = dict[str, float]
 
@@ -37,13 +38,14 @@ class Cell:
 
     def __init__(self, times: Times, calls: Times) -> None:
         self.gross, _ = self.quotient(times)
-        ours = max(times["ferromix"] - calls["ferromix"], LEAST)
+        ours = times["ferromix"] - calls["ferromix"]
         ratios: Times = {}
         for name, t in times.items():
             net = t - calls[name]
+            least = max(LEAST, PART * max(calls[name], calls["ferromix"]))
             # Functions of several steps may take longer for one element: then calls count, too.
-            told = net > -LEAST
-            ratios[name] = max(net, LEAST) / ours if told else t / times["ferromix"]
+            told = net > -least
+            ratios[name] = max(net, least) / max(ours, least) if told else t / times["ferromix"]
         del ratios["ferromix"]
         self.ratio, self.against = min((ratio, name) for name, ratio in ratios.items())
         self.numpy = ratios.get("numpy")

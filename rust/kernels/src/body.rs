@@ -28,6 +28,21 @@ pub(crate) trait Body<const N: usize>: Send + Sync {
         false
     }
 
+    /// Whether the loop has a form that writes past the caches.
+    fn goes_past(&self) -> bool {
+        false
+    }
+
+    /// Runs over `n` elements, which need not be in the caches afterwards;
+    /// [`finish_stream`](crate::memory::finish_stream) is to follow, as for [`stream`](crate::memory::stream).
+    ///
+    /// # Safety
+    /// As [`Body::run`]; the output overlaps no other operand.
+    unsafe fn run_past(&self, args: [Run; N], n: usize) {
+        // SAFETY: as the caller vouches.
+        unsafe { self.run(args, n) };
+    }
+
     /// Runs over `rows` runs of `n` elements that are `steps` bytes apart; the output's do not overlap.
     ///
     /// # Safety

@@ -312,7 +312,7 @@ macro_rules! numbers_row {
 const DEAR_IN_DOUBLE: usize = 8;
 
 pub(crate) const ROWS: &[Row] = &[
-    row!("exp", FAIR_GRAIN, wide exp::Exp, x => Math::exp(x)),
+    row!("exp", GRAIN, wide exp::Exp, x => Math::exp(x)),
     row!("log", FAIR_GRAIN, x => Math::ln(x)),
     row!("log1p", FAIR_GRAIN, x => Math::ln_1p(x)),
     row!("expm1", FAIR_GRAIN, x => Math::exp_m1(x)),
@@ -335,7 +335,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!("arctan", FAIR_GRAIN, x => Math::atan(x)).weighing(2),
     row!("sinh", FAIR_GRAIN, x => Math::sinh(x)).weighing(DEAR_IN_DOUBLE),
     row!("cosh", FAIR_GRAIN, x => Math::cosh(x)).weighing(DEAR_IN_DOUBLE),
-    row!("tanh", FAIR_GRAIN, wide tanh::Tanh, x => Math::tanh(x)),
+    row!("tanh", GRAIN, wide tanh::Tanh, x => Math::tanh(x)),
     row!("arcsinh", FAIR_GRAIN, x => Math::asinh(x)).weighing(DEAR_IN_DOUBLE),
     row!("arccosh", FAIR_GRAIN, x => Math::acosh(x)).weighing(DEAR_IN_DOUBLE),
     row!("arctanh", FAIR_GRAIN, x => Math::atanh(x)).weighing(DEAR_IN_DOUBLE),

@@ -42,8 +42,10 @@ pub(crate) struct Plan<const N: usize> {
     periodic: [bool; N],
     /// Whether the loop may write the output's memory itself.
     direct_out: bool,
-    /// Whether runs of the output go past the caches, by way of a buffer.
+    /// Whether runs of the output go past the caches.
     stream: bool,
+    /// Whether the loop sees to that; else they go by way of a buffer.
+    itself: bool,
     /// Longest run.
     longest: usize,
     /// The bytes from each row to the next, where all is one task of rows that go as they lie.
@@ -110,6 +112,7 @@ impl<const N: usize> Plan<N> {
         let size = dtypes[0].size();
         let long = by_rows && inner >= BLOCK && walk.total * size >= STREAMED;
         let stream = unbuffered && long && op.grain == GRAIN;
+        let itself = stream && op.body.goes_past();
         let rows = by_rows && unbuffered && !stream && walk.dims.len() == 2;
         let rows = rows && walk.total <= op.grain;
         Ok(Plan {
@@ -121,7 +124,9 @@ impl<const N: usize> Plan<N> {
             by_rows,
             direct_out: direct_out && !stream,
             stream,
+            itself,
             longest: match by_rows {
+                _ if itself => usize::MAX,
                 _ if stream => size_of::<Buffer>() / size,
                 true if unbuffered => usize::MAX,
                 true => BLOCK,
@@ -189,7 +194,7 @@ impl<const N: usize> Pass<'_, N> {
             uniform: false,
         }; N];
         while left > 0 {
-            if self.plan.longest == usize::MAX && left >= 2 * inner {
+            if self.plan.longest == usize::MAX && !self.plan.itself && left >= 2 * inner {
                 let (rows, steps) = cursor.rows();
                 let rows = rows.min(left / inner);
                 if rows > 1 {
@@ -241,6 +246,11 @@ impl<const N: usize> Pass<'_, N> {
             }
         }
         let place = self.address(0, cursor);
+        if self.plan.itself {
+            runs[0].ptr = place;
+            // SAFETY: as below.
+            return unsafe { self.op.body.run_past(*runs, n) };
+        }
         let [raw, ready] = buffers[0].each();
         runs[0].ptr = if self.plan.direct_out { place } else { ready };
         let copies = self.plan.stream && self.op.body.is_copy() && !runs[1].uniform;

@@ -101,7 +101,7 @@ impl Wide for f32 {
     }
     #[inline(always)]
     fn reaches(self, limit: f32) -> bool {
-        !(self.abs() < limit)
+        (self.abs() >= limit) | self.is_nan()
     }
     #[inline(always)]
     fn masked(self, mask: u32) -> f32 {

@@ -1,6 +1,8 @@
 //! Powers in single precision: `2^(y log2 x)` where `x` is positive and nothing is special, by tables
 //! and numbers of two parts, and C's rules for the rest. `tools/math/fit.py` finds the tables.
 
+#![allow(clippy::approx_constant)] // Some entries of tables are constants that have names.
+
 use super::{exp, log, wide_poly};
 use crate::wide::{ROUNDER_32NDS, Wide};
 
@@ -88,7 +90,7 @@ fn rules(x: f64, y: f64) -> f64 {
 /// The least `m` of `2^k m`: 32 intervals as many bits long begin here, one of them with 1 in it.
 const FIRST: f32 = 0.710_937_5;
 /// `1 / ln 2` in two parts.
-const LOG2_E: [f32; 2] = [1.442_695, 1.925_963e-8];
+const LOG2_E: [f32; 2] = [std::f32::consts::LOG2_E, 1.925_963e-8];
 /// `log2(1 + f) = f / ln 2 + f^2 q(f)`; error 2^-34 of it.
 const LOG2_NEAR: [f32; 4] = [-0.721_347_5, 0.480_898_32, -0.360_785_75, 0.288_688_4];
 /// `2^r = 1 + r q(r)` for `|r| <= 1/64`; error 1e-10.

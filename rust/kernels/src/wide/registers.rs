@@ -60,6 +60,23 @@ impl<const W: usize> Registers<W> {
     }
 }
 
+impl<const W: usize> Registers<W> {
+    /// Stores all to `p` past the caches, and fetches as much from `ahead`.
+    ///
+    /// # Safety
+    /// The registers can be written at `p`, which is aligned to them.
+    #[inline(always)]
+    unsafe fn stream(self, p: *mut f32, ahead: *const f32) {
+        for (i, x) in self.0.into_iter().enumerate() {
+            // SAFETY: a value exists, so that the CPU has AVX-512; the caller vouches for the memory.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(ahead.wrapping_add(i * LANES).cast());
+                _mm512_stream_ps(p.add(i * LANES), x);
+            }
+        }
+    }
+}
+
 /// Which numbers of the register `i` of `W` are among the first `n`.
 #[inline(always)]
 fn part<const W: usize>(i: usize, n: usize) -> __mmask16 {
@@ -257,26 +274,57 @@ pub(super) unsafe fn mapped<F: Function>() -> Box<dyn Body<2>> {
 
 impl<F: Function> Body<2> for Mapped<F> {
     unsafe fn run(&self, [d, s]: [Run; 2], n: usize) {
-        let (d, s) = (d.ptr.cast::<f32>(), (s.ptr.cast::<f32>(), s.uniform));
-        if s.1 {
+        let (d, from) = (d.ptr.cast::<f32>(), s.ptr.cast::<f32>());
+        if s.uniform {
             // SAFETY: the caller vouches for `n` elements and for one.
-            unsafe { std::slice::from_raw_parts_mut(d, n).fill(F::of(*s.0)) };
+            unsafe { std::slice::from_raw_parts_mut(d, n).fill(F::of(*from)) };
         } else {
             // SAFETY: the caller vouches for the elements, whoever made this for the CPU.
-            unsafe { map::<F>(d, s.0, n) };
+            unsafe { map::<F, false>(d, from, n) };
+        }
+    }
+
+    fn goes_past(&self) -> bool {
+        true
+    }
+
+    unsafe fn run_past(&self, [d, s]: [Run; 2], n: usize) {
+        if s.uniform {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.run([d, s], n) };
+        }
+        let (d, s) = (d.ptr.cast::<f32>(), s.ptr.cast::<f32>());
+        let head = d.align_offset(size_of::<__m512>()).min(n);
+        // SAFETY: as in `run`; after the head, the output is aligned to registers.
+        unsafe {
+            map::<F, false>(d, s, head);
+            map::<F, true>(d.add(head), s.add(head), n - head);
         }
     }
 }
 
+/// How far ahead of a loop that writes past the caches its input is fetched.
+const AHEAD: usize = 2048;
+
+/// Computes `n` numbers; past the caches, as long as they fill registers, if `PAST`.
+///
 /// # Safety
-/// The CPU has AVX-512; `n` numbers can be read at `s` and written at `d`.
+/// The CPU has AVX-512; `n` numbers can be read at `s` and written at `d`, which then is aligned to
+/// registers.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-unsafe fn map<F: Function>(d: *mut f32, s: *const f32, n: usize) {
+unsafe fn map<F: Function, const PAST: bool>(d: *mut f32, s: *const f32, n: usize) {
     const STEP: usize = AT_ONCE * LANES;
     let mut i = 0;
     while n - i >= STEP {
         // SAFETY: as the caller vouches; all are read before the first is written.
-        unsafe { F::of(Registers::<AT_ONCE>::load(s.add(i), STEP)).store(d.add(i), STEP) };
+        unsafe {
+            let y = F::of(Registers::<AT_ONCE>::load(s.add(i), STEP));
+            if PAST {
+                y.stream(d.add(i), s.wrapping_add(i + AHEAD));
+            } else {
+                y.store(d.add(i), STEP);
+            }
+        }
         i += STEP;
     }
     while i < n {

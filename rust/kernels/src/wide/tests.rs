@@ -80,8 +80,37 @@ fn check<F: Function>() {
     }
 }
 
+/// The form that writes past the caches, to memory that is aligned to nothing but its elements.
+fn check_past<F: Function>() {
+    let x = arguments();
+    let body = mapped::<F>();
+    for (start, n) in [(0, 0), (1, 5), (0, 64), (3, 200), (5, x.len())] {
+        let mut y = vec![0.0_f32; start + n + 1];
+        let run = |ptr: *mut f32| Run {
+            ptr: ptr.cast(),
+            uniform: false,
+        };
+        let args = [y[start..].as_mut_ptr(), x.as_ptr().cast_mut()].map(run);
+        // SAFETY: both have `n` elements.
+        unsafe { body.run_past(args, n) };
+        crate::memory::finish_stream();
+        let others = (y[..start].iter()).chain(&y[start + n..]);
+        assert!(others.copied().all(|y| y == 0.0), "wrote beyond {n}");
+        for (x, y) in x.iter().zip(&y[start..start + n]) {
+            let want = F::of(*x);
+            let same = want.to_bits() == y.to_bits();
+            assert!(
+                same || (want.is_nan() && y.is_nan()),
+                "{x:e}: {y:e}, not {want:e}"
+            );
+        }
+    }
+}
+
 #[test]
 fn registers_give_the_bits_of_numbers() {
+    check_past::<Bits>();
+    check_past::<crate::math::Tanh>();
     check::<Bits>();
     check::<Numbers>();
     check::<crate::math::Exp>();
