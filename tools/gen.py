@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import inspect
 import re
 import sys
@@ -163,7 +164,11 @@ def contrib(array: str, extra: tuple[str, ...]) -> str:
     """The stub of `mx.nd.contrib` or `mx.sym.contrib`."""
     module = {"NDArray": ".ndarray", "Symbol": ".symbol"}[array]
     lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
-    lines += [f"from {module} import {array}", "", "def __dir__() -> list[str]: ..."]
+    package = {"NDArray": "ndarray", "Symbol": "symbol"}[array]
+    steps = importlib.import_module(f"ferromix.{package}.steps").__all__
+    lines += [f"from {module} import {array}"]
+    lines += [f"from .steps import {name} as {name}" for name in steps]
+    lines += ["", "def __dir__() -> list[str]: ..."]
     for name in card.contrib_names():
         lines += declaration(name, card.find(f"_contrib_{name}"), array, extra)
     return "\n".join(lines) + "\n"

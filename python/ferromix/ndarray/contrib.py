@@ -1,14 +1,19 @@
-"""``mx.nd.contrib``: the functions of the operators whose names begin with ``_contrib_``."""
+"""``mx.nd.contrib``: the functions of the operators whose names begin with ``_contrib_``,
+and steps of optimizers.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..ops.card import contrib_names
+from . import steps
 from .function import function
 
 
 def __getattr__(name: str) -> Any:
+    if name in steps.__all__:
+        return getattr(steps, name)
     if name not in contrib_names():
         raise AttributeError(f"module 'ferromix.ndarray.contrib' has no attribute {name!r}")
     made = function(f"_contrib_{name}")
@@ -17,4 +22,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return contrib_names()
+    return sorted([*contrib_names(), *steps.__all__])

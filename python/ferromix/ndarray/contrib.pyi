@@ -4,6 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .ndarray import NDArray
+from .steps import adamw_update as adamw_update
+from .steps import mp_adamw_update as mp_adamw_update
+from .steps import multi_adamw_update as multi_adamw_update
+from .steps import multi_lamb_update as multi_lamb_update
+from .steps import multi_mp_adamw_update as multi_mp_adamw_update
+from .steps import multi_mp_lamb_update as multi_mp_lamb_update
 
 def __dir__() -> list[str]: ...
 def allclose(

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .symbol import Symbol
+from .steps import adamw_update as adamw_update
+from .steps import mp_adamw_update as mp_adamw_update
 
 def __dir__() -> list[str]: ...
 def allclose(
