@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -20,6 +21,8 @@ from typing import Any
 import numpy as np
 
 SECONDS = 0.008
+# A processor that was idle takes some milliseconds to come up to speed, whoever wants it.
+WARM = 0.006
 PAUSE = 0.02
 Shapes = Callable[[int], list[tuple[int, ...]]]
 
@@ -95,7 +98,10 @@ class Row:
 
 
 def time_of(call: Callable[[], Any], calls: int) -> float:
-    """Seconds of one call of so many."""
+    """Seconds of one call of so many, after some that warm up."""
+    warm = time.perf_counter() + WARM
+    while time.perf_counter() < warm:
+        call()
     start = time.perf_counter()
     for _ in range(calls):
         call()
@@ -103,9 +109,8 @@ def time_of(call: Callable[[], Any], calls: int) -> float:
 
 
 def enough(call: Callable[[], Any]) -> int:
-    """How many calls fill a round, at least a few: threads must wake for the first."""
-    call()
-    return max(4, int(SECONDS / max(min(time_of(call, 1) for _ in range(3)), 1e-7)))
+    """How many calls fill a round, at least a few."""
+    return max(6, int(SECONDS / max(time_of(call, 3), 1e-7)))
 
 
 class Peer:
@@ -165,22 +170,26 @@ def prepared(row: Row, count: int, torch: Peer | None) -> Iterator[tuple[str, Ca
 def measure(
     row: Row, counts: list[int], rounds: int, torch: Peer | None
 ) -> dict[int, dict[str, float]]:
-    """Seconds of each package for each number of elements, the best of all rounds.
+    """Seconds of each package for each number of elements, the median of all rounds.
 
-    A package measures all sizes in its turn, so that what is slower for a while is so for all.
+    A package measures all sizes in its turn, so that what is slower for a while is so for all. (The
+    best rounds would tell when others left the memory to one of the packages.)
     """
     runs: dict[str, dict[int, Callable[[], float]]] = {}
     for count in counts:
         for name, run in prepared(row, count, torch):
             runs.setdefault(name, {})[count] = run
-    best: dict[int, dict[str, float]] = {count: {} for count in counts}
+    found: dict[int, dict[str, list[float]]] = {count: {n: [] for n in runs} for count in counts}
     for _ in range(rounds):
         for name, sizes in runs.items():
             for count, run in sizes.items():
-                best[count][name] = min(best[count].get(name, float("inf")), run())
-        # The threads of the last one may go on looking for work, where the next one's should run.
-        time.sleep(PAUSE)
-    return best
+                found[count][name].append(run())
+            # Its threads may go on looking for work, where the next one's should run.
+            time.sleep(PAUSE)
+    return {
+        count: {name: statistics.median(seconds) for name, seconds in times.items()}
+        for count, times in found.items()
+    }
 
 
 def lines(
