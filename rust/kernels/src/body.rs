@@ -37,7 +37,7 @@ pub(crate) trait Body<const N: usize>: Send + Sync {
     /// [`finish_stream`](crate::memory::finish_stream) is to follow, as for [`stream`](crate::memory::stream).
     ///
     /// # Safety
-    /// As [`Body::run`]; the output overlaps no other operand.
+    /// As [`Body::run`].
     unsafe fn run_past(&self, args: [Run; N], n: usize) {
         // SAFETY: as the caller vouches.
         unsafe { self.run(args, n) };

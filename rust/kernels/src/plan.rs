@@ -30,6 +30,21 @@ enum Access {
     Gathered,
 }
 
+impl Access {
+    /// How runs of a walk reach operand `j`.
+    fn of<const N: usize>(walk: &Walk<N>, j: usize, by_rows: bool) -> Self {
+        let step = walk.inner_strides()[j];
+        let constant = walk.strides.iter().all(|s| s[j] == 0);
+        if j > 0 && (constant || by_rows && step == 0) {
+            Access::Uniform
+        } else if walk.flat(j) || by_rows && step == 1 {
+            Access::Direct
+        } else {
+            Access::Gathered
+        }
+    }
+}
+
 /// How a loop reaches operands that lie in memory in a certain way, wherever that is.
 pub(crate) struct Plan<const N: usize> {
     walk: Walk<N>,
@@ -97,27 +112,17 @@ impl<const N: usize> Plan<N> {
             inner < SHORT_ROW || evenly && inner <= BLOCK / 2
         };
         let by_rows = walk.dims.len() == 1 || !short;
-        let access = std::array::from_fn(|j| {
-            let constant = walk.strides.iter().all(|s| s[j] == 0);
-            if j > 0 && (constant || by_rows && step[j] == 0) {
-                Access::Uniform
-            } else if walk.flat(j) || by_rows && step[j] == 1 {
-                Access::Direct
-            } else {
-                Access::Gathered
-            }
-        });
+        let access = std::array::from_fn(|j| Access::of(&walk, j, by_rows));
         let direct_out = access[0] == Access::Direct && writes_there;
         let unbuffered = direct_out && (1..N).all(|j| as_is(j) && access[j] != Access::Gathered);
         let size = dtypes[0].size();
         let long = by_rows && inner >= BLOCK && walk.total * size >= STREAMED;
         let stream = unbuffered && long && op.grain == GRAIN;
         let itself = stream && op.body.goes_past();
-        let rows = by_rows && unbuffered && !stream && walk.dims.len() == 2;
-        let rows = rows && walk.total <= op.grain;
+        let at_once = by_rows && unbuffered && !stream && walk.total <= op.grain;
+        let along = |j: usize| walk.strides[0][j] * dtypes[j].size() as isize;
         Ok(Plan {
-            rows: rows
-                .then(|| std::array::from_fn(|j| walk.strides[0][j] * dtypes[j].size() as isize)),
+            rows: (at_once && walk.dims.len() == 2).then(|| std::array::from_fn(along)),
             dtypes,
             access,
             add,

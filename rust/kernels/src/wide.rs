@@ -1,7 +1,7 @@
 //! Functions in single precision that are written once for a number and for registers of AVX-512.
 //!
 //! The compiler vectorises a loop over a long formula one register at a time. As every step waits for
-//! the one before, such a loop fills the processor's scheduler with steps that wait. [`Registers`] take
+//! the one before, such a loop fills the processor's scheduler with steps that wait. Here [registers] take
 //! each step for several registers in turn, so that there is always one that need not; and they look
 //! up tables of 32 numbers without memory. Both ways give the same bits.
 
