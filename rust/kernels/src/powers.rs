@@ -3,9 +3,10 @@
 
 use crate::body::{Body, Run};
 use crate::math::power;
-use crate::vector::versions;
+use crate::vector::{Level, level, versions};
+use crate::wide::Registers;
 #[cfg(target_arch = "x86_64")]
-use crate::wide::registers::{AT_ONCE, LANES, Registers};
+use crate::wide::{avx2::Avx2, avx512::Avx512};
 
 /// Elements that are looked through for odd arguments at once.
 const BLOCK: usize = 1024;
@@ -56,57 +57,77 @@ versions! {
 
 /// The quick results; whether one is not right.
 fn quickly(d: &mut [f32], a: Side<'_>, b: Side<'_>) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    if crate::vector::level() == crate::vector::Level::V4 {
+    match level() {
         // SAFETY: `level` found the instructions.
-        return unsafe { in_registers(d, a, b) };
+        #[cfg(target_arch = "x86_64")]
+        Level::V4 => unsafe { v4(d, a, b) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::V3 => unsafe { v3(d, a, b) },
+        Level::Base => one_by_one(d, a, b),
     }
-    one_by_one(d, a, b)
 }
 
 /// As [`quickly`].
 ///
 /// # Safety
-/// The CPU has AVX-512.
+/// The CPU has the level.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-unsafe fn in_registers(d: &mut [f32], a: Side<'_>, b: Side<'_>) -> bool {
-    /// The quick results of `n` elements from `i` on.
-    #[inline(always)]
-    unsafe fn step<const W: usize>(
-        d: &mut [f32],
-        [a, b]: [Side<'_>; 2],
-        i: usize,
-        n: usize,
-    ) -> bool {
-        // SAFETY: the caller vouches for the CPU; the slices have the elements.
-        unsafe {
-            let load = |s| match s {
-                Side::Each(x) => Registers::<W>::load(x[i..i + n].as_ptr(), n),
-                Side::All(x) => Registers::splat(x),
-            };
-            let (y, odd) = power::quick(load(a), load(b));
-            y.store(d[i..i + n].as_mut_ptr(), n);
-            odd.any(n)
-        }
-    }
-    const STEP: usize = AT_ONCE * LANES;
+unsafe fn v4(d: &mut [f32], a: Side<'_>, b: Side<'_>) -> bool {
+    // SAFETY: as the caller vouches.
+    unsafe { in_registers::<Avx512<4>, Avx512<1>>(d, [a, b]) }
+}
+
+/// As [`quickly`].
+///
+/// # Safety
+/// The CPU has the level.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn v3(d: &mut [f32], a: Side<'_>, b: Side<'_>) -> bool {
+    // SAFETY: as the caller vouches.
+    unsafe { in_registers::<Avx2<2>, Avx2<1>>(d, [a, b]) }
+}
+
+/// # Safety
+/// The CPU has the instructions of the registers.
+#[inline(always)]
+unsafe fn in_registers<Many: Registers, One: Registers>(d: &mut [f32], ab: [Side<'_>; 2]) -> bool {
     let (mut any, mut i) = (false, 0);
     while i < d.len() {
         let left = d.len() - i;
         // SAFETY: as the caller vouches.
         let (odd, n) = unsafe {
-            if left >= STEP {
-                (step::<AT_ONCE>(d, [a, b], i, STEP), STEP)
+            if left >= Many::N {
+                (step::<Many>(d, ab, i, Many::N), Many::N)
             } else {
-                let n = left.min(LANES);
-                (step::<1>(d, [a, b], i, n), n)
+                let n = left.min(One::N);
+                (step::<One>(d, ab, i, n), n)
             }
         };
         any |= odd;
         i += n;
     }
     any
+}
+
+/// The quick results of `n` elements from `i` on.
+///
+/// # Safety
+/// The CPU has the instructions of the registers.
+#[inline(always)]
+unsafe fn step<R: Registers>(d: &mut [f32], [a, b]: [Side<'_>; 2], i: usize, n: usize) -> bool {
+    // SAFETY: the caller vouches for the CPU; the slices have the elements.
+    unsafe {
+        let load = |s| match s {
+            Side::Each(x) => R::load(x[i..i + n].as_ptr(), n),
+            Side::All(x) => R::splat(x),
+        };
+        let (y, odd) = power::quick(load(a), load(b));
+        y.store(d[i..i + n].as_mut_ptr(), n);
+        R::any(odd, n)
+    }
 }
 
 versions! {
@@ -179,5 +200,30 @@ mod tests {
                 assert_eq!(out[n], 7.0);
             }
         }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn levels_give_the_same_bits() {
+        let x: Vec<f32> = (0..4099_u16).map(|i| f32::from(i) / 64.0 + 0.01).collect();
+        let y: Vec<f32> = (0..4099_u16)
+            .map(|i| f32::from(i % 131) / 9.0 - 7.0)
+            .collect();
+        let (x, y) = (Side::Each(&x), Side::Each(&y));
+        type Quickly = unsafe fn(&mut [f32], Side<'_>, Side<'_>) -> bool;
+        let all: [Quickly; 3] = [one_by_one, v3, v4];
+        let count = match level() {
+            Level::V4 => 3,
+            Level::V3 => 2,
+            Level::Base => 1,
+        };
+        let bits = all[..count].iter().map(|f| {
+            let mut found = vec![0.0_f32; 4099];
+            // SAFETY: the CPU has the level.
+            assert!(!unsafe { f(&mut found, x, y) });
+            found.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        });
+        let bits: Vec<_> = bits.collect();
+        assert!(bits.iter().all(|b| *b == bits[0]));
     }
 }

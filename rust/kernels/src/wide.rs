@@ -1,16 +1,21 @@
-//! Functions in single precision that are written once for a number and for registers of AVX-512.
+//! Functions in single precision that are written once for a number and for registers.
 //!
 //! The compiler vectorises a loop over a long formula one register at a time. As every step waits for
-//! the one before, such a loop fills the processor's scheduler with steps that wait. Here [registers] take
+//! the one before, such a loop fills the processor's scheduler with steps that wait. [`Registers`] take
 //! each step for several registers in turn, so that there is always one that need not; and they look
-//! up tables of 32 numbers without memory. Both ways give the same bits.
+//! up tables of 32 numbers without memory. All ways give the same bits.
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod registers;
+pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod mapped;
 #[cfg(test)]
 mod tests;
 
 use crate::body::{Body, unary};
+use crate::vector::level;
 use std::ops::{Add, BitOr, Mul, Sub};
 
 /// Adding this rounds to an integer, which then stands in the lowest bits of the sum.
@@ -63,12 +68,42 @@ pub(crate) trait Function: 'static {
     fn of<V: Wide>(x: V) -> V;
 }
 
+/// Some registers of an instruction set.
+///
+/// # Safety
+/// Loads and stores touch no memory but what they are given.
+pub(crate) unsafe trait Registers: Wide {
+    /// Numbers in all of them.
+    const N: usize;
+    /// The `n` numbers at `p`, of which there may be fewer than fit; zeros for the others.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; `n` numbers can be read at `p`.
+    unsafe fn load(p: *const f32, n: usize) -> Self;
+    /// `x` everywhere.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    unsafe fn splat(x: f32) -> Self;
+    /// Stores the first `n` numbers to `p`, or all.
+    ///
+    /// # Safety
+    /// As many numbers can be written at `p`.
+    unsafe fn store(self, p: *mut f32, n: usize);
+    /// Stores all to `p` past the caches.
+    ///
+    /// # Safety
+    /// They can be written at `p`, which is aligned to a cache line.
+    unsafe fn stream(self, p: *mut f32);
+    /// Whether something is set for the first `n` numbers.
+    fn any(mask: Self::Mask, n: usize) -> bool;
+}
+
 /// Boxes the loop of `F`.
 pub(crate) fn mapped<F: Function>() -> Box<dyn Body<2>> {
     #[cfg(target_arch = "x86_64")]
-    if crate::vector::level() == crate::vector::Level::V4 {
-        // SAFETY: `level` found the instructions.
-        return unsafe { registers::mapped::<F>() };
+    if let Some(found) = mapped::find::<F>(level()) {
+        return found;
     }
     unary(F::of::<f32>)
 }
