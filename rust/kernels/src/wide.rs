@@ -165,14 +165,16 @@ impl Wide for f32 {
     #[inline(always)]
     fn raised(self, n: f32) -> f32 {
         // In two factors, so that the ends of the range come out as infinity and subnormals.
-        let n = n.to_bits() as i32 - ROUNDER_32.to_bits() as i32;
+        let n = (n.to_bits() as i32).wrapping_sub(ROUNDER_32.to_bits() as i32);
         let half = n >> 1;
         let scale = power_of_two(half);
         scale.mul_add(self, scale) * power_of_two(n - half)
     }
     #[inline(always)]
     fn scaled(self, n: f32) -> f32 {
-        self * power_of_two((n.to_bits() as i32 - ROUNDER_32NDS.to_bits() as i32) >> 5)
+        // Of odd arguments it may be any number.
+        let n = (n.to_bits() as i32).wrapping_sub(ROUNDER_32NDS.to_bits() as i32);
+        self * power_of_two(n >> 5)
     }
 }
 
