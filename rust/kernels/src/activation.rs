@@ -60,7 +60,7 @@ fn activation<R: Real>(act_type: &str) -> Result<(Forward<R>, Backward<R>)> {
     Ok(match act_type {
         "relu" => (relu, relu_grad),
         "sigmoid" => (sigmoid, sigmoid_grad),
-        "tanh" => (tanh, tanh_grad),
+        "tanh" => (R::tanh_loop().unwrap_or(tanh), tanh_grad),
         "softrelu" => (softrelu, softrelu_grad),
         "softsign" => (softsign, softsign_grad),
         other => {

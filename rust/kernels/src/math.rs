@@ -21,7 +21,7 @@ use crate::elemwise::{Real, checked, prepare_real};
 use crate::kernel::{Desc, Kernel, Row};
 use crate::loops::{DEAR_GRAIN, FAIR_GRAIN, GRAIN, Loop};
 use crate::real::by_float;
-use crate::wide::{Function, Wide, mapped};
+use crate::wide::{Function, Wide, map_slice, mapped};
 use ferromix_base::{DType, Result};
 use std::f64::consts::PI;
 #[cfg(test)]
@@ -84,6 +84,8 @@ macro_rules! math {
             const NEAR: Self;
             /// The square root of the sum of both squares, without overflow on the way.
             fn hypot(self, y: Self) -> Self;
+            /// The loop of the hyperbolic tangent, if it is more than one over [`Math::tanh`].
+            fn tanh_loop() -> Option<fn(&[Self], &mut [Self])> { None }
             $($(#[$doc])* fn $name(self) -> Self;)*
         }
 
@@ -91,6 +93,7 @@ macro_rules! math {
             const NEAR: f32 = trig::NEAR_32;
             #[inline(always)]
             fn hypot(self, y: f32) -> f32 { hypot_short(f64::from(self), f64::from(y)) as f32 }
+            fn tanh_loop() -> Option<fn(&[f32], &mut [f32])> { Some(map_slice::<tanh::Tanh>) }
             $(#[inline(always)] fn $name(self) -> f32 { ($f32)(self) })*
         }
 

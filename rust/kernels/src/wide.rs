@@ -14,7 +14,7 @@ mod mapped;
 #[cfg(test)]
 mod tests;
 
-use crate::body::{Body, unary};
+use crate::body::{Body, Run, unary};
 use crate::vector::level;
 use std::ops::{Add, BitOr, Mul, Sub};
 
@@ -106,6 +106,18 @@ pub(crate) fn mapped<F: Function>() -> Box<dyn Body<2>> {
         return found;
     }
     unary(F::of::<f32>)
+}
+
+/// `F` of each element of `x`.
+pub(crate) fn map_slice<F: Function>(x: &[f32], y: &mut [f32]) {
+    let n = x.len().min(y.len());
+    let run = |ptr: *mut f32| Run {
+        ptr: ptr.cast(),
+        uniform: false,
+    };
+    let args = [y.as_mut_ptr(), x.as_ptr().cast_mut()].map(run);
+    // SAFETY: both have `n` elements, and the slices do not overlap.
+    unsafe { mapped::<F>().run(args, n) };
 }
 
 impl Wide for f32 {

@@ -1,7 +1,6 @@
 //! Registers against numbers, bit by bit.
 
 use super::*;
-use crate::body::Run;
 
 /// Every operation, in two functions.
 struct Bits;
