@@ -8,7 +8,8 @@ use crossbeam_utils::CachePadded;
 
 use crate::bound::{Bound, Limit};
 use crate::epoch::{Epoch, Epochs};
-use crate::lane::{Lanes, Sizes};
+use crate::lane::Sizes;
+use crate::lanes::Lanes;
 use crate::ledger::Failures;
 use crate::log::Log;
 use crate::sync::{Acquire, Arc, AtomicBool, AtomicUsize, Relaxed, UnsafeCell};

@@ -1,14 +1,13 @@
 //! Programs: a fixed list of operations over fixed variables, compiled once and launched as one
 //! entry of the log. What happens at a launch is in `launch.rs`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use crate::context::{OnComplete, RunContext};
-use crate::failure::OpError;
 use crate::launch::Launch;
 use crate::launch_args::RebindError;
 use crate::operator::Function;
-use crate::order::{Order, Table};
+use crate::order::Table;
+use crate::program_builder::ProgramBuilder;
 use crate::spec::{Device, FnProperty, Name, OpSpec};
 use crate::sync::{Arc, Mutex, lock};
 use crate::var::Var;
@@ -27,14 +26,14 @@ pub(crate) struct Step {
 /// A compiled program. Steps are numbered in their order; the external variables in the order of the
 /// launch's accesses: those that some step mutates first; then the local ones.
 pub(crate) struct Plan {
-    name: Name,
-    device: Device,
-    priority: i32,
+    pub(crate) name: Name,
+    pub(crate) device: Device,
+    pub(crate) priority: i32,
     /// Whether a launch is a small operation.
-    small: bool,
+    pub(crate) small: bool,
     pub(crate) steps: Box<[Step]>,
     /// How many variables are external, and how many local.
-    external: usize,
+    pub(crate) external: usize,
     pub(crate) locals: usize,
     /// What each step waits for: steps in front, and variables that it is the first to use.
     pub(crate) waits: Box<[u32]>,
@@ -70,13 +69,26 @@ impl Plan {
     pub(crate) fn vars(&self) -> usize {
         self.external
     }
+
+    /// Counters for a launch, if some are free or there are fewer than `most`.
+    pub(crate) fn counters(&self, most: usize) -> Option<Box<Launch>> {
+        let mut idle = lock(&self.idle);
+        if let Some(launch) = idle.launches.pop() {
+            return Some(launch);
+        }
+        if idle.made >= most {
+            return None;
+        }
+        idle.made += 1;
+        Some(Box::new(Launch::new(self)))
+    }
 }
 
 /// The external variables of a program, in the order of their numbers.
 #[derive(Debug)]
-struct External {
-    mutated: Box<[Var]>,
-    read: Box<[Var]>,
+pub(crate) struct External {
+    pub(crate) mutated: Box<[Var]>,
+    pub(crate) read: Box<[Var]>,
 }
 
 /// A fixed list of operations over fixed variables, prepared to be run again and again; made by
@@ -118,7 +130,7 @@ struct External {
 #[derive(Clone)]
 pub struct Program {
     pub(crate) plan: Arc<Plan>,
-    external: Arc<External>,
+    pub(crate) external: Arc<External>,
 }
 
 impl Program {
@@ -254,247 +266,5 @@ impl std::fmt::Debug for Program {
             .field("mutates", &self.external.mutated)
             .field("reads", &self.external.read)
             .finish_non_exhaustive()
-    }
-}
-
-/// Collects the operations of a [`Program`].
-///
-/// ```
-/// use ferromix_engine::{OpSpec, Program};
-/// let program = Program::builder("two steps")
-///     .op(&OpSpec::new("first"), |_| Ok(()))
-///     .op(&OpSpec::new("second"), |_| Ok(()))
-///     .build();
-/// assert!(!program.is_empty());
-/// ```
-#[must_use]
-pub struct ProgramBuilder {
-    name: Name,
-    device: Device,
-    priority: i32,
-    small: bool,
-    steps: Vec<Step>,
-    /// The variables of each step, each once, and whether it is mutated.
-    uses: Vec<Vec<(Var, bool)>>,
-}
-
-impl std::fmt::Debug for ProgramBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProgramBuilder")
-            .field("name", &self.name)
-            .field("operations", &self.steps.len())
-            .finish_non_exhaustive()
-    }
-}
-
-impl ProgramBuilder {
-    /// Sets the device whose compute lane runs the program. Default: the CPU.
-    ///
-    /// ```
-    /// use ferromix_engine::{Device, Engine, OpSpec, Program};
-    /// let engine = Engine::builder().build();
-    /// let program = Program::builder("over there")
-    ///     .on(Device::gpu(0))
-    ///     .op(&OpSpec::new("x"), |context| {
-    ///         assert_eq!(context.device(), Device::gpu(0));
-    ///         Ok(())
-    ///     })
-    ///     .build();
-    /// engine.launch(&program)?;
-    /// engine.wait_for_all()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn on(mut self, device: Device) -> Self {
-        self.device = device;
-        self
-    }
-
-    /// Sets the priority of the program as a whole.
-    ///
-    /// ```
-    /// use ferromix_engine::{Engine, OpSpec, Program};
-    /// let engine = Engine::builder().build();
-    /// let urgent = Program::builder("soon").priority(1).op(&OpSpec::new("x"), |_| Ok(())).build();
-    /// engine.launch(&urgent)?;
-    /// engine.wait_for_all()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn priority(mut self, priority: i32) -> Self {
-        self.priority = priority;
-        self
-    }
-
-    /// Says that a whole launch is one small operation, as [`OpSpec::inline`] does of others: it
-    /// then runs on the thread that finds it ready.
-    ///
-    /// ```
-    /// use ferromix_engine::{Engine, OpSpec, Program};
-    /// let engine = Engine::builder().workers(2).build();
-    /// let me = std::thread::current().id();
-    /// let step = move |_: &_| {
-    ///     assert_eq!(std::thread::current().id(), me);
-    ///     Ok(())
-    /// };
-    /// let spec = OpSpec::new("tiny");
-    /// let program = Program::builder("two").op(&spec, step).op(&spec, step).inline(true).build();
-    /// engine.launch(&program)?;
-    /// engine.wait_for_all()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn inline(mut self, small: bool) -> Self {
-        self.small = small;
-        self
-    }
-
-    /// Adds an operation. Name, tag and variables count; where it runs is the program's affair. One
-    /// that is [small](OpSpec::inline) runs on the thread that ended what it waited for.
-    ///
-    /// A [local](Var::local) variable orders the operations of each launch, and costs a launch
-    /// nothing: it is for what nobody outside the program uses. Launches may overlap, so what a
-    /// local variable stands for must be ordered by another one, that some operation mutates in
-    /// front of all uses and another behind them; or be a thing of each launch.
-    ///
-    /// ```
-    /// use ferromix_engine::{Engine, OpSpec, Program, Var};
-    /// let engine = Engine::builder().workers(2).build();
-    /// let (out, between) = (engine.new_variable(), Var::local(0));
-    /// let program = Program::builder("two steps")
-    ///     .op(&OpSpec::new("first").writes(&[between]), |_| Ok(()))
-    ///     .op(&OpSpec::new("second").reads(&[between]).writes(&[out]), |_| Ok(()))
-    ///     .build();
-    /// engine.launch(&program)?;
-    /// engine.wait_for_var(out)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn op<F>(self, spec: &OpSpec<'_>, f: F) -> Self
-    where
-        F: Fn(&RunContext) -> Result<(), OpError> + Send + Sync + 'static,
-    {
-        self.add(spec, Function::Sync(Box::new(f)))
-    }
-
-    /// Adds an operation that is finished when its [`OnComplete`] is called, by any thread. It holds
-    /// no thread meanwhile.
-    ///
-    /// ```
-    /// use ferromix_engine::{Engine, OpSpec, Program};
-    /// let engine = Engine::builder().workers(1).build();
-    /// let a = engine.new_variable();
-    /// let program = Program::builder("elsewhere")
-    ///     .async_op(&OpSpec::new("send").writes(&[a]), |_, done| {
-    ///         std::thread::spawn(move || done.complete(Ok(())));
-    ///     })
-    ///     .build();
-    /// engine.launch(&program)?;
-    /// engine.wait_for_var(a)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn async_op<F>(self, spec: &OpSpec<'_>, f: F) -> Self
-    where
-        F: Fn(&RunContext, OnComplete) + Send + Sync + 'static,
-    {
-        self.add(spec, Function::Async(Box::new(f)))
-    }
-
-    fn add(mut self, spec: &OpSpec<'_>, function: Function) -> Self {
-        let writes = spec.mutate_vars.iter().map(|var| (*var, true));
-        let reads = spec.const_vars.iter().map(|var| (*var, false));
-        let mut seen = HashSet::new();
-        let uses = writes.chain(reads).filter(|(var, _)| seen.insert(*var));
-        self.uses.push(uses.collect());
-        self.steps.push(Step {
-            function,
-            tag: spec.tag,
-            name: spec.name,
-            small: spec.inline,
-            threads: spec.threads,
-        });
-        self
-    }
-
-    /// Works out the order. The variables must belong to the engine that launches the program,
-    /// and are checked by each launch.
-    ///
-    /// ```
-    /// use ferromix_engine::{OpSpec, Program};
-    /// let program = Program::builder("two steps")
-    ///     .op(&OpSpec::new("first"), |_| Ok(()))
-    ///     .op(&OpSpec::new("second"), |_| Ok(()))
-    ///     .build();
-    /// assert_eq!(program.len(), 2);
-    /// ```
-    pub fn build(self) -> Program {
-        let (mut mutated, mut read, mut local) = (Vec::new(), Vec::new(), Vec::new());
-        let mut mutates = HashMap::new();
-        for &(var, writes) in self.uses.iter().flatten() {
-            *mutates.entry(var).or_insert(false) |= writes;
-        }
-        let mut numbers = HashMap::new();
-        for &(var, _) in self.uses.iter().flatten() {
-            if numbers.insert(var, 0).is_none() {
-                let list = match mutates[&var] {
-                    _ if var.is_local() => &mut local,
-                    true => &mut mutated,
-                    false => &mut read,
-                };
-                list.push(var);
-            }
-        }
-        for (number, var) in mutated.iter().chain(&read).chain(&local).enumerate() {
-            numbers.insert(*var, number as u32);
-        }
-        let external = mutated.len() + read.len();
-        let mut order = Order::new(self.steps.len(), numbers.len(), external);
-        for (step, uses) in self.uses.iter().enumerate() {
-            for &(var, writes) in uses {
-                order.add(step as u32, numbers[&var], writes);
-            }
-            order.seal(step as u32);
-        }
-        order.finish();
-        Program {
-            plan: Arc::new(Plan {
-                name: self.name,
-                device: self.device,
-                priority: self.priority,
-                small: self.small,
-                steps: self.steps.into(),
-                external,
-                locals: local.len(),
-                free: (0..order.waits.len() as u32)
-                    .filter(|step| order.waits[*step as usize] == 0)
-                    .collect(),
-                waits: order.waits.into(),
-                next: Table::new(&order.next),
-                first: Table::new(&order.first),
-                last_users: order.last_users.into(),
-                last: Table::new(&order.last),
-                writes: Table::new(&order.writes),
-                uses: Table::new(&order.uses),
-                idle: Mutex::new(Idle {
-                    launches: Vec::new(),
-                    made: 0,
-                }),
-            }),
-            external: Arc::new(External {
-                mutated: mutated.into(),
-                read: read.into(),
-            }),
-        }
-    }
-}
-
-impl Plan {
-    /// Counters for a launch, if some are free or there are fewer than `most`.
-    pub(crate) fn counters(&self, most: usize) -> Option<Box<Launch>> {
-        let mut idle = lock(&self.idle);
-        if let Some(launch) = idle.launches.pop() {
-            return Some(launch);
-        }
-        if idle.made >= most {
-            return None;
-        }
-        idle.made += 1;
-        Some(Box::new(Launch::new(self)))
     }
 }

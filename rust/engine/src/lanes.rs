@@ -1,0 +1,118 @@
+//! The lanes of an engine, made when they are first needed.
+
+use std::ptr;
+
+use crate::core::Core;
+use crate::lane::{Lane, LaneKey, Sizes};
+use crate::spec::{Device, FnProperty};
+use crate::sync::{AcqRel, Acquire, AtomicBool, AtomicPtr, Relaxed, SeqCst};
+
+/// All lanes of an engine: a list that only grows, and is short.
+pub(crate) struct Lanes {
+    sizes: Sizes,
+    /// The lane of ordinary work.
+    cpu: *const Lane,
+    head: AtomicPtr<Lane>,
+    stopped: AtomicBool,
+}
+
+impl Lanes {
+    pub(crate) fn new(sizes: Sizes) -> Self {
+        let mut lanes = Self {
+            sizes,
+            cpu: ptr::null(),
+            head: AtomicPtr::new(ptr::null_mut()),
+            stopped: AtomicBool::new(false),
+        };
+        // The host's lanes last, so that they are found first.
+        lanes.find_or_make(LaneKey::new(Device::CPU, FnProperty::CpuPrioritized));
+        lanes.cpu = lanes.find_or_make(LaneKey::CPU);
+        lanes
+    }
+
+    /// The lane of a key, made if there is none yet.
+    #[inline]
+    pub(crate) fn find(&self, key: LaneKey) -> &Lane {
+        if key == LaneKey::CPU {
+            self.cpu()
+        } else {
+            self.find_or_make(key)
+        }
+    }
+
+    #[inline(never)]
+    fn find_or_make(&self, key: LaneKey) -> &Lane {
+        let mut mine: *mut Lane = ptr::null_mut();
+        loop {
+            // Acquire: pairs with the exchange below.
+            let head = self.head.load(Acquire);
+            if let Some(found) = self.iter_from(head).find(|lane| lane.key == key) {
+                if !mine.is_null() {
+                    // SAFETY: made below and never shared.
+                    drop(unsafe { Box::from_raw(mine) });
+                }
+                return found;
+            }
+            if mine.is_null() {
+                let stopped = self.stopped.load(Acquire);
+                mine = Box::into_raw(Box::new(Lane::new(key, self.sizes, stopped)));
+            }
+            // SAFETY: not shared yet.
+            unsafe { (*mine).next.store(head, Relaxed) };
+            // Release: the new lane's contents.
+            if self
+                .head
+                .compare_exchange(head, mine, AcqRel, Relaxed)
+                .is_ok()
+            {
+                // SAFETY: lanes live as long as the list.
+                return unsafe { &*mine };
+            }
+        }
+    }
+
+    fn iter_from(&self, head: *mut Lane) -> impl Iterator<Item = &Lane> {
+        // SAFETY: null or a lane, which lives as long as the list.
+        std::iter::successors(unsafe { head.as_ref() }, |lane| {
+            // SAFETY: as above. Relaxed: set before the lane was published.
+            unsafe { lane.next.load(Relaxed).as_ref() }
+        })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Lane> {
+        self.iter_from(self.head.load(Acquire))
+    }
+
+    #[inline]
+    pub(crate) fn cpu(&self) -> &Lane {
+        // SAFETY: made together with the list, and lives as long.
+        unsafe { &*self.cpu }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, SeqCst);
+        self.iter().for_each(Lane::stop);
+    }
+
+    pub(crate) fn start(&self, core: &Core) {
+        self.stopped.store(false, SeqCst);
+        self.iter().for_each(|lane| lane.start(core));
+    }
+}
+
+// SAFETY: the lanes that the pointers lead to are `Sync`, and owned by the list.
+unsafe impl Sync for Lanes {}
+// SAFETY: as above.
+unsafe impl Send for Lanes {}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        let mut lane = self.head.load(Acquire);
+        while !lane.is_null() {
+            // SAFETY: the list owns its lanes, and every thread of theirs has ended: each holds
+            // the core, which holds the list.
+            let owned = unsafe { Box::from_raw(lane) };
+            lane = owned.next.load(Relaxed);
+        }
+    }
+}
