@@ -47,6 +47,10 @@ pub(crate) struct Report {
 /// # Ok::<(), WaitError>(())
 /// ```
 pub trait Patience {
+    /// Called once, before the first sleep: something of use that the thread may do until `ended`, or
+    /// for a short while.
+    fn meanwhile(&mut self, _ended: &dyn Fn() -> bool) {}
+
     /// For how long at most to sleep now; `None` gives the wait up. The thread may wake up earlier
     /// and ask again.
     fn before_sleep(&mut self) -> Option<Duration>;
@@ -189,6 +193,10 @@ impl Waiter {
         // SAFETY: it is there until we give it up or free it.
         let this = unsafe { &*waiter };
         let mut done = this.spin();
+        if !done {
+            patience.meanwhile(&|| this.is_done());
+            done = this.is_done();
+        }
         while !done {
             match patience.before_sleep() {
                 Some(time) => {

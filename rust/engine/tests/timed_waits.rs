@@ -131,6 +131,43 @@ fn patience_is_asked_before_each_sleep_and_told_after() {
 }
 
 #[test]
+fn patience_may_do_something_until_the_wait_is_over() {
+    /// Lets the operation go that is waited for, and stays until it is over.
+    struct Busy {
+        go: Option<mpsc::Sender<()>>,
+        times: u32,
+    }
+    impl Patience for Busy {
+        fn meanwhile(&mut self, ended: &dyn Fn() -> bool) {
+            self.times += 1;
+            assert!(!ended(), "nobody has let it go");
+            self.go.take().unwrap().send(()).unwrap();
+            while !ended() {
+                std::thread::yield_now();
+            }
+        }
+        fn before_sleep(&mut self) -> Option<Duration> {
+            panic!("there is nothing to sleep for");
+        }
+    }
+    let engine = Engine::builder().workers(1).build();
+    let var = engine.new_variable();
+    for all in [false, true] {
+        let mut busy = Busy {
+            go: Some(gate(&engine, var)),
+            times: 0,
+        };
+        let result = if all {
+            engine.wait_for_all_with(&mut busy)
+        } else {
+            engine.wait_for_var_with(var, &mut busy)
+        };
+        result.unwrap();
+        assert_eq!(busy.times, 1);
+    }
+}
+
+#[test]
 fn an_operation_may_give_up_waiting() {
     let engine = Engine::builder().workers(1).build();
     let (var, outer) = (engine.new_variable(), engine.new_variable());

@@ -153,6 +153,14 @@ fn share(threads: usize, n: usize, task: impl Fn(usize, usize) + Sync + Send) {
     (0..threads).into_par_iter().with_max_len(1).for_each(run);
 }
 
+/// For a thread that waits until `ended`: helps with the loops of other threads, and comes back when
+/// that is so, or when there was no loop for a while. A loop that it helps with it helps to its end.
+pub fn assist(ended: &dyn Fn() -> bool) {
+    if rayon::current_thread_index().is_none() && threads() > 1 {
+        team(default_threads).assist(ended);
+    }
+}
+
 /// Splits `0..n` into ranges of `grain` (the last may be shorter) and runs `task` on each.
 pub fn for_ranges(n: usize, grain: usize, task: impl Fn(std::ops::Range<usize>) + Sync + Send) {
     let grain = grain.max(1);

@@ -1,15 +1,14 @@
 //! Loops shared with helpers, seen from threads outside of any pool: every task once, slots of their
-//! own, panics that arrive; and outputs so large that they go past the caches.
+//! own, panics that arrive; and threads that help while they wait.
 
 #![allow(clippy::unwrap_used)] // A failure to run is a failed test.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ferromix_base::DType;
-use ferromix_kernels::{Attrs, Call, Desc, Req, View, find, par};
+use ferromix_kernels::par;
 
 const THREADS: usize = 3;
 
@@ -123,47 +122,72 @@ fn a_panic_of_any_task_reaches_the_owner_and_leaves_the_helpers_alive() {
     }
 }
 
-/// `-x` of a matrix of so many rows and columns, from and to memory that begins `skip` elements late
-/// and has rows of `pitch`.
-fn negative(rows: usize, columns: usize, pitch: usize, skip: usize) {
-    let len = skip + rows * pitch;
-    let mut input: Vec<f32> = (0..len).map(|i| (i % 8191) as f32 - 4000.0).collect();
-    let mut output = vec![7.0f32; len];
-    let view = |memory: &mut [f32]| {
-        let start = memory[skip..].as_mut_ptr().cast();
-        let strides = [pitch as isize, 1];
-        // SAFETY: the rows lie within the vector, which outlives the view.
-        unsafe {
-            View::from_raw(
-                start,
-                DType::F32,
-                [rows, columns][..].into(),
-                strides[..].into(),
-            )
+/// Calls `assist` over and over while `work` runs on another thread, and once more afterwards.
+fn assist_meanwhile(work: impl FnOnce() + Send) {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            work();
+            over.store(true, SeqCst);
+        });
+        while !over.load(SeqCst) {
+            par::assist(&|| over.load(SeqCst));
         }
-    };
-    let desc = [Desc::new(&[rows, columns], DType::F32)];
-    let kernel = find("negative").unwrap();
-    let kernel = (kernel.prepare)(&Attrs::default(), &desc, &desc).unwrap();
-    let mut call = Call {
-        inputs: &[view(&mut input)],
-        outputs: &mut [view(&mut output)],
-        reqs: &[Req::Write],
-        workspace: &mut [],
-        scalars: &[],
-        random: None,
-    };
-    kernel.run(&mut call).unwrap();
-    for (i, (&y, &x)) in output.iter().zip(&input).enumerate() {
-        let inside = i >= skip && (i - skip) % pitch < columns;
-        assert_eq!(y, if inside { -x } else { 7.0 }, "at {i}");
-    }
+    });
+    par::assist(&|| false);
 }
 
 #[test]
-fn large_outputs_past_the_caches_are_whole() {
+fn a_thread_that_waits_takes_part() {
     let _alone = alone();
-    for (rows, columns, pitch, skip) in [(1, 4_500_001, 4_500_001, 3), (5000, 1111, 1113, 1)] {
-        negative(rows, columns, pitch, skip);
-    }
+    let waiting = std::thread::current().id();
+    let helped = AtomicBool::new(false);
+    assist_meanwhile(|| {
+        // Whoever comes first helps: sooner or later that is the thread that waits.
+        for _ in (0..5000).take_while(|_| !helped.load(SeqCst)) {
+            run_loop(THREADS, |_| {
+                if std::thread::current().id() == waiting {
+                    helped.store(true, SeqCst);
+                }
+                std::thread::sleep(Duration::from_micros(200));
+            });
+        }
+    });
+    assert!(helped.into_inner());
+}
+
+#[test]
+fn threads_that_wait_run_each_task_once_and_hear_of_no_panic() {
+    let _alone = alone();
+    assist_meanwhile(|| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..2000).for_each(|round| run_loop(2 + round % 9, |_| {})));
+            scope.spawn(|| {
+                for round in 0..300 {
+                    let caught = std::panic::catch_unwind(|| {
+                        par::for_each(4, |i| assert_ne!(i, round % 4, "on purpose"));
+                    });
+                    assert!(caught.is_err(), "round {round}");
+                }
+            });
+        });
+    });
+}
+
+#[test]
+fn who_need_not_wait_does_not_help() {
+    let _alone = alone();
+    let waiting = std::thread::current().id();
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| {
+            run_loop(30, |_| {
+                assert_ne!(std::thread::current().id(), waiting);
+                std::thread::sleep(Duration::from_micros(100));
+            });
+        });
+        while !work.is_finished() {
+            par::assist(&|| true);
+            par::with_budget(1, || par::assist(&|| false));
+        }
+    });
 }

@@ -4,6 +4,7 @@
 use crate::Runtime;
 use crate::fork::{self, Inside};
 use ferromix_engine::{Patience, Var, WaitError};
+use ferromix_kernels::par;
 use std::time::Duration;
 
 /// Patience without end.
@@ -32,6 +33,15 @@ impl<'a> Gated<'a> {
 }
 
 impl Patience for Gated<'_> {
+    fn meanwhile(&mut self, ended: &dyn Fn() -> bool) {
+        // Who waits for a kernel that runs on several threads may as well be one of them: it runs
+        // already, on a processor of its own, where a thread that is woken may get the owner's.
+        self.inside = None;
+        par::assist(ended);
+        self.inside = Some(fork::enter());
+        self.patience.meanwhile(ended);
+    }
+
     fn before_sleep(&mut self) -> Option<Duration> {
         // First: what is asked may itself wait for a thread that is about to fork.
         self.inside = None;

@@ -81,13 +81,22 @@ impl Loop {
     /// A slot for a helper, where there is something to do.
     pub(super) fn enter(&self) -> Option<usize> {
         let mut state = locked(&self.state);
-        let full = state.closed || state.slots == self.threads;
-        if full || self.left(self.taken.load(Ordering::Relaxed)).is_none() {
+        if !self.admits(&state) {
             return None;
         }
         state.slots += 1;
         state.active += 1;
         Some(state.slots - 1)
+    }
+
+    /// Whether there is something to do for one more.
+    pub(super) fn has_room(&self) -> bool {
+        self.admits(&locked(&self.state))
+    }
+
+    fn admits(&self, state: &State) -> bool {
+        let full = state.closed || state.slots == self.threads;
+        !full && self.left(self.taken.load(Ordering::Relaxed)).is_some()
     }
 
     /// Runs tasks as long as there are some.

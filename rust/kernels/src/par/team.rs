@@ -1,6 +1,6 @@
-//! Loops that the thread which wants them runs itself, with the pool's threads as helpers: it starts
-//! at once, and takes what is left if no helper comes. Handing the whole loop to the pool would wait
-//! for a sleeping thread first, which takes longer than many a kernel.
+//! Loops that the thread which wants them runs itself, with helpers: the pool's threads, and threads
+//! that wait for a result. It starts at once, and takes what is left if no helper comes. Handing the
+//! whole loop to the pool would wait for a sleeping thread first, which takes longer than many a kernel.
 
 use super::shared_loop::{Loop, Mutex, Task, locked};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct Team {
     count: AtomicUsize,
     /// Helpers that look for a loop, or will when the pool starts them.
     idle: AtomicUsize,
-    /// All helpers.
+    /// Helpers of the pool.
     helpers: AtomicUsize,
 }
 
@@ -76,38 +76,83 @@ impl Team {
         {
             self.idle.fetch_add(1, Ordering::Relaxed);
             self.helpers.fetch_add(1, Ordering::Relaxed);
-            self.pool.spawn(|| self.help());
+            self.pool.spawn(|| self.serve());
         }
     }
 
-    /// What a helper does: loops that are open, until there was none for a while.
-    fn help(&self) {
-        let mut last = Instant::now();
-        for look in 0_usize.. {
-            if let Some((this, slot)) = self.find() {
-                self.idle.fetch_sub(1, Ordering::Relaxed);
-                let run = std::panic::AssertUnwindSafe(|| this.run(slot));
-                this.leave(std::panic::catch_unwind(run).err());
-                self.idle.fetch_add(1, Ordering::Relaxed);
-                last = Instant::now();
+    /// Helps with loops until there was none for a while, or until `ended`. The caller has counted this
+    /// thread as idle.
+    fn help(&'static self, ended: &dyn Fn() -> bool) {
+        loop {
+            let found = self.look(ended);
+            self.idle.fetch_sub(1, Ordering::Relaxed);
+            // Who opened a loop before this has counted on this thread.
+            let found = found.or_else(|| self.last_look(ended));
+            let Some((this, slot)) = found else { return };
+            let run = std::panic::AssertUnwindSafe(|| this.run(slot));
+            let panic = std::panic::catch_unwind(run).err();
+            // In front of the end, so that the owner's next loop calls nobody else.
+            self.idle.fetch_add(1, Ordering::Relaxed);
+            this.leave(panic);
+        }
+    }
+
+    /// As a thread of the pool.
+    fn serve(&'static self) {
+        self.help(&|| false);
+        self.helpers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// As a thread that waits for something.
+    pub(super) fn assist(&'static self, ended: &dyn Fn() -> bool) {
+        self.idle.fetch_add(1, Ordering::Relaxed);
+        self.help(ended);
+    }
+
+    /// A loop, if one opens soon.
+    fn look(&self, ended: &dyn Fn() -> bool) -> Option<(Arc<Loop>, usize)> {
+        let begin = Instant::now();
+        for look in 1_usize.. {
+            if ended() {
+                break;
+            }
+            let found = self.find();
+            if found.is_some() {
+                return found;
             }
             std::hint::spin_loop();
             if look % LOOKS == 0 {
                 rayon::yield_now();
                 std::thread::yield_now();
-                if last.elapsed() > LINGER {
+                if begin.elapsed() > LINGER {
                     break;
                 }
             }
         }
-        self.idle.fetch_sub(1, Ordering::Relaxed);
-        self.helpers.fetch_sub(1, Ordering::Relaxed);
+        None
+    }
+
+    /// A loop that is open already, for a thread that is no longer idle; if it has `ended`, others are
+    /// called instead.
+    fn last_look(&'static self, ended: &dyn Fn() -> bool) -> Option<(Arc<Loop>, usize)> {
+        if !ended() {
+            return self.enter();
+        }
+        let wanted = locked(&self.open).iter().any(|this| this.has_room());
+        if wanted {
+            self.call(1);
+        }
+        None
     }
 
     fn find(&self) -> Option<(Arc<Loop>, usize)> {
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
+        self.enter()
+    }
+
+    fn enter(&self) -> Option<(Arc<Loop>, usize)> {
         let open = locked(&self.open);
         open.iter()
             .find_map(|this| this.enter().map(|slot| (this.clone(), slot)))
