@@ -1,7 +1,11 @@
 //! Transpositions, in tiles of one cache line by one cache line, so that every line that is read or
 //! written is used whole at once.
 
+#[cfg(target_arch = "x86_64")]
+mod words;
+
 use crate::loops::{GRAIN, Ptr};
+use crate::memory::STREAMED;
 use crate::par;
 use crate::walk::{Order, Walk};
 use smallvec::SmallVec;
@@ -15,6 +19,8 @@ pub(crate) struct Tiles {
     /// Extent of the axis along which the source has no gaps, and the target's stride there.
     along: (usize, isize),
     size: usize,
+    /// Whether all is so large that it goes past the caches where that is possible.
+    large: bool,
 }
 
 /// Rows and columns of the tiles at edges.
@@ -43,6 +49,7 @@ impl Tiles {
             across: (walk.dims[last], from_step),
             along: (walk.dims[along], walk.strides[along][0]),
             size,
+            large: walk.total * size >= STREAMED,
         })
     }
 
@@ -52,6 +59,18 @@ impl Tiles {
     /// `to` and `from` are the addresses of views that lie as the walk says and do not overlap.
     pub(crate) unsafe fn run(&self, to: *mut u8, from: *const u8) {
         let ends = [Ptr(to), Ptr(from.cast_mut())];
+        #[cfg(target_arch = "x86_64")]
+        if self.size == 4 && crate::vector::level() != crate::vector::Level::Base {
+            // SAFETY: as the caller vouches; `level` found the features.
+            return self.bands(
+                if self.large { 2 } else { 1 } * words::SIDE,
+                |place, start| unsafe {
+                    let [to, from] =
+                        [0, 1].map(|j| ends[j].0.cast::<u32>().wrapping_offset(place[j]));
+                    words::band(self, to, from, start);
+                },
+            );
+        }
         // SAFETY: as the caller vouches; elements of a size are moved by their bits.
         unsafe {
             match self.size {
@@ -63,21 +82,27 @@ impl Tiles {
         }
     }
 
+    /// Runs `band` for each place of the outer axes and every `height`-th start along `along`, in
+    /// parallel.
+    fn bands(&self, height: usize, band: impl Fn([isize; 2], usize) + Sync + Send) {
+        let bands = self.along.0.div_ceil(height);
+        let grain = (GRAIN / (height * self.across.0)).max(1);
+        par::for_ranges(self.outer.total * bands, grain, |range| {
+            for unit in range {
+                band(self.outer.cursor(unit / bands).place, unit % bands * height);
+            }
+        });
+    }
+
     /// Copies elements that are as large as T, in tiles of SIDE by SIDE.
     ///
     /// # Safety
     /// As [`Tiles::run`], from the second address to the first.
     unsafe fn run_as<T: Copy + Default, const SIDE: usize>(&self, ends: [Ptr; 2]) {
-        let bands = self.along.0.div_ceil(SIDE);
-        let grain = (GRAIN / (SIDE * self.across.0)).max(1);
-        par::for_ranges(self.outer.total * bands, grain, |range| {
-            for unit in range {
-                let place = self.outer.cursor(unit / bands).place;
-                let start = unit % bands * SIDE;
-                let [to, from] = [0, 1].map(|j| ends[j].0.cast::<T>().wrapping_offset(place[j]));
-                // SAFETY: the walk and the two axes stay within the views; bands are disjoint.
-                unsafe { self.band::<T, SIDE>(to, from, start) };
-            }
+        self.bands(SIDE, |place, start| {
+            let [to, from] = [0, 1].map(|j| ends[j].0.cast::<T>().wrapping_offset(place[j]));
+            // SAFETY: the walk and the two axes stay within the views; bands are disjoint.
+            unsafe { self.band::<T, SIDE>(to, from, start) };
         });
     }
 
@@ -156,62 +181,10 @@ unsafe fn tile<T: Copy + Default, const SIDE: usize>(to: (*mut T, isize), from: 
         // SAFETY: as the caller vouches.
         *row = unsafe { place.cast::<[T; SIDE]>().read_unaligned() };
     }
-    #[cfg(target_arch = "x86_64")]
-    if size_of::<T>() == 4 && SIDE == 16 && crate::vector::level() != crate::vector::Level::Base {
-        for (i, j) in [(0, 0), (8, 0), (0, 8), (8, 8)] {
-            let place = to.0.wrapping_offset(j * to.1 + i).cast();
-            let source = rows.as_ptr().cast::<f32>().wrapping_offset(16 * i + j);
-            // SAFETY: a quarter of the tile; the features are there.
-            unsafe { eight((place, to.1), (source, 16)) };
-        }
-        return;
-    }
     for r in 0..SIDE {
         let line: [T; SIDE] = rows.map(|row| row[r]);
         let place = to.0.wrapping_offset(r as isize * to.1);
         // SAFETY: as the caller vouches.
         unsafe { place.cast::<[T; SIDE]>().write_unaligned(line) };
-    }
-}
-
-/// Transposes 8 by 8 elements of 4 bytes in registers: pairs, then pairs of pairs, then halves.
-///
-/// # Safety
-/// As for [`tile`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn eight(to: (*mut f32, isize), from: (*const f32, isize)) {
-    use std::arch::x86_64::{
-        _mm256_loadu_ps, _mm256_permute2f128_ps, _mm256_shuffle_ps, _mm256_storeu_ps,
-        _mm256_unpackhi_ps, _mm256_unpacklo_ps,
-    };
-    let row = |i: isize| {
-        // SAFETY: as the caller vouches.
-        unsafe { _mm256_loadu_ps(from.0.wrapping_offset(i * from.1)) }
-    };
-    let pairs = [0, 2, 4, 6].map(|i| {
-        let (a, b) = (row(i), row(i + 1));
-        [_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)]
-    });
-    let fours = [0, 2].map(|i| {
-        let (a, b) = (pairs[i], pairs[i + 1]);
-        [
-            _mm256_shuffle_ps::<0x44>(a[0], b[0]),
-            _mm256_shuffle_ps::<0xEE>(a[0], b[0]),
-            _mm256_shuffle_ps::<0x44>(a[1], b[1]),
-            _mm256_shuffle_ps::<0xEE>(a[1], b[1]),
-        ]
-    });
-    let [upper, lower] = fours;
-    for (i, (a, b)) in upper.into_iter().zip(lower).enumerate() {
-        let halves = [
-            _mm256_permute2f128_ps::<0x20>(a, b),
-            _mm256_permute2f128_ps::<0x31>(a, b),
-        ];
-        for (half, line) in halves.into_iter().enumerate() {
-            let place = to.0.wrapping_offset((i + 4 * half) as isize * to.1);
-            // SAFETY: as the caller vouches.
-            unsafe { _mm256_storeu_ps(place, line) };
-        }
     }
 }
