@@ -2,6 +2,7 @@
 //! counts as the extreme one.
 
 use crate::axes::Axes;
+use crate::body::PIECE;
 use crate::check::{NUMBERS, arity, unsupported};
 use crate::copy::assign;
 use crate::fold::{Rows, inner_block};
@@ -14,6 +15,7 @@ use crate::vector::versions;
 use crate::walk::{Order, Walk};
 use crate::{Attrs, Req, View, par};
 use ferromix_base::{DType, Error, Result};
+use smallvec::SmallVec;
 
 struct Arg {
     axes: Axes,
@@ -26,7 +28,7 @@ impl Kernel for Arg {
         if req == Req::Null || out.is_empty() {
             return Ok(());
         }
-        let mut places = vec![0i64; out.len()];
+        let mut places: SmallVec<[i64; 16]> = SmallVec::from_elem(0, out.len());
         match data.dtype() {
             DType::F64 => self.find::<f64>(data, &mut places),
             t if t.is_float() => self.find::<f32>(data, &mut places),
@@ -45,8 +47,45 @@ const ERA: usize = 1 << 31;
 /// No row.
 const NONE: u32 = u32::MAX;
 
+/// Elements that stay in the first-level cache until the extreme one of them is found again.
+const NEARBY: usize = 4096;
+
 impl Arg {
+    /// The places in rows without gaps between them.
+    fn gapless<C: Number>(&self, all: &[C], places: &mut [i64]) {
+        let n = all.len() / places.len();
+        let (grain, shared) = ((GRAIN / n).max(1), Parts::new(places));
+        par::for_ranges(all.len() / n, grain, |range| {
+            // SAFETY: tasks have disjoint outputs.
+            let places = unsafe { shared.part(range.start, range.len()) };
+            let all = &all[range.start * n..range.end * n];
+            if n > NEARBY {
+                let rows = all.chunks(n).zip(places);
+                return rows.for_each(|(row, place)| *place = self.long(row));
+            }
+            let first = all.as_ptr();
+            let step = n as isize;
+            short_rows(Rows { first, step, n }, places, self.least);
+        });
+    }
+
+    /// The place in a long row.
+    fn long<C: Number>(&self, row: &[C]) -> i64 {
+        let (mut best, mut place) = (None, 0);
+        for (i, part) in row.chunks(NEARBY).enumerate() {
+            if let Some((x, at)) = better(part, best, self.least) {
+                (best, place) = (Some(x), i * NEARBY + at);
+            }
+        }
+        place as i64
+    }
+
     fn find<C: Number>(&self, data: &View, places: &mut [i64]) {
+        if let Ok(all) = data.read::<C>()
+            && self.axes.reduced.is_sorted()
+        {
+            return self.gapless(all, places);
+        }
         let walk = |reduced| {
             let (dims, strides) = self.axes.select(data, reduced);
             Walk::new(&dims, [&strides], Order::Kept)
@@ -99,6 +138,9 @@ fn find<C: Number>(run: &[C], x: C) -> usize {
     if x.is_nan() {
         return first_nan(run);
     }
+    if run.len() <= PIECE {
+        return first_of(run.iter().take(PIECE), x, PIECE);
+    }
     // Whole chunks are tested without a branch per element; then all places of one are compared.
     let start = if run.len() > NEAR {
         let chunk = |c: &[C]| c.iter().fold(false, |any, y| any | (*y == x));
@@ -106,11 +148,14 @@ fn find<C: Number>(run: &[C], x: C) -> usize {
     } else {
         0
     };
-    let near = run[start..].iter().take(NEAR).zip(0_u32..);
-    let first = near.fold(NEAR as u32, |first, (y, i)| {
-        first.min(if *y == x { i } else { NEAR as u32 })
-    });
-    start + first as usize % NEAR
+    start + first_of(run[start..].iter().take(NEAR), x, NEAR)
+}
+
+/// The first place of `x` among at most so many; without a branch per element.
+#[inline(always)]
+fn first_of<'a, C: Number>(all: impl Iterator<Item = &'a C>, x: C, most: usize) -> usize {
+    let place = |first: u32, (y, i): (&C, u32)| first.min(if *y == x { i } else { most as u32 });
+    all.zip(0_u32..).fold(most as u32, place) as usize % most
 }
 
 #[cold]

@@ -88,8 +88,16 @@ impl Tiles {
         let bands = self.along.0.div_ceil(height);
         let grain = (GRAIN / (height * self.across.0)).max(1);
         par::for_ranges(self.outer.total * bands, grain, |range| {
-            for unit in range {
-                band(self.outer.cursor(unit / bands).place, unit % bands * height);
+            let mut cursor = self.outer.cursor(range.start / bands);
+            // Divisions take longer than a small tile.
+            let mut at = if bands == 1 { 0 } else { range.start % bands };
+            for _ in range {
+                band(cursor.place, at * height);
+                at += 1;
+                if at == bands {
+                    at = 0;
+                    cursor.advance_in_row(1);
+                }
             }
         });
     }
@@ -131,20 +139,26 @@ impl Tiles {
                 unsafe { tile::<T, SIDE>((target, to_step), (source, from_step)) };
                 continue;
             }
+            let ends = ((target, to_step), (source, from_step));
             // SAFETY: within the band.
-            unsafe { edge((target, to_step), (source, from_step), (height, width)) };
+            unsafe { edge(ends, (height, width), |to, from| tile::<T, SMALL>(to, from)) };
         }
     }
 }
 
+/// An address and how far it is to the next row there.
+type Place<P> = (P, isize);
+
 /// Transposes what is not a whole tile, in small ones and then one by one.
 ///
 /// # Safety
-/// As [`tile`], for so many places of the target and so many of the source.
+/// As [`tile`], for so many places of the target and so many of the source; `small` transposes SMALL by
+/// SMALL elements.
+#[inline(always)]
 unsafe fn edge<T: Copy + Default>(
-    to: (*mut T, isize),
-    from: (*const T, isize),
+    (to, from): (Place<*mut T>, Place<*const T>),
     (height, width): (usize, usize),
+    small: impl Fn(Place<*mut T>, Place<*const T>),
 ) {
     let ends = |r: usize, i: usize| {
         let target = to.0.wrapping_offset(r as isize * to.1).wrapping_add(i);
@@ -155,8 +169,7 @@ unsafe fn edge<T: Copy + Default>(
     for r in (0..whole_height).step_by(SMALL) {
         for i in (0..whole_width).step_by(SMALL) {
             let (target, source) = ends(r, i);
-            // SAFETY: as the caller vouches.
-            unsafe { tile::<T, SMALL>((target, to.1), (source, from.1)) };
+            small((target, to.1), (source, from.1));
         }
     }
     for r in 0..height {
@@ -173,7 +186,7 @@ unsafe fn edge<T: Copy + Default>(
 /// # Safety
 /// SIDE elements without gaps lie at each of SIDE places on either side, a step apart.
 #[inline(always)]
-unsafe fn tile<T: Copy + Default, const SIDE: usize>(to: (*mut T, isize), from: (*const T, isize)) {
+unsafe fn tile<T: Copy + Default, const SIDE: usize>(to: Place<*mut T>, from: Place<*const T>) {
     // Lines that are a power of two apart push each other out of the cache: each is read once.
     let mut rows = [[T::default(); SIDE]; SIDE];
     for (i, row) in rows.iter_mut().enumerate() {

@@ -61,9 +61,11 @@ pub(crate) fn lanes_of<S: Copy, C: Copy>(
 #[inline(always)]
 fn is_strange<S: Copy, C: Number>(x: &[S], lift: impl Fn(S) -> C) -> bool {
     let zero = |x| lift(x).times(C::ZERO);
-    let mut lanes = [C::ZERO; 32];
+    let (mut lanes, mut sixteen) = ([C::ZERO; 32], [C::ZERO; 16]);
     let rest = add_chunks(x, &mut lanes, zero, |a, b| a.plus(b));
-    let found = lanes.iter().fold(false, |any, &x| any | (x != C::ZERO));
+    let rest = add_chunks(rest, &mut sixteen, zero, |a, b| a.plus(b));
+    let any = |any, &x: &C| any | (x != C::ZERO);
+    let found = sixteen.iter().fold(lanes.iter().fold(false, any), any);
     rest.iter()
         .fold(found, |any, &x| any | (zero(x) != C::ZERO))
 }

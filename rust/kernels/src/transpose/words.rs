@@ -1,10 +1,11 @@
 //! Transposition of elements of 4 bytes in registers of AVX2.
 
-use super::{Tiles, edge};
+use super::{Place, Tiles, edge};
 use crate::memory::finish_stream;
 use std::arch::x86_64::{
-    __m256, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_ps, _mm256_permute2f128_ps, _mm256_shuffle_ps,
-    _mm256_storeu_ps, _mm256_stream_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
+    __m256, _MM_HINT_T0, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_prefetch, _mm_storeu_ps,
+    _mm_unpackhi_ps, _mm_unpacklo_ps, _mm256_loadu_ps, _mm256_permute2f128_ps, _mm256_setzero_ps,
+    _mm256_shuffle_ps, _mm256_storeu_ps, _mm256_stream_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
 };
 
 /// Rows and columns of a tile: those of a cache line.
@@ -47,7 +48,7 @@ pub(super) unsafe fn band(tiles: &Tiles, to: *mut u32, from: *const u32, start: 
                 match (height, width, past) {
                     (SIDE, SIDE, true) => tile::<true>(to, from),
                     (SIDE, SIDE, false) => tile::<false>(to, from),
-                    _ => edge(to, from, (height, width)),
+                    _ => edge((to, from), (height, width), |to, from| four(to, from)),
                 }
             }
         }
@@ -64,7 +65,7 @@ pub(super) unsafe fn band(tiles: &Tiles, to: *mut u32, from: *const u32, start: 
 /// target are whole cache lines if they go past the caches.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
-unsafe fn tile<const PAST: bool>(to: (*mut u32, isize), from: (*const u32, isize)) {
+unsafe fn tile<const PAST: bool>(to: Place<*mut u32>, from: Place<*const u32>) {
     // Lines that are a power of two apart push each other out of the cache: each is read once.
     let mut rows = [[0f32; SIDE]; SIDE];
     for (i, row) in rows.iter_mut().enumerate() {
@@ -77,25 +78,51 @@ unsafe fn tile<const PAST: bool>(to: (*mut u32, isize), from: (*const u32, isize
         }
     }
     for first in [0, HALF] {
-        let [upper, lower] = [0, HALF].map(|i| {
-            // SAFETY: 8 rows of the tile, of which each has 8 elements from `first` on.
-            unsafe { eight(rows[i].as_ptr().add(first)) }
-        });
-        for (i, (left, right)) in upper.into_iter().zip(lower).enumerate() {
-            let line =
-                to.0.wrapping_offset((first + i) as isize * to.1)
-                    .cast::<f32>();
+        // SAFETY: 8 rows of the tile each, which have 8 elements from `first` on.
+        let (left, right) = unsafe {
+            (
+                eight(rows[0].as_ptr().add(first)),
+                eight(rows[HALF].as_ptr().add(first)),
+            )
+        };
+        for i in 0..HALF {
+            let step = (first + i) as isize * to.1;
+            let line = to.0.wrapping_offset(step).cast::<f32>();
             // SAFETY: as the caller vouches.
             unsafe {
                 if PAST {
-                    _mm256_stream_ps(line, left);
-                    _mm256_stream_ps(line.add(HALF), right);
+                    _mm256_stream_ps(line, left[i]);
+                    _mm256_stream_ps(line.add(HALF), right[i]);
                 } else {
-                    _mm256_storeu_ps(line, left);
-                    _mm256_storeu_ps(line.add(HALF), right);
+                    _mm256_storeu_ps(line, left[i]);
+                    _mm256_storeu_ps(line.add(HALF), right[i]);
                 }
             }
         }
+    }
+}
+
+/// Transposes 4 by 4 elements in registers: pairs, then halves.
+///
+/// # Safety
+/// 4 elements without gaps lie at each of 4 places on either side, a step apart.
+#[target_feature(enable = "avx2,fma")]
+#[inline]
+unsafe fn four(to: Place<*mut u32>, from: Place<*const u32>) {
+    // SAFETY: as the caller vouches.
+    let row = |i: isize| unsafe { _mm_loadu_ps(from.0.wrapping_offset(i * from.1).cast()) };
+    let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+    let (low, high) = (_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+    let (low_2, high_2) = (_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
+    let lines = [
+        _mm_movelh_ps(low, low_2),
+        _mm_movehl_ps(low_2, low),
+        _mm_movelh_ps(high, high_2),
+        _mm_movehl_ps(high_2, high),
+    ];
+    for (i, line) in lines.into_iter().enumerate() {
+        // SAFETY: as the caller vouches.
+        unsafe { _mm_storeu_ps(to.0.wrapping_offset(i as isize * to.1).cast(), line) };
     }
 }
 
@@ -105,28 +132,32 @@ unsafe fn tile<const PAST: bool>(to: (*mut u32, isize), from: (*const u32, isize
 /// 8 elements lie at each of 8 places, SIDE elements apart.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
-unsafe fn eight(from: *const f32) -> [__m256; 8] {
-    // SAFETY: as the caller vouches.
-    let row = |i: usize| unsafe { _mm256_loadu_ps(from.add(i * SIDE)) };
-    let pairs = [0, 2, 4, 6].map(|i| {
-        let (a, b) = (row(i), row(i + 1));
-        [_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)]
-    });
-    let [upper, lower] = [0, 2].map(|i| {
-        let (a, b) = (pairs[i], pairs[i + 1]);
-        [
-            _mm256_shuffle_ps::<0x44>(a[0], b[0]),
-            _mm256_shuffle_ps::<0xEE>(a[0], b[0]),
-            _mm256_shuffle_ps::<0x44>(a[1], b[1]),
-            _mm256_shuffle_ps::<0xEE>(a[1], b[1]),
-        ]
-    });
-    std::array::from_fn(|i| {
-        let (a, b) = (upper[i % 4], lower[i % 4]);
-        if i < 4 {
-            _mm256_permute2f128_ps::<0x20>(a, b)
-        } else {
-            _mm256_permute2f128_ps::<0x31>(a, b)
-        }
-    })
+unsafe fn eight(from: *const f32) -> [__m256; HALF] {
+    let mut halves = [[_mm256_setzero_ps(); 4]; 2];
+    for (half, out) in halves.iter_mut().enumerate() {
+        let first = from.wrapping_add(4 * half * SIDE);
+        // SAFETY: as the caller vouches.
+        let (a, b, c, d) = unsafe {
+            (
+                _mm256_loadu_ps(first),
+                _mm256_loadu_ps(first.add(SIDE)),
+                _mm256_loadu_ps(first.add(2 * SIDE)),
+                _mm256_loadu_ps(first.add(3 * SIDE)),
+            )
+        };
+        let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+        let (ab_2, cd_2) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+        *out = [
+            _mm256_shuffle_ps::<0x44>(ab, cd),
+            _mm256_shuffle_ps::<0xEE>(ab, cd),
+            _mm256_shuffle_ps::<0x44>(ab_2, cd_2),
+            _mm256_shuffle_ps::<0xEE>(ab_2, cd_2),
+        ];
+    }
+    let mut out = [_mm256_setzero_ps(); HALF];
+    for i in 0..4 {
+        out[i] = _mm256_permute2f128_ps::<0x20>(halves[0][i], halves[1][i]);
+        out[i + 4] = _mm256_permute2f128_ps::<0x31>(halves[0][i], halves[1][i]);
+    }
+    out
 }
