@@ -1,5 +1,6 @@
 """Threads, each with its own tape, and the memory that tapes take."""
 
+import gc
 import threading
 
 import numpy as np
@@ -99,6 +100,7 @@ def test_a_backward_pass_frees_what_was_kept(retain):
 
 
 def test_steps_of_training_keep_memory_flat():
+    gc.collect()  # What other tests have left, which could be collected between the steps below.
     w = variable((50, 50))
     x = mx.nd.ones((20, 50))
     sizes = []

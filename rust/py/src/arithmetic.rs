@@ -139,11 +139,10 @@ fn scalar_call(
     let made: Py<Call> = made.extract(py)?;
     let mut calls = SCALARS.lock().unwrap_or_else(PoisonError::into_inner);
     let forgotten = calls.take_if(|calls| calls.len() >= MOST);
-    calls
-        .get_or_insert_default()
-        .insert(key, made.clone_ref(py));
+    let table = calls.get_or_insert_default();
+    let replaced = table.insert(key, made.clone_ref(py));
     drop(calls);
-    drop(forgotten); // may run Python code, so not under the lock
+    drop((forgotten, replaced)); // may run Python code, so not under the lock
     Ok(made)
 }
 

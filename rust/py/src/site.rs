@@ -58,23 +58,66 @@ fn find(py: Python<'_>) -> Option<u64> {
         Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>())
     }?;
     let package = PACKAGE.get_or_try_init(py, || package_folder(py)).ok()?;
-    // Nothing below gives up the interpreter's lock, so nobody waits for this one.
-    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
-    let sites = sites.get_or_insert_with(Sites::default);
     loop {
         // SAFETY: a frame has code; the call returns a new reference.
         let code = unsafe {
             let code = ffi::PyFrame_GetCode(frame.as_ptr().cast::<ffi::PyFrameObject>());
             Bound::from_owned_ptr_or_opt(py, code.cast::<ffi::PyObject>())
         }?;
-        if !sites.is_internal(&code, package)? {
-            return sites.number(&frame, &code);
+        if !is_internal(&code, package)? {
+            return number(&frame, &code);
         }
         frame = frame
             .getattr(intern!(py, "f_back"))
             .ok()
             .filter(|f| !f.is_none())?;
     }
+}
+
+/// Looks something up in the table, or adds it.
+///
+/// `f` must not call into the interpreter: that may let another thread have its lock, which would then
+/// wait here, or run a finalizer that pushes.
+fn with_sites<R>(f: impl FnOnce(&mut Sites) -> R) -> R {
+    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
+    f(sites.get_or_insert_with(Sites::default))
+}
+
+/// Whether the code is the package's.
+fn is_internal(code: &Bound<'_, PyAny>, package: &str) -> Option<bool> {
+    let key = code.as_ptr() as Code;
+    if let Some(internal) = with_sites(|s| s.codes.get(&key).map(|known| known.1)) {
+        return Some(internal);
+    }
+    let internal = file_of(code)?.starts_with(package);
+    let known = (code.clone().unbind(), internal);
+    // What another thread has put there meanwhile, or what there is no room for, is dropped outside.
+    let dropped = with_sites(|s| match s.codes.len() < MOST {
+        true => s.codes.insert(key, known),
+        false => Some(known),
+    });
+    drop(dropped);
+    Some(internal)
+}
+
+/// The number of the line that `frame`, of a user's `code`, is at.
+fn number(frame: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> Option<u64> {
+    let at: i32 = frame
+        .getattr(intern!(frame.py(), "f_lasti"))
+        .ok()?
+        .extract()
+        .ok()?;
+    let key = (code.as_ptr() as Code, at);
+    if let Some(number) = with_sites(|s| s.instructions.get(&key).copied()) {
+        return Some(number);
+    }
+    let line = frame
+        .getattr(intern!(frame.py(), "f_lineno"))
+        .ok()?
+        .extract()
+        .ok()?;
+    let file = file_of(code)?;
+    Some(with_sites(|s| s.add(key, file, line)))
 }
 
 fn package_folder(py: Python<'_>) -> PyResult<String> {
@@ -88,48 +131,17 @@ fn file_of(code: &Bound<'_, PyAny>) -> Option<String> {
 }
 
 impl Sites {
-    /// Whether the code is the package's.
-    fn is_internal(&mut self, code: &Bound<'_, PyAny>, package: &str) -> Option<bool> {
-        if let Some(&(_, internal)) = self.codes.get(&(code.as_ptr() as Code)) {
-            return Some(internal);
-        }
-        let internal = file_of(code)?.starts_with(package);
-        if self.codes.len() < MOST {
-            let known = (code.clone().unbind(), internal);
-            self.codes.insert(code.as_ptr() as Code, known);
-        }
-        Some(internal)
-    }
-
-    /// The number of the line that `frame`, of a user's `code`, is at.
-    fn number(&mut self, frame: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> Option<u64> {
-        let at: i32 = frame
-            .getattr(intern!(frame.py(), "f_lasti"))
-            .ok()?
-            .extract()
-            .ok()?;
-        let key = (code.as_ptr() as Code, at);
-        if let Some(&number) = self.instructions.get(&key) {
-            return Some(number);
-        }
-        let line = frame
-            .getattr(intern!(frame.py(), "f_lineno"))
-            .ok()?
-            .extract()
-            .ok()?;
-        let number = self.line_number(file_of(code)?, line);
+    /// The number of a line, which is that of an instruction.
+    fn add(&mut self, key: (Code, i32), file: String, line: i32) -> u64 {
+        let lines = self.numbers.entry(file.clone()).or_default();
+        let number = *lines.entry(line).or_insert_with(|| {
+            self.rows.push((file, line));
+            self.rows.len() as u64
+        });
         // Only code that the table holds keeps its address.
         if self.instructions.len() < MOST && self.codes.contains_key(&key.0) {
             self.instructions.insert(key, number);
         }
-        Some(number)
-    }
-
-    fn line_number(&mut self, file: String, line: i32) -> u64 {
-        let lines = self.numbers.entry(file.clone()).or_default();
-        *lines.entry(line).or_insert_with(|| {
-            self.rows.push((file, line));
-            self.rows.len() as u64
-        })
+        number
     }
 }

@@ -256,9 +256,9 @@ impl Ways {
         let forgotten = (ways.len() >= MOST).then(|| std::mem::take(&mut *ways));
         let same = ways.entry(hash).or_default();
         // Two threads may come with the same way; so may a hash that two ways share.
-        same.truncate(1);
+        let replaced = same.drain(1.min(same.len())..).collect::<Vec<_>>();
         same.insert(0, Arc::new(way));
         drop(ways);
-        drop(forgotten); // may run Python code, so not under the lock
+        drop((forgotten, replaced)); // may run Python code, so not under the lock
     }
 }
