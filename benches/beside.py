@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 SECONDS = 0.008
+PLACES = 3
 # A processor that was idle takes some milliseconds to come up to speed, whoever wants it.
 WARM = 0.006
 PAUSE = 0.02
@@ -133,17 +134,20 @@ class Peer:
 
 
 def serve(rows: dict[str, Row]) -> None:
-    """Answers the requests of a [`Peer`]: prepare a row of a size, time a round of it."""
-    calls: dict[int, Any] = {}
+    """Answers the requests of a [`Peer`]: forget all, prepare a row of a size, time a round."""
+    calls: list[Any] = []
     for line in sys.stdin:
         match json.loads(line):
             case [name, count, shape, dtype]:
                 row = rows[name]
                 call = row.peer("torch", row.inputs(count), (shape, dtype))
-                calls[count] = call, enough(call)
-                answer = 0.0
-            case [count]:
-                answer = time_of(*calls[count])
+                calls.append((call, enough(call)))
+                answer = len(calls) - 1
+            case []:
+                calls.clear()
+                answer = 0
+            case [place]:
+                answer = time_of(*calls[place])
             case other:
                 raise ValueError(f"no such request: {other}")
         print(json.dumps(answer), flush=True)
@@ -163,39 +167,40 @@ def prepared(row: Row, count: int, torch: Peer | None) -> Iterator[tuple[str, Ca
     if row.numpy is not None:
         yield "numpy", timed(row.peer("numpy", inputs, like))
     if row.torch is not None and torch is not None:
-        torch.ask(row.name, count, *like)
-        yield "torch", lambda: torch.ask(count)
+        place = int(torch.ask(row.name, count, *like))
+        yield "torch", lambda: torch.ask(place)
 
 
 def measure(
     row: Row, counts: list[int], rounds: int, torch: Peer | None
-) -> dict[int, dict[str, float]]:
-    """Seconds of each package for each number of elements, the median of all rounds.
+) -> dict[int, dict[str, list[float]]]:
+    """Seconds of each package for each number of elements, turn by turn.
 
-    A package measures all sizes in its turn, so that what is slower for a while is so for all. (The
-    best rounds would tell when others left the memory to one of the packages.)
+    A package measures all sizes in its turn, so that what is slower for a while is so for all. One
+    element is measured with several arrays, of which the median counts: where small ones lie may
+    decide how long a call takes.
     """
-    runs: dict[str, dict[int, Callable[[], float]]] = {}
+    if torch is not None:
+        torch.ask()
+    runs: dict[str, dict[int, list[Callable[[], float]]]] = {}
     for count in counts:
-        for name, run in prepared(row, count, torch):
-            runs.setdefault(name, {})[count] = run
+        for _ in range(PLACES if count == 1 else 1):
+            for name, run in prepared(row, count, torch):
+                runs.setdefault(name, {}).setdefault(count, []).append(run)
     found: dict[int, dict[str, list[float]]] = {count: {n: [] for n in runs} for count in counts}
     for _ in range(rounds):
         for name, sizes in runs.items():
-            for count, run in sizes.items():
-                found[count][name].append(run())
+            for count, all_places in sizes.items():
+                found[count][name].append(statistics.median(run() for run in all_places))
             # Its threads may go on looking for work, where the next one's should run.
             time.sleep(PAUSE)
-    return {
-        count: {name: statistics.median(seconds) for name, seconds in times.items()}
-        for count, times in found.items()
-    }
+    return found
 
 
 def lines(
     rows: dict[str, Row], sizes: list[int], rounds: int, torch: Peer | None
 ) -> Iterator[list[Any]]:
-    """Name, bytes and seconds of each cell; one element first, which is the price of a call."""
+    """Name, bytes and seconds of each cell by turn; one element first, the price of a call."""
     for name, row in rows.items():
         times = measure(row, [1, *(size // 4 for size in sizes)], rounds, torch)
         for count, seconds in times.items():

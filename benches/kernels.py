@@ -30,30 +30,33 @@ ROWS: dict[str, Row] = {row.name: row for row in [*elementwise.ROWS, *reduce.ROW
 # took so long.
 LEAST, PART = 2e-8, 0.03
 
-Times = dict[str, float]
+# Of each package, turn by turn.
+Times = dict[str, list[float]]
 
 
 class Cell:
     """The times of one operator at one size, beside those of one element."""
 
     def __init__(self, times: Times, calls: Times) -> None:
-        self.gross, _ = self.quotient(times)
-        ours = times["ferromix"] - calls["ferromix"]
-        ratios: Times = {}
-        for name, t in times.items():
-            net = t - calls[name]
-            least = max(LEAST, PART * max(calls[name], calls["ferromix"]))
+        price = {name: statistics.median(seconds) for name, seconds in calls.items()}
+        nets = {n: [t - c for t, c in zip(times[n], calls[n], strict=True)] for n in times}
+        whole, ratios = {}, {}
+        for name in times.keys() - {"ferromix"}:
+            whole[name] = self.quotient(times[name], times["ferromix"], 0.0)
+            least = max(LEAST, PART * max(price[name], price["ferromix"]))
             # Functions of several steps may take longer for one element: then calls count, too.
-            told = net > -least
-            ratios[name] = max(net, least) / max(ours, least) if told else t / times["ferromix"]
-        del ratios["ferromix"]
+            told = statistics.median(nets[name]) > -least
+            net = self.quotient(nets[name], nets["ferromix"], least)
+            ratios[name] = net if told else whole[name]
+        self.gross = min(whole.values())
         self.ratio, self.against = min((ratio, name) for name, ratio in ratios.items())
         self.numpy = ratios.get("numpy")
 
     @staticmethod
-    def quotient(times: Times) -> tuple[float, str]:
-        ours = times["ferromix"]
-        return min((t / ours, name) for name, t in times.items() if name != "ferromix")
+    def quotient(peer: list[float], ours: list[float], least: float) -> float:
+        """How many times as fast as the peer, in the middle of all turns."""
+        pairs = zip(peer, ours, strict=True)
+        return statistics.median(max(p, least) / max(o, least) for p, o in pairs)
 
     def __str__(self) -> str:
         return f"{self.ratio:.2f} {self.against[0]} ({self.gross:.2f})"
@@ -142,7 +145,7 @@ def report(all_times: dict[int, dict[str, dict[int, Times]]], sizes: list[int]) 
             texts.append(str(cell))
         for times in all_times.values():
             for package, seconds in times[name][4].items():
-                prices[package].append(seconds)
+                prices[package].append(statistics.median(seconds))
         print(f"| {name} | " + " | ".join(texts) + " |")
     print()
     for line in [rows_won(cells), *summary(cells)]:

@@ -154,7 +154,7 @@ fn share(threads: usize, n: usize, task: impl Fn(usize, usize) + Sync + Send) {
 }
 
 /// For a thread that waits until `ended`: helps with the loops of other threads, and comes back when
-/// that is so, or when there was no loop for a while. A loop that it helps with it helps to its end.
+/// that is so, when there was no loop for a while, or after some 40 ms and a task.
 pub fn assist(ended: &dyn Fn() -> bool) {
     if rayon::current_thread_index().is_none() && threads() > 1 {
         team(default_threads).assist(ended);

@@ -191,3 +191,28 @@ fn who_need_not_wait_does_not_help() {
         }
     });
 }
+
+#[test]
+fn a_thread_that_waits_leaves_a_long_loop_to_others() {
+    let _alone = alone();
+    let waiting = std::thread::current().id();
+    let came = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| {
+            run_loop(600, |_| {
+                if std::thread::current().id() == waiting {
+                    came.fetch_add(1, SeqCst);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            });
+        });
+        let mut left_early = false;
+        while !work.is_finished() {
+            let before = came.load(SeqCst);
+            par::assist(&|| false);
+            left_early |= came.load(SeqCst) > before && !work.is_finished();
+        }
+        // Unless it never came in: then there was nothing to leave.
+        assert!(left_early || came.load(SeqCst) == 0);
+    });
+}

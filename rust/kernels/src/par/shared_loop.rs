@@ -27,7 +27,6 @@ pub(super) type Task<'a> = dyn Fn(usize, usize) + Sync + 'a;
 pub(super) struct Loop {
     task: *const Task<'static>,
     tasks: usize,
-    threads: usize,
     /// Tasks taken from the front, and, in the upper half, from the back. Relaxed: each is taken once,
     /// whatever the order; `state` publishes the effects.
     taken: AtomicU64,
@@ -36,8 +35,8 @@ pub(super) struct Loop {
 }
 
 struct State {
-    /// Threads that have taken part; the next one's slot.
-    slots: usize,
+    /// Slots that no thread has.
+    free: Vec<usize>,
     /// Helpers that are in the loop.
     active: usize,
     /// Whether its owner has gone on, so that `task` is no longer there.
@@ -66,10 +65,9 @@ impl Loop {
             // SAFETY: only the lifetime changes, for which the caller answers.
             task: unsafe { std::mem::transmute::<*const Task<'_>, *const Task<'static>>(task) },
             tasks,
-            threads,
             taken: AtomicU64::new(0),
             state: Mutex::new(State {
-                slots: 1,
+                free: (1..threads).rev().collect(),
                 active: 0,
                 closed: false,
                 panic: None,
@@ -84,9 +82,8 @@ impl Loop {
         if !self.admits(&state) {
             return None;
         }
-        state.slots += 1;
         state.active += 1;
-        Some(state.slots - 1)
+        state.free.pop()
     }
 
     /// Whether there is something to do for one more.
@@ -95,12 +92,12 @@ impl Loop {
     }
 
     fn admits(&self, state: &State) -> bool {
-        let full = state.closed || state.slots == self.threads;
+        let full = state.closed || state.free.is_empty();
         !full && self.left(self.taken.load(Ordering::Relaxed)).is_some()
     }
 
-    /// Runs tasks as long as there are some.
-    pub(super) fn run(&self, slot: usize) {
+    /// Runs tasks as long as there are some, and `go_on` says so.
+    pub(super) fn run(&self, slot: usize, go_on: impl Fn() -> bool) {
         // SAFETY: the owner waits for those that have entered, and is one of them.
         let task = unsafe { &*self.task };
         // From both ends, so that a loop that is run again finds most data where it left them.
@@ -109,7 +106,9 @@ impl Loop {
         } else {
             (BACK, true)
         };
-        while let Some(taken) = self.left(self.taken.fetch_add(one, Ordering::Relaxed)) {
+        while go_on()
+            && let Some(taken) = self.left(self.taken.fetch_add(one, Ordering::Relaxed))
+        {
             let next = if back {
                 self.tasks - 1 - taken.1
             } else {
@@ -125,9 +124,11 @@ impl Loop {
         (front + back < self.tasks).then_some((front, back))
     }
 
-    pub(super) fn leave(&self, panic: Option<Box<dyn Any + Send>>) {
+    /// Gives a helper's slot back, with what it panicked with.
+    pub(super) fn leave(&self, slot: usize, panic: Option<Box<dyn Any + Send>>) {
         let mut state = locked(&self.state);
         state.active -= 1;
+        state.free.push(slot);
         if panic.is_some() {
             state.panic = panic;
         }
@@ -189,15 +190,18 @@ mod loom_model {
         }
     }
 
-    /// Each task runs once, the owner sees what it did, and nobody runs one after the end.
-    fn check(threads: usize, tasks: usize, helpers: usize) {
+    /// Each task runs once, the owner sees what it did, nobody runs one after the end, and nobody else
+    /// has a helper's slot meanwhile; helpers take so many tasks each at most.
+    fn check(threads: usize, tasks: usize, helpers: usize, most: usize) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(move || {
             let cells: Arc<Vec<_>> =
                 Arc::new((0..tasks).map(|_| Cell(UnsafeCell::new(0))).collect());
+            let slots: Vec<_> = (0..threads).map(|_| Cell(UnsafeCell::new(0))).collect();
             let results = cells.clone();
-            let task = move |_: usize, i: usize| {
+            let task = move |slot: usize, i: usize| {
+                slots[slot].add(1);
                 results[i].add(1);
             };
             // SAFETY: closed below, in front of the end of `task`.
@@ -206,13 +210,14 @@ mod loom_model {
                 let this = this.clone();
                 loom::thread::spawn(move || {
                     if let Some(slot) = this.enter() {
-                        this.run(slot);
-                        this.leave(None);
+                        let taken = std::cell::Cell::new(0);
+                        this.run(slot, || taken.replace(taken.get() + 1) < most);
+                        this.leave(slot, None);
                     }
                 })
             };
             let helpers: Vec<_> = (0..helpers).map(help).collect();
-            this.run(0);
+            this.run(0, || true);
             assert!(this.close().is_none());
             assert!(cells.iter().all(|cell| cell.add(0) == 1));
             for helper in helpers {
@@ -223,16 +228,21 @@ mod loom_model {
 
     #[test]
     fn two_helpers_share_two_tasks() {
-        check(3, 2, 2);
+        check(3, 2, 2, 2);
     }
 
     #[test]
     fn one_helper_shares_three_tasks() {
-        check(2, 3, 1);
+        check(2, 3, 1, 3);
     }
 
     #[test]
     fn no_more_helpers_than_threads() {
-        check(2, 2, 2);
+        check(2, 2, 2, 2);
+    }
+
+    #[test]
+    fn a_helper_that_goes_leaves_its_slot_to_another() {
+        check(2, 3, 2, 1);
     }
 }

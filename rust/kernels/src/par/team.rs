@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// How long a helper without work looks for some before it sleeps: about what waking it takes.
 const LINGER: Duration = Duration::from_micros(60);
 
+/// How long a thread that waits helps with a loop: it may have to look for signals.
+const VISIT: Duration = Duration::from_millis(40);
+
 /// How often a thread looks before it considers sleeping.
 const LOOKS: usize = 64;
 
@@ -65,7 +68,7 @@ impl Team {
         drop(open);
         let _closing = Closing(self, &this);
         self.call(threads.min(tasks) - 1);
-        this.run(0);
+        this.run(0, || true);
     }
 
     /// Sees that so many helpers look for work, as far as there are threads.
@@ -80,33 +83,40 @@ impl Team {
         }
     }
 
-    /// Helps with loops until there was none for a while, or until `ended`. The caller has counted this
-    /// thread as idle.
-    fn help(&'static self, ended: &dyn Fn() -> bool) {
+    /// Helps with loops until there was none for a while, or until `ended`, as long as `go_on`. The
+    /// caller has counted this thread as idle.
+    fn help(&'static self, ended: &dyn Fn() -> bool, go_on: &dyn Fn() -> bool) {
         loop {
             let found = self.look(ended);
             self.idle.fetch_sub(1, Ordering::Relaxed);
             // Who opened a loop before this has counted on this thread.
             let found = found.or_else(|| self.last_look(ended));
             let Some((this, slot)) = found else { return };
-            let run = std::panic::AssertUnwindSafe(|| this.run(slot));
+            let run = std::panic::AssertUnwindSafe(|| this.run(slot, go_on));
             let panic = std::panic::catch_unwind(run).err();
-            // In front of the end, so that the owner's next loop calls nobody else.
-            self.idle.fetch_add(1, Ordering::Relaxed);
-            this.leave(panic);
+            let stays = go_on();
+            if stays {
+                // In front of the end, so that the owner's next loop calls nobody else.
+                self.idle.fetch_add(1, Ordering::Relaxed);
+            }
+            this.leave(slot, panic);
+            if !stays {
+                return self.replace();
+            }
         }
     }
 
     /// As a thread of the pool.
     fn serve(&'static self) {
-        self.help(&|| false);
+        self.help(&|| false, &|| true);
         self.helpers.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// As a thread that waits for something.
     pub(super) fn assist(&'static self, ended: &dyn Fn() -> bool) {
         self.idle.fetch_add(1, Ordering::Relaxed);
-        self.help(ended);
+        let begin = Instant::now();
+        self.help(ended, &|| begin.elapsed() < VISIT);
     }
 
     /// A loop, if one opens soon.
@@ -138,11 +148,16 @@ impl Team {
         if !ended() {
             return self.enter();
         }
+        self.replace();
+        None
+    }
+
+    /// Calls another helper if there is a loop for it, since this thread goes.
+    fn replace(&'static self) {
         let wanted = locked(&self.open).iter().any(|this| this.has_room());
         if wanted {
             self.call(1);
         }
-        None
     }
 
     fn find(&self) -> Option<(Arc<Loop>, usize)> {
