@@ -4,9 +4,8 @@
 use crate::body::{Body, Run};
 use crate::math::power;
 use crate::vector::{Level, level, versions};
-use crate::wide::Registers;
 #[cfg(target_arch = "x86_64")]
-use crate::wide::{avx2::Avx2, avx512::Avx512};
+use crate::wide::{Registers, avx2::Avx2, avx512::Avx512};
 
 /// Elements that are looked through for odd arguments at once.
 const BLOCK: usize = 1024;
@@ -92,6 +91,7 @@ unsafe fn v3(d: &mut [f32], a: Side<'_>, b: Side<'_>) -> bool {
 
 /// # Safety
 /// The CPU has the instructions of the registers.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn in_registers<Many: Registers, One: Registers>(d: &mut [f32], ab: [Side<'_>; 2]) -> bool {
     let (mut any, mut i) = (false, 0);
@@ -116,6 +116,7 @@ unsafe fn in_registers<Many: Registers, One: Registers>(d: &mut [f32], ab: [Side
 ///
 /// # Safety
 /// The CPU has the instructions of the registers.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn step<R: Registers>(d: &mut [f32], [a, b]: [Side<'_>; 2], i: usize, n: usize) -> bool {
     // SAFETY: the caller vouches for the CPU; the slices have the elements.

@@ -5,7 +5,6 @@
 mod words;
 
 use crate::loops::{GRAIN, Ptr};
-use crate::memory::STREAMED;
 use crate::par;
 use crate::walk::{Order, Walk};
 use smallvec::SmallVec;
@@ -19,7 +18,8 @@ pub(crate) struct Tiles {
     /// Extent of the axis along which the source has no gaps, and the target's stride there.
     along: (usize, isize),
     size: usize,
-    /// Whether all is so large that it goes past the caches where that is possible.
+    /// Whether all is so large that it goes past the caches.
+    #[cfg(target_arch = "x86_64")]
     large: bool,
 }
 
@@ -49,7 +49,8 @@ impl Tiles {
             across: (walk.dims[last], from_step),
             along: (walk.dims[along], walk.strides[along][0]),
             size,
-            large: walk.total * size >= STREAMED,
+            #[cfg(target_arch = "x86_64")]
+            large: walk.total * size >= crate::memory::STREAMED,
         })
     }
 

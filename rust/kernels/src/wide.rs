@@ -15,6 +15,7 @@ mod mapped;
 mod tests;
 
 use crate::body::{Body, Run, unary};
+#[cfg(target_arch = "x86_64")]
 use crate::vector::level;
 use std::ops::{Add, BitOr, Mul, Sub};
 
@@ -72,6 +73,7 @@ pub(crate) trait Function: 'static {
 ///
 /// # Safety
 /// Loads and stores touch no memory but what they are given.
+#[cfg(target_arch = "x86_64")]
 pub(crate) unsafe trait Registers: Wide {
     /// Numbers in all of them.
     const N: usize;
