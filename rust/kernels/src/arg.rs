@@ -188,7 +188,7 @@ versions! {
 }
 
 versions! {
-    /// The places in rows that are no longer than a block.
+    /// The places in rows that are no longer than [`NEARBY`].
     fn short_rows[C: Number](rows: Rows<C>, places: &mut [i64], least: bool) [C] {
         for (i, place) in places.iter_mut().enumerate() {
             let row = rows.get(i);

@@ -18,8 +18,8 @@ pub(super) enum Past {
 }
 
 impl Past {
-    /// How strips along `long`, which follow each other along `next`, can go past the caches. Where the
-    /// source is read with larger steps, reading it takes longest, and what the writing takes is nothing.
+    /// How strips along `long`, which follow each other along `next`, can go past the caches; not where
+    /// the source is read with larger steps, which takes so long that the writing does not matter.
     pub(super) fn find(long: Axis, next: Axis) -> Option<Self> {
         match (long.to, long.from) {
             (1, -1 | 2) => Some(Past::Strip),
