@@ -3,6 +3,7 @@
 //! whole loop to the pool would wait for a sleeping thread first, which takes longer than many a kernel.
 
 use super::shared_loop::{Loop, Mutex, Task, locked};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +13,11 @@ const LINGER: Duration = Duration::from_micros(60);
 
 /// How long a thread that waits helps with a loop: it may have to look for signals.
 const VISIT: Duration = Duration::from_millis(40);
+
+thread_local! {
+    /// Whether this thread of the pool looks for loops already.
+    static SERVES: Cell<bool> = const { Cell::new(false) };
+}
 
 /// How often a thread looks before it considers sleeping.
 const LOOKS: usize = 64;
@@ -92,6 +98,8 @@ impl Team {
             // Who opened a loop before this has counted on this thread.
             let found = found.or_else(|| self.last_look(ended));
             let Some((this, slot)) = found else { return };
+            // Whoever was called for another place may have been this very thread.
+            self.replace();
             let run = std::panic::AssertUnwindSafe(|| this.run(slot, go_on));
             let panic = std::panic::catch_unwind(run).err();
             let stays = go_on();
@@ -108,7 +116,13 @@ impl Team {
 
     /// As a thread of the pool.
     fn serve(&'static self) {
-        self.help(&|| false, &|| true);
+        if SERVES.replace(true) {
+            // It let other work of the pool's run, and that was this.
+            self.idle.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            self.help(&|| false, &|| true);
+            SERVES.set(false);
+        }
         self.helpers.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -152,7 +166,7 @@ impl Team {
         None
     }
 
-    /// Calls another helper if there is a loop for it, since this thread goes.
+    /// Calls another helper if there is a loop for it and nobody looks for one.
     fn replace(&'static self) {
         let wanted = locked(&self.open).iter().any(|this| this.has_room());
         if wanted {
