@@ -22,6 +22,7 @@ import numpy as np
 
 SECONDS = 0.008
 PLACES = 3
+SMALL = 256
 # A processor that was idle takes some milliseconds to come up to speed, whoever wants it.
 WARM = 0.006
 PAUSE = 0.02
@@ -177,14 +178,14 @@ def measure(
     """Seconds of each package for each number of elements, turn by turn.
 
     A package measures all sizes in its turn, so that what is slower for a while is so for all. One
-    element is measured with several arrays, of which the median counts: where small ones lie may
-    decide how long a call takes.
+    element, the price of a call, and other small sizes are measured with several arrays, of which
+    the median counts: where they lie may decide how long a call takes.
     """
     if torch is not None:
         torch.ask()
     runs: dict[str, dict[int, list[Callable[[], float]]]] = {}
     for count in counts:
-        for _ in range(PLACES if count == 1 else 1):
+        for _ in range(PLACES if count <= SMALL else 1):
             for name, run in prepared(row, count, torch):
                 runs.setdefault(name, {}).setdefault(count, []).append(run)
     found: dict[int, dict[str, list[float]]] = {count: {n: [] for n in runs} for count in counts}

@@ -242,10 +242,10 @@ def main() -> None:
         show("f32", name, error, [shortest(x) for x in c], low, high)
     tables = [(f"TANH[{k}]", c) for k, c in enumerate(tanh_tables())]
     for name, numbers in tables + power_tables():
-        print(f"const {name}: [f32; 32] = [")
+        print(f"static {name}: Table = Table([")
         for i in range(0, 32, 5):
             print("   ", *(f"{literal(shortest(x))}," for x in numbers[i : i + 5]))
-        print("];")
+        print("]);")
 
 
 if __name__ == "__main__":

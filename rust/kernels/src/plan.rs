@@ -19,6 +19,10 @@ const SHORT_ROW: usize = 64;
 /// The same for rows that the loop can take as they are.
 const PLAIN_ROW: usize = 8;
 
+/// So many grains make a task of a loop that writes past the caches: each waits for its stores in the
+/// end, and nothing that it reads or wrote is worth a cache's size.
+const STREAM_GRAINS: usize = 4;
+
 /// How a run of an operand reaches the loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
@@ -144,7 +148,9 @@ impl<const N: usize> Plan<N> {
 
     /// Elements of a task; runs start with rows in all of them.
     fn grain(&self, op: &Op<'_, N>) -> usize {
-        if self.by_rows {
+        if self.stream {
+            STREAM_GRAINS * op.grain
+        } else if self.by_rows {
             op.grain
         } else {
             (op.grain / self.longest).max(1) * self.longest

@@ -25,6 +25,10 @@ pub(crate) const ROUNDER_32: f32 = 12_582_912.0;
 /// The same for multiples of 1/32.
 pub(crate) const ROUNDER_32NDS: f32 = ROUNDER_32 / 32.0;
 
+/// Numbers to look up, in cache lines of their own: a load that spans two lines takes twice as long.
+#[repr(align(64))]
+pub(crate) struct Table(pub [f32; 32]);
+
 /// A number in single precision, or registers full of them.
 pub(crate) trait Wide:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
@@ -55,7 +59,7 @@ pub(crate) trait Wide:
     /// Whether the bits, taken for an integer without a sign, are at least `limit`.
     fn bits_reach(self, limit: u32) -> Self::Mask;
     /// The entry of which the five bits from `SHIFT` on are the number.
-    fn entry<const SHIFT: u32>(self, table: &'static [f32; 32]) -> Self;
+    fn entry<const SHIFT: u32>(self, table: &'static Table) -> Self;
     /// `(self + 1) 2^n` for `n` from -151 to 128, an integer to which [`ROUNDER_32`] has been added.
     fn raised(self, n: Self) -> Self;
     /// `self` times 2 to the integer below `n / 32`, which is from -126 to 127, for an integer `n` to
@@ -173,8 +177,8 @@ impl Wide for f32 {
         self.to_bits() >= limit
     }
     #[inline(always)]
-    fn entry<const SHIFT: u32>(self, table: &'static [f32; 32]) -> f32 {
-        table[(self.to_bits() >> SHIFT & 31) as usize]
+    fn entry<const SHIFT: u32>(self, table: &'static Table) -> f32 {
+        table.0[(self.to_bits() >> SHIFT & 31) as usize]
     }
     #[inline(always)]
     fn raised(self, n: f32) -> f32 {

@@ -1,6 +1,6 @@
 //! Registers of AVX2, some of which take each step together.
 
-use super::{ROUNDER_32, ROUNDER_32NDS, Registers, Wide};
+use super::{ROUNDER_32, ROUNDER_32NDS, Registers, Table, Wide};
 use std::arch::x86_64::*;
 use std::ops::{Add, BitOr, Mul, Sub};
 
@@ -148,11 +148,11 @@ unsafe fn power_of_two(n: __m256i) -> __m256 {
 /// The CPU has AVX2.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn look_up(table: &[f32; 32], index: __m256i) -> __m256 {
+unsafe fn look_up(table: &Table, index: __m256i) -> __m256 {
     // An instruction looks up eight, by three bits; another one chooses by a sign.
     let eight = |k: usize| {
         // SAFETY: the table has four times eight numbers.
-        let part = unsafe { _mm256_loadu_ps(table.as_ptr().add(8 * k)) };
+        let part = unsafe { _mm256_loadu_ps(table.0.as_ptr().add(8 * k)) };
         _mm256_permutevar8x32_ps(part, index)
     };
     let third = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index));
@@ -223,7 +223,7 @@ impl<const W: usize> Wide for Avx2<W> {
         })
     }
     #[inline(always)]
-    fn entry<const SHIFT: u32>(self, table: &'static [f32; 32]) -> Self {
+    fn entry<const SHIFT: u32>(self, table: &'static Table) -> Self {
         each!(x = self => {
             let shift = _mm_cvtsi32_si128(SHIFT as i32);
             look_up(table, _mm256_srl_epi32(_mm256_castps_si256(x), shift))

@@ -1,6 +1,6 @@
 //! Registers of AVX-512, some of which take each step together.
 
-use super::{ROUNDER_32, ROUNDER_32NDS, Registers, Wide};
+use super::{ROUNDER_32, ROUNDER_32NDS, Registers, Table, Wide};
 use std::arch::x86_64::*;
 use std::ops::{Add, BitOr, Mul, Sub};
 
@@ -212,12 +212,12 @@ impl<const W: usize> Wide for Avx512<W> {
             _mm512_cmpge_epu32_mask(_mm512_castps_si512(x), _mm512_set1_epi32(limit as i32)))
     }
     #[inline(always)]
-    fn entry<const SHIFT: u32>(self, table: &'static [f32; 32]) -> Self {
+    fn entry<const SHIFT: u32>(self, table: &'static Table) -> Self {
         // The instruction takes five bits of each index.
         each!(x = self => _mm512_permutex2var_ps(
-            _mm512_loadu_ps(table.as_ptr()),
+            _mm512_loadu_ps(table.0.as_ptr()),
             _mm512_srli_epi32::<SHIFT>(_mm512_castps_si512(x)),
-            _mm512_loadu_ps(table[LANES..].as_ptr())))
+            _mm512_loadu_ps(table.0[LANES..].as_ptr())))
     }
     #[inline(always)]
     fn raised(self, n: Self) -> Self {

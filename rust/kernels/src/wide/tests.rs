@@ -6,13 +6,13 @@ use super::*;
 struct Bits;
 struct Numbers;
 
-const TABLE: [f32; 32] = {
+static TABLE: Table = {
     let (mut table, mut i) = ([0.0; 32], 0);
     while i < 32 {
         table[i] = 1.0 / (i as f32 + 3.0);
         i += 1;
     }
-    table
+    Table(table)
 };
 
 impl Function for Bits {
