@@ -100,6 +100,33 @@ versions! {
     }
 }
 
+/// A row of [`rows2`], whose first `whole` elements are taken in pieces.
+///
+/// # Safety
+/// `n` elements can be written at `d` and read from `a` and `b`, one where these are uniform.
+#[inline(always)]
+unsafe fn row2<T: Copy, F: Fn(T, T) -> T, const A: bool, const B: bool>(
+    [d, a, b]: [*mut T; 3],
+    [whole, n]: [usize; 2],
+    f: &F,
+) {
+    let mut at = 0;
+    // SAFETY: as the caller vouches.
+    unsafe {
+        // Read before they are written: the compiler need not find out whether operands overlap.
+        while at < whole {
+            let piece = |p: *mut T| p.add(at).cast::<[T; PIECE]>();
+            let x = if A { [*a; PIECE] } else { *piece(a) };
+            let y = if B { [*b; PIECE] } else { *piece(b) };
+            *piece(d) = std::array::from_fn(|j| f(x[j], y[j]));
+            at += PIECE;
+        }
+        for j in whole..n {
+            *d.add(j) = f(*a.add(if A { 0 } else { j }), *b.add(if B { 0 } else { j }));
+        }
+    }
+}
+
 versions! {
     /// [`Body::run_rows`] of a function of two operands; A and B say which are uniform.
     ///
@@ -108,31 +135,20 @@ versions! {
     unsafe fn rows2[T: Copy, F: Fn(T, T) -> T, const A: bool, const B: bool](
         args: [Run; 3], steps: [isize; 3], n: usize, rows: usize, f: &F,
     ) [T, F, A, B] {
-        for i in 0..rows as isize {
-            let [d, a, b] = [0, 1, 2].map(|j| args[j].ptr.wrapping_offset(i * steps[j]).cast::<T>());
-            // SAFETY: as the caller vouches; a uniform operand has one element.
-            let (d, a, b) = unsafe {
-                (
-                    std::slice::from_raw_parts_mut(d, n),
-                    std::slice::from_raw_parts(a, if A { 1 } else { n }),
-                    std::slice::from_raw_parts(b, if B { 1 } else { n }),
-                )
-            };
-            let mut done = 0;
-            if (PIECE..LONG_ROW).contains(&n) {
-                // In pieces that are read before they are written: of these the compiler need not find
-                // out, row by row, whether operands overlap.
-                let (out, _) = d.as_chunks_mut::<PIECE>();
-                let ([of_a, of_b], all) = ([a, b].map(|x| x.as_chunks::<PIECE>().0), [a[0], b[0]]);
-                done = out.len() * PIECE;
-                for (i, d) in out.iter_mut().enumerate() {
-                    let a = if A { [all[0]; PIECE] } else { of_a[i] };
-                    let b = if B { [all[1]; PIECE] } else { of_b[i] };
-                    *d = std::array::from_fn(|j| f(a[j], b[j]));
+        let whole = if n < LONG_ROW { n / PIECE * PIECE } else { 0 };
+        let mut at = args.map(|run| run.ptr.cast::<T>());
+        for _ in 0..rows {
+            // SAFETY: as the caller vouches.
+            unsafe {
+                // Two loops, as whole pieces need few registers.
+                if whole == n {
+                    row2::<T, F, A, B>(at, [n, n], f);
+                } else {
+                    row2::<T, F, A, B>(at, [whole, n], f);
                 }
             }
-            for j in done..n {
-                d[j] = f(a[if A { 0 } else { j }], b[if B { 0 } else { j }]);
+            for (at, step) in at.iter_mut().zip(steps) {
+                *at = at.wrapping_byte_offset(step);
             }
         }
     }
