@@ -66,7 +66,7 @@ impl<F: Function> Body<2> for Mapped<F> {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 /// How far ahead of a loop that writes past the caches its input is fetched.
-const AHEAD: usize = 2048;
+const AHEAD: usize = 4096;
 
 /// # Safety
 /// The CPU has the level; `n` numbers can be read at `s` and written at `d`, which is aligned to a
@@ -95,11 +95,13 @@ unsafe fn map<F: Function, Many: Registers, One: Registers, const PAST: bool>(
 ) {
     let mut i = 0;
     while n - i >= Many::N {
+        if PAST {
+            fetch(s.wrapping_add(i + AHEAD), Many::N);
+        }
         // SAFETY: as the caller vouches; all are read before the first is written.
         unsafe {
             let y = F::of(Many::load(s.add(i), Many::N));
             if PAST {
-                fetch(s.wrapping_add(i + AHEAD), Many::N);
                 y.stream(d.add(i));
             } else {
                 y.store(d.add(i), Many::N);
