@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 SECONDS = 0.008
-PLACES = 3
+# Up to so many elements are measured with so many sets of arrays.
 SMALL = 256
+PLACES = 3
 # A processor that was idle takes some milliseconds to come up to speed, whoever wants it.
 WARM = 0.006
 PAUSE = 0.02

@@ -25,7 +25,7 @@ pub(crate) const ROUNDER_32: f32 = 12_582_912.0;
 /// The same for multiples of 1/32.
 pub(crate) const ROUNDER_32NDS: f32 = ROUNDER_32 / 32.0;
 
-/// Numbers to look up, in cache lines of their own: a load that spans two lines takes twice as long.
+/// Numbers to look up, in cache lines of their own, so that no load spans two.
 #[repr(align(64))]
 pub(crate) struct Table(pub [f32; 32]);
 

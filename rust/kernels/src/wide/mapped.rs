@@ -65,7 +65,7 @@ impl<F: Function> Body<2> for Mapped<F> {
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
-/// How far ahead of a loop that writes past the caches its input is fetched.
+/// How many numbers ahead of a loop that writes past the caches its input is fetched.
 const AHEAD: usize = 4096;
 
 /// # Safety
