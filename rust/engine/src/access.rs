@@ -149,6 +149,13 @@ impl AccessPtr {
         Self(unsafe { NonNull::new_unchecked(next) })
     }
 
+    /// The access behind this one, if it is known already. It may be looked at as long as this one
+    /// has not finished.
+    pub(crate) fn known_successor(self) -> Option<AccessPtr> {
+        // Acquire: pairs with `link`.
+        (self.state().load(Acquire) & N != 0).then(|| self.successor())
+    }
+
     /// The operation that this access belongs to.
     pub(crate) fn op(self) -> OpPtr {
         // SAFETY: counted pointer; the field never changes.
@@ -161,6 +168,12 @@ impl AccessPtr {
         // SAFETY: counted pointer; only the registrar changes the field, before the operation is
         // released to run. Slots live as long as the core.
         unsafe { (*self.0.as_ptr()).slot.as_ref() }
+    }
+
+    /// The address of the variable's slot, or null.
+    pub(crate) fn slot_address(self) -> *const VarSlot {
+        // SAFETY: as above.
+        unsafe { (*self.0.as_ptr()).slot }
     }
 
     /// The generation that the pusher asked for.

@@ -16,13 +16,14 @@ use crate::wait::Patience;
 
 /// How often the registrar looks, in operations. A power of two.
 const EVERY: u64 = if SMALL { 4 } else { 64 };
-/// How long a pusher waits without seeing an operation finish, while no worker runs anything. What
-/// is in flight may wait for the pusher itself, so it goes on then.
+/// How long nothing runs and nothing is ready before pushers go on: what is in flight waits for one
+/// of them then.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// The same while a worker runs something, which most probably ends by itself.
-const PATIENCE_WITH_WORK: Duration = Duration::from_secs(1);
-/// A pusher that waited in vain is not asked to wait again for so many operations; twice as many
-/// each further time.
+/// How long nothing finishes, though something runs, before it is taken for something that waits
+/// for a pusher without having said so.
+const PATIENCE_WITH_WORK: Duration = Duration::from_secs(30);
+/// Operations that pushers who waited in vain are let through, all together; twice as many each
+/// further time.
 const FREE: u64 = EVERY;
 /// Operations that a pusher runs before it looks again whether it may go on.
 const HELP: u32 = 32;
@@ -48,8 +49,10 @@ pub(crate) struct Bound {
     limit: Limit,
     over: AtomicBool,
     over_bytes: AtomicBool,
-    /// Waits in vain since the last that was not.
+    /// Stalls since the last wait that ended well.
     vain: AtomicU32,
+    /// Stalls ever: a stall counts once, for all pushers that wait during it.
+    stalls: AtomicU64,
     /// Number of operations registered below which nobody is asked to wait.
     free_until: AtomicU64,
     /// Pushes of bytes that are let through over the bound.
@@ -65,6 +68,7 @@ impl Bound {
             over: AtomicBool::new(false),
             over_bytes: AtomicBool::new(false),
             vain: AtomicU32::new(0),
+            stalls: AtomicU64::new(0),
             free_until: AtomicU64::new(0),
             free_pushes: AtomicU64::new(0),
             bytes: CachePadded::new(AtomicU64::new(0)),
@@ -115,22 +119,39 @@ impl Bound {
         in_flight <= low(self.limit.most) && self.bytes() <= low(self.limit.most_bytes)
     }
 
-    /// A wait has ended: nobody waits again before the registrar, or a push of bytes, says so.
-    fn reset(&self, in_vain: bool, registered: u64) {
+    /// A wait has ended well: nobody waits again before the registrar, or a push of bytes, says so.
+    fn open(&self) {
         self.over.store(false, Relaxed);
         self.over_bytes.store(false, Relaxed);
-        if !in_vain {
-            self.vain.store(0, Relaxed);
-            self.free_until.store(0, Relaxed);
-            self.free_pushes.store(0, Relaxed);
+        self.vain.store(0, Relaxed);
+        self.free_until.store(0, Relaxed);
+        self.free_pushes.store(0, Relaxed);
+    }
+
+    /// Nothing goes on since the stall of that number ended: lets some pushes through, for the first
+    /// of all pushers that find it out.
+    fn end_stall(&self, stall: u64, double: bool, registered: u64) {
+        if self
+            .stalls
+            .compare_exchange(stall, stall + 1, Relaxed, Relaxed)
+            .is_err()
+        {
             return;
         }
         let times = self.vain.load(Relaxed).min(32);
-        self.vain.store(times + 1, Relaxed);
-        let free = FREE << times;
+        let free = if double { FREE << times } else { FREE };
+        self.vain.store(times + u32::from(double), Relaxed);
         self.free_pushes.store(free, Relaxed);
         self.free_until
             .store(registered.saturating_add(free), Relaxed);
+        self.over.store(false, Relaxed);
+        self.over_bytes.store(false, Relaxed);
+    }
+
+    /// In the child of a fork: nothing is in flight, and nobody waits.
+    pub(crate) fn begin_anew(&self) {
+        self.open();
+        self.bytes.store(0, Relaxed);
     }
 }
 
@@ -165,59 +186,115 @@ impl Drop for Bytes {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Well,
-    /// Nothing finished for too long.
+    /// Nothing goes on: see [`Stall`].
     InVain,
     /// The caller's patience ended.
     GivenUp,
 }
 
+/// What a pusher that waits has seen of what goes on.
+struct Stall {
+    /// Its number, when the pusher began to wait.
+    number: u64,
+    completed: u64,
+    /// When something was last seen to have finished.
+    finished: Instant,
+    /// Since when nothing has been seen to run, or to be ready.
+    quiet: Option<Instant>,
+}
+
+impl Stall {
+    fn new(core: &Core) -> Self {
+        Self {
+            number: core.bound.stalls.load(Relaxed),
+            completed: 0,
+            finished: Instant::now(),
+            quiet: None,
+        }
+    }
+
+    /// Whether nothing goes on without the pushers, or one of them has found that out.
+    fn is_over(&mut self, core: &Core, completed: u64) -> bool {
+        if completed != self.completed {
+            self.completed = completed;
+            self.finished = Instant::now();
+            self.quiet = None;
+        } else if self.finished.elapsed() > PATIENCE {
+            // Not earlier: looking at the queues slows the workers down.
+            if core.is_active() {
+                self.quiet = None;
+            } else if self.quiet.is_none() {
+                self.quiet = Some(Instant::now());
+            }
+        }
+        core.bound.stalls.load(Relaxed) != self.number
+            || self.nothing_runs()
+            || self.finished.elapsed() > PATIENCE_WITH_WORK
+    }
+
+    fn nothing_runs(&self) -> bool {
+        self.quiet
+            .as_ref()
+            .is_some_and(|since| since.elapsed() > PATIENCE)
+    }
+
+    fn end(&self, core: &Core) {
+        let registered = core.epochs.counts().0;
+        core.bound
+            .end_stall(self.number, self.nothing_runs(), registered);
+    }
+}
+
 impl Core {
-    /// After a push, if there are too many operations in flight: waits until a quarter of the
-    /// bound is free, or nothing has finished for a while; false if the caller's patience ended
-    /// first. An operation that pushes never waits,
-    /// nor does a worker, nor anybody while the engine is stopped.
+    /// After a push, if there are too many operations in flight: waits until a quarter of the bound
+    /// is free, or nothing goes on any more; false if the caller's patience ended first. An operation
+    /// that pushes never waits, nor does a worker, nor anybody while the engine is stopped.
     #[cold]
     pub(crate) fn hold_back(&self, patience: Option<&mut dyn Patience>) -> bool {
-        if !self.may_block_here() || self.lanes.cpu().is_stopped() {
+        if !self.may_block_here() || self.lanes.cpu().is_stopped() || self.is_inherited() {
             return true;
         }
-        let ended = self.wait_patiently(|in_flight| self.bound.is_low(in_flight), patience);
-        let registered = self.epochs.counts().0;
-        self.bound.reset(ended == Ended::InVain, registered);
-        ended != Ended::GivenUp
+        let mut stall = Stall::new(self);
+        let ended = self.wait_patiently(
+            |in_flight| self.bound.is_low(in_flight),
+            &mut stall,
+            patience,
+        );
+        match ended {
+            Ended::Well => self.bound.open(),
+            Ended::InVain => stall.end(self),
+            Ended::GivenUp => return false,
+        }
+        true
     }
 
-    /// Whether a worker of any lane runs something. Approximate.
-    fn is_busy(&self) -> bool {
-        self.lanes.iter().any(Lane::is_busy)
+    /// Whether a worker of any lane runs something, or will. Approximate.
+    fn is_active(&self) -> bool {
+        let active = |lane: &Lane| lane.is_busy() || lane.queue.has_work();
+        self.lanes.iter().any(active)
     }
 
-    /// Waits until `enough`, which is given the number of operations in flight, or until nothing
-    /// has finished for a while.
+    /// Waits until `enough`, which is given the number of operations in flight, or until nothing goes
+    /// on any more.
     fn wait_patiently(
         &self,
         mut enough: impl FnMut(u64) -> bool,
+        stall: &mut Stall,
         mut patience: Option<&mut dyn Patience>,
     ) -> Ended {
-        let mut last_completed = 0;
-        let mut progress = Instant::now();
         loop {
             let (pushed, completed) = self.epochs.counts();
             if enough(pushed - completed) {
                 return Ended::Well;
             }
-            if completed != last_completed {
-                (last_completed, progress) = (completed, Instant::now());
-            }
-            let idle = progress.elapsed();
-            if idle > PATIENCE && (!self.is_busy() || idle > PATIENCE_WITH_WORK) {
+            if stall.is_over(self, completed) {
                 return Ended::InVain;
             }
             self.assist();
             if self.bound.limit.help && (0..HELP).take_while(|_| self.help()).count() > 0 {
                 continue;
             }
-            if idle < YIELDING {
+            if stall.finished.elapsed() < YIELDING {
                 yield_now();
                 continue;
             }
@@ -245,7 +322,7 @@ impl Core {
                 found.is_some()
             };
             // In vain or not, the launch goes on.
-            let _ = self.wait_patiently(look, None);
+            let _ = self.wait_patiently(look, &mut Stall::new(self), None);
         }
         found
             .or_else(|| plan.counters(usize::MAX))
@@ -260,7 +337,7 @@ impl Core {
         };
         let mut agenda = Agenda::new();
         self.execute(op, &mut agenda);
-        self.settle(agenda);
+        self.settle(&mut agenda);
         true
     }
 }

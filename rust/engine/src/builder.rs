@@ -1,10 +1,13 @@
 //! How an engine is configured.
 
+use std::time::Duration;
+
 use crate::bound::Limit;
 use crate::config;
 use crate::engine::Engine;
 use crate::lane::Sizes;
-use crate::sync::MODEL;
+use crate::spec::{Device, FnProperty};
+use crate::sync::{Arc, MODEL};
 
 /// Which engine.
 ///
@@ -28,6 +31,9 @@ pub enum Kind {
 /// The default of [`Builder::max_in_flight`]: as many as fit into a core's own caches.
 const MAX_IN_FLIGHT: u64 = 2048;
 
+/// The default of [`Builder::drop_limit`].
+const DROP_LIMIT: Duration = Duration::from_secs(60);
+
 /// The bound on bytes of [`Engine::global`](crate::Engine::global).
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -41,26 +47,55 @@ const MAX_BYTES: u64 = 1 << 30;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Builder {
-    kind: Kind,
-    sizes: Sizes,
-    limit: Limit,
+    options: Options,
+}
+
+/// Gives each worker of a lane a stream.
+type Streams = dyn Fn(Device, FnProperty, usize) -> u64 + Send + Sync;
+
+/// What an engine is configured with.
+#[derive(Clone)]
+pub(crate) struct Options {
+    pub(crate) kind: Kind,
+    pub(crate) sizes: Sizes,
+    pub(crate) limit: Limit,
+    pub(crate) streams: Option<Arc<Streams>>,
+    /// How long a fork waits for the engine to come to rest, if it does.
+    pub(crate) fork_limit: Option<Duration>,
+    /// How long dropping the engine waits while nothing finishes.
+    pub(crate) drop_limit: Duration,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("kind", &self.kind)
+            .field("sizes", &self.sizes)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Builder {
     pub(crate) fn new() -> Self {
         Self {
-            kind: Kind::Threaded,
-            sizes: Sizes {
-                cpu: config::cores(),
-                cpu_priority: 4,
-                gpu: 2,
-                gpu_copy: 1,
-            },
-            limit: Limit {
-                most: if MODEL { u64::MAX } else { MAX_IN_FLIGHT },
-                most_bytes: u64::MAX,
-                wait: true,
-                help: false,
+            options: Options {
+                kind: Kind::Threaded,
+                sizes: Sizes {
+                    cpu: config::cores(),
+                    cpu_priority: 4,
+                    gpu: 2,
+                    gpu_copy: 1,
+                },
+                limit: Limit {
+                    most: if MODEL { u64::MAX } else { MAX_IN_FLIGHT },
+                    most_bytes: u64::MAX,
+                    wait: true,
+                    help: false,
+                },
+                streams: None,
+                fork_limit: None,
+                drop_limit: DROP_LIMIT,
             },
         }
     }
@@ -74,7 +109,7 @@ impl Builder {
             .max_in_flight(most.unwrap_or(MAX_IN_FLIGHT as usize))
             .max_bytes_in_flight(bytes.unwrap_or(MAX_BYTES))
             .pushers_wait(false);
-        let sizes = &mut builder.sizes;
+        let sizes = &mut builder.options.sizes;
         let fields = [
             (&mut sizes.cpu, "CPU_WORKER_NTHREADS"),
             (&mut sizes.cpu_priority, "CPU_PRIORITY_NTHREADS"),
@@ -99,7 +134,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn kind(mut self, kind: Kind) -> Self {
-        self.kind = kind;
+        self.options.kind = kind;
         self
     }
 
@@ -110,7 +145,7 @@ impl Builder {
     /// assert_eq!(Engine::builder().workers(0).build().num_workers(), 1);
     /// ```
     pub fn workers(mut self, count: usize) -> Self {
-        self.sizes.cpu = count.clamp(1, 4096);
+        self.options.sizes.cpu = count.clamp(1, 4096);
         self
     }
 
@@ -126,7 +161,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn priority_workers(mut self, count: usize) -> Self {
-        self.sizes.cpu_priority = count.clamp(1, 4096);
+        self.options.sizes.cpu_priority = count.clamp(1, 4096);
         self
     }
 
@@ -141,7 +176,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn gpu_workers(mut self, count: usize) -> Self {
-        self.sizes.gpu = count.clamp(1, 4096);
+        self.options.sizes.gpu = count.clamp(1, 4096);
         self
     }
 
@@ -157,18 +192,19 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn gpu_copy_workers(mut self, count: usize) -> Self {
-        self.sizes.gpu_copy = count.clamp(1, 4096);
+        self.options.sizes.gpu_copy = count.clamp(1, 4096);
         self
     }
 
-    /// Operations that may be pushed and not finished, roughly (it is looked at every 64 pushes).
-    /// Default: 2048; `usize::MAX` is no bound.
+    /// Operations that may be pushed and not finished, and 64 more for each thread that pushes (it is
+    /// looked at every 64 pushes). Default: 2048; `usize::MAX` is no bound.
     ///
-    /// A push over the bound still goes through; it returns when a quarter of the bound is free,
-    /// or when nothing has finished for 10 ms (for a second, if a worker runs something), since
-    /// what is in flight may wait for something that the pusher does later: so this never
-    /// deadlocks. After that the next 64 pushes are free, and twice as many each further time that
-    /// a pusher waits in vain. An operation that pushes never waits.
+    /// A push over the bound still goes through; it returns when a quarter of the bound is free. As
+    /// long as something runs or is ready, that will come. If nothing is, for 10 ms, what is in flight
+    /// waits for something that a pusher does later: then the next 64 pushes are free, of all threads
+    /// together, and twice as many each further time. An operation that waits for what a pusher does
+    /// later should say so by [`Engine::blocking`](crate::Engine::blocking): the engine takes it for
+    /// running otherwise, and lets 64 pushes through every 30 s. An operation that pushes never waits.
     ///
     /// ```
     /// use ferromix_engine::{Engine, OpSpec};
@@ -181,7 +217,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn max_in_flight(mut self, count: usize) -> Self {
-        self.limit.most = if count == usize::MAX {
+        self.options.limit.most = if count == usize::MAX {
             u64::MAX
         } else {
             count.max(1) as u64
@@ -208,7 +244,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn max_bytes_in_flight(mut self, bytes: u64) -> Self {
-        self.limit.most_bytes = bytes.max(1);
+        self.options.limit.most_bytes = bytes.max(1);
         self
     }
 
@@ -240,7 +276,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pushers_wait(mut self, wait: bool) -> Self {
-        self.limit.wait = wait;
+        self.options.limit.wait = wait;
         self
     }
 
@@ -257,7 +293,69 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pushers_help(mut self, help: bool) -> Self {
-        self.limit.help = help;
+        self.options.limit.help = help;
+        self
+    }
+
+    /// Gives each worker thread a stream, which the operations that it runs find in
+    /// [`RunContext::stream`](crate::RunContext::stream): a number that means nothing to the engine,
+    /// such as the address of a GPU's stream. Called by each worker when it begins, with a device and
+    /// a kind of work that its lane serves, and its number there.
+    ///
+    /// ```
+    /// use ferromix_engine::{Device, Engine, OpSpec};
+    /// let engine = Engine::builder()
+    ///     .streams(|device, _, worker| 100 * u64::from(device.id) + worker as u64)
+    ///     .gpu_workers(1)
+    ///     .build();
+    /// engine.push_sync(&OpSpec::new("kernel").on(Device::gpu(3)), |context| {
+    ///     assert_eq!(context.stream(), Some(300));
+    ///     Ok(())
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn streams<F>(mut self, stream: F) -> Self
+    where
+        F: Fn(Device, FnProperty, usize) -> u64 + Send + Sync + 'static,
+    {
+        self.options.streams = Some(Arc::new(stream));
+        self
+    }
+
+    /// Has each `fork` of the process bring the engine to rest before, as
+    /// [`Engine::prepare_fork`](crate::Engine::prepare_fork) does, waiting so long at most, so that the
+    /// engine works in parent and child. Default: no; then the child's copy refuses everything.
+    ///
+    /// A thread that forks must not hold a lock that operations take. Where there are no forks,
+    /// nothing happens.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ferromix_engine::Engine;
+    /// let engine = Engine::builder().survives_forks(Duration::from_secs(10)).build();
+    /// engine.wait_for_all()?; // here, and in a child
+    /// # Ok::<(), ferromix_engine::WaitError>(())
+    /// ```
+    pub fn survives_forks(mut self, limit: Duration) -> Self {
+        self.options.fork_limit = Some(limit);
+        self
+    }
+
+    /// How long dropping the last handle waits while nothing finishes. Default: a minute. Then it
+    /// writes to the standard error what is unfinished, and leaves that to the threads that run it.
+    /// [`Engine::shutdown`](crate::Engine::shutdown) returns it as an error instead.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().drop_limit(Duration::from_millis(50)).build();
+    /// engine.push_async(&OpSpec::new("forgotten"), |_, done| std::mem::forget(done))?;
+    /// drop(engine); // ends, and says that `forgotten` did not
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn drop_limit(mut self, limit: Duration) -> Self {
+        self.options.drop_limit = limit;
         self
     }
 
@@ -269,6 +367,6 @@ impl Builder {
     /// assert!(engine.num_workers() >= 1);
     /// ```
     pub fn build(self) -> Engine {
-        Engine::from_parts(self.kind, self.sizes, self.limit)
+        Engine::from_options(self.options)
     }
 }

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use crate::engine::Engine;
-use crate::filling::Filling;
+use crate::filling::{self, Filling};
 use crate::sync::Relaxed;
 use crate::thread::here;
 
@@ -32,6 +32,8 @@ impl Engine {
     /// collected operation *is not there*: not for waits and pushes of other threads, so that a
     /// thread should not tell others of it before; and one whose variable another thread deletes
     /// meanwhile fails. An operation that may be joined must not wait for what another one does.
+    /// A [`Bulk`] that is forgotten is pushed when its thread ends, or drops a handle of the engine.
+    ///
     /// For versions, [`Counters`](crate::Counters) and [`inline`](crate::OpSpec::inline) a bulk is
     /// one operation (inline if all in it are, and there are 16 at most).
     ///
@@ -57,6 +59,7 @@ impl Engine {
     pub fn bulk(&self, size: usize) -> Bulk {
         let core = self.core();
         core.push_collected();
+        filling::watch_thread();
         let filling = NonNull::from(Box::leak(Box::new(Filling::new(core, size))));
         // Relaxed: for this thread alone; see `Core::filling`.
         core.bulks.fetch_add(1, Relaxed);

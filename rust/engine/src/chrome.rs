@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
+use crate::thread::NO_STEP;
 use crate::trace::{Event, Session, What};
 
 /// What was recorded between [`start_trace`](crate::Engine::start_trace) and
@@ -144,14 +145,14 @@ impl Trace {
             }));
         }
         lines.sort_by_key(|line| line.event.begin);
-        let mut stories: HashMap<usize, Story> = HashMap::new();
+        let mut stories: HashMap<(usize, u32), Story> = HashMap::new();
         let mut number = 0;
         for line in &mut lines {
             let event = line.event;
             if event.op == 0 {
                 continue;
             }
-            let story = stories.entry(event.op).or_default();
+            let story = stories.entry((event.op, event.step)).or_default();
             match event.what {
                 What::Push => {
                     number += 1;
@@ -162,7 +163,14 @@ impl Trace {
                     };
                     continue;
                 }
-                What::Start => story.start = Some((line.thread, *event)),
+                What::Begin => {
+                    if event.step != NO_STEP {
+                        number += 1; // Steps are not pushed.
+                        story.number = number;
+                    }
+                    story.start = Some((line.thread, *event));
+                    continue;
+                }
                 What::Complete => {
                     let number = story.number;
                     line.started = story.start.take().map(|(t, e)| (number, t, e));
@@ -193,7 +201,7 @@ impl Trace {
         for line in self.lines() {
             let event = line.event;
             let begin = match (event.what, line.started) {
-                (What::Push | What::Start | What::Skip, _)
+                (What::Push | What::Begin | What::Start | What::Skip, _)
                 | (What::Mark(_) | What::Count(..), _)
                 | (What::Complete, None) => continue,
                 (What::Complete, Some((_, _, start))) => start.begin,
@@ -238,7 +246,7 @@ impl Trace {
     ///
     /// # Errors
     /// What `out` fails with.
-    pub fn write_chrome_json(&self, out: &mut impl Write) -> io::Result<()> {
+    pub fn write_chrome_json(&self, out: &mut dyn Write) -> io::Result<()> {
         let pid = std::process::id();
         write!(
             out,
@@ -261,7 +269,7 @@ impl Trace {
         writeln!(out, "\n]}}")
     }
 
-    fn write_line(&self, out: &mut impl Write, pid: u32, line: &Line<'_>) -> io::Result<()> {
+    fn write_line(&self, out: &mut dyn Write, pid: u32, line: &Line<'_>) -> io::Result<()> {
         let event = line.event;
         let head = |out: &mut dyn Write, ph: &str, thread: usize, at: Instant, category: &str| {
             write!(
@@ -275,6 +283,7 @@ impl Trace {
         };
         let kind = category(event.what);
         match event.what {
+            What::Begin => return Ok(()),
             What::Complete => {
                 let Some((number, thread, start)) = line.started else {
                     return Ok(());
@@ -329,7 +338,7 @@ impl Trace {
 fn category(what: What) -> &'static str {
     match what {
         What::Push => "push",
-        What::Run | What::Start | What::Complete | What::Step => "operation",
+        What::Run | What::Begin | What::Start | What::Complete | What::Step => "operation",
         What::Skip => "skipped",
         What::Delete => "delete",
         What::Wait => "wait",

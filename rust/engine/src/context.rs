@@ -6,11 +6,14 @@ use std::ptr::NonNull;
 
 use crate::bound::Bytes;
 use crate::core::Core;
+use crate::declared::Declared;
 use crate::failure::{NeverCompleted, OpError};
-use crate::op::{Op, OpPtr};
+use crate::launch::Run;
+use crate::op::OpPtr;
 use crate::spec::Device;
-use crate::sync::Arc;
+use crate::sync::{Arc, Relaxed};
 use crate::thread;
+use crate::unwind::discard;
 
 /// Where and how an operation runs.
 ///
@@ -28,12 +31,22 @@ use crate::thread;
 /// ```
 #[derive(Debug)]
 pub struct RunContext {
-    device: Device,
-    priority: i32,
+    core: CorePtr,
     tag: u64,
-    threads: u16,
     argument: Option<Argument>,
+    stream: Option<u64>,
+    threads: u16,
+    pub(crate) declared: Declared,
 }
+
+/// The engine's, for as long as the operation runs.
+#[derive(Debug)]
+struct CorePtr(*const Core);
+
+// SAFETY: a shared reference to something `Sync`.
+unsafe impl Send for CorePtr {}
+// SAFETY: as above.
+unsafe impl Sync for CorePtr {}
 
 /// What a launch was given, for as long as a step of it runs.
 #[derive(Clone, Copy, Debug)]
@@ -45,39 +58,48 @@ unsafe impl Send for Argument {}
 unsafe impl Sync for Argument {}
 
 impl RunContext {
-    pub(crate) fn of(op: &Op) -> Self {
+    /// The context of an operation that is pushed by itself.
+    #[inline]
+    pub(crate) fn of(core: &Core, op: OpPtr) -> Self {
+        let header = op.header();
         Self {
-            device: op.device,
-            priority: op.priority,
-            tag: op.tag,
-            threads: op.threads,
+            core: CorePtr(core),
+            tag: header.tag,
             argument: None,
+            stream: core.own_stream(),
+            threads: header.threads,
+            declared: Declared::of(op),
+        }
+    }
+
+    /// The context of an operation in a bulk.
+    pub(crate) fn of_item(core: &Core, bulk: OpPtr, op: OpPtr) -> Self {
+        Self {
+            // SAFETY: the operation is in the bulk.
+            declared: unsafe { Declared::of_item(bulk, op) },
+            ..Self::of(core, op)
         }
     }
 
     /// The context of a step of a launch.
-    pub(crate) fn of_step(op: &Op, tag: u64, threads: u16) -> Self {
-        let threads = match (op.threads, threads) {
-            (0, most) | (most, 0) => most,
-            (launch, step) => launch.min(step),
-        };
-        Self {
-            tag,
-            threads,
-            ..Self::of(op)
-        }
-    }
-
-    /// The context of a step of a launch with an argument.
     ///
     /// # Safety
-    /// The argument outlives the context.
-    pub(crate) unsafe fn with_argument(
-        mut self,
-        argument: Option<&(dyn Any + Send + Sync)>,
-    ) -> Self {
-        self.argument = argument.map(|argument| Argument(NonNull::from(argument)));
-        self
+    /// The launch outlives the context.
+    #[inline]
+    pub(crate) unsafe fn of_step(core: &Core, run: Run<'_>, index: u32) -> Self {
+        let (step, args) = (&run.plan.steps[index as usize], &run.launch.args);
+        let argument = args.argument.as_deref();
+        Self {
+            core: CorePtr(core),
+            tag: args.tag.unwrap_or(step.tag),
+            argument: argument.map(|argument| Argument(NonNull::from(argument))),
+            stream: core.own_stream(),
+            threads: match (run.op.header().threads, step.threads) {
+                (0, most) | (most, 0) => most,
+                (launch, step) => launch.min(step),
+            },
+            declared: Declared::of_step(run, index),
+        }
     }
 
     /// What the launch of the program was given ([`LaunchArgs::argument`](crate::LaunchArgs::argument)),
@@ -99,8 +121,25 @@ impl RunContext {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn argument<T: Any>(&self) -> Option<&T> {
-        // SAFETY: by the contract of `with_argument`.
+        // SAFETY: by the contract of `of_step`.
         unsafe { self.argument?.0.as_ref() }.downcast_ref()
+    }
+
+    /// The stream of the worker that runs the operation, where the engine was
+    /// [given streams](crate::Builder::streams).
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().streams(|_, _, worker| 7 + worker as u64).workers(1).build();
+    /// engine.push_sync(&OpSpec::new("ask"), |context| {
+    ///     assert_eq!(context.stream(), Some(7));
+    ///     Ok(())
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stream(&self) -> Option<u64> {
+        self.stream
     }
 
     /// The device that the operation was pushed for.
@@ -116,7 +155,7 @@ impl RunContext {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn device(&self) -> Device {
-        self.device
+        self.declared.op().header().device
     }
 
     /// The priority that the operation was pushed with.
@@ -132,7 +171,7 @@ impl RunContext {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn priority(&self) -> i32 {
-        self.priority
+        self.declared.op().header().priority
     }
 
     /// The tag that the operation was pushed with.
@@ -152,7 +191,8 @@ impl RunContext {
     }
 
     /// How many threads the function may use, the one that calls it included, if its operation said
-    /// so ([`OpSpec::threads`](crate::OpSpec::threads)). To be obeyed by whatever parallel code the
+    /// so ([`OpSpec::threads`](crate::OpSpec::threads)), or else the engine
+    /// ([`set_num_threads_per_worker`](crate::Engine::set_num_threads_per_worker)). To be obeyed by whatever parallel code the
     /// function calls.
     ///
     /// ```
@@ -170,7 +210,11 @@ impl RunContext {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn threads(&self) -> Option<NonZero<u16>> {
-        NonZero::new(self.threads)
+        NonZero::new(self.threads).or_else(|| {
+            // SAFETY: the operation, which runs, has it. Relaxed: a number alone.
+            let most = unsafe { (*self.core.0).threads_per_worker.load(Relaxed) };
+            NonZero::new(most as u16)
+        })
     }
 }
 
@@ -207,6 +251,7 @@ impl OnComplete {
 
     /// The end of one step of a program's launch.
     pub(crate) fn of_step(core: Arc<Core>, op: OpPtr, step: u32) -> Self {
+        core.promises.begin(op, step, op.name());
         Self {
             core,
             op: Some(op),
@@ -222,6 +267,11 @@ impl OnComplete {
     }
 
     fn finish(&self, op: OpPtr, result: Result<(), OpError>) {
+        if self.core.is_inherited() {
+            // Nobody here goes on with this engine. What the error owns is the user's.
+            return discard(result);
+        }
+        self.core.promises.end(op, self.step);
         match self.step {
             thread::NO_STEP => self.core.complete_async(op, result),
             step => self.core.complete_step(op, step, result),
@@ -237,7 +287,8 @@ impl OnComplete {
     /// let engine = Engine::builder().build();
     /// engine.push_async(&OpSpec::new("fails"), |_, done| done.complete(Err("no luck".into())))?;
     /// let failure = engine.wait_for_all().unwrap_err();
-    /// assert_eq!(failure.to_string(), "operation fails failed: no luck");
+    /// assert_eq!(failure.to_string(), "operation fails failed");
+    /// assert_eq!(std::error::Error::source(&failure).unwrap().to_string(), "no luck");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn complete(mut self, result: Result<(), OpError>) {
@@ -251,7 +302,9 @@ impl OnComplete {
 impl Drop for OnComplete {
     fn drop(&mut self) {
         if let Some(op) = self.op.take() {
-            if !thread::defer_to_panic(op, self.step) {
+            if thread::left_to_executor(op, self.step) {
+                self.core.promises.end(op, self.step);
+            } else {
                 self.finish(op, Err(Box::new(NeverCompleted)));
             }
         }

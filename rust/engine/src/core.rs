@@ -6,14 +6,23 @@ use std::sync::Weak;
 
 use crossbeam_utils::CachePadded;
 
-use crate::bound::{Bound, Limit};
+use crate::bound::Bound;
+use crate::builder::{Kind, Options};
 use crate::epoch::{Epoch, Epochs};
-use crate::lane::Sizes;
+use crate::failure::PushError;
+use crate::fork::RestPtr;
+use crate::inherit;
+use crate::lane::Lane;
 use crate::lanes::Lanes;
 use crate::ledger::Failures;
 use crate::log::Log;
-use crate::sync::{Acquire, Arc, AtomicBool, AtomicUsize, Relaxed, UnsafeCell};
+use crate::promises::Promises;
+use crate::sync::{
+    Acquire, Arc, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Relaxed, UnsafeCell,
+};
+use crate::thread::here;
 use crate::trace::Tracer;
+use crate::unwind::catch;
 use crate::var::VarSlab;
 
 /// Everything that one engine shares between threads.
@@ -29,6 +38,15 @@ pub(crate) struct Core {
     /// Run everything on the pushing thread.
     pub(crate) naive: bool,
     pub(crate) shutting_down: AtomicBool,
+    /// The process that it is of use in; see `inherit.rs`. On a cache line of its own, as workers read
+    /// it for each operation, and what lies beside it changes.
+    pub(crate) process: CachePadded<AtomicU64>,
+    /// Who has brought it to rest for a fork.
+    pub(crate) rest: RestPtr,
+    pub(crate) promises: Promises,
+    /// How many threads an operation may use that does not say so itself; 0: no limit.
+    pub(crate) threads_per_worker: AtomicU32,
+    pub(crate) options: Options,
     /// Bulks that threads are filling.
     pub(crate) bulks: AtomicUsize,
     shards: AtomicUsize,
@@ -50,7 +68,8 @@ unsafe impl Sync for Core {}
 unsafe impl Send for Core {}
 
 impl Core {
-    pub(crate) fn new(naive: bool, sizes: Sizes, limit: Limit, shards: usize) -> Arc<Self> {
+    pub(crate) fn new(options: Options, shards: usize) -> Arc<Self> {
+        inherit::watch();
         let epochs = Epochs::new(shards);
         let registrar = Registrar {
             next_seq: 1,
@@ -63,11 +82,16 @@ impl Core {
             vars: VarSlab::new(),
             failures: Failures::new(),
             epochs,
-            lanes: Lanes::new(sizes),
-            bound: Bound::new(limit),
+            lanes: Lanes::new(options.sizes),
+            bound: Bound::new(options.limit),
             tracer: Tracer::new(),
-            naive,
+            naive: options.kind == Kind::Naive,
             shutting_down: AtomicBool::new(false),
+            process: CachePadded::new(AtomicU64::new(inherit::process())),
+            rest: RestPtr::new(std::ptr::null_mut()),
+            promises: Promises::new(),
+            threads_per_worker: AtomicU32::new(0),
+            options,
             bulks: AtomicUsize::new(0),
             shards: AtomicUsize::new(1),
             registrar: CachePadded::new(UnsafeCell::new(registrar)),
@@ -84,8 +108,47 @@ impl Core {
         self.shards.fetch_add(1, Relaxed)
     }
 
-    /// Whether new work is refused.
-    pub(crate) fn is_shutting_down(&self) -> bool {
+    /// The stream of the operations that worker `index` of a lane runs.
+    pub(crate) fn stream_for(&self, lane: &Lane, index: usize) -> Option<u64> {
+        let streams = self.options.streams.as_ref()?;
+        let (device, property) = lane.key.parts();
+        // The user's function; without a stream if it panics.
+        catch(|| streams(device, property, index)).ok()
+    }
+
+    /// Operations pushed and completed so far.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        // Under the locks of a fork to come everything is finished. In a child they may be locked.
+        if self.is_inherited() || self.own_rest().is_some() {
+            let registered = self.epochs.registered();
+            return (registered, registered);
+        }
+        self.epochs.counts()
+    }
+
+    /// The stream of what this thread runs.
+    #[inline]
+    pub(crate) fn own_stream(&self) -> Option<u64> {
+        match self.options.streams {
+            None => None,
+            Some(_) => here(|here| here.stream.get()),
+        }
+    }
+
+    /// Whether new work is taken.
+    #[inline]
+    pub(crate) fn check_open(&self) -> Result<(), PushError> {
+        if self.is_inherited() {
+            return Err(PushError::Forked);
+        }
+        if self.is_shutting_down() {
+            return Err(PushError::ShutDown);
+        }
+        Ok(())
+    }
+
+    /// Whether pushes are refused.
+    fn is_shutting_down(&self) -> bool {
         // Acquire: pairs with the store in `notify_shutdown`.
         self.shutting_down.load(Acquire)
     }
@@ -93,7 +156,8 @@ impl Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        self.vars.drain_tails(|tail| tail.op().release(1));
+        // SAFETY: `&mut self`.
+        unsafe { self.vars.drain_tails(|tail| tail.op().release(1)) };
         debug_assert!(
             self.log.is_idle(),
             "an engine ended in the middle of its log"

@@ -1,14 +1,12 @@
 //! The public handle.
 
-use std::sync::OnceLock;
-
-use crate::bound::Limit;
-use crate::builder::{Builder, Kind as EngineKind};
+use crate::builder::{Builder, Options};
 use crate::config;
 use crate::core::Core;
 use crate::failure::WaitError;
-use crate::lane::Sizes;
-use crate::sync::{Arc, MODEL, Release, spawn};
+use crate::shutdown::Handle;
+use crate::sync::plain::AtomicPtr;
+use crate::sync::{AcqRel, Acquire, Arc, MODEL, Relaxed};
 
 /// A dependency engine: runs functions in parallel, in the order that the variables they read and
 /// write allow.
@@ -38,26 +36,8 @@ use crate::sync::{Arc, MODEL, Release, spawn};
 /// assert_eq!(cell.load(Ordering::Relaxed), 1024);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
 pub struct Engine {
     handle: Arc<Handle>,
-}
-
-/// The last one of these to go drains the engine.
-struct Handle {
-    core: Arc<Core>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        let core = self.core.clone();
-        if core.may_block_here() {
-            core.shut_down();
-        } else {
-            // The last handle went with an operation's function: that operation must end first.
-            spawn(move || core.shut_down());
-        }
-    }
 }
 
 /// How much work an engine has seen. Approximate while operations are being pushed or run.
@@ -72,6 +52,7 @@ impl Drop for Handle {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Counters {
     /// Operations pushed (waits do not count).
     pub pushed: u64,
@@ -111,22 +92,40 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn global() -> &'static Engine {
-        static GLOBAL: OnceLock<Engine> = OnceLock::new();
-        GLOBAL.get_or_init(|| Builder::from_env().build())
+        // A pointer, as a child of a fork might inherit a lock while another thread makes the engine.
+        static GLOBAL: AtomicPtr<Engine> = AtomicPtr::new(std::ptr::null_mut());
+        // Acquire: its contents.
+        let mut engine = GLOBAL.load(Acquire);
+        if engine.is_null() {
+            engine = Box::into_raw(Box::new(Builder::from_env().build()));
+            // Release: its contents. Acquire: as above.
+            let first = GLOBAL.compare_exchange(std::ptr::null_mut(), engine, AcqRel, Acquire);
+            if let Err(theirs) = first {
+                // SAFETY: from the box above, and not shared.
+                drop(unsafe { Box::from_raw(engine) });
+                engine = theirs;
+            }
+        }
+        // SAFETY: an engine, which is never freed.
+        unsafe { &*engine }
     }
 
-    pub(crate) fn from_parts(kind: EngineKind, sizes: Sizes, limit: Limit) -> Self {
-        let naive = kind == EngineKind::Naive;
+    pub(crate) fn from_options(options: Options) -> Self {
         // One shard for threads of others, and one for each worker that is likely to be busy.
         let shards = if MODEL {
             2
         } else {
-            1 + config::cores().max(sizes.cpu).min(64)
+            1 + config::cores().max(options.sizes.cpu).min(64)
         };
+        let survives = options.fork_limit.is_some();
+        let core = Core::new(options, shards);
+        #[cfg(all(unix, not(any(loom, shuttle))))]
+        if survives {
+            crate::survive::enlist(&core);
+        }
+        let _ = survives;
         Self {
-            handle: Arc::new(Handle {
-                core: Core::new(naive, sizes, limit, shards),
-            }),
+            handle: Arc::new(Handle { core }),
         }
     }
 
@@ -152,10 +151,10 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`WaitError::InsideOperation`].
+    /// [`WaitError::InsideOperation`], [`WaitError::Forked`].
     pub fn stop(&self) -> Result<(), WaitError> {
         self.core().finish_all(None)?;
-        self.core().lanes.stop();
+        self.core().lanes.stop(None);
         Ok(())
     }
 
@@ -175,23 +174,9 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start(&self) {
-        self.core().lanes.start(self.core());
-    }
-
-    /// Tells the engine that the process is about to end: further pushes are refused with
-    /// [`PushError::ShutDown`](crate::PushError::ShutDown). What was pushed before still runs, and deletions are still taken.
-    ///
-    /// ```
-    /// use ferromix_engine::{Engine, OpSpec, PushError};
-    /// let engine = Engine::builder().build();
-    /// engine.notify_shutdown();
-    /// let refused = engine.push_sync(&OpSpec::new("late"), |_| Ok(()));
-    /// assert_eq!(refused, Err(PushError::ShutDown));
-    /// ```
-    pub fn notify_shutdown(&self) {
-        self.core().push_collected();
-        // Release: pairs with `is_shutting_down`.
-        self.core().shutting_down.store(true, Release);
+        if !self.core().is_inherited() {
+            self.core().lanes.start(self.core());
+        }
     }
 
     /// Threads of the ordinary CPU lane; 0 for the naive engine.
@@ -208,6 +193,34 @@ impl Engine {
         }
     }
 
+    /// How many threads an operation may use that does not say so itself by
+    /// [`OpSpec::threads`](crate::OpSpec::threads); 0 for as many as it likes, as at first. MXNet's
+    /// `num_omp_threads_per_worker`.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// engine.set_num_threads_per_worker(2);
+    /// assert_eq!(engine.num_threads_per_worker(), 2);
+    /// engine.push_sync(&OpSpec::new("ask"), |context| {
+    ///     assert_eq!(context.threads().map(|threads| threads.get()), Some(2));
+    ///     Ok(())
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn num_threads_per_worker(&self) -> u16 {
+        // Relaxed, here and below: a number alone.
+        self.core().threads_per_worker.load(Relaxed) as u16
+    }
+
+    /// Sets [`num_threads_per_worker`](Engine::num_threads_per_worker), for what runs from now on.
+    pub fn set_num_threads_per_worker(&self, threads: u16) {
+        self.core()
+            .threads_per_worker
+            .store(threads.into(), Relaxed);
+    }
+
     /// How much was pushed and finished so far.
     ///
     /// ```
@@ -220,7 +233,7 @@ impl Engine {
     /// ```
     pub fn counters(&self) -> Counters {
         self.core().push_collected();
-        let (pushed, completed) = self.core().epochs.counts();
+        let (pushed, completed) = self.core().counts();
         Counters {
             pushed,
             completed,
@@ -229,11 +242,26 @@ impl Engine {
     }
 }
 
+impl Clone for Engine {
+    fn clone(&self) -> Self {
+        Self {
+            handle: self.handle.clone(),
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // A bulk that was forgotten has a handle for good: the thread's own is the last it sees.
+        self.core().push_collected();
+    }
+}
+
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine")
             .field("naive", &self.core().naive)
-            .field("counters", &self.counters())
+            .field("workers", &self.num_workers())
             .finish_non_exhaustive()
     }
 }

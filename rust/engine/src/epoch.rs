@@ -9,7 +9,10 @@
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AcqRel, Acquire, Arc, AtomicI64, AtomicU64, Mutex, Relaxed, Release, lock};
+use crate::sync::{
+    AcqRel, Acquire, Arc, AtomicI64, AtomicU64, AtomicUsize, Mutex, MutexGuard, Relaxed, Release,
+    lock,
+};
 use crate::wait::Event;
 
 const WATCHED: u64 = 1 << 63;
@@ -89,6 +92,8 @@ pub(crate) struct Epochs {
     shards: usize,
     /// In order; the last is open. Locked by fences, waits for all and counters, never per push.
     list: Mutex<Live>,
+    /// Closed epochs that are not known to be over.
+    unsettled: AtomicUsize,
     /// Operations registered. Written by the registrar alone.
     registered: CachePadded<AtomicU64>,
 }
@@ -111,8 +116,19 @@ impl Epochs {
                 settled: 0,
                 closed: 0,
             }),
+            unsettled: AtomicUsize::new(0),
             registered: CachePadded::new(AtomicU64::new(0)),
         }
+    }
+
+    /// Registrar: operations in flight, of which the open epoch has so many.
+    pub(crate) fn in_flight(&self, of_open: u64) -> u64 {
+        // Relaxed: a hint. The lock is not taken unless a wait for all is under way, or was given up.
+        if self.unsettled.load(Relaxed) == 0 {
+            return of_open;
+        }
+        let (pushed, completed) = self.counts();
+        pushed - completed
     }
 
     /// Registrar: counts one more operation of the open epoch.
@@ -151,6 +167,7 @@ impl Epochs {
         let next = Arc::new(Epoch::new(number + 1, self.shards));
         let raw = Arc::as_ptr(&next);
         live.epochs.push(next);
+        self.unsettled.store(live.epochs.len() - 1, Relaxed);
         (number, raw)
     }
 
@@ -185,6 +202,33 @@ impl Epochs {
             !over
         });
         live.settled += settled;
+        self.unsettled.store(live.epochs.len() - 1, Relaxed);
+    }
+
+    /// Whether everything registered has finished.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let (pushed, completed) = self.counts();
+        pushed == completed
+    }
+
+    /// Keeps others from the lock until what is returned is dropped.
+    pub(crate) fn hold(&self) -> MutexGuard<'_, impl Sized> {
+        lock(&self.list)
+    }
+
+    /// In the child of a fork, where everything is finished and nobody waits: one epoch, open.
+    pub(crate) fn begin_anew(&self) -> *const Epoch {
+        let mut live = lock(&self.list);
+        let registered = self.registered.load(Relaxed);
+        let number = live.epochs.last().map_or(0, |epoch| epoch.number + 1);
+        let open = Arc::new(Epoch::new(number, self.shards));
+        let raw = Arc::as_ptr(&open);
+        // Not freed: what the parent's threads had of them is unknown.
+        std::mem::forget(std::mem::replace(&mut live.epochs, vec![open]));
+        self.unsettled.store(0, Relaxed);
+        live.settled = registered;
+        live.closed = registered;
+        raw
     }
 
     /// Operations pushed and completed so far.

@@ -1,18 +1,17 @@
 //! Execution: an operation runs, or is skipped for a failure, and hands its variables on.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use crate::access::Finished;
 use crate::context::{OnComplete, RunContext};
 use crate::core::Core;
 use crate::epoch::Epoch;
-use crate::failure::{OpError, PanicError};
+use crate::failure::{NeverCompleted, OpError, PanicError};
 use crate::ledger::FailureCell;
+use crate::leftovers::Leftovers;
 use crate::op::{Kind, OpPtr};
 use crate::ready::Agenda;
 use crate::sync::Arc;
 use crate::task::Task;
-use crate::thread::{self, here};
+use crate::thread::{self, NO_STEP, here};
 use crate::trace::What;
 use crate::var::VarSlot;
 use crate::wait::Waiter;
@@ -27,14 +26,54 @@ pub(crate) enum Outcome {
     Untouched,
 }
 
-/// What a function threw.
-struct Thrown {
-    cell: Arc<FailureCell>,
-    /// Its `OnComplete` was dropped by the panic, and left the completion to the executor.
-    owns_completion: bool,
+/// How a user's function ended.
+pub(crate) struct End {
+    error: Option<OpError>,
+    /// Its `OnComplete` is with somebody else, who completes the operation.
+    elsewhere: bool,
+}
+
+impl End {
+    /// Of what the function returned, or threw; `abandoned` if it dropped its `OnComplete`.
+    #[inline]
+    pub(crate) fn of(
+        result: Result<Result<(), OpError>, Box<PanicError>>,
+        is_async: bool,
+        abandoned: bool,
+    ) -> Self {
+        let error: Option<OpError> = match result {
+            Ok(Ok(())) if abandoned => Some(Box::new(NeverCompleted)),
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error),
+            Err(panic) => Some(panic),
+        };
+        Self {
+            error,
+            elsewhere: is_async && !abandoned,
+        }
+    }
+
+    /// Records the error, if any. `None` if the operation is not the caller's to complete; then a
+    /// panic of its function stays on record for `wait_for_all`.
+    #[inline]
+    pub(crate) fn settle(
+        self,
+        record: impl FnOnce(OpError) -> Arc<FailureCell>,
+    ) -> Option<Result<(), Arc<FailureCell>>> {
+        let result = self.error.map_or(Ok(()), |error| Err(record(error)));
+        (!self.elsewhere).then_some(result)
+    }
 }
 
 impl Outcome {
+    /// `None` cannot be: a synchronous function is completed by its caller.
+    fn of(ended: Option<Result<(), Arc<FailureCell>>>) -> Self {
+        match ended {
+            Some(Err(cell)) => Outcome::Failed(cell),
+            _ => Outcome::Done,
+        }
+    }
+
     fn failure(&self) -> Option<Arc<FailureCell>> {
         match self {
             Outcome::Failed(cell) => Some(cell.clone()),
@@ -59,15 +98,9 @@ impl Core {
             Kind::Program => return self.take_part(op, agenda),
             Kind::Bulk => return self.run_bulk(op, agenda),
             Kind::Delete => {
-                let result = self.call(op, None);
-                for slot in op
-                    .accesses()
-                    .filter_map(|access| access.slot_for_core(self))
-                {
-                    // SAFETY: the deleting operation has write access.
-                    unsafe { self.vars.recycle(slot) };
-                }
-                drop(result);
+                // A failure is on record for `wait_for_all`.
+                let _ = self.call(op, None, agenda);
+                self.recycle(op, agenda);
                 Outcome::Untouched
             }
             Kind::Sync | Kind::Async => match self.skip_for(op) {
@@ -75,67 +108,86 @@ impl Core {
                     self.discard(op);
                     Outcome::Failed(cell)
                 }
-                None if op.header().kind == Kind::Sync => match self.call(op, None) {
-                    Ok(()) => Outcome::Done,
-                    Err(thrown) => Outcome::Failed(thrown.cell),
-                },
-                None => match self.start_async(op) {
-                    Some(cell) => Outcome::Failed(cell),
+                None if op.header().kind == Kind::Sync => Outcome::of(self.call(op, None, agenda)),
+                None => match self.start_async(op, agenda) {
+                    Some(ended) => Outcome::of(Some(ended)),
                     None => return,
                 },
             },
         };
+        if self.is_inherited() {
+            return; // The function forked, and this is the child: nobody goes on with this engine.
+        }
         self.complete(op, outcome, agenda);
     }
 
-    /// Calls an asynchronous operation's function. With a failure in return, the function panicked
-    /// and took its `OnComplete` down with it: the operation is the caller's to complete.
-    fn start_async(&self, op: OpPtr) -> Option<Arc<FailureCell>> {
+    /// Takes back the slot of a variable whose deletion has run.
+    fn recycle(&self, op: OpPtr, agenda: &mut Agenda<'_>) {
+        if self.is_inherited() {
+            return;
+        }
+        for access in op.accesses() {
+            if let Some(slot) = access.slot_for_core(self) {
+                // SAFETY: the deleting operation has write access.
+                agenda
+                    .leftovers
+                    .add_failure(unsafe { self.vars.recycle(slot) });
+            }
+        }
+    }
+
+    /// Calls an asynchronous operation's function. `None` if its `OnComplete` went elsewhere.
+    fn start_async(
+        &self,
+        op: OpPtr,
+        agenda: &mut Agenda<'_>,
+    ) -> Option<Result<(), Arc<FailureCell>>> {
         let finish = OnComplete::new(self.shared()?, op);
         // The operation may be completed while its function still runs, and asks about it.
         op.retain();
-        let thrown = self.call(op, Some(finish)).err();
+        let ended = self.call(op, Some(finish), agenda);
         op.release(1);
-        // A panic after `OnComplete` went elsewhere stays on record for `wait_for_all`.
-        thrown
-            .filter(|thrown| thrown.owns_completion)
-            .map(|thrown| thrown.cell)
+        ended
     }
 
-    /// Calls the function and catches what it throws.
-    fn call(&self, op: OpPtr, finish: Option<OnComplete>) -> Result<(), Thrown> {
+    /// Calls the function. `None` if it is asynchronous, and somebody else completes it.
+    fn call(
+        &self,
+        op: OpPtr,
+        finish: Option<OnComplete>,
+        agenda: &mut Agenda<'_>,
+    ) -> Option<Result<(), Arc<FailureCell>>> {
         let header = op.header();
-        let context = RunContext::of(header);
+        let is_async = finish.is_some();
+        let context = RunContext::of(self, op);
         // An asynchronous operation may be finished, and its epoch over, before its function is.
         // SAFETY: we execute the operation.
-        let origin = finish.as_ref().map(|_| unsafe { op.origin() });
-        // SAFETY: we execute the operation, and this is the only call.
-        let run = AssertUnwindSafe(|| unsafe { op.with_task(|task| task.run(&context, finish)) });
+        let origin = is_async.then(|| unsafe { op.origin() });
         let begin = self.tracer.begin();
-        let (result, owns_completion) = thread::running(self, op, || catch_unwind(run));
+        if begin.is_some() && is_async {
+            self.trace_begin((op, NO_STEP), op.name(), header.tag);
+        }
+        // SAFETY: we execute the operation, and this is the only call.
+        let (result, abandoned) = thread::running(self, op, || unsafe {
+            op.with_task(|task| task.run(&context, finish))
+        });
         if let Some(begin) = begin {
             self.trace_run(op, false, begin);
         }
-        let error: OpError = match result {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => error,
-            Err(payload) => Box::new(PanicError::from_payload(&*payload)),
-        };
+        let ended = End::of(result, is_async, abandoned);
         // SAFETY: as above; this one is not finished.
-        let origin = origin.unwrap_or_else(|| unsafe { op.origin() });
-        Err(Thrown {
-            cell: self.failures.record(origin, error),
-            owns_completion,
-        })
+        let origin = || origin.unwrap_or_else(|| unsafe { op.origin() });
+        let record = |error| self.failures.record(origin(), error, &mut agenda.leftovers);
+        ended.settle(record)
     }
 
     /// Drops the function uncalled.
     fn discard(&self, op: OpPtr) {
         let begin = self.tracer.begin();
         // SAFETY: we execute the operation, and do not call its function.
-        let discard = AssertUnwindSafe(|| unsafe { op.with_task(Task::discard) });
+        let discard = || unsafe { op.with_task(Task::discard) };
         // What the function owned may have a destructor of the user's.
-        let _ = thread::running(self, op, || catch_unwind(discard));
+        let _ = thread::running(self, op, discard);
         if let Some(begin) = begin {
             self.trace_run(op, true, begin);
         }
@@ -187,12 +239,15 @@ impl Core {
             Outcome::Untouched => false,
         };
         let writes = !matches!(outcome, Outcome::Untouched);
-        self.end(op, writes, agenda, |_, slot| {
+        self.end(op, writes, agenda, |_, slot, leftovers| {
             if write_failures {
                 // SAFETY: `end` calls while the operation has its write access.
-                unsafe { slot.set_failure(outcome.failure()) };
+                leftovers.add_failure(unsafe { slot.set_failure(outcome.failure()) });
             }
         });
+        if let Outcome::Failed(cell) = outcome {
+            agenda.leftovers.add_failure(Some(cell));
+        }
     }
 
     /// The same; `written` is called with each variable that the operation mutated, if it did, and
@@ -203,7 +258,7 @@ impl Core {
         op: OpPtr,
         writes: bool,
         agenda: &mut Agenda<'_>,
-        written: impl Fn(usize, &VarSlot),
+        written: impl Fn(usize, &VarSlot, &mut Leftovers),
     ) {
         let mut retired = 1; // The count of the execution.
         for (place, access) in op.accesses().enumerate() {
@@ -213,7 +268,7 @@ impl Core {
             if writes && access.writes() {
                 // SAFETY: the operation still has its write access.
                 unsafe { slot.bump_version() };
-                written(place, slot);
+                written(place, slot, &mut agenda.leftovers);
             }
             if let Finished::PassOn(next, message) = access.finish() {
                 retired += 1;
@@ -244,15 +299,19 @@ impl Core {
     pub(crate) fn complete_async(&self, op: OpPtr, result: Result<(), OpError>) {
         if let Some(begin) = self.tracer.begin() {
             let header = op.header();
-            self.trace_function(op, What::Complete, header.name, header.tag, begin);
+            self.trace_function((op, NO_STEP), What::Complete, op.name(), header.tag, begin);
         }
+        let mut agenda = Agenda::new();
+        let mut record = |error| {
+            // SAFETY: the operation is being executed.
+            let origin = unsafe { op.origin() };
+            self.failures.record(origin, error, &mut agenda.leftovers)
+        };
         let outcome = match result {
             Ok(()) => Outcome::Done,
-            // SAFETY: the operation is being executed.
-            Err(error) => Outcome::Failed(self.failures.record(unsafe { op.origin() }, error)),
+            Err(error) => Outcome::Failed(record(error)),
         };
-        let mut agenda = Agenda::new();
         self.complete(op, outcome, &mut agenda);
-        self.settle(agenda);
+        self.settle(&mut agenda);
     }
 }

@@ -75,7 +75,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "operation {} failed: {}", self.name, self.error)
+        write!(f, "operation {} failed", self.name)
     }
 }
 
@@ -192,6 +192,8 @@ pub enum PushError {
     StaleVariable(Var),
     /// [`Engine::notify_shutdown`](crate::Engine::notify_shutdown) was called.
     ShutDown,
+    /// This process is the child of a fork, and the engine the parent's.
+    Forked,
 }
 
 impl fmt::Display for PushError {
@@ -203,11 +205,23 @@ impl fmt::Display for PushError {
                  keep it alive until everything that uses it has been pushed"
             ),
             PushError::ShutDown => f.write_str("the engine is shutting down and takes no work"),
+            PushError::Forked => f.write_str(FORKED),
         }
     }
 }
 
 impl Error for PushError {}
+
+impl PushError {
+    /// Of a push that was part of a wait.
+    pub(crate) fn into_wait_error(self) -> WaitError {
+        match self {
+            PushError::StaleVariable(var) => WaitError::StaleVariable(var),
+            PushError::ShutDown => WaitError::ShutDown,
+            PushError::Forked => WaitError::Forked,
+        }
+    }
+}
 
 /// Why a wait did not end well.
 ///
@@ -239,7 +253,16 @@ pub enum WaitError {
     /// The time was up, or [`Patience`](crate::Patience) ended. What was waited for goes on; a
     /// failure that this wait would have returned is left for the next one.
     GivenUp,
+    /// This process is the child of a fork, and the engine the parent's.
+    Forked,
+    /// There is another handle of a [`Data`](crate::Data), or another reference to its value.
+    InUse(Var),
+    /// The engine takes no work.
+    ShutDown,
 }
+
+const FORKED: &str = "this process was forked from one whose engine was not at rest; make the engine \
+     with survives_forks(), call prepare_fork() before the fork, or make a new one in the child";
 
 impl fmt::Display for WaitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -262,6 +285,12 @@ impl fmt::Display for WaitError {
                 "the wait was given up before its end; what it waited for goes on, \
                  and can be waited for again",
             ),
+            WaitError::Forked => f.write_str(FORKED),
+            WaitError::InUse(var) => write!(
+                f,
+                "the data of {var} has another handle, or is in use; drop that first"
+            ),
+            WaitError::ShutDown => PushError::ShutDown.fmt(f),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::PushError;
 use crate::op::{Kind, OpPtr, Uses};
 use crate::op_list::OpList;
 use crate::spec::{FnProperty, Name, OpSpec};
-use crate::sync::Relaxed;
+use crate::sync::{Relaxed, per_thread};
 use crate::task::Task;
 use crate::thread::here;
 use crate::var::{Var, VarSlot};
@@ -144,6 +144,11 @@ impl Filling {
         });
     }
 
+    /// Whether it is for this engine.
+    pub(crate) fn is_of(&self, core: &Core) -> bool {
+        ptr::eq(self.core, core)
+    }
+
     fn takes(&self, spec: &OpSpec<'_>) -> bool {
         self.size > 1
             && spec.property == FnProperty::Normal
@@ -152,6 +157,31 @@ impl Filling {
             && !spec.device.is_gpu()
             && spec.const_vars.len() + spec.mutate_vars.len() <= Uses::MOST
     }
+}
+
+/// At the end of a thread: pushes what its bulks hold that were forgotten.
+struct LastChance;
+
+impl Drop for LastChance {
+    fn drop(&mut self) {
+        let mut next = here(|here| here.filling.get());
+        // SAFETY: as in `unlink`.
+        while let Some(filling) = unsafe { next.as_ref() } {
+            // SAFETY: its `Bulk`, dropped later or never, has a handle of the engine.
+            unsafe { (*filling.core).push_bulk(filling) };
+            next = filling.outer.get();
+        }
+    }
+}
+
+per_thread! {
+    static LAST_CHANCE: LastChance = LastChance;
+}
+
+/// Sees to it that this thread's bulks are pushed at its end.
+pub(crate) fn watch_thread() {
+    // An error means that the thread is ending.
+    let _ = LAST_CHANCE.try_with(|_| ());
 }
 
 impl Core {
@@ -170,7 +200,7 @@ impl Core {
         let mut next = here(|here| here.filling.get());
         // SAFETY: as in `unlink`.
         while let Some(filling) = unsafe { next.as_ref() } {
-            if ptr::eq(filling.core, self) {
+            if filling.is_of(self) {
                 return Some(filling);
             }
             next = filling.outer.get();
@@ -197,8 +227,8 @@ impl Core {
         if self.naive || !filling.takes(spec) {
             return None;
         }
-        if self.is_shutting_down() {
-            return Some(Err(PushError::ShutDown));
+        if let Err(refused) = self.check_open() {
+            return Some(Err(refused));
         }
         let mut vars = spec.mutate_vars.iter().chain(spec.const_vars);
         if let Some(&stale) = vars.find(|var| self.vars.live(**var).is_none()) {
@@ -262,7 +292,7 @@ impl Core {
     /// Pushes what a bulk holds. It is empty afterwards, but for what runs inline and pushes.
     fn push_bulk(&self, filling: &Filling) {
         let mut content = filling.content.borrow_mut();
-        if content.len == 0 {
+        if content.len == 0 || self.is_inherited() {
             return;
         }
         let spec = OpSpec::new(const { Name::new("bulk") })

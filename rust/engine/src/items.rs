@@ -1,18 +1,17 @@
 //! The operations of a bulk: run one after another, each skipped for the failures that its own
 //! variables hold.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use crate::context::RunContext;
 use crate::core::Core;
-use crate::failure::{OpError, PanicError};
+use crate::execute::End;
 use crate::ledger::{FailureCell, Origin};
+use crate::leftovers::Leftovers;
 use crate::op::{OpPtr, Uses};
 use crate::op_list::OpList;
 use crate::ready::Agenda;
 use crate::sync::Arc;
 use crate::task::Task;
-use crate::thread;
+use crate::thread::{self, NO_STEP};
 use crate::trace::What;
 
 /// The failures of a bulk's variables. Nothing, as long as all is well.
@@ -33,10 +32,16 @@ impl Held {
     }
 
     /// An operation failed or was skipped.
-    fn set(&mut self, vars: usize, uses: &Uses, cell: &Arc<FailureCell>) {
+    fn set(
+        &mut self,
+        vars: usize,
+        uses: &Uses,
+        cell: &Arc<FailureCell>,
+        leftovers: &mut Leftovers,
+    ) {
         self.0.resize(vars, None);
         for place in uses.written() {
-            self.0[place] = Some(cell.clone());
+            leftovers.add_failure(self.0[place].replace(cell.clone()));
         }
     }
 }
@@ -56,22 +61,29 @@ impl Core {
                     self.discard_item(bulk, op);
                     Err(cell)
                 }
-                None => self.call_item(bulk, op, step),
+                None => self.call_item(bulk, op, step, &mut agenda.leftovers),
             };
+            if self.is_inherited() {
+                return; // The function forked, and this is the child.
+            }
             if let Err(cell) = result {
-                held.set(bulk.len(), &uses, &cell);
+                held.set(bulk.len(), &uses, &cell, &mut agenda.leftovers);
+                agenda.leftovers.add_failure(Some(cell));
             }
             op.release(1);
             step += 1;
             self.assist();
         }
         let look = !held.0.is_empty() || self.failures.any_alive();
-        self.end(bulk, true, agenda, |place, slot| {
+        self.end(bulk, true, agenda, |place, slot, leftovers| {
             if look {
                 // SAFETY: `end` calls while the bulk has its write access.
-                unsafe { slot.set_failure(held.of(place).cloned()) };
+                leftovers.add_failure(unsafe { slot.set_failure(held.of(place).cloned()) });
             }
         });
+        for cell in held.0.into_iter().flatten() {
+            agenda.leftovers.add_failure(Some(cell));
+        }
     }
 
     /// The failures that the bulk's variables hold in front of it.
@@ -94,29 +106,33 @@ impl Core {
         }
     }
 
-    fn call_item(&self, bulk: OpPtr, op: OpPtr, step: u32) -> Result<(), Arc<FailureCell>> {
+    fn call_item(
+        &self,
+        bulk: OpPtr,
+        op: OpPtr,
+        step: u32,
+        leftovers: &mut Leftovers,
+    ) -> Result<(), Arc<FailureCell>> {
         let header = op.header();
-        let context = RunContext::of(header);
-        // SAFETY: we execute the operation, and this is the only call.
-        let run = AssertUnwindSafe(|| unsafe { op.with_task(|task| task.run(&context, None)) });
+        let context = RunContext::of_item(self, bulk, op);
         let begin = self.tracer.begin();
-        let (result, _) = thread::running(self, bulk, || catch_unwind(run));
+        // SAFETY: we execute the operation, and this is the only call.
+        let (result, _) = thread::running(self, bulk, || unsafe {
+            op.with_task(|task| task.run(&context, None))
+        });
         if let Some(begin) = begin {
-            self.trace_function(bulk, What::Step, header.name, header.tag, begin);
+            self.trace_function((bulk, NO_STEP), What::Step, op.name(), header.tag, begin);
         }
-        let error: OpError = match result {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => error,
-            Err(payload) => Box::new(PanicError::from_payload(&*payload)),
-        };
-        let origin = Origin {
-            name: header.name,
+        let origin = || Origin {
+            name: op.name(),
             tag: header.tag,
             step,
             // SAFETY: the bulk is registered, and not finished.
             ..unsafe { bulk.origin() }
         };
-        Err(self.failures.record(origin, error))
+        let ended = End::of(result, false, false);
+        let result = ended.settle(|error| self.failures.record(origin(), error, leftovers));
+        result.unwrap_or(Ok(()))
     }
 
     /// Drops an operation's function uncalled.
@@ -124,11 +140,11 @@ impl Core {
         let header = op.header();
         let begin = self.tracer.begin();
         // SAFETY: we execute the operation, and do not call its function.
-        let discard = AssertUnwindSafe(|| unsafe { op.with_task(Task::discard) });
+        let discard = || unsafe { op.with_task(Task::discard) };
         // What the function owned may have a destructor of the user's.
-        let _ = thread::running(self, bulk, || catch_unwind(discard));
+        let _ = thread::running(self, bulk, discard);
         if let Some(begin) = begin {
-            self.trace_function(bulk, What::Skip, header.name, header.tag, begin);
+            self.trace_function((bulk, NO_STEP), What::Skip, op.name(), header.tag, begin);
         }
     }
 }

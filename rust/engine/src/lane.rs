@@ -3,12 +3,13 @@
 use std::ptr;
 
 use crate::core::Core;
+use crate::desk::Desk;
 use crate::park::{Idle, Wake};
 use crate::queue::Queue;
-use crate::spec::{Device, FnProperty};
+use crate::spec::{Device, FnProperty, Name};
 use crate::sync::{
-    AcqRel, Acquire, Arc, AtomicBool, AtomicPtr, AtomicU64, JoinHandle, Mutex, SMALL, SeqCst,
-    ThreadBuilder, fence, has_ended, lock,
+    AcqRel, Acquire, Arc, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, JoinHandle, Mutex,
+    MutexGuard, SMALL, SeqCst, ThreadBuilder, fence, has_ended, lock,
 };
 use crate::worker;
 
@@ -22,6 +23,8 @@ pub(crate) enum Class {
     Priority,
     CopyIn,
     CopyOut,
+    /// For work that only starts something, which should not wait behind what takes time.
+    Start,
 }
 
 /// Which lane.
@@ -45,9 +48,23 @@ impl LaneKey {
             FnProperty::CpuPrioritized | FnProperty::GpuPrioritized => Class::Priority,
             FnProperty::CopyFromGpu if gpu.is_some() => Class::CopyOut,
             FnProperty::CopyToGpu if gpu.is_some() => Class::CopyIn,
+            FnProperty::Async => Class::Start,
             _ => Class::Compute,
         };
         Self { gpu, class }
+    }
+
+    /// A device and a kind of work that lead here.
+    pub(crate) fn parts(self) -> (Device, FnProperty) {
+        let property = match (self.class, self.gpu) {
+            (Class::Compute, _) => FnProperty::Normal,
+            (Class::Priority, None) => FnProperty::CpuPrioritized,
+            (Class::Priority, Some(_)) => FnProperty::GpuPrioritized,
+            (Class::CopyIn, _) => FnProperty::CopyToGpu,
+            (Class::CopyOut, _) => FnProperty::CopyFromGpu,
+            (Class::Start, _) => FnProperty::Async,
+        };
+        (self.gpu.map_or(Device::CPU, Device::gpu), property)
     }
 
     pub(crate) fn label(self) -> String {
@@ -56,6 +73,7 @@ impl LaneKey {
             Class::Priority => "pri",
             Class::CopyIn => "in",
             Class::CopyOut => "out",
+            Class::Start => "start",
         };
         match self.gpu {
             None => format!("fmx-cpu-{class}"),
@@ -76,6 +94,7 @@ pub(crate) struct Sizes {
 impl Sizes {
     fn of(self, key: LaneKey) -> usize {
         let size = match (key.gpu, key.class) {
+            (_, Class::Start) => 1,
             (None, Class::Priority) => self.cpu_priority,
             (None, _) => self.cpu,
             (Some(_), Class::CopyIn | Class::CopyOut) => self.gpu_copy,
@@ -105,7 +124,13 @@ impl From<u64> for Crew {
 
 struct Roster {
     free: Vec<usize>,
-    handles: Vec<JoinHandle<()>>,
+    threads: Vec<Hired>,
+}
+
+/// A thread, and at how many stops of its lane it does not end.
+pub(crate) struct Hired {
+    stops: u32,
+    pub(crate) handle: JoinHandle<()>,
 }
 
 /// One queue and its threads, which are started when there is work for them.
@@ -117,6 +142,9 @@ pub(crate) struct Lane {
     /// Threads started, and those of them that wait inside an operation.
     crew: AtomicU64,
     stopped: AtomicBool,
+    /// How often the lane was stopped: threads from before a stop end, whatever comes after it.
+    stops: AtomicU32,
+    desks: Box<[Desk]>,
     roster: Mutex<Roster>,
     /// The lane made before it.
     pub(crate) next: AtomicPtr<Lane>,
@@ -137,9 +165,11 @@ impl Lane {
             size,
             crew: AtomicU64::new(0),
             stopped: AtomicBool::new(stopped),
+            stops: AtomicU32::new(0),
+            desks: (0..most).map(|_| Desk::new()).collect(),
             roster: Mutex::new(Roster {
                 free: (0..most).rev().collect(),
-                handles: Vec::new(),
+                threads: Vec::new(),
             }),
             next: AtomicPtr::new(ptr::null_mut()),
         }
@@ -161,6 +191,33 @@ impl Lane {
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Acquire)
+    }
+
+    /// How often the lane was stopped.
+    pub(crate) fn stops(&self) -> u32 {
+        // Acquire: who sees a stop also sees `stopped`, as it was set, or a later start.
+        self.stops.load(Acquire)
+    }
+
+    /// Whether workers wait inside operations.
+    pub(crate) fn has_blocked(&self) -> bool {
+        self.crew().blocked > 0
+    }
+
+    /// Where worker `index` says what it runs.
+    pub(crate) fn desk(&self, index: usize) -> &Desk {
+        &self.desks[index]
+    }
+
+    /// The names of what the workers run.
+    pub(crate) fn running(&self) -> impl Iterator<Item = Name> {
+        self.desks.iter().filter_map(Desk::read)
+    }
+
+    /// Whether threads may not be started: the lane is stopped, and nobody waits inside an operation
+    /// for what is queued.
+    fn is_closed(&self, core: &Core) -> bool {
+        self.is_stopped() && !core.lanes.is_anyone_blocked()
     }
 
     /// Whether what is queued here will be run: there is a thread, or one can be started.
@@ -185,12 +242,12 @@ impl Lane {
     /// Starts one more thread if the lane is short of them; false if there is none at all.
     fn recruit(&self, core: &Core) -> bool {
         let crew = self.crew();
-        if crew.started - crew.blocked >= self.size as u64 || self.is_stopped() {
+        if crew.started - crew.blocked >= self.size as u64 || self.is_closed(core) {
             return true;
         }
         let mut roster = lock(&self.roster);
         let crew = self.crew();
-        if crew.started - crew.blocked >= self.size as u64 || self.is_stopped() {
+        if crew.started - crew.blocked >= self.size as u64 || self.is_closed(core) {
             return true;
         }
         let (Some(index), Some(core)) = (roster.free.pop(), core.shared()) else {
@@ -201,13 +258,15 @@ impl Lane {
         let lane: *const Lane = self;
         let lane = LanePtr(lane);
         let name = format!("{}{index}", self.key.label());
+        // One that helps to finish a stopped lane ends like those from before the stop.
+        let stops = self.stops() - u32::from(self.is_stopped());
         match ThreadBuilder::new()
             .name(name)
-            .spawn(move || worker::run(&core, lane, index))
+            .spawn(move || worker::run(&core, lane, index, stops))
         {
             Ok(handle) => {
-                roster.handles.retain(|handle| !has_ended(handle));
-                roster.handles.push(handle);
+                roster.threads.retain(|thread| !has_ended(&thread.handle));
+                roster.threads.push(Hired { stops, handle });
                 true
             }
             Err(_) => {
@@ -265,28 +324,61 @@ impl Lane {
     }
 
     /// The end of [`Lane::enter_blocking`].
-    pub(crate) fn leave_blocking(&self) {
-        self.crew.fetch_sub(BLOCKED_ONE, AcqRel);
+    pub(crate) fn leave_blocking(&self, core: &Core) {
+        // SeqCst, with the fence in `wake_all`: who goes to sleep in a stopped lane sees that nobody
+        // is blocked, or is woken.
+        let old = Crew::from(self.crew.fetch_sub(BLOCKED_ONE, SeqCst));
+        if old.blocked == 1 && core.lanes.is_stopped() {
+            core.lanes.wake_all();
+        }
     }
 
-    /// Makes the threads end once they are through with what they run; waits for that.
-    pub(crate) fn stop(&self) {
-        let handles = {
-            let mut roster = lock(&self.roster);
+    /// Makes the threads end once they are through with what they run, and with what others wait for
+    /// inside operations. Returns the number of the stop.
+    pub(crate) fn dismiss(&self) -> u32 {
+        let stops = {
+            // The lock: threads are counted by it as before the stop, or after.
+            let _roster = lock(&self.roster);
             self.stopped.store(true, SeqCst);
-            std::mem::take(&mut roster.handles)
+            self.stops.fetch_add(1, SeqCst) + 1
         };
-        // Each thread that ends wakes the next.
-        let _ = self.idle.announce();
-        for handle in handles {
-            // A worker does not panic: operations are caught. If one did, it is gone anyway.
-            let _ = handle.join();
-        }
+        self.idle.wake_all();
+        stops
+    }
+
+    /// A thread that began before a stop, if there still is one.
+    pub(crate) fn take_dismissed(&self, stop: u32) -> Option<Hired> {
+        let mut roster = lock(&self.roster);
+        let place = roster
+            .threads
+            .iter()
+            .position(|thread| thread.stops < stop)?;
+        Some(roster.threads.swap_remove(place))
+    }
+
+    /// Takes back a thread that has not ended in time.
+    pub(crate) fn put_back(&self, thread: Hired) {
+        lock(&self.roster).threads.push(thread);
+    }
+
+    /// Keeps others from the lane's locks until what is returned is dropped.
+    pub(crate) fn hold(&self) -> (MutexGuard<'_, impl Sized>, Vec<MutexGuard<'_, impl Sized>>) {
+        (lock(&self.roster), self.queue.hold())
+    }
+
+    /// Is made as all lanes are, stopped or not.
+    pub(crate) fn follow(&self, stopped: bool) {
+        self.stopped.store(stopped, SeqCst);
     }
 
     /// Lets threads be started again.
     pub(crate) fn start(&self, core: &Core) {
-        self.stopped.store(false, SeqCst);
+        {
+            let _roster = lock(&self.roster);
+            self.stopped.store(false, SeqCst);
+        }
+        // Those from before the stop that helped to finish it.
+        self.idle.wake_all();
         if self.queue.has_work() {
             self.wake(core);
         }

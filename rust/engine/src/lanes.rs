@@ -1,11 +1,20 @@
 //! The lanes of an engine, made when they are first needed.
 
 use std::ptr;
+use std::time::Duration;
 
 use crate::core::Core;
 use crate::lane::{Lane, LaneKey, Sizes};
 use crate::spec::{Device, FnProperty};
-use crate::sync::{AcqRel, Acquire, AtomicBool, AtomicPtr, Relaxed, SeqCst};
+use crate::sync::{
+    AcqRel, Acquire, AtomicBool, AtomicPtr, JoinHandle, Relaxed, SeqCst, fence, has_ended,
+    is_current, sleep,
+};
+use crate::wait::Patience;
+
+/// How long a look at whether a thread has ended waits for the next, at first and at most.
+const NAP: Duration = Duration::from_micros(20);
+const LONG_NAP: Duration = Duration::from_millis(1);
 
 /// All lanes of an engine: a list that only grows, and is short.
 pub(crate) struct Lanes {
@@ -66,7 +75,11 @@ impl Lanes {
                 .is_ok()
             {
                 // SAFETY: lanes live as long as the list.
-                return unsafe { &*mine };
+                let made = unsafe { &*mine };
+                // Whoever stops or starts the lanes has seen the new one, or we see that.
+                fence(SeqCst);
+                made.follow(self.is_stopped());
+                return made;
             }
         }
     }
@@ -89,15 +102,64 @@ impl Lanes {
         unsafe { &*self.cpu }
     }
 
-    pub(crate) fn stop(&self) {
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(SeqCst)
+    }
+
+    /// Whether workers of any lane wait inside operations.
+    pub(crate) fn is_anyone_blocked(&self) -> bool {
+        self.iter().any(Lane::has_blocked)
+    }
+
+    /// Has all sleeping workers look around.
+    pub(crate) fn wake_all(&self) {
+        self.iter().for_each(|lane| lane.idle.wake_all());
+    }
+
+    /// Ends the threads, except the calling one, as soon as they are through with what they run; then
+    /// nobody works before the [start](Lanes::start). False if `patience` ended first; the threads end
+    /// later then.
+    pub(crate) fn stop(&self, mut patience: Option<&mut dyn Patience>) -> bool {
         self.stopped.store(true, SeqCst);
-        self.iter().for_each(Lane::stop);
+        fence(SeqCst);
+        let stops: Vec<_> = self.iter().map(|lane| (lane, lane.dismiss())).collect();
+        for (lane, stop) in stops {
+            while let Some(thread) = lane.take_dismissed(stop) {
+                if !join(&thread.handle, &mut patience) {
+                    lane.put_back(thread);
+                    return false;
+                }
+                if !is_current(&thread.handle) {
+                    // A worker does not panic: operations are caught. If one did, it is gone anyway.
+                    let _ = thread.handle.join();
+                }
+            }
+        }
+        true
     }
 
     pub(crate) fn start(&self, core: &Core) {
         self.stopped.store(false, SeqCst);
+        fence(SeqCst);
         self.iter().for_each(|lane| lane.start(core));
     }
+}
+
+/// Waits until a thread has ended, or cannot because it is the calling one.
+fn join(thread: &JoinHandle<()>, patience: &mut Option<&mut dyn Patience>) -> bool {
+    let Some(patience) = patience else {
+        return true; // The caller's join waits.
+    };
+    let mut nap = NAP;
+    while !has_ended(thread) && !is_current(thread) {
+        let Some(time) = patience.before_sleep() else {
+            return false;
+        };
+        sleep(time.min(nap));
+        patience.after_sleep();
+        nap = (2 * nap).min(LONG_NAP);
+    }
+    true
 }
 
 // SAFETY: the lanes that the pointers lead to are `Sync`, and owned by the list.

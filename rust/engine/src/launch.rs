@@ -22,12 +22,12 @@ use crate::access::{AccessPtr, Finished};
 use crate::core::Core;
 use crate::launch_args::LaunchArgs;
 use crate::ledger::FailureCell;
+use crate::leftovers::{Leftover, Leftovers};
 use crate::op::OpPtr;
 use crate::program::Plan;
 use crate::ready::Agenda;
-use crate::sync::{
-    AcqRel, Acquire, Arc, AtomicBool, AtomicU32, Relaxed, Release, UnsafeCell, lock,
-};
+use crate::sync::{AcqRel, Acquire, Arc, AtomicBool, AtomicU32, Relaxed, Release, UnsafeCell};
+use crate::thread;
 
 /// Steps that a thread takes from the queue at once, at most.
 const CHUNK: usize = 16;
@@ -89,14 +89,10 @@ impl Launch {
         launch
     }
 
-    /// Makes everything as it is before a launch. All stores may be relaxed: nobody else looks
-    /// before the log, or the lock of the idle launches, has published them.
+    /// Makes everything as it is before a launch, but for what users' code left in it. All stores
+    /// may be relaxed: nobody else looks before the log, or the list of idle launches, has published
+    /// them.
     fn reset(&mut self, plan: &Plan) {
-        self.args = LaunchArgs::new();
-        for held in &self.held {
-            // SAFETY: exclusive.
-            held.0.with_mut(|held| unsafe { *held = None });
-        }
         let copy = |to: &[AtomicU32], from: &[u32]| {
             for (to, from) in to.iter().zip(from) {
                 to.store(*from, Relaxed);
@@ -125,12 +121,23 @@ impl Launch {
 
     /// # Safety
     /// `this` came from [`Launch::begin`], and nobody else knows it any more.
-    unsafe fn end(this: *const Launch) {
+    unsafe fn end(this: *const Launch, leftovers: &mut Leftovers) {
         // SAFETY: by the contract.
         let mut launch = unsafe { Box::from_raw(this.cast_mut()) };
+        if let Some(argument) = std::mem::take(&mut launch.args).argument {
+            leftovers.add(Leftover::Argument(argument));
+        }
+        for held in &launch.held {
+            // SAFETY: by the contract nobody else looks.
+            leftovers.add_failure(held.0.with_mut(|held| unsafe { (*held).take() }));
+        }
         if let Some(plan) = launch.plan.take() {
             launch.reset(&plan);
-            lock(&plan.idle).launches.push(launch);
+            plan.idle.give(launch);
+            // The last one has the functions of the steps.
+            if let Some(plan) = Arc::into_inner(plan) {
+                leftovers.add(Leftover::Plan(Box::new(plan)));
+            }
         }
     }
 
@@ -229,7 +236,7 @@ impl Core {
             if run.launch.has_more() {
                 self.invite(run, agenda);
             }
-            self.leave(run, 0);
+            self.leave(run, 0, agenda);
         }
     }
 
@@ -242,7 +249,7 @@ impl Core {
             if run.launch.start(run.plan, op.index_of(access)) {
                 self.invite(run, agenda);
             }
-            self.leave(run, 0);
+            self.leave(run, 0, agenda);
         }
     }
 
@@ -257,7 +264,7 @@ impl Core {
     }
 
     /// Gives up a count of `users`, and reports steps that were run.
-    pub(crate) fn leave(&self, run: Run<'_>, ran: u32) {
+    pub(crate) fn leave(&self, run: Run<'_>, ran: u32, agenda: &mut Agenda<'_>) {
         let mut counts = 1;
         // Release: what the steps did. Acquire: all of that, for the last.
         if ran > 0 && run.launch.left.fetch_sub(ran, AcqRel) == ran {
@@ -268,7 +275,7 @@ impl Core {
         // Release: our last touches. Acquire: everybody's, for the last.
         if run.launch.users.fetch_sub(counts, AcqRel) == counts {
             // SAFETY: nobody is counted any more, and no step is left that could bring somebody.
-            unsafe { Launch::end(launch) };
+            unsafe { Launch::end(launch, &mut agenda.leftovers) };
             op.release(1);
         }
     }
@@ -283,21 +290,25 @@ impl Core {
         run.launch.invited.swap(false, AcqRel);
         let threads = self.lanes.cpu().size();
         let (mut ran, mut chunk, mut hand) = (0, [0; CHUNK], Hand::new());
+        let mut agenda = agenda.sharing();
+        let _at_desk = thread::AtDesk::new(op);
         loop {
             let count = run.launch.claim(&mut chunk, threads);
             if count == 0 {
                 break;
             }
             if run.launch.has_more() && !run.launch.invited.load(Relaxed) {
-                let mut agenda = agenda.sharing();
                 self.invite(run, &mut agenda);
-                self.settle(agenda);
+                self.settle(&mut agenda);
             }
             for &step in &chunk[..count] {
                 hand.next = Some(step);
                 while let Some(step) = hand.take() {
-                    let mut agenda = agenda.sharing();
-                    if let Some(result) = self.run_step(run, step) {
+                    let result = self.run_step(run, step, &mut agenda.leftovers);
+                    if self.is_inherited() {
+                        return; // The function forked, and this is the child.
+                    }
+                    if let Some(result) = result {
                         let mut published = false;
                         self.finish_step(run, step, result, &mut agenda, |step| {
                             if !hand.keep(step, run.is_small(step)) {
@@ -312,12 +323,13 @@ impl Core {
                         ran += 1;
                     }
                     // Before the next step, which may take long.
-                    self.settle(agenda);
+                    self.settle(&mut agenda);
                     self.assist();
                 }
             }
         }
-        self.leave(run, ran);
+        self.leave(run, ran, &mut agenda);
+        self.settle(&mut agenda);
     }
 
     /// All steps that use a variable are through.

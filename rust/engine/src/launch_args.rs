@@ -22,8 +22,6 @@ pub enum RebindError {
     NotUsed(Var),
     /// The new variable would stand for two of the program.
     Twice(Var),
-    /// The new variable is a [local](Var::local) one.
-    Local(Var),
 }
 
 impl fmt::Display for RebindError {
@@ -37,7 +35,6 @@ impl fmt::Display for RebindError {
                 f,
                 "{var} would stand for two variables of the program; build one for that case"
             ),
-            RebindError::Local(var) => write!(f, "{var} is local; give an engine's variable"),
         }
     }
 }

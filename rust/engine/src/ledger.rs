@@ -7,10 +7,12 @@
 //! is never the first: so failures that nobody asks for do not pile up either.
 
 use crate::failure::{Failure, OpError};
+use crate::leftovers::Leftovers;
 use crate::spec::Name;
 use crate::sync::{
     Acquire, Arc, AtomicU64, AtomicUsize, MODEL, Mutex, MutexGuard, Relaxed, Release, lock,
 };
+use crate::unwind::Contained;
 
 /// `surfaced_at` of a failure that no wait has returned yet.
 const UNSEEN: u64 = u64::MAX;
@@ -34,7 +36,7 @@ pub(crate) struct Origin {
 
 /// A failure as variables hold it. It counts for operations in front of the wait that surfaced it.
 pub(crate) struct FailureCell {
-    pub(crate) failure: Failure,
+    pub(crate) failure: Contained<Failure>,
     seq: u64,
     step: u32,
     epoch: u64,
@@ -146,15 +148,25 @@ impl Failures {
         self.alive.load(Relaxed) != 0
     }
 
+    /// Keeps others from the lock until what is returned is dropped.
+    pub(crate) fn hold(&self) -> MutexGuard<'_, impl Sized> {
+        lock(&self.unseen)
+    }
+
     fn unseen(&self) -> MutexGuard<'_, Unseen> {
         lock(&self.unseen)
     }
 
-    /// Records that an operation failed.
-    pub(crate) fn record(&self, origin: Origin, error: OpError) -> Arc<FailureCell> {
+    /// Records that an operation failed. What nobody can ask for any more goes to `leftovers`.
+    pub(crate) fn record(
+        &self,
+        origin: Origin,
+        error: OpError,
+        leftovers: &mut Leftovers,
+    ) -> Arc<FailureCell> {
         self.alive.fetch_add(1, Relaxed);
         let cell = Arc::new(FailureCell {
-            failure: Failure::new(origin.name, origin.tag, error),
+            failure: Contained::new(Failure::new(origin.name, origin.tag, error)),
             seq: origin.seq,
             step: origin.step,
             epoch: origin.epoch,
@@ -164,10 +176,11 @@ impl Failures {
         });
         let mut unseen = self.unseen();
         unseen.add(cell.clone());
-        let gone = (unseen.cells.len() >= unseen.sweep_at).then(|| unseen.sweep());
-        drop(unseen);
-        // Without the lock: an error may be of a user's type, whose destructor does anything.
-        drop(gone);
+        if unseen.cells.len() >= unseen.sweep_at {
+            let gone = unseen.sweep();
+            gone.into_iter()
+                .for_each(|cell| leftovers.add_failure(Some(cell)));
+        }
         cell
     }
 
@@ -175,11 +188,11 @@ impl Failures {
     pub(crate) fn surface(&self, cell: &FailureCell, seq: u64) -> Option<Failure> {
         let mut unseen = self.unseen();
         let place = cell.place.load(Relaxed);
-        (place != NOWHERE).then(|| unseen.take(place, seq).failure.clone())
+        (place != NOWHERE).then(|| Failure::clone(&unseen.take(place, seq).failure))
     }
 
-    /// Surfaces all failures of operations before place `seq`; returns the first in push order.
-    pub(crate) fn surface_all(&self, seq: u64) -> Option<Failure> {
+    /// Surfaces all failures of operations before place `seq`, in push order.
+    pub(crate) fn surface_all(&self, seq: u64) -> Vec<Arc<FailureCell>> {
         let mut unseen = self.unseen();
         let mut due = Vec::new();
         for place in (0..unseen.cells.len()).rev() {
@@ -189,7 +202,7 @@ impl Failures {
         }
         unseen.sweep_at = FIRST_SWEEP.max(2 * unseen.cells.len());
         drop(unseen);
-        let first = due.iter().min_by_key(|cell| cell.order())?;
-        Some(first.failure.clone())
+        due.sort_unstable_by_key(|cell| cell.order());
+        due
     }
 }

@@ -12,7 +12,7 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use crate::op::{Op, OpPtr};
-use crate::sync::{AcqRel, Acquire, AtomicPtr, Relaxed};
+use crate::sync::{AcqRel, Acquire, AtomicPtr, Relaxed, Release};
 
 /// In the `log_next` of the last registered entry: the baton, for the follower that comes to link
 /// itself there.
@@ -103,6 +103,26 @@ impl Log {
         }
         // SAFETY: the follower is in the log and not passed yet.
         unsafe { OpPtr::from_raw(next) }.map(|next| Baton { next })
+    }
+
+    /// Takes the baton if it lies at the end of the log, and keeps it: what follows is not registered
+    /// before the caller [advances](Log::advance) from `entry`, of which the log has a count.
+    pub(crate) fn close(&self, entry: OpPtr) -> bool {
+        // AcqRel: as in `insert`.
+        self.tail
+            .compare_exchange(IDLE, entry.as_ptr(), AcqRel, Relaxed)
+            .is_ok()
+    }
+
+    /// Whether nothing was inserted behind an entry.
+    pub(crate) fn ends_at(&self, entry: OpPtr) -> bool {
+        self.tail.load(Acquire) == entry.as_ptr()
+    }
+
+    /// Forgets what follows a closed end, in a process that has no other thread.
+    pub(crate) fn empty(&self) {
+        self.handed.store(ptr::null_mut(), Relaxed);
+        self.tail.store(IDLE, Release);
     }
 
     /// Leaves the baton for any thread that looks.

@@ -73,7 +73,7 @@ impl SmallLane {
             if !std::mem::replace(&mut searching, true) {
                 self.idle.start_search();
             }
-            self.idle.rest(index, || self.has_work());
+            self.idle.rest(index, || false, || self.has_work());
         }
     }
 

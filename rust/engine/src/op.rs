@@ -14,6 +14,7 @@ use std::mem::{MaybeUninit, align_of, size_of};
 use std::ptr::{self, NonNull};
 
 use crate::access::{Access, AccessPtr};
+use crate::desk::NameCell;
 use crate::epoch::Epoch;
 use crate::lane::Lane;
 use crate::ledger::FailureCell;
@@ -47,9 +48,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether the operation runs at once on the thread that finds it ready.
-    pub(crate) const fn runs_inline(self) -> bool {
-        matches!(self, Kind::Delete | Kind::Wait | Kind::Fence)
+    /// Whether a user's function runs.
+    pub(crate) const fn is_users(self) -> bool {
+        !matches!(self, Kind::Wait | Kind::Fence)
     }
 
     /// Whether users pushed it (and `wait_for_all` waits for it).
@@ -82,7 +83,7 @@ pub(crate) struct Op {
     /// How many threads the function may use; 0: no limit.
     pub(crate) threads: u16,
 
-    pub(crate) name: Name,
+    name: NameCell,
     /// Place in the log. Set by the registrar.
     seq: UnsafeCell<u64>,
     /// Link of whichever list holds the operation while it is ready.
@@ -116,9 +117,9 @@ impl Op {
         self.marks.with_mut(|marks| unsafe { *marks |= mark });
     }
 
-    /// Whether it is a user's operation that runs at once on the thread that finds it ready.
-    pub(crate) const fn is_small(&self) -> bool {
-        self.lane.is_null() && !self.kind.runs_inline()
+    /// Where its name lies.
+    pub(crate) const fn name_cell(&self) -> &NameCell {
+        &self.name
     }
 }
 
@@ -195,11 +196,12 @@ impl OpPtr {
             kind: fields.kind,
             marks: UnsafeCell::new(if fields.waiter.is_null() { 0 } else { WAITS }),
             threads: fields.threads,
-            name: fields.name,
             seq: UnsafeCell::new(0),
             queue_next: AtomicPtr::new(ptr::null_mut()),
             task: UnsafeCell::new(Task::none()),
         }
+        // SAFETY: as above.
+        unsafe { NameCell::set(&raw mut (*op).name, fields.name) };
         // The last line is left alone if it can be.
         if !fields.waiter.is_null() {
             // SAFETY: as above.
@@ -252,6 +254,19 @@ impl OpPtr {
     /// `raw` came from [`OpPtr::as_ptr`] and the block is still counted.
     pub(crate) unsafe fn from_raw(raw: *mut Op) -> Option<Self> {
         NonNull::new(raw).map(Self)
+    }
+
+    /// Its name.
+    #[inline]
+    pub(crate) fn name(self) -> Name {
+        // SAFETY: counted pointer.
+        unsafe { self.header().name.get() }
+    }
+
+    /// Whether its block is one that is kept for good.
+    #[inline]
+    pub(crate) fn is_pooled(self) -> bool {
+        self.header().block.is_pooled()
     }
 
     /// Number of accesses.

@@ -36,6 +36,15 @@ impl OpList {
         self.head.is_null()
     }
 
+    /// Adds an operation in front.
+    pub(crate) fn push_front(&mut self, op: OpPtr) {
+        op.header().queue_next.store(self.head, Relaxed);
+        if self.head.is_null() {
+            self.tail = op.as_ptr();
+        }
+        self.head = op.as_ptr();
+    }
+
     pub(crate) fn push(&mut self, op: OpPtr) {
         op.header().queue_next.store(ptr::null_mut(), Relaxed);
         // SAFETY: the tail, if any, is an operation of this list, still to be executed.

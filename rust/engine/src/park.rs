@@ -102,11 +102,19 @@ impl Idle {
     }
 
     /// A searching worker that found nothing sleeps until it is woken, and is searching again then.
-    pub(crate) fn rest(&self, index: usize, has_work: impl FnOnce() -> bool) {
+    /// `is_over` says that it must not sleep any more; `has_work`, that somebody must not.
+    pub(crate) fn rest(
+        &self,
+        index: usize,
+        is_over: impl FnOnce() -> bool,
+        has_work: impl FnOnce() -> bool,
+    ) {
         self.enter(index);
-        // Pairs with the fence in `announce`.
+        // Pairs with the fences in `announce` and `wake_all`.
         fence(SeqCst);
-        if has_work() {
+        if is_over() {
+            self.wake_all(); // Ourselves among them.
+        } else if has_work() {
             let _ = self.wake_one(); // Perhaps ourselves.
         }
         self.sleep(index);
@@ -136,6 +144,17 @@ impl Idle {
             return Wake::NobodyIdle;
         }
         self.wake_one()
+    }
+
+    /// Wakes everybody. Call after something has changed that all must see before they sleep.
+    pub(crate) fn wake_all(&self) {
+        // Pairs with the fence in `rest`.
+        fence(SeqCst);
+        for _ in 0..self.sleepers.len() {
+            if !self.wake_top(self.word.load(Acquire), true) {
+                return;
+            }
+        }
     }
 
     /// A searching worker goes among the sleepers.
@@ -168,13 +187,23 @@ impl Idle {
 
     fn wake_one(&self) -> Wake {
         // Acquire: the sleepers' fields.
-        let mut word = self.word.load(Acquire);
+        let word = self.word.load(Acquire);
+        if self.wake_top(word, false) {
+            Wake::Enough
+        } else {
+            Wake::NobodyIdle
+        }
+    }
+
+    /// Wakes the top sleeper, unless somebody is searching and that is enough. False if nobody sleeps
+    /// (nor searches).
+    fn wake_top(&self, mut word: u64, in_any_case: bool) -> bool {
         loop {
-            if word & SEARCH_MASK != 0 {
-                return Wake::Enough;
+            if word & SEARCH_MASK != 0 && !in_any_case {
+                return true;
             }
             let Some(top) = ((word & TOP_MASK) as usize).checked_sub(1) else {
-                return Wake::NobodyIdle;
+                return false;
             };
             // May be stale if the sleeper left and came back; the tag then makes us fail.
             let below = u64::from(self.sleepers[top].below.load(Relaxed));
@@ -182,7 +211,7 @@ impl Idle {
             match self.word.compare_exchange_weak(word, new, AcqRel, Acquire) {
                 Ok(_) => {
                     self.signal(top);
-                    return Wake::Enough;
+                    return true;
                 }
                 Err(now) => word = now,
             }

@@ -19,6 +19,7 @@ use crate::op::{BLOCK_ALIGN, Op, block_bytes};
 #[cfg(shuttle)]
 use crate::quarantine::bury as release_heap;
 use crate::stack::TakeAllStack;
+use crate::sync::{Acquire, Relaxed, Release, plain};
 
 /// Accesses that fit into a block of each class; more are allocated one by one.
 const CLASSES: [usize; 6] = [2, 4, 8, 16, 32, 64];
@@ -30,6 +31,12 @@ const BATCH: u32 = 32;
 /// Where a block came from: a home, or (`None`) the heap.
 #[derive(Clone, Copy)]
 pub(crate) struct Block(Option<&'static Home>);
+
+impl Block {
+    pub(crate) fn is_pooled(self) -> bool {
+        self.0.is_some()
+    }
+}
 
 #[inline]
 fn class_of(accesses: usize) -> Option<usize> {
@@ -48,9 +55,11 @@ pub(crate) struct Home {
     remote: [crossbeam_utils::CachePadded<TakeAllStack<Free>>; CLASSES.len()],
     /// Blocks at hand, per class. Only the adopter looks here.
     local: [Cell<*mut Free>; CLASSES.len()],
+    /// The next one that nobody has. Its finder's.
+    next: Cell<*const Home>,
 }
 
-// SAFETY: `local` is touched by the adopting thread alone; adoption passes through a mutex.
+// SAFETY: the cells are touched by the adopting thread alone; adoption passes through exchanges.
 unsafe impl Sync for Home {}
 
 fn layout(accesses: usize, blocks: usize) -> Layout {
@@ -81,6 +90,7 @@ impl Home {
         Self {
             remote: std::array::from_fn(|_| crossbeam_utils::CachePadded::new(TakeAllStack::new())),
             local: std::array::from_fn(|_| Cell::new(ptr::null_mut())),
+            next: Cell::new(ptr::null()),
         }
     }
 
@@ -155,12 +165,38 @@ struct Tenant {
     parcel: Cell<Parcel>,
 }
 
-static ABANDONED: std::sync::Mutex<Vec<&'static Home>> = std::sync::Mutex::new(Vec::new());
+/// Homes that nobody has. A list that is taken as a whole, not a lock: a fork might find that taken.
+static ABANDONED: plain::AtomicPtr<Home> = plain::AtomicPtr::new(ptr::null_mut());
 
-fn abandoned() -> std::sync::MutexGuard<'static, Vec<&'static Home>> {
-    ABANDONED
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+/// Puts homes, linked from `first` to `last`, where other threads find them.
+fn abandon(first: &'static Home, last: &'static Home) {
+    let mut top = ABANDONED.load(Relaxed);
+    loop {
+        last.next.set(top);
+        let first = ptr::from_ref(first).cast_mut();
+        // Release: what the homes hold; pairs with `adopt`.
+        match ABANDONED.compare_exchange_weak(top, first, Release, Relaxed) {
+            Ok(_) => return,
+            Err(now) => top = now,
+        }
+    }
+}
+
+/// A home that nobody has; the others that were found with it go back.
+fn adopt() -> Option<&'static Home> {
+    // Acquire: pairs with `abandon`.
+    let first = ABANDONED.swap(ptr::null_mut(), Acquire);
+    // SAFETY: homes are there for good; these are the finder's.
+    let next = |home: *const Home| unsafe { home.as_ref() };
+    let home = next(first)?;
+    if let Some(second) = next(home.next.get()) {
+        let mut last = second;
+        while let Some(further) = next(last.next.get()) {
+            last = further;
+        }
+        abandon(second, last);
+    }
+    Some(home)
 }
 
 impl Tenant {
@@ -168,9 +204,7 @@ impl Tenant {
         if let Some(home) = self.home.get() {
             return home;
         }
-        let home = abandoned()
-            .pop()
-            .unwrap_or_else(|| Box::leak(Box::new(Home::new())));
+        let home = adopt().unwrap_or_else(|| Box::leak(Box::new(Home::new())));
         self.home.set(Some(home));
         home
     }
@@ -222,7 +256,7 @@ impl Drop for Tenant {
     fn drop(&mut self) {
         self.flush();
         if let Some(home) = self.home.get() {
-            abandoned().push(home);
+            abandon(home, home);
         }
     }
 }
@@ -238,7 +272,7 @@ thread_local! {
 #[cfg(loom)]
 mod spare {
     use super::*;
-    use crate::sync::{Acquire, AtomicU32, Release};
+    use crate::sync::AtomicU32;
 
     struct Spare {
         list: std::sync::Mutex<Vec<(usize, usize)>>,

@@ -176,7 +176,8 @@ impl Engine {
     ///     .op(&OpSpec::new("fails"), |context| Err(format!("in launch {}", context.tag()).into()))
     ///     .build();
     /// engine.launch_with(&program, LaunchArgs::new().tag(8))?;
-    /// assert!(engine.wait_for_all().unwrap_err().to_string().ends_with("in launch 8"));
+    /// let failure = engine.wait_for_all().unwrap_err();
+    /// assert_eq!(std::error::Error::source(&failure).unwrap().to_string(), "in launch 8");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -3,18 +3,21 @@
 
 use std::collections::HashSet;
 
+use crate::idle::IdleLaunches;
 use crate::launch::Launch;
 use crate::launch_args::RebindError;
 use crate::operator::Function;
 use crate::order::Table;
 use crate::program_builder::ProgramBuilder;
 use crate::spec::{Device, FnProperty, Name, OpSpec};
-use crate::sync::{Arc, Mutex, lock};
+use crate::sync::Arc;
+use crate::unwind::Contained;
 use crate::var::Var;
 
 /// One operation of a program.
 pub(crate) struct Step {
-    pub(crate) function: Function,
+    /// Each dropped by itself, as the destructors are the users'.
+    pub(crate) function: Contained<Function>,
     pub(crate) tag: u64,
     pub(crate) name: Name,
     /// Whether it runs on the thread that ends the step before it.
@@ -50,18 +53,7 @@ pub(crate) struct Plan {
     pub(crate) uses: Table,
     /// Steps that wait for nothing.
     pub(crate) free: Box<[u32]>,
-    pub(crate) idle: Mutex<Idle>,
-}
-
-/// Launches that are over, to be used again.
-pub(crate) struct Idle {
-    #[expect(
-        clippy::vec_box,
-        reason = "operations point to launches, so they must not move"
-    )]
-    pub(crate) launches: Vec<Box<Launch>>,
-    /// How many there are, those in flight included.
-    pub(crate) made: usize,
+    pub(crate) idle: IdleLaunches,
 }
 
 impl Plan {
@@ -72,15 +64,7 @@ impl Plan {
 
     /// Counters for a launch, if some are free or there are fewer than `most`.
     pub(crate) fn counters(&self, most: usize) -> Option<Box<Launch>> {
-        let mut idle = lock(&self.idle);
-        if let Some(launch) = idle.launches.pop() {
-            return Some(launch);
-        }
-        if idle.made >= most {
-            return None;
-        }
-        idle.made += 1;
-        Some(Box::new(Launch::new(self)))
+        self.idle.take(most, || Box::new(Launch::new(self)))
     }
 }
 
@@ -194,12 +178,9 @@ impl Program {
     /// [`RebindError`]. Whether the new variables are alive is found out by each launch.
     pub fn rebind(&self, changes: &[(Var, Var)]) -> Result<Program, RebindError> {
         let old = || self.external.mutated.iter().chain(&self.external.read);
-        for &(from, to) in changes {
+        for &(from, _) in changes {
             if !old().any(|var| *var == from) {
                 return Err(RebindError::NotUsed(from));
-            }
-            if to.is_local() {
-                return Err(RebindError::Local(to));
             }
         }
         let new = |var: &Var| {

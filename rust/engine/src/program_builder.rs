@@ -4,11 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use crate::context::{OnComplete, RunContext};
 use crate::failure::OpError;
+use crate::idle::IdleLaunches;
+use crate::local::Used;
 use crate::operator::Function;
 use crate::order::{Order, Table};
-use crate::program::{External, Idle, Plan, Program, Step};
+use crate::program::{External, Plan, Program, Step};
 use crate::spec::{Device, Name, OpSpec};
-use crate::sync::{Arc, Mutex};
+use crate::sync::Arc;
+use crate::unwind::Contained;
 use crate::var::Var;
 
 /// Collects the operations of a [`Program`].
@@ -29,7 +32,7 @@ pub struct ProgramBuilder {
     pub(crate) small: bool,
     pub(crate) steps: Vec<Step>,
     /// The variables of each step, each once, and whether it is mutated.
-    pub(crate) uses: Vec<Vec<(Var, bool)>>,
+    pub(crate) uses: Vec<Vec<(Used, bool)>>,
 }
 
 impl std::fmt::Debug for ProgramBuilder {
@@ -103,21 +106,16 @@ impl ProgramBuilder {
     /// Adds an operation. Name, tag and variables count; where it runs is the program's affair. One
     /// that is [small](OpSpec::inline) runs on the thread that ended what it waited for.
     ///
-    /// A [local](Var::local) variable orders the operations of each launch, and costs a launch
-    /// nothing: it is for what nobody outside the program uses. Launches may overlap, so what a
-    /// local variable stands for must be ordered by another one, that some operation mutates in
-    /// front of all uses and another behind them; or be a thing of each launch.
-    ///
     /// ```
-    /// use ferromix_engine::{Engine, OpSpec, Program, Var};
+    /// use ferromix_engine::{Engine, OpSpec, Program};
     /// let engine = Engine::builder().workers(2).build();
-    /// let (out, between) = (engine.new_variable(), Var::local(0));
+    /// let (a, b) = (engine.new_variable(), engine.new_variable());
     /// let program = Program::builder("two steps")
-    ///     .op(&OpSpec::new("first").writes(&[between]), |_| Ok(()))
-    ///     .op(&OpSpec::new("second").reads(&[between]).writes(&[out]), |_| Ok(()))
+    ///     .op(&OpSpec::new("first").writes(&[a]), |_| Ok(()))
+    ///     .op(&OpSpec::new("second").reads(&[a]).writes(&[b]), |_| Ok(()))
     ///     .build();
     /// engine.launch(&program)?;
-    /// engine.wait_for_var(out)?;
+    /// engine.wait_for_var(b)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn op<F>(self, spec: &OpSpec<'_>, f: F) -> Self
@@ -151,13 +149,19 @@ impl ProgramBuilder {
     }
 
     fn add(mut self, spec: &OpSpec<'_>, function: Function) -> Self {
-        let writes = spec.mutate_vars.iter().map(|var| (*var, true));
-        let reads = spec.const_vars.iter().map(|var| (*var, false));
+        let writes = spec
+            .mutate_vars
+            .iter()
+            .map(|var| (Used::External(*var), true));
+        let reads = spec
+            .const_vars
+            .iter()
+            .map(|var| (Used::External(*var), false));
         let mut seen = HashSet::new();
         let uses = writes.chain(reads).filter(|(var, _)| seen.insert(*var));
         self.uses.push(uses.collect());
         self.steps.push(Step {
-            function,
+            function: Contained::new(function),
             tag: spec.tag,
             name: spec.name,
             small: spec.inline,
@@ -207,10 +211,7 @@ impl ProgramBuilder {
                 last: Table::new(&order.last),
                 writes: Table::new(&order.writes),
                 uses: Table::new(&order.uses),
-                idle: Mutex::new(Idle {
-                    launches: Vec::new(),
-                    made: 0,
-                }),
+                idle: IdleLaunches::new(),
             }),
             external: Arc::new(External {
                 mutated: places.mutated.into(),
@@ -225,29 +226,29 @@ impl ProgramBuilder {
 struct Places {
     mutated: Vec<Var>,
     read: Vec<Var>,
-    numbers: HashMap<Var, u32>,
+    numbers: HashMap<Used, u32>,
 }
 
 impl Places {
-    fn of(uses: &[Vec<(Var, bool)>]) -> Self {
+    fn of(uses: &[Vec<(Used, bool)>]) -> Self {
         let (mut mutated, mut read, mut local) = (Vec::new(), Vec::new(), Vec::new());
         let mut mutates = HashMap::new();
         for &(var, writes) in uses.iter().flatten() {
             *mutates.entry(var).or_insert(false) |= writes;
         }
         let mut seen = HashSet::new();
-        for &(var, _) in uses.iter().flatten() {
-            if seen.insert(var) {
-                let list = match mutates[&var] {
-                    _ if var.is_local() => &mut local,
-                    true => &mut mutated,
-                    false => &mut read,
-                };
-                list.push(var);
+        for &(used, _) in uses.iter().flatten() {
+            if seen.insert(used) {
+                match used {
+                    Used::Local(_) => local.push(used),
+                    Used::External(var) if mutates[&used] => mutated.push(var),
+                    Used::External(var) => read.push(var),
+                }
             }
         }
-        let all = mutated.iter().chain(&read).chain(&local);
-        let numbers = all.enumerate().map(|(i, var)| (*var, i as u32)).collect();
+        let external = mutated.iter().chain(&read).map(|var| Used::External(*var));
+        let all = external.chain(local);
+        let numbers = all.enumerate().map(|(i, var)| (var, i as u32)).collect();
         Places {
             mutated,
             read,

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::failure::{OpError, PushError};
 use crate::filling::Filling;
 use crate::op::{Kind, OpPtr};
-use crate::spec::{FnProperty, OpSpec};
+use crate::spec::{Device, FnProperty, Name, OpSpec};
 use crate::task::Task;
 use crate::thread;
 use crate::var::Var;
@@ -53,20 +53,49 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`PushError::StaleVariable`]; `f` is dropped uncalled then.
+    /// [`PushError::StaleVariable`], [`PushError::Forked`]; `f` is dropped uncalled then.
     pub fn delete_variable(
         &self,
         var: Var,
         f: impl FnOnce() + Send + 'static,
     ) -> Result<(), PushError> {
-        if !self.core().vars.kill(var) {
+        self.delete_variable_on(var, Device::CPU, |_| f())
+    }
+
+    /// The same, for a variable of some device: on a GPU's compute lane if it is one, as freeing
+    /// what lies there may need the thread or the [stream](RunContext::stream) of that GPU.
+    ///
+    /// ```
+    /// use ferromix_engine::{Device, Engine};
+    /// let engine = Engine::builder().build();
+    /// let a = engine.new_variable();
+    /// engine.delete_variable_on(a, Device::gpu(1), |context| {
+    ///     assert_eq!(context.device(), Device::gpu(1));
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`delete_variable`](Engine::delete_variable).
+    pub fn delete_variable_on(
+        &self,
+        var: Var,
+        device: Device,
+        f: impl FnOnce(&RunContext) + Send + 'static,
+    ) -> Result<(), PushError> {
+        let core = self.core();
+        if core.is_inherited() {
+            return Err(PushError::Forked);
+        }
+        if !core.vars.kill(var) {
             return Err(PushError::StaleVariable(var));
         }
-        let spec = OpSpec::new("delete variable").property(FnProperty::DeleteVar);
-        let core = self.core();
+        let name = const { Name::new("delete variable") };
+        let spec = OpSpec::new(name).property(FnProperty::DeleteVar).on(device);
         let op = core.new_op(Kind::Delete, &spec, 1, ptr::null());
-        let run = move |_: &RunContext| {
-            f();
+        let run = move |context: &RunContext| {
+            f(context);
             Ok(())
         };
         // SAFETY: not shared yet.
@@ -122,9 +151,21 @@ impl Engine {
         finish: impl FnOnce(OpPtr),
     ) -> Result<(), PushError> {
         let core = self.core();
-        core.push_collected();
         // The naive engine waits for its operation, unless an operation is pushing.
         let waits = core.naive && thread::running_ops(core).next().is_none();
+        self.push_and_wait(kind, spec, waits, finish)
+    }
+
+    #[inline(always)]
+    fn push_and_wait(
+        &self,
+        kind: Kind,
+        spec: &OpSpec<'_>,
+        waits: bool,
+        finish: impl FnOnce(OpPtr),
+    ) -> Result<(), PushError> {
+        let core = self.core();
+        core.push_collected();
         let waiter = waits.then(Waiter::new);
         let op = self.prepare(kind, spec, waiter.as_ref())?;
         finish(op);
@@ -154,6 +195,17 @@ impl Engine {
         self.push_op(kind, spec, |op| unsafe { op.with_task(store) })
     }
 
+    /// Pushes an asynchronous operation that ends when its pusher says so: nobody waits for it here.
+    pub(crate) fn push_turn<F>(&self, spec: &OpSpec<'_>, f: F) -> Result<(), PushError>
+    where
+        F: FnOnce(&RunContext, OnComplete) + Send + 'static,
+    {
+        self.push_and_wait(Kind::Async, spec, false, |op| {
+            // SAFETY: not shared yet.
+            unsafe { op.with_task(|task| task.store_async(f)) }
+        })
+    }
+
     /// An operation with its accesses, and without a function.
     fn prepare(
         &self,
@@ -162,9 +214,7 @@ impl Engine {
         waiter: Option<&Waiter>,
     ) -> Result<OpPtr, PushError> {
         let core = self.core();
-        if core.is_shutting_down() {
-            return Err(PushError::ShutDown);
-        }
+        core.check_open()?;
         let count = spec.mutate_vars.len() + spec.const_vars.len();
         let waiter = waiter.map_or(ptr::null(), ptr::from_ref);
         let op = core.new_op(kind, spec, count, waiter);

@@ -7,10 +7,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crossbeam_utils::CachePadded;
+
 use crate::op::{Op, OpPtr};
 use crate::ring::{MOST, Ring};
 use crate::stack::TakeAllStack;
-use crate::sync::{AcqRel, Acquire, AtomicUsize, Mutex, Relaxed, lock};
+use crate::sync::{AcqRel, Acquire, AtomicUsize, Mutex, MutexGuard, Relaxed, Release, lock};
 
 pub(crate) enum Queue {
     Fair(Box<Fair>),
@@ -22,6 +24,8 @@ pub(crate) enum Queue {
 /// did. Nothing allocates, once the rings have grown to what is ever ready at once.
 pub(crate) struct Fair {
     high: Exact,
+    /// What `high` holds, or is about to.
+    urgent: CachePadded<AtomicUsize>,
     low: Exact,
     /// The holder of the baton adds.
     registered: Ring,
@@ -70,6 +74,7 @@ impl Fair {
     pub(crate) fn new(most: usize) -> Self {
         Self {
             high: Exact::new(),
+            urgent: CachePadded::new(AtomicUsize::new(0)),
             low: Exact::new(),
             registered: Ring::new(),
             inbox: TakeAllStack::new(),
@@ -81,7 +86,11 @@ impl Fair {
     fn push(&self, op: OpPtr) {
         match op.header().priority {
             0 => push_inbox(&self.inbox, op),
-            1.. => self.high.push(op),
+            1.. => {
+                // Release: what made it ready; pairs with `has_urgent`.
+                self.urgent.fetch_add(1, Release);
+                self.high.push(op);
+            }
             _ => self.low.push(op),
         }
     }
@@ -89,10 +98,8 @@ impl Fair {
     /// # Safety
     /// The caller is worker `index`.
     unsafe fn pop(&self, index: usize) -> Option<(OpPtr, bool)> {
-        if self.high.has_work() {
-            if let Some(op) = self.high.pop() {
-                return Some((op, false));
-            }
+        if let Some(op) = self.pop_urgent() {
+            return Some((op, false));
         }
         let own = &self.rings[index];
         if let Some(op) = own.take(0, |_| ()) {
@@ -111,9 +118,15 @@ impl Fair {
         }
     }
 
+    fn pop_urgent(&self) -> Option<OpPtr> {
+        let op = self.high.pop()?;
+        // Relaxed: a count alone.
+        self.urgent.fetch_sub(1, Relaxed);
+        Some(op)
+    }
+
     fn pop_foreign(&self) -> Option<OpPtr> {
-        self.high
-            .pop()
+        self.pop_urgent()
             .or_else(|| self.registered.take(0, |_| ()))
             .or_else(|| self.take_inbox(|op| push_inbox(&self.inbox, op)))
             .or_else(|| {
@@ -229,6 +242,14 @@ impl Queue {
         Queue::Exact(Exact::new())
     }
 
+    /// Keeps others from the queue's locks until what is returned is dropped.
+    pub(crate) fn hold(&self) -> Vec<MutexGuard<'_, impl Sized>> {
+        match self {
+            Queue::Fair(fair) => vec![lock(&fair.high.heap), lock(&fair.low.heap)],
+            Queue::Exact(exact) => vec![lock(&exact.heap)],
+        }
+    }
+
     /// Adds a ready operation.
     pub(crate) fn push(&self, op: OpPtr) {
         match self {
@@ -289,6 +310,22 @@ impl Queue {
         match self {
             Queue::Fair(fair) => fair.rings[index].peek(),
             Queue::Exact(_) => std::ptr::null(),
+        }
+    }
+
+    /// Whether the order is exact.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self, Queue::Exact(_))
+    }
+
+    /// Whether there are operations of positive priority, of which a worker looks after each
+    /// operation. (Where the order is exact, it looks anyway.)
+    #[inline]
+    pub(crate) fn has_urgent(&self) -> bool {
+        match self {
+            // Acquire: pairs with `push`.
+            Queue::Fair(fair) => fair.urgent.load(Acquire) > 0,
+            Queue::Exact(_) => false,
         }
     }
 

@@ -5,6 +5,7 @@ use std::ptr;
 use crate::access::{AccessPtr, Message, Received};
 use crate::core::Core;
 use crate::lane::Lane;
+use crate::leftovers::Leftovers;
 use crate::op::{Kind, OpPtr};
 use crate::op_list::OpList;
 use crate::thread::here;
@@ -12,12 +13,15 @@ use crate::worker::Worker;
 
 /// Small operations that a thread runs in a row before it leaves further ones to the workers.
 const INLINE_ROW: u32 = 64;
-/// How deep small operations that push small operations nest on one stack.
+/// How deep functions that make others ready to run at once nest on one stack.
 const INLINE_DEPTH: u32 = 4;
+/// The same where no worker could run them.
+const NAIVE_DEPTH: u32 = 32;
 
 /// What one step of the protocol made ready, until it is safe to run it.
 pub(crate) struct Agenda<'w> {
     inline: OpList,
+    pub(crate) leftovers: Leftovers,
     role: Role<'w>,
     /// A lane that has got work from us, and whose workers have not been told.
     wake: Option<&'w Lane>,
@@ -40,6 +44,7 @@ impl<'w> Agenda<'w> {
     const fn of(role: Role<'w>) -> Self {
         Self {
             inline: OpList::new(),
+            leftovers: Leftovers::new(),
             role,
             wake: None,
         }
@@ -66,8 +71,9 @@ impl<'w> Agenda<'w> {
         })
     }
 
+    /// Whether it holds users' code to be run.
     pub(crate) fn has_inline(&self) -> bool {
-        !self.inline.is_empty()
+        !(self.inline.is_empty() && self.leftovers.is_empty())
     }
 
     /// From here on nothing is left for the worker to run next.
@@ -97,6 +103,38 @@ pub(crate) struct Frame {
     list: std::cell::RefCell<OpList>,
     outer: *const Frame,
     depth: u32,
+}
+
+impl Frame {
+    /// Gives an operation to the next frame of the same engine further up; false if there is none.
+    fn leave_to_outer(&self, op: OpPtr) -> bool {
+        let mut frame = self.outer;
+        // SAFETY: frames lie further up this thread's stack, and each unlinks itself.
+        while let Some(outer) = unsafe { frame.as_ref() } {
+            if ptr::eq(outer.core, self.core) {
+                outer.list.borrow_mut().push(op);
+                return true;
+            }
+            frame = outer.outer;
+        }
+        false
+    }
+}
+
+/// The thread's innermost frame, as long as this lives.
+struct Linked<'a>(&'a Frame);
+
+impl<'a> Linked<'a> {
+    fn new(frame: &'a Frame) -> Self {
+        here(|here| here.frames.set(frame));
+        Self(frame)
+    }
+}
+
+impl Drop for Linked<'_> {
+    fn drop(&mut self) {
+        here(|here| here.frames.set(self.0.outer));
+    }
 }
 
 impl Core {
@@ -139,6 +177,8 @@ impl Core {
         // SAFETY: null for operations that run inline; otherwise a lane, and lanes live with us.
         let lane = match unsafe { op.header().lane.as_ref() } {
             Some(lane) if !self.naive => lane,
+            // A wait lets a thread go: it comes before users' functions, which may take their time.
+            _ if !op.header().kind.is_users() => return agenda.inline.push_front(op),
             _ => return agenda.inline.push(op),
         };
         match agenda.role {
@@ -172,13 +212,26 @@ impl Core {
     }
 
     /// Runs what the agenda holds, and what that makes ready in turn. Not under the baton.
-    pub(crate) fn settle(&self, mut agenda: Agenda<'_>) {
+    #[inline]
+    pub(crate) fn settle(&self, agenda: &mut Agenda<'_>) {
+        if agenda.wake.is_some() || agenda.has_inline() {
+            self.settle_all(agenda);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_all(&self, agenda: &mut Agenda<'_>) {
         if let Some(lane) = agenda.wake.take() {
             agenda.tell(self, lane);
         }
-        if agenda.inline.is_empty() {
-            return;
+        let leftovers = std::mem::replace(&mut agenda.leftovers, Leftovers::new());
+        if !agenda.inline.is_empty() {
+            self.run_inline(agenda);
         }
+        drop(leftovers);
+    }
+
+    fn run_inline(&self, agenda: &mut Agenda<'_>) {
         let outer = here(|here| here.frames.get());
         let list = std::mem::replace(&mut agenda.inline, OpList::new());
         let frame = Frame {
@@ -188,9 +241,9 @@ impl Core {
             // SAFETY: null, or a frame further up this thread's stack.
             depth: unsafe { outer.as_ref() }.map_or(0, |outer| outer.depth + 1),
         };
-        here(|here| here.frames.set(&raw const frame));
+        let linked = Linked::new(&frame);
         self.run_frame(&frame);
-        here(|here| here.frames.set(outer));
+        drop(linked);
     }
 
     fn run_frame(&self, frame: &Frame) {
@@ -199,9 +252,8 @@ impl Core {
             let Some(op) = frame.list.borrow_mut().pop() else {
                 return;
             };
-            if op.header().is_small() {
-                let enough = row == INLINE_ROW || frame.depth > INLINE_DEPTH;
-                if self.leave_to_workers(op, enough) {
+            if op.header().kind.is_users() {
+                if self.leave_to_others(op, frame, row == INLINE_ROW) {
                     continue;
                 }
                 row += 1;
@@ -210,21 +262,32 @@ impl Core {
             self.execute(op, &mut agenda);
             let mut list = frame.list.borrow_mut();
             while let Some(op) = agenda.inline.pop() {
-                list.push(op);
+                match op.header().kind.is_users() {
+                    true => list.push(op),
+                    false => list.push_front(op),
+                }
             }
+            drop(list);
+            drop(agenda); // With what the operation has left behind.
         }
     }
 
-    /// Queues a small operation after all: if this thread has run `enough`, or the engine is
-    /// stopped. Not if there are no workers.
-    fn leave_to_workers(&self, op: OpPtr, enough: bool) -> bool {
+    /// Whether a user's function is left to a worker: if this thread has run `enough` of them, is
+    /// deep in them, or the engine is stopped. Where there are no workers, those that lie deep are
+    /// left to a frame further up, which goes on once this thread is back there, or waits.
+    fn leave_to_others(&self, op: OpPtr, frame: &Frame, enough: bool) -> bool {
         let lane = self.lanes.cpu();
-        let leaves = !self.naive && (enough || lane.is_stopped()) && lane.is_served(self);
-        if leaves {
-            lane.queue.push(op);
-            lane.wake(self);
+        // A deletion gives memory back, and need not wait for a start.
+        let stopped = lane.is_stopped() && op.header().kind != Kind::Delete;
+        if !(enough || stopped || frame.depth > INLINE_DEPTH) {
+            return false;
         }
-        leaves
+        if self.naive || !lane.is_served(self) {
+            return frame.depth > NAIVE_DEPTH && frame.leave_to_outer(op);
+        }
+        lane.queue.push(op);
+        lane.wake(self);
+        true
     }
 
     /// Before a thread waits: runs the inline operations that lie on its hands, lest it wait for

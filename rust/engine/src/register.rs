@@ -38,7 +38,7 @@ impl Core {
         }
     }
 
-    fn register_from(&self, baton: Baton) {
+    pub(crate) fn register_from(&self, baton: Baton) {
         let mut agenda = Agenda::of_registrar();
         let mut next = Some(baton);
         let mut count = 0;
@@ -52,7 +52,7 @@ impl Core {
             self.register(baton.next, &mut agenda);
             next = self.log.advance(baton.next);
         }
-        self.settle(agenda);
+        self.settle(&mut agenda);
     }
 
     /// Gives an operation its place in every chain. Under the baton.
@@ -73,14 +73,15 @@ impl Core {
             // SAFETY: the open epoch is alive as long as we hold the baton.
             let finished = || unsafe { (*epoch).counted() };
             self.bound.check(seq, self.epochs.registered(), || {
-                (self.epochs.registered() - began).saturating_sub(finished())
+                let of_open = (self.epochs.registered() - began).saturating_sub(finished());
+                self.epochs.in_flight(of_open)
             });
         }
         // SAFETY: we are the registrar, and release the operation below.
         unsafe { op.place(seq, epoch) };
         let is_program = op.header().kind == Kind::Program;
         if is_program {
-            self.refuse_stale(op);
+            self.refuse_stale(op, agenda);
         }
         let (len, mut started, mut dropped) = (op.len() as u32, 0, 0);
         for access in op.accesses() {
@@ -113,13 +114,13 @@ impl Core {
 
     /// Before a program's steps can start: if a variable was deleted in front of the launch, none
     /// of them will run. Under the baton.
-    fn refuse_stale(&self, op: OpPtr) {
+    fn refuse_stale(&self, op: OpPtr, agenda: &mut Agenda<'_>) {
         for access in op.accesses() {
             if let Some(slot) = access.slot_for_core(self) {
                 let generation = access.generation();
                 // SAFETY: under the baton.
                 if slot.chain.with(|chain| unsafe { (*chain).generation }) != generation {
-                    self.refuse(op, slot.handle(generation));
+                    self.refuse(op, slot.handle(generation), agenda);
                 }
             }
         }
@@ -156,7 +157,7 @@ impl Core {
             Ok(tail) => tail,
             Err(stale) => {
                 if stale {
-                    self.refuse(op, slot.handle(generation));
+                    self.refuse(op, slot.handle(generation), agenda);
                 }
                 // SAFETY: under the baton, and not linked.
                 unsafe { access.drop_out() };
@@ -186,12 +187,17 @@ impl Core {
     }
 
     /// A push raced with the deletion of a variable it uses, and lost.
-    fn refuse(&self, op: OpPtr, var: Var) {
+    fn refuse(&self, op: OpPtr, var: Var, agenda: &mut Agenda<'_>) {
         if op.header().kind == Kind::Wait {
             return; // Its thread is told by `report`.
         }
         let error = Box::new(PushError::StaleVariable(var));
         // SAFETY: the registrar, who has given the operation its place and not released it.
-        unsafe { op.refuse(|| self.failures.record(op.origin(), error)) };
+        let record = || unsafe {
+            let leftovers = &mut agenda.leftovers;
+            self.failures.record(op.origin(), error, leftovers)
+        };
+        // SAFETY: as above.
+        unsafe { op.refuse(record) };
     }
 }

@@ -1,9 +1,8 @@
 //! What a pusher says about an operation: where it runs, how it is queued, what it uses.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::{LazyLock, Mutex, PoisonError};
 
+use crate::names;
 use crate::var::Var;
 
 /// The name of an operation: a pointer to text that lives as long as the process, so that naming a
@@ -32,21 +31,14 @@ impl Name {
 
     /// Keeps a copy of `text` for the rest of the process, one per distinct text.
     ///
-    /// Takes a lock and may allocate: intern once, when an operator is defined, not per push.
+    /// May allocate: intern once, when an operator is defined, not per push.
     ///
     /// ```
     /// use ferromix_engine::Name;
     /// assert_eq!(Name::intern(&"x".repeat(3)), Name::new("xxx"));
     /// ```
     pub fn intern(text: &str) -> Self {
-        static NAMES: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
-        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = names.get(text) {
-            return Self(known);
-        }
-        let kept: &'static str = Box::leak(text.into());
-        names.insert(kept);
-        Self(kept)
+        Self(names::intern(text))
     }
 
     /// The text.
@@ -86,9 +78,10 @@ impl fmt::Debug for Name {
 /// ```
 /// use ferromix_engine::Device;
 /// assert_eq!(Device::default(), Device::CPU);
-/// assert!(Device::gpu(1).is_gpu() && !Device { kind: 3, id: 0 }.is_gpu());
+/// assert!(Device::gpu(1).is_gpu() && !Device::new(3, 0).is_gpu());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Device {
     /// MXNet's device type number.
     pub kind: u8,
@@ -100,11 +93,21 @@ impl Device {
     /// The host processor.
     pub const CPU: Device = Device { kind: 1, id: 0 };
 
+    /// The device of this kind, by MXNet's number, and id.
+    ///
+    /// ```
+    /// use ferromix_engine::Device;
+    /// assert_eq!(Device::new(2, 1), Device::gpu(1));
+    /// ```
+    pub const fn new(kind: u8, id: u16) -> Self {
+        Self { kind, id }
+    }
+
     /// The GPU with this number.
     ///
     /// ```
     /// use ferromix_engine::Device;
-    /// assert_eq!(Device::gpu(1), Device { kind: 2, id: 1 });
+    /// assert_eq!((Device::gpu(1).kind, Device::gpu(1).id), (2, 1));
     /// ```
     pub const fn gpu(id: u16) -> Self {
         Self { kind: 2, id }
@@ -138,6 +141,7 @@ impl Default for Device {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub enum FnProperty {
     /// Ordinary computation.
     #[default]
@@ -148,9 +152,10 @@ pub enum FnProperty {
     CopyToGpu,
     /// Host work that should overtake ordinary work, such as gradient exchange.
     CpuPrioritized,
-    /// Work that only starts something and returns at once.
+    /// Work that only starts something and returns at once. It has a thread of its own for each
+    /// device, and so does not wait behind work that takes time.
     Async,
-    /// The end of a variable. Runs as soon as it may, on the thread that finds out.
+    /// The end of something. Runs as soon as it may, on the host on the thread that finds out.
     DeleteVar,
     /// Work on a GPU that should overtake ordinary work there.
     GpuPrioritized,
@@ -169,6 +174,7 @@ pub enum FnProperty {
 /// assert_eq!((engine.version(a).unwrap(), engine.version(b).unwrap()), (0, 1));
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct OpSpec<'a> {
     /// Shown in failures and profiles.
     pub name: Name,
@@ -333,9 +339,12 @@ impl<'a> OpSpec<'a> {
 
     /// Whether the operation gets no lane.
     pub(crate) const fn runs_inline(&self) -> bool {
-        self.inline
-            && !self.device.is_gpu()
-            && matches!(self.property, FnProperty::Normal | FnProperty::Async)
+        !self.device.is_gpu()
+            && match self.property {
+                FnProperty::Normal | FnProperty::Async => self.inline,
+                FnProperty::DeleteVar => true,
+                _ => false,
+            }
     }
 }
 

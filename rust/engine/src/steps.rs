@@ -1,18 +1,18 @@
 //! Steps of a launch: one is run, or skipped for a failure; it ends, on the thread that ran it or,
 //! if it is asynchronous, on another.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use crate::context::{OnComplete, RunContext};
 use crate::core::Core;
-use crate::failure::{OpError, PanicError};
+use crate::execute::End;
+use crate::failure::OpError;
 use crate::launch::{Run, count_down};
 use crate::ledger::{FailureCell, Origin};
+use crate::leftovers::Leftovers;
 use crate::op::OpPtr;
 use crate::operator::Function;
 use crate::ready::Agenda;
 use crate::sync::{Arc, Relaxed};
-use crate::thread;
+use crate::thread::{self, NO_STEP};
 use crate::trace::What;
 
 impl Core {
@@ -21,10 +21,11 @@ impl Core {
         &self,
         run: Run<'_>,
         index: u32,
+        leftovers: &mut Leftovers,
     ) -> Option<Result<(), Arc<FailureCell>>> {
         match self.blame(run, index) {
             Some(cell) => Some(Err(cell)),
-            None => self.call_step(run, index),
+            None => self.call_step(run, index, leftovers),
         }
     }
 
@@ -44,14 +45,16 @@ impl Core {
                 let var = var as usize;
                 // SAFETY: the launch has write access, and the order of the steps gives it to this
                 // one alone. (Local variables: the order alone.)
-                unsafe {
+                let old = unsafe {
                     if let Some(local) = var.checked_sub(plan.vars()) {
                         let held = &launch.held[local].0;
-                        held.with_mut(|held| *held = failure.clone());
-                    } else if let Some(slot) = op.access(var).slot_for_core(self) {
-                        slot.set_failure(failure.clone());
+                        held.with_mut(|held| std::mem::replace(&mut *held, failure.clone()))
+                    } else {
+                        let slot = op.access(var).slot_for_core(self);
+                        slot.and_then(|slot| slot.set_failure(failure.clone()))
                     }
-                }
+                };
+                agenda.leftovers.add_failure(old);
             }
         }
         for &var in plan.last.row(index) {
@@ -64,6 +67,7 @@ impl Core {
                 ready(step);
             }
         }
+        agenda.leftovers.add_failure(failure);
     }
 
     /// The end of an asynchronous step.
@@ -74,8 +78,13 @@ impl Core {
         };
         // Relaxed: as above.
         run.launch.users.fetch_add(1, Relaxed);
-        let result = result.map_err(|error| self.record_step(run, index, error));
+        if let Some(begin) = self.tracer.begin() {
+            let step = &run.plan.steps[index as usize];
+            self.trace_function((op, index), What::Complete, step.name, step.tag, begin);
+        }
         let (mut agenda, mut any) = (Agenda::new(), false);
+        let record = |error| self.record_step(run, index, error, &mut agenda.leftovers);
+        let result = result.map_err(record);
         self.finish_step(run, index, result, &mut agenda, |step| {
             run.launch.publish(step);
             any = true;
@@ -83,8 +92,8 @@ impl Core {
         if any {
             self.invite(run, &mut agenda);
         }
-        self.leave(run, 1);
-        self.settle(agenda);
+        self.leave(run, 1, &mut agenda);
+        self.settle(&mut agenda);
     }
 
     /// Why the step must not run, if so.
@@ -110,45 +119,54 @@ impl Core {
     }
 
     /// Calls a step's function; `None` as for [`Core::run_step`].
-    fn call_step(&self, run: Run<'_>, index: u32) -> Option<Result<(), Arc<FailureCell>>> {
+    fn call_step(
+        &self,
+        run: Run<'_>,
+        index: u32,
+        leftovers: &mut Leftovers,
+    ) -> Option<Result<(), Arc<FailureCell>>> {
         let (op, step) = (run.op, &run.plan.steps[index as usize]);
         let args = &run.launch.args;
         let tag = args.tag.unwrap_or(step.tag);
-        let context = RunContext::of_step(op.header(), tag, step.threads);
         // SAFETY: we are counted, so the launch stays, and the context ends here.
-        let context = unsafe { context.with_argument(args.argument.as_deref()) };
-        let call = |f: &mut dyn FnMut() -> Result<(), OpError>| {
-            thread::running_step(self, op, index, || catch_unwind(AssertUnwindSafe(f)))
-        };
+        let context = unsafe { RunContext::of_step(self, run, index) };
         let begin = self.tracer.begin();
-        let (result, pending) = match &step.function {
-            Function::Sync(f) => (call(&mut || f(&context)).0, false),
+        let (result, is_async, abandoned) = match &*step.function {
+            Function::Sync(f) => {
+                let (result, _) = thread::running_step(self, op, index, || f(&context));
+                (result, false, false)
+            }
             Function::Async(f) => {
-                let mut finish = Some(OnComplete::of_step(self.shared()?, op, index));
-                let (result, owned) = call(&mut || {
-                    if let Some(finish) = finish.take() {
-                        f(&context, finish);
-                    }
+                if begin.is_some() {
+                    self.trace_begin((op, index), step.name, tag);
+                }
+                let finish = OnComplete::of_step(self.shared()?, op, index);
+                let call = || {
+                    f(&context, finish);
                     Ok(())
-                });
-                (result, !owned)
+                };
+                let (result, abandoned) = thread::running_step(self, op, index, call);
+                (result, true, abandoned)
             }
         };
         if let Some(begin) = begin {
-            self.trace_function(op, What::Step, step.name, tag, begin);
+            let (what, index) = match is_async {
+                true => (What::Start, index),
+                false => (What::Step, NO_STEP),
+            };
+            self.trace_function((op, index), what, step.name, tag, begin);
         }
-        let error: OpError = match result {
-            Ok(Ok(())) if pending => return None,
-            Ok(Ok(())) => return Some(Ok(())),
-            Ok(Err(error)) => error,
-            Err(payload) => Box::new(PanicError::from_payload(&*payload)),
-        };
-        let cell = self.record_step(run, index, error);
-        // A panic after `OnComplete` went elsewhere stays on record for `wait_for_all`.
-        (!pending).then_some(Err(cell))
+        let ended = End::of(result, is_async, abandoned);
+        ended.settle(|error| self.record_step(run, index, error, leftovers))
     }
 
-    fn record_step(&self, run: Run<'_>, index: u32, error: OpError) -> Arc<FailureCell> {
+    fn record_step(
+        &self,
+        run: Run<'_>,
+        index: u32,
+        error: OpError,
+        leftovers: &mut Leftovers,
+    ) -> Arc<FailureCell> {
         let step = &run.plan.steps[index as usize];
         let tag = run.launch.args.tag.unwrap_or(step.tag);
         let origin = Origin {
@@ -158,6 +176,6 @@ impl Core {
             // SAFETY: the launch is registered.
             ..unsafe { run.op.origin() }
         };
-        self.failures.record(origin, error)
+        self.failures.record(origin, error, leftovers)
     }
 }

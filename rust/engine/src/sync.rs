@@ -61,11 +61,15 @@ mod imp {
 /// Threads and clocks. Models under loom start none of the engine's own threads.
 #[cfg(not(shuttle))]
 mod threads {
-    pub(crate) use std::thread::{Builder as ThreadBuilder, JoinHandle, sleep, spawn};
+    pub(crate) use std::thread::{Builder as ThreadBuilder, JoinHandle, sleep};
     pub(crate) use std::time::Instant;
 
     pub(crate) fn has_ended(handle: &JoinHandle<()>) -> bool {
         handle.is_finished()
+    }
+
+    pub(crate) fn is_current(handle: &JoinHandle<()>) -> bool {
+        handle.thread().id() == std::thread::current().id()
     }
 }
 
@@ -127,12 +131,16 @@ mod imp {
 
 #[cfg(shuttle)]
 mod threads {
-    pub(crate) use shuttle::thread::{Builder as ThreadBuilder, JoinHandle, sleep, spawn};
+    pub(crate) use shuttle::thread::{Builder as ThreadBuilder, JoinHandle, sleep};
     use std::cell::Cell;
     use std::time::Duration;
 
     pub(crate) fn has_ended(_: &JoinHandle<()>) -> bool {
         false
+    }
+
+    pub(crate) fn is_current(handle: &JoinHandle<()>) -> bool {
+        handle.thread().id() == shuttle::thread::current().id()
     }
 
     /// A clock that a model can rely on: each look at it takes four milliseconds.
@@ -148,6 +156,11 @@ mod threads {
             Duration::from_millis(4) * looks
         }
     }
+}
+
+/// Atomics that no model follows: they are part of no protocol that a model could check.
+pub(crate) mod plain {
+    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 }
 
 pub(crate) use imp::*;

@@ -18,8 +18,8 @@ use std::time::Instant;
 use crate::lane::LaneKey;
 use crate::spec::Name;
 use crate::sync::{
-    Acquire, Arc, AtomicPtr, AtomicU64, AtomicUsize, Mutex, Relaxed, Release, UnsafeCell, lock,
-    per_thread,
+    Acquire, Arc, AtomicPtr, AtomicU64, AtomicUsize, Mutex, MutexGuard, Relaxed, Release,
+    UnsafeCell, lock, per_thread, plain,
 };
 
 /// Events in a chunk.
@@ -34,7 +34,9 @@ pub(crate) enum What {
     Push,
     /// The function of a synchronous operation ran.
     Run,
-    /// The function of an asynchronous operation ran.
+    /// The function of an asynchronous operation is about to run. A point in time.
+    Begin,
+    /// It ran.
     Start,
     /// An asynchronous operation was completed.
     Complete,
@@ -62,6 +64,8 @@ pub(crate) struct Event {
     pub(crate) lane: Option<LaneKey>,
     /// Address of the operation, or 0.
     pub(crate) op: usize,
+    /// Which asynchronous step of it, or `NO_STEP`.
+    pub(crate) step: u32,
     pub(crate) tag: u64,
     pub(crate) begin: Instant,
     pub(crate) end: Instant,
@@ -273,7 +277,7 @@ impl Tracer {
     /// Starts a new recording.
     pub(crate) fn start(&self, most_events: usize) {
         // Of all engines, so that a thread's desk says which session it is at.
-        static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        static LAST: plain::AtomicU64 = plain::AtomicU64::new(0);
         let id = LAST.fetch_add(1, Relaxed) + 1;
         *lock(&self.session) = Some(Arc::new(Session::new(id, most_events)));
         self.on.store(id, Relaxed);
@@ -288,6 +292,11 @@ impl Tracer {
         if let Some(session) = &*lock(&self.session) {
             self.on.store(session.id, Relaxed);
         }
+    }
+
+    /// Keeps others from the lock until what is returned is dropped.
+    pub(crate) fn hold(&self) -> MutexGuard<'_, impl Sized> {
+        lock(&self.session)
     }
 
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
@@ -306,8 +315,9 @@ impl Tracer {
         if id == 0 {
             return;
         }
-        // Nothing in here runs code of the user's, so the desk is not borrowed already.
-        DESK.with(|desk| {
+        // Nothing in here runs code of the user's, so the desk is not borrowed already. Without a
+        // desk, the thread is ending, and another thread-local's destructor uses the engine.
+        let at_desk = DESK.try_with(|desk| {
             let mut desk = desk.borrow_mut();
             if desk.as_ref().is_none_or(|desk| desk.session.id != id) {
                 *desk = self.session().map(|session| Desk {
@@ -325,12 +335,16 @@ impl Tracer {
                 }
             }
         });
+        if let (Err(_), Some(session)) = (at_desk, self.session()) {
+            session.drop_one();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thread::NO_STEP;
 
     fn event(tag: u64) -> Event {
         let now = Instant::now();
@@ -339,6 +353,7 @@ mod tests {
             name: Name::new("x"),
             lane: None,
             op: 0,
+            step: NO_STEP,
             tag,
             begin: now,
             end: now,

@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::engine::Engine;
 use crate::op::{Kind, OpPtr};
 use crate::spec::Name;
+use crate::thread::NO_STEP;
 use crate::trace::{Event, MOST_EVENTS, What};
 
 impl Core {
@@ -18,6 +19,7 @@ impl Core {
             name,
             lane: None,
             op: op.as_ptr() as usize,
+            step: NO_STEP,
             tag,
             begin,
             end: Instant::now(),
@@ -34,14 +36,21 @@ impl Core {
             Kind::Delete => What::Delete,
             _ => What::Run,
         };
-        self.trace_function(op, what, header.name, header.tag, begin);
+        self.trace_function((op, NO_STEP), what, op.name(), header.tag, begin);
     }
 
-    /// A function, of an operation that is not over yet, ran since `begin`.
+    /// The function of an asynchronous operation, or step of one, is about to run. It may be over,
+    /// and looked for in a trace, before its function is.
+    #[cold]
+    pub(crate) fn trace_begin(&self, of: (OpPtr, u32), name: Name, tag: u64) {
+        self.trace_function(of, What::Begin, name, tag, Instant::now());
+    }
+
+    /// A function, of an operation or step that is not over yet, ran since `begin`.
     #[cold]
     pub(crate) fn trace_function(
         &self,
-        op: OpPtr,
+        (op, step): (OpPtr, u32),
         what: What,
         name: Name,
         tag: u64,
@@ -53,6 +62,7 @@ impl Core {
             // SAFETY: null, or a lane, which lives as long as we.
             lane: unsafe { op.header().lane.as_ref() }.map(|lane| lane.key),
             op: op.as_ptr() as usize,
+            step,
             tag,
             begin,
             end: Instant::now(),
@@ -72,6 +82,7 @@ impl Core {
             name,
             lane: None,
             op: 0,
+            step: NO_STEP,
             tag: 0,
             begin,
             end,
@@ -120,7 +131,9 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start_trace_of(&self, most_events: usize) {
-        self.core().tracer.start(most_events);
+        if !self.core().is_inherited() {
+            self.core().tracer.start(most_events);
+        }
     }
 
     /// Records nothing until [`resume_trace`](Engine::resume_trace).
@@ -156,7 +169,9 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resume_trace(&self) {
-        self.core().tracer.resume();
+        if !self.core().is_inherited() {
+            self.core().tracer.resume();
+        }
     }
 
     /// Whether events are being recorded.
@@ -187,6 +202,9 @@ impl Engine {
     /// assert!(engine.trace().is_some());
     /// ```
     pub fn trace(&self) -> Option<Trace> {
+        if self.core().is_inherited() {
+            return None;
+        }
         self.core().tracer.session().map(|s| Trace::of(&s))
     }
 
@@ -200,6 +218,9 @@ impl Engine {
     /// assert!(engine.stop_trace().is_none());
     /// ```
     pub fn stop_trace(&self) -> Option<Trace> {
+        if self.core().is_inherited() {
+            return None;
+        }
         self.core().tracer.stop().map(|s| Trace::of(&s))
     }
 

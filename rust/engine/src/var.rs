@@ -5,6 +5,7 @@ use std::ptr;
 
 use crate::access::AccessPtr;
 use crate::ledger::FailureCell;
+use crate::number::{self, Number};
 use crate::sync::{
     AcqRel, Acquire, Arc, AtomicPtr, AtomicU32, AtomicU64, MODEL, Relaxed, Release, UnsafeCell,
 };
@@ -27,31 +28,15 @@ use crate::sync::{
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Var {
     pub(crate) index: u32,
+    /// The engine's number, and which of the slot's variables it is.
     pub(crate) generation: u32,
 }
 
+/// Bits of a generation behind the engine's number: a slot has half as many variables in turn.
+const GENERATION_BITS: u32 = 32 - number::BITS;
+const GENERATIONS: u32 = (1 << GENERATION_BITS) - 1;
+
 impl Var {
-    /// A variable of one program alone, by number: it orders the operations of each launch, and
-    /// nothing else; see [`ProgramBuilder::op`](crate::ProgramBuilder::op). For everything else it is
-    /// a stale handle.
-    ///
-    /// ```
-    /// use ferromix_engine::{Engine, Var};
-    /// let engine = Engine::builder().build();
-    /// assert!(engine.version(Var::local(0)).is_err(), "it belongs to programs alone");
-    /// ```
-    pub const fn local(number: u32) -> Self {
-        Self {
-            index: number,
-            generation: 0,
-        }
-    }
-
-    /// Whether it is a program's.
-    pub(crate) const fn is_local(self) -> bool {
-        self.generation == 0
-    }
-
     /// The handle as one integer, for other languages to carry.
     ///
     /// ```
@@ -80,13 +65,15 @@ impl Var {
 
 impl fmt::Display for Var {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "variable {}#{}", self.index, self.generation)
+        let generation = self.generation & GENERATIONS;
+        write!(f, "variable {}#{generation}", self.index)?;
+        write!(f, " of engine {}", self.generation >> GENERATION_BITS)
     }
 }
 
 impl fmt::Debug for Var {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Var({}#{})", self.index, self.generation)
+        write!(f, "Var({self})")
     }
 }
 
@@ -127,21 +114,28 @@ unsafe impl Sync for VarSlot {}
 unsafe impl Send for VarSlot {}
 
 impl VarSlot {
-    fn new(index: u32) -> Self {
+    fn new(index: u32, engine: u32) -> Self {
+        let generation = engine << GENERATION_BITS;
         Self {
-            generation: AtomicU32::new(0),
+            generation: AtomicU32::new(generation),
             free_next: AtomicU32::new(0),
             index,
             registered: AtomicU64::new(0),
             chain: UnsafeCell::new(Chain {
                 tail: None,
-                generation: 1,
+                generation: generation + 1,
             }),
             held: Held {
                 version: AtomicU64::new(0),
                 failure: UnsafeCell::new(None),
             },
         }
+    }
+
+    /// Whether a further variable would make generations repeat.
+    fn is_worn_out(&self) -> bool {
+        // Relaxed: the caller alone may give the slot to a new variable.
+        self.generation.load(Relaxed) & GENERATIONS >= GENERATIONS - 1
     }
 
     /// The handle of this slot's variable of some generation.
@@ -187,13 +181,15 @@ impl VarSlot {
     ///
     /// # Safety
     /// The caller runs an operation with write access.
-    pub(crate) unsafe fn set_failure(&self, failure: Option<Arc<FailureCell>>) {
+    #[must_use = "an error may be of a user's type, whose destructor does anything"]
+    pub(crate) unsafe fn set_failure(
+        &self,
+        failure: Option<Arc<FailureCell>>,
+    ) -> Option<Arc<FailureCell>> {
         // SAFETY: write access excludes everybody else.
-        let old = self
-            .held
+        self.held
             .failure
-            .with_mut(|cell| unsafe { std::mem::replace(&mut *cell, failure) });
-        drop(old);
+            .with_mut(|cell| unsafe { std::mem::replace(&mut *cell, failure) })
     }
 
     /// The failure that the variable holds.
@@ -216,6 +212,7 @@ pub(crate) struct VarSlab {
     len: AtomicU32,
     /// Top of the stack of free slots: tag in the upper half (against ABA), index + 1 in the lower.
     free: AtomicU64,
+    engine: Number,
 }
 
 fn locate(index: u32) -> (usize, usize) {
@@ -237,6 +234,7 @@ impl VarSlab {
             levels: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             len: AtomicU32::new(0),
             free: AtomicU64::new(0),
+            engine: Number::take(),
         }
     }
 
@@ -300,20 +298,20 @@ impl VarSlab {
         self.live(var).is_some_and(VarSlot::is_quiet) && self.live(var).is_some()
     }
 
-    /// Takes back the slot of a deleted variable.
+    /// Takes back the slot of a deleted variable. Returns the failure that it held.
     ///
     /// # Safety
     /// The caller runs the deleting operation, which has write access.
-    pub(crate) unsafe fn recycle(&self, slot: &VarSlot) {
+    pub(crate) unsafe fn recycle(&self, slot: &VarSlot) -> Option<Arc<FailureCell>> {
         // SAFETY: write access.
-        unsafe { slot.set_failure(None) };
+        let held = unsafe { slot.set_failure(None) };
         // No more writes are registered: that of the deletion was the last.
         // Release: whoever reads the number sees that the variable is gone. As for `version`, which
         // others read only together with it; the push onto the free stack publishes both.
         slot.registered.store(0, Release);
         slot.held.version.store(0, Release);
-        if slot.generation.load(Relaxed) >= u32::MAX - 1 {
-            return; // Generations would repeat: leave the slot unused for good.
+        if slot.is_worn_out() {
+            return held; // Generations would repeat: leave the slot unused for good.
         }
         let mut top = self.free.load(Relaxed);
         loop {
@@ -321,7 +319,7 @@ impl VarSlab {
             let new = ((top >> 32) + 1) << 32 | u64::from(slot.index + 1);
             // Release: pairs with `pop_free`; the new owner sees the slot reset.
             match self.free.compare_exchange_weak(top, new, Release, Relaxed) {
-                Ok(_) => return,
+                Ok(_) => return held,
                 Err(now) => top = now,
             }
         }
@@ -358,7 +356,7 @@ impl VarSlab {
         if base.is_null() {
             let begin = index - offset as u32;
             let fresh: Box<[VarSlot]> = (0..level_len(level) as u32)
-                .map(|k| VarSlot::new(begin + k))
+                .map(|k| VarSlot::new(begin + k, self.engine.get()))
                 .collect();
             let fresh = Box::into_raw(fresh).cast::<VarSlot>();
             // Release on success: publishes the slots. Acquire on failure: sees the winner's.
@@ -382,11 +380,14 @@ impl VarSlab {
         unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(base, level_len(level))) }
     }
 
-    /// Hands every chain's tail to `retire`. For the end of the engine.
-    pub(crate) fn drain_tails(&mut self, mut retire: impl FnMut(AccessPtr)) {
+    /// Hands every chain's tail to `retire`, and leaves the chains empty.
+    ///
+    /// # Safety
+    /// Nobody else uses the engine: it is about to go, or this process was just forked.
+    pub(crate) unsafe fn drain_tails(&self, mut retire: impl FnMut(AccessPtr)) {
         for index in 0..self.len.load(Relaxed) {
             if let Some(slot) = self.slot(index) {
-                // SAFETY: `&mut self`: nobody holds the baton or anything else.
+                // SAFETY: by the contract.
                 if let Some(tail) = slot.chain.with_mut(|chain| unsafe { (*chain).tail.take() }) {
                     retire(tail);
                 }

@@ -77,6 +77,15 @@ impl Patience for Until {
     }
 }
 
+/// Patience without end.
+pub(crate) struct Endless;
+
+impl Patience for Endless {
+    fn before_sleep(&mut self) -> Option<Duration> {
+        Some(Duration::MAX)
+    }
+}
+
 /// Nobody has said anything yet.
 const WAITING: u32 = 0;
 /// Somebody is about to fill in the report and to signal.
@@ -181,43 +190,92 @@ impl Waiter {
             .is_ok()
     }
 
-    /// Waits for the signal as long as `patience` says. Returns the waiter, or `None` if it was
-    /// given up.
-    ///
-    /// # Safety
-    /// `waiter` came from a box and is the caller's; somebody will signal.
-    pub(crate) unsafe fn wait_with(
-        waiter: *const Waiter,
-        patience: &mut dyn Patience,
-    ) -> Option<Box<Self>> {
+    /// The report, after the wait.
+    pub(crate) fn take_report(&mut self) -> Report {
+        // SAFETY: exclusive: the signal has come.
+        self.report
+            .with_mut(|report| std::mem::take(unsafe { &mut *report }))
+    }
+}
+
+/// A waiter in a box, for whose signal somebody has been or will be found: its owner may leave.
+/// Dropped, also by a panic of the owner's patience, it is left to whoever signals.
+pub(crate) struct Pending(*const Waiter);
+
+impl Pending {
+    pub(crate) fn new() -> Self {
+        Self(Box::into_raw(Box::new(Waiter::new())))
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const Waiter {
+        self.0
+    }
+
+    fn waiter(&self) -> &Waiter {
         // SAFETY: it is there until we give it up or free it.
-        let this = unsafe { &*waiter };
+        unsafe { &*self.0 }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.waiter().is_done()
+    }
+
+    /// The waiter, signalled, for its owner alone.
+    fn into_box(self) -> Box<Waiter> {
+        debug_assert!(self.is_done());
+        let waiter = std::mem::ManuallyDrop::new(self).0;
+        // SAFETY: signalled, so it is ours alone.
+        unsafe { Box::from_raw(waiter.cast_mut()) }
+    }
+
+    /// Frees a waiter that nobody was told of.
+    fn unshared(self) {
+        let waiter = std::mem::ManuallyDrop::new(self).0;
+        // SAFETY: by the caller's word.
+        drop(unsafe { Box::from_raw(waiter.cast_mut()) });
+    }
+
+    /// Leaves it to whoever signals; returned if that has begun already.
+    pub(crate) fn give_up(self) -> Option<Box<Waiter>> {
+        loop {
+            if self.waiter().give_up() {
+                std::mem::forget(self);
+                return None;
+            }
+            if self.is_done() {
+                return Some(self.into_box());
+            }
+            yield_now(); // It is about to be signalled.
+        }
+    }
+
+    /// Waits for the signal as long as `patience` says. `None` if it was given up.
+    pub(crate) fn wait_with(self, patience: &mut dyn Patience) -> Option<Box<Waiter>> {
+        let this = self.waiter();
         let mut done = this.spin();
         if !done {
             patience.meanwhile(&|| this.is_done());
             done = this.is_done();
         }
         while !done {
-            match patience.before_sleep() {
-                Some(time) => {
-                    park_timeout(time);
-                    patience.after_sleep();
-                }
-                None if this.give_up() => return None,
-                // It is about to be signalled.
-                None => yield_now(),
+            let Some(time) = patience.before_sleep() else {
+                return self.give_up();
+            };
+            // It may have come while patience was asked.
+            if !this.is_done() {
+                park_timeout(time);
             }
+            patience.after_sleep();
             done = this.is_done();
         }
-        // SAFETY: signalled, so it is ours alone.
-        Some(unsafe { Box::from_raw(waiter.cast_mut()) })
+        Some(self.into_box())
     }
+}
 
-    /// The report, after the wait.
-    pub(crate) fn take_report(&mut self) -> Report {
-        // SAFETY: exclusive: the signal has come.
-        self.report
-            .with_mut(|report| std::mem::take(unsafe { &mut *report }))
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // SAFETY: ours, and not used again.
+        drop(unsafe { std::ptr::read(self) }.give_up());
     }
 }
 
@@ -288,13 +346,11 @@ impl Event {
         if self.is_set() {
             return true;
         }
-        let waiter = Box::into_raw(Box::new(Waiter::new()));
-        if self.enlist(waiter) {
-            // SAFETY: the event will be set, and signals what is on its stack.
-            return unsafe { Waiter::wait_with(waiter, patience) }.is_some();
+        let waiter = Pending::new();
+        if self.enlist(waiter.as_ptr()) {
+            return waiter.wait_with(patience).is_some();
         }
-        // SAFETY: never shared.
-        drop(unsafe { Box::from_raw(waiter) });
+        waiter.unshared();
         true
     }
 }

@@ -1,20 +1,27 @@
 //! Waits: operations of the engine's own that let a thread go when their turn comes.
 
 use std::ptr;
+use std::time::Duration;
 
+use crate::access::AccessPtr;
 use crate::core::Core;
+use crate::declared::Use;
 use crate::failure::WaitError;
 use crate::lane::LaneKey;
 use crate::op::{Fields, Kind, OpPtr};
-use crate::ready::Agenda;
 use crate::spec::OpSpec;
+use crate::sync::{Instant, sleep};
 use crate::thread::{self, Blocking};
 use crate::var::Var;
-use crate::wait::{Patience, Report, Waiter};
+use crate::wait::{Endless, Patience, Pending, Report, Waiter};
+
+/// How long a wait that finds too many others waiting looks whether anything finishes, and how often.
+const PATIENCE: Duration = Duration::from_millis(100);
+const NAP: Duration = Duration::from_micros(50);
 
 impl Core {
     /// A new operation, its accesses and its function still to be set.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new_op(
         &self,
         kind: Kind,
@@ -22,7 +29,7 @@ impl Core {
         accesses: usize,
         waiter: *const Waiter,
     ) -> OpPtr {
-        let lane = if kind.runs_inline() || spec.runs_inline() {
+        let lane = if !kind.is_users() || spec.runs_inline() {
             ptr::null()
         } else {
             ptr::from_ref(self.lanes.find(LaneKey::new(spec.device, spec.property)))
@@ -59,21 +66,13 @@ impl Core {
         if self.is_quiet(var) {
             return Ok(());
         }
+        if self.is_inherited() {
+            return Err(WaitError::Forked);
+        }
         let Some(slot) = self.vars.live(var) else {
             return Err(WaitError::StaleVariable(var));
         };
-        let mutates = |op: OpPtr| {
-            op.accesses().any(|access| {
-                access.writes()
-                    && !access.is_finished()
-                    && access
-                        .slot_for_core(self)
-                        .is_some_and(|own| ptr::eq(own, slot))
-            })
-        };
-        if thread::running_ops(self).any(mutates) {
-            return Err(WaitError::SelfDependency(var));
-        }
+        self.check_not_held(var, Use::Reads)?;
         let spec = OpSpec::new("wait for variable");
         let fill = |op: OpPtr| {
             // SAFETY: the one access, of an operation that is not shared yet.
@@ -81,8 +80,9 @@ impl Core {
         };
         let begin = self.tracer.begin();
         let report = match patience {
+            None if thread::is_worker_of(self) => self.wait_with(spec, fill, &mut Endless),
             None => self.wait(spec, Kind::Wait, fill),
-            Some(patience) => self.wait_with(spec, Kind::Wait, fill, patience),
+            Some(patience) => self.wait_with(spec, fill, patience),
         };
         if let Some(begin) = begin {
             self.trace_wait(spec.name, begin);
@@ -95,11 +95,30 @@ impl Core {
         }
     }
 
+    /// Whether a use of the variable can have its turn: none of the operations that this thread is in
+    /// uses it in another way.
+    pub(crate) fn check_not_held(&self, var: Var, how: Use) -> Result<(), WaitError> {
+        let slot = self.vars.live(var).ok_or(WaitError::StaleVariable(var))?;
+        let excludes = |access: AccessPtr| {
+            (how == Use::Writes || access.writes())
+                && ptr::eq(access.slot_address(), slot)
+                && !access.is_finished()
+        };
+        let held = thread::running_ops(self).any(|op| op.accesses().any(excludes));
+        if held {
+            return Err(WaitError::SelfDependency(var));
+        }
+        Ok(())
+    }
+
     /// Waits for all, and leaves failures where they are. Returns the wait's place in the log.
     pub(crate) fn finish_all(
         &self,
         mut patience: Option<&mut dyn Patience>,
     ) -> Result<u64, WaitError> {
+        if self.is_inherited() {
+            return Err(WaitError::Forked);
+        }
         if thread::running_ops(self).next().is_some() {
             return Err(WaitError::InsideOperation);
         }
@@ -149,31 +168,56 @@ impl Core {
         Ok(waiter.take_report())
     }
 
-    /// The same, as long as `patience` says. Not for a fence, whose waiter must stay.
+    /// The same for a read of a variable, as long as `patience` says. A worker runs what the wait
+    /// depends on meanwhile.
     fn wait_with(
         &self,
         spec: OpSpec<'_>,
-        kind: Kind,
         fill: impl FnOnce(OpPtr),
         patience: &mut dyn Patience,
     ) -> Result<Report, WaitError> {
-        debug_assert!(kind == Kind::Wait);
-        let blocking = Blocking::enter().ok_or(WaitError::TooManyBlocked)?;
-        let waiter = Box::into_raw(Box::new(Waiter::new()));
-        let op = self.new_op(kind, &spec, 1, waiter);
+        let waiter = Pending::new();
+        let op = self.new_op(Kind::Wait, &spec, 1, waiter.as_ptr());
         fill(op);
+        // For `help_wait`, which compares with it.
+        op.retain();
         self.submit(op);
-        // SAFETY: ours until `wait_with`.
-        if !unsafe { (*waiter).is_done() } {
-            blocking.cover();
+        if !waiter.is_done() {
             self.assist();
             self.run_own_frames();
+            self.help_wait(op, || waiter.is_done());
         }
-        // SAFETY: from a box; the operation, once it is ready, signals.
-        let waiter = unsafe { Waiter::wait_with(waiter, patience) };
-        waiter
-            .map(|mut waiter| waiter.take_report())
-            .ok_or(WaitError::GivenUp)
+        let blocking = self.enter_blocking(op, &waiter);
+        op.release(1);
+        let ended = match blocking {
+            Ok(_blocking) => waiter.wait_with(patience).ok_or(WaitError::GivenUp),
+            Err(error) => waiter.give_up().ok_or(error),
+        };
+        ended.map(|mut waiter| waiter.take_report())
+    }
+
+    /// Sees to it that somebody works in this thread's place while it waits, if it still does. At the
+    /// limit of such replacements it runs itself what it can, as long as anything finishes.
+    fn enter_blocking(&self, op: OpPtr, waiter: &Pending) -> Result<Option<Blocking>, WaitError> {
+        let mut progress = (0, Instant::now());
+        while !waiter.is_done() {
+            if self.is_inherited() {
+                return Err(WaitError::Forked);
+            }
+            if let Some(blocking) = Blocking::enter() {
+                blocking.cover();
+                return Ok(Some(blocking));
+            }
+            let completed = self.epochs.counts().1;
+            if completed != progress.0 {
+                progress = (completed, Instant::now());
+            } else if progress.1.elapsed() > PATIENCE {
+                return Err(WaitError::TooManyBlocked);
+            }
+            sleep(NAP);
+            self.help_wait(op, || waiter.is_done());
+        }
+        Ok(None)
     }
 
     /// Waits for the signal of an operation that was submitted, after doing what might otherwise
@@ -182,12 +226,17 @@ impl Core {
         if !waiter.is_done() {
             self.assist();
             self.run_own_frames();
-            waiter.wait();
+            if !self.is_inherited() {
+                waiter.wait();
+            }
         }
     }
 
     /// See [`Engine::blocking`](crate::Engine::blocking).
     pub(crate) fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
+        if self.is_inherited() {
+            return f();
+        }
         self.push_collected();
         let blocking = Blocking::enter();
         self.assist();
@@ -201,20 +250,5 @@ impl Core {
     /// Whether waiting for all operations could end, seen from this thread.
     pub(crate) fn may_block_here(&self) -> bool {
         !thread::is_worker_of(self) && thread::running_ops(self).next().is_none()
-    }
-
-    /// Finishes everything and ends the threads, for good.
-    pub(crate) fn shut_down(&self) {
-        // Somebody may have stopped the engine and pushed afterwards.
-        self.lanes.start(self);
-        // Cannot fail: no operation of this engine is on this thread's stack.
-        let _ = self.finish_all(None);
-        self.lanes.stop();
-        // Invitations to launches that were over before anybody followed.
-        for lane in self.lanes.iter() {
-            while let Some(op) = lane.queue.pop_foreign() {
-                self.execute(op, &mut Agenda::new());
-            }
-        }
     }
 }

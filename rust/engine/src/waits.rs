@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::Engine;
-use crate::failure::WaitError;
+use crate::failure::{Failure, WaitError};
 use crate::var::Var;
 use crate::wait::{Patience, Until};
 
@@ -18,7 +18,9 @@ impl Engine {
     /// variables stand for is then as the failed operation left it.)
     ///
     /// May be called inside an operation, for a variable that the operation does not mutate and
-    /// that nothing between depends on it; a replacement thread works in its place meanwhile.
+    /// that nothing between depends on it. The worker then runs what the wait depends on, as far as
+    /// that is ready in its lane, up to 64 such waits deep in each other; else a replacement thread
+    /// works in its place meanwhile, up to 64 for each lane.
     ///
     /// ```
     /// use ferromix_engine::{Engine, OpSpec, WaitError};
@@ -33,7 +35,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`WaitError::Failed`], [`WaitError::StaleVariable`], [`WaitError::SelfDependency`],
-    /// [`WaitError::TooManyBlocked`].
+    /// [`WaitError::TooManyBlocked`], [`WaitError::Forked`].
     pub fn wait_for_var(&self, var: Var) -> Result<(), WaitError> {
         self.core().wait_for_var(var, None)
     }
@@ -52,24 +54,6 @@ impl Engine {
     /// ```
     pub fn is_quiet(&self, var: Var) -> bool {
         self.core().is_quiet(var)
-    }
-
-    /// Waits until the variable may be read; the same as [`wait_for_var`](Engine::wait_for_var).
-    ///
-    /// ```
-    /// use ferromix_engine::{Engine, OpSpec};
-    /// let engine = Engine::builder().build();
-    /// let a = engine.new_variable();
-    /// engine.push_sync(&OpSpec::new("write").writes(&[a]), |_| Ok(()))?;
-    /// engine.wait_to_read(a)?;
-    /// assert_eq!(engine.version(a)?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`wait_for_var`](Engine::wait_for_var).
-    pub fn wait_to_read(&self, var: Var) -> Result<(), WaitError> {
-        self.wait_for_var(var)
     }
 
     /// Waits until every operation that was pushed before has finished.
@@ -97,8 +81,8 @@ impl Engine {
 
     fn wait_for_all_in(&self, patience: Option<&mut dyn Patience>) -> Result<(), WaitError> {
         let seq = self.core().finish_all(patience)?;
-        match self.core().failures.surface_all(seq) {
-            Some(failure) => Err(WaitError::Failed(failure)),
+        match self.core().failures.surface_all(seq).first() {
+            Some(cell) => Err(WaitError::Failed(Failure::clone(&cell.failure))),
             None => Ok(()),
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Worker<'a> {
     /// The next operation, made ready by the one before.
     slot: Cell<Option<OpPtr>>,
     streak: Cell<u32>,
+    /// How often the lane had been stopped when the worker began.
+    hired: u32,
 }
 
 impl Worker<'_> {
@@ -37,7 +39,11 @@ impl Worker<'_> {
     /// lies here is run as soon as the completion is through.
     #[must_use]
     pub(crate) fn keep(&self, op: OpPtr) -> bool {
-        if self.slot.get().is_some() || op.header().priority < 0 || self.streak.get() >= STREAK {
+        if self.slot.get().is_some()
+            || op.header().priority < 0
+            || self.streak.get() >= STREAK
+            || self.lane.queue.is_exact()
+        {
             return false;
         }
         self.slot.set(Some(op));
@@ -53,8 +59,15 @@ impl Worker<'_> {
 
     fn next(&self, core: &Core) -> Option<OpPtr> {
         if let Some(op) = self.slot.take() {
-            self.streak.set(self.streak.get() + 1);
-            return Some(op);
+            if !self.lane.queue.has_urgent() || op.header().priority > 0 {
+                self.streak.set(self.streak.get() + 1);
+                return Some(op);
+            }
+            // Something has become ready that comes first.
+            if !self.share(op) {
+                self.lane.queue.push(op);
+            }
+            self.lane.wake(core);
         }
         self.streak.set(0);
         // SAFETY: this is that worker.
@@ -66,9 +79,16 @@ impl Worker<'_> {
         Some(op)
     }
 
+    /// Whether the worker is to end: its lane was stopped after it had begun, and nobody waits inside
+    /// an operation for what it could run.
+    fn is_dismissed(&self, core: &Core) -> bool {
+        self.lane.stops() != self.hired
+            && (!self.lane.is_stopped() || !core.lanes.is_anyone_blocked())
+    }
+
     /// Whether there is a reason not to sleep.
     fn has_work(&self, core: &Core) -> bool {
-        self.lane.queue.has_work() || core.log.has_handed() || self.lane.is_stopped()
+        self.lane.queue.has_work() || core.log.has_handed() || self.is_dismissed(core)
     }
 
     /// Searches for about a microsecond, lets others run, then sleeps. Returns searching again.
@@ -89,7 +109,10 @@ impl Worker<'_> {
             }
         }
         pool::flush();
-        self.lane.idle.rest(self.index, || self.has_work(core));
+        let is_over = || self.is_dismissed(core);
+        self.lane
+            .idle
+            .rest(self.index, is_over, || self.has_work(core));
     }
 
     fn run_one(&self, core: &Core, op: OpPtr) {
@@ -101,7 +124,7 @@ impl Worker<'_> {
             agenda.leave_worker();
             core.dispatch(op, &mut agenda);
         }
-        core.settle(agenda);
+        core.settle(&mut agenda);
     }
 
     fn end_search(&self, core: &Core) {
@@ -115,7 +138,7 @@ impl Worker<'_> {
     fn work(&self, core: &Core) -> bool {
         let mut searching = true;
         loop {
-            if self.slot.get().is_none() && self.lane.is_stopped() {
+            if self.slot.get().is_none() && self.is_dismissed(core) || core.is_inherited() {
                 break;
             }
             core.assist();
@@ -143,7 +166,7 @@ impl Worker<'_> {
 }
 
 /// The life of a worker thread. It is counted as started and as searching.
-pub(crate) fn run(core: &SharedCore, lane: LanePtr, index: usize) {
+pub(crate) fn run(core: &SharedCore, lane: LanePtr, index: usize, hired: u32) {
     // SAFETY: the core, which we hold, owns the lane.
     let lane = unsafe { lane.get() };
     lane.queue.adopt(index);
@@ -152,14 +175,20 @@ pub(crate) fn run(core: &SharedCore, lane: LanePtr, index: usize) {
         index,
         slot: Cell::new(None),
         streak: Cell::new(0),
+        hired,
     };
-    thread::enter_worker(core, lane, core.next_shard());
-    let stopped = worker.work(core);
+    thread::enter_worker(core, lane, index);
+    let dismissed = worker.work(core);
     thread::leave_worker();
-    if stopped {
+    if core.is_inherited() {
+        return; // In the child of a fork inside an operation: this thread, and with it the process, ends.
+    }
+    if dismissed {
         lane.sign_off(index);
-        // The next sleeper finds the lane stopped, too.
-        let _ = lane.idle.announce();
+        if lane.queue.has_work() {
+            // If the lane was started meanwhile, for somebody who is still there.
+            lane.wake(core);
+        }
     }
     pool::flush();
 }

@@ -70,7 +70,7 @@ fn the_original_error_comes_back_with_name_and_tag() {
         let error = engine.wait_for_var(var).unwrap_err();
         let source = error.source().unwrap();
         assert_eq!(source.downcast_ref::<Custom>(), Some(&Custom(42)));
-        assert_eq!(error.to_string(), "operation bad failed: custom 42");
+        assert_eq!(error.to_string(), "operation bad failed");
         let failure = failure(Err(error));
         assert_eq!((failure.name.as_str(), failure.tag), ("bad", 42));
         assert_eq!(failure.source().unwrap().downcast_ref(), Some(&Custom(42)));
@@ -82,7 +82,7 @@ fn a_failure_is_returned_once() {
     for engine in engines() {
         let var = engine.new_variable();
         fail(&engine, &[var], 1);
-        assert_eq!(code(engine.wait_to_read(var)), 1);
+        assert_eq!(code(engine.wait_for_var(var)), 1);
         engine.wait_for_var(var).unwrap();
         engine.wait_for_all().unwrap();
 
@@ -380,5 +380,10 @@ fn failures_are_not_kept_for_ever() {
     );
     tracked(&engine, &[], &[var]);
     engine.wait_for_all().unwrap();
-    assert_eq!(Arc::strong_count(&error), 1);
+    // The worker drops what it held when it is through.
+    let begin = std::time::Instant::now();
+    while Arc::strong_count(&error) > 1 {
+        assert!(begin.elapsed().as_secs() < 20);
+        std::thread::yield_now();
+    }
 }

@@ -3,13 +3,14 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)] // A failure to run is a failed test.
 
+use std::error::Error as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use ferromix_engine::{
-    Engine, Kind, LaunchArgs, OnComplete, OpSpec, Program, PushError, RebindError, RunContext, Var,
-    WaitError,
+    Engine, Kind, LaunchArgs, LocalVar, OnComplete, OpSpec, Program, PushError, RebindError,
+    RunContext, Var, WaitError,
 };
 use proptest::prelude::*;
 
@@ -82,8 +83,15 @@ fn run(op: &Op, number: u64, tag: u64, cells: &Cells) {
 fn compile(ops: &[Op], vars: &[Var]) -> Program {
     let mut program = Program::builder("random");
     for (number, op) in ops.iter().cloned().enumerate() {
-        let pick = |list: &[usize]| -> Vec<Var> { list.iter().map(|&k| vars[k]).collect() };
+        let pick = |list: &[usize]| -> Vec<Var> {
+            list.iter().filter_map(|&k| vars.get(k)).copied().collect()
+        };
         let (reads, writes) = (pick(&op.reads), pick(&op.writes));
+        let local = |list: &[usize]| -> Vec<LocalVar> {
+            let beyond = list.iter().filter_map(|&k| k.checked_sub(vars.len()));
+            beyond.map(|number| LocalVar::new(number as u32)).collect()
+        };
+        let locals = (local(&op.reads), local(&op.writes));
         let spec = OpSpec::new("op").reads(&reads).writes(&writes);
         let spec = spec.inline(matches!(op.how, How::Small));
         let how = op.how;
@@ -105,6 +113,7 @@ fn compile(ops: &[Op], vars: &[Var]) -> Program {
                 thread::spawn(move || done.complete(Ok(())));
             }),
         };
+        program = program.locals(&locals.0, &locals.1);
     }
     program.build()
 }
@@ -122,8 +131,6 @@ proptest! {
         let engine = Engine::builder().kind(kind).workers(3).build();
         let formal: Vec<Var> = (0..EXTERNAL)
             .map(|_| engine.new_variable())
-            .chain((0..).map(Var::local))
-            .take(SLOTS)
             .collect();
         let program = compile(&ops, &formal);
         let vars: Vec<Var> = (0..VARS).map(|_| engine.new_variable()).collect();
@@ -155,22 +162,12 @@ fn rebinding_says_what_is_wrong() {
     let engine = Engine::builder().workers(1).build();
     let [a, b, c] = [(); 3].map(|()| engine.new_variable());
     let program = Program::builder("two")
-        .op(
-            &OpSpec::new("op").reads(&[a]).writes(&[b, Var::local(0)]),
-            |_| Ok(()),
-        )
+        .op(&OpSpec::new("op").reads(&[a]).writes(&[b]), |_| Ok(()))
+        .locals(&[], &[LocalVar::new(0)])
         .build();
     let refused = |changes: &[(Var, Var)]| program.rebind(changes).unwrap_err();
     assert_eq!(refused(&[(c, a)]), RebindError::NotUsed(c));
-    assert_eq!(
-        refused(&[(Var::local(0), c)]),
-        RebindError::NotUsed(Var::local(0))
-    );
     assert_eq!(refused(&[(a, b)]), RebindError::Twice(b));
-    assert_eq!(
-        refused(&[(a, Var::local(1))]),
-        RebindError::Local(Var::local(1))
-    );
     let swapped = program.rebind(&[(a, b), (b, a)]).unwrap();
     engine.launch(&swapped).unwrap();
     engine.wait_for_all().unwrap();
@@ -178,10 +175,6 @@ fn rebinding_says_what_is_wrong() {
     let on_c = program.rebind(&[(a, c)]).unwrap();
     engine.delete_variable(c, || ()).unwrap();
     assert_eq!(engine.launch(&on_c), Err(PushError::StaleVariable(c)));
-    let local = [Var::local(0)];
-    let local = OpSpec::new("pushed").writes(&local);
-    let pushed = engine.push_sync(&local, |_| Ok(()));
-    assert_eq!(pushed, Err(PushError::StaleVariable(Var::local(0))));
 }
 
 /// Which thread ran each of the steps of a program, which is a small one or not.
@@ -242,24 +235,22 @@ struct Pair {
     handles: mpsc::Receiver<OnComplete>,
 }
 
-fn pair(between: Var) -> Pair {
+fn pair(between: LocalVar) -> Pair {
     let engine = Engine::builder().workers(1).build();
     let out = engine.new_variable();
     let seen = Arc::new(AtomicUsize::new(0));
     let (send, handles) = mpsc::channel();
     let count = seen.clone();
-    let first = OpSpec::new("first")
-        .writes(std::slice::from_ref(&between))
-        .tag(1);
-    let second = OpSpec::new("second")
-        .reads(std::slice::from_ref(&between))
-        .tag(2);
+    let first = OpSpec::new("first").tag(1);
+    let second = OpSpec::new("second").tag(2);
     let program = Program::builder("pair")
         .async_op(&first, move |_, done| send.send(done).unwrap())
+        .locals(&[], &[between])
         .op(&second.writes(std::slice::from_ref(&out)), move |_| {
             count.fetch_add(1, Relaxed);
             Ok(())
         })
+        .locals(&[between], &[])
         .build();
     Pair {
         engine,
@@ -272,7 +263,7 @@ fn pair(between: Var) -> Pair {
 
 #[test]
 fn an_asynchronous_step_holds_no_thread_and_what_follows_waits() {
-    let pair = pair(Var::local(0));
+    let pair = pair(LocalVar::new(0));
     pair.engine.launch(&pair.program).unwrap();
     pair.engine.launch(&pair.program).unwrap();
     // Both are in flight, on one worker.
@@ -288,7 +279,7 @@ fn an_asynchronous_step_holds_no_thread_and_what_follows_waits() {
 
 #[test]
 fn failures_go_through_local_variables_and_end_with_the_launch() {
-    let pair = pair(Var::local(7));
+    let pair = pair(LocalVar::new(7));
     for drop_it in [false, true] {
         pair.engine
             .launch_with(&pair.program, LaunchArgs::new().tag(40))
@@ -302,7 +293,7 @@ fn failures_go_through_local_variables_and_end_with_the_launch() {
         match pair.engine.wait_for_var(pair.out) {
             Err(WaitError::Failed(failure)) => {
                 let text = if drop_it { "OnComplete" } else { "bad" };
-                assert!(failure.to_string().contains(text), "{failure}");
+                assert!(failure.error().to_string().contains(text), "{failure:?}");
                 assert_eq!((failure.name.as_str(), failure.tag), ("first", 40));
             }
             other => panic!("{other:?}"),
@@ -325,8 +316,9 @@ fn an_asynchronous_step_that_panics_fails_once() {
         })
         .build();
     engine.launch(&program).unwrap();
-    let text = engine.wait_for_var(var).unwrap_err().to_string();
-    assert_eq!(text, "operation step failed: panicked: oh");
+    let error = engine.wait_for_var(var).unwrap_err();
+    assert_eq!(error.to_string(), "operation step failed");
+    assert_eq!(error.source().unwrap().to_string(), "panicked: oh");
     engine.wait_for_all().unwrap();
 }
 
@@ -347,9 +339,12 @@ fn a_panic_with_another_steps_completion() {
         })
         .build();
     engine.launch(&program).unwrap();
-    let text = |var| engine.wait_for_var(var).unwrap_err().to_string();
+    let text = |var| {
+        let error = engine.wait_for_var(var).unwrap_err();
+        error.source().unwrap().to_string()
+    };
     assert!(text(a).contains("OnComplete"));
-    assert_eq!(text(b), "operation thief failed: panicked: oh");
+    assert_eq!(text(b), "panicked: oh");
 }
 
 /// Ready launches run by priority.

@@ -8,7 +8,7 @@
 #![cfg(loom)]
 
 use ferromix_engine::{
-    Engine, Kind, OnComplete, OpError, OpSpec, Program, RunContext, Var, WaitError,
+    Engine, Kind, LocalVar, OnComplete, OpError, OpSpec, Program, RunContext, Var, WaitError,
 };
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
@@ -408,16 +408,15 @@ fn an_asynchronous_step_against_crossed_writes() {
         let (a, b) = (engine.new_variable(), engine.new_variable());
         let (x, y) = (Data::new(), Data::new());
         let slot: Arc<Mutex<Option<OnComplete>>> = Arc::new(Mutex::new(None));
-        let (s, x2, between) = (slot.clone(), x.clone(), Var::local(0));
+        let (s, x2, between) = (slot.clone(), x.clone(), LocalVar::new(0));
         let program = Program::builder("async")
-            .async_op(&OpSpec::new("x").writes(&[a, between]), move |_, done| {
+            .async_op(&OpSpec::new("x").writes(&[a]), move |_, done| {
                 x2.add(1);
                 *s.lock().unwrap() = Some(done);
             })
-            .op(
-                &OpSpec::new("y").reads(&[between]).writes(&[b]),
-                step(&y, 1),
-            )
+            .locals(&[], &[between])
+            .op(&OpSpec::new("y").writes(&[b]), step(&y, 1))
+            .locals(&[between], &[])
             .build();
         // Launched by an operation, so that the naive engine does not wait for it.
         let inner = engine.clone();
@@ -445,21 +444,20 @@ fn asynchronous_steps_end_in_any_order() {
         let mut program = Program::builder("async");
         for (number, data) in [&x, &y].into_iter().enumerate() {
             let (slot, data) = (slot.clone(), data.clone());
-            let local = [Var::local(number as u32)];
-            program = program.async_op(&OpSpec::new("half").writes(&local), move |_, done| {
+            let half = program.async_op(&OpSpec::new("half"), move |_, done| {
                 data.add(1);
                 slot.lock().unwrap().push(done);
             });
+            program = half.locals(&[], &[LocalVar::new(number as u32)]);
         }
         let (x2, y2, z2) = (x.clone(), y.clone(), z.clone());
-        let both = [Var::local(0), Var::local(1)];
-        let spec = OpSpec::new("sum")
-            .reads(&both)
-            .writes(std::slice::from_ref(&a));
-        let program = program.op(&spec, move |_| {
+        let both = [LocalVar::new(0), LocalVar::new(1)];
+        let writes = [a];
+        let sum = program.op(&OpSpec::new("sum").writes(&writes), move |_| {
             z2.add(x2.get() + y2.get());
             Ok(())
         });
+        let program = sum.locals(&both, &[]);
         let (inner, program) = (engine.clone(), program.build());
         let launch = move |_: &RunContext| Ok(inner.launch(&program)?);
         engine.push_sync(&OpSpec::new("outer"), launch).unwrap();

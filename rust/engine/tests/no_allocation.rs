@@ -4,8 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ferromix_engine::{Engine, OpSpec, Program, Var};
 
@@ -54,17 +53,7 @@ fn push(engine: &Engine, vars: &[Var], count: usize) {
 /// Lets queues, pool and the program's counters (two sets) grow to what they will ever need: nothing
 /// runs until all is pushed, `count` operations and the launches.
 fn fill(engine: &Engine, vars: &[Var], program: &Program, count: usize) {
-    let open = Arc::new(AtomicBool::new(false));
-    for _ in 0..engine.num_workers() {
-        let open = open.clone();
-        let gate = move |_: &ferromix_engine::RunContext| {
-            while !open.load(Relaxed) {
-                std::thread::yield_now();
-            }
-            Ok(())
-        };
-        engine.push_sync(&OpSpec::new("gate"), gate).unwrap();
-    }
+    engine.stop().unwrap();
     for i in 0..4096 {
         let reads = [vars[i % vars.len()]];
         let spec = OpSpec::new("read").reads(&reads);
@@ -74,7 +63,7 @@ fn fill(engine: &Engine, vars: &[Var], program: &Program, count: usize) {
     for _ in 0..2 {
         engine.launch(program).unwrap();
     }
-    open.store(true, Relaxed);
+    engine.start();
     engine.wait_for_all().unwrap();
 }
 

@@ -431,7 +431,8 @@ fn waiting_inside_for_what_the_program_mutates_is_an_error() {
         })
         .build();
     engine.launch(&program).unwrap();
-    let text = engine.wait_for_var(var).unwrap_err().to_string();
+    let error = engine.wait_for_var(var).unwrap_err();
+    let text = std::error::Error::source(&error).unwrap().to_string();
     assert!(text.contains("which it mutates itself"), "{text}");
     drop(program);
 }

@@ -71,9 +71,9 @@ fn wait_to_py(e: WaitError) -> PyErr {
     let (class, message) = if let Some(e) = source.downcast_ref::<Error>() {
         (class_name(e.kind()), e.message().to_owned())
     } else if source.is::<Exiting>() || source.is::<NeverCompleted>() {
-        ("MXNetError", failure.to_string())
+        ("MXNetError", format!("{failure}: {source}"))
     } else {
-        ("InternalError", failure.to_string())
+        ("InternalError", format!("{failure}: {source}"))
     };
     raise(class, format!("{message}\n  {origin}"))
 }

@@ -82,7 +82,7 @@ impl Runtime {
             return false;
         }
         if close() {
-            if self.is_paused() {
+            if self.engine().prepare_fork(PATIENCE).is_ok() {
                 return true;
             }
             open();
@@ -91,15 +91,15 @@ impl Runtime {
         false
     }
 
-    /// Whether nothing was pushed since [`pause`](Runtime::pause).
+    /// Whether nothing was pushed since [`pause`](Runtime::pause) by this thread.
     pub fn is_paused(&self) -> bool {
-        self.engine().counters().in_flight == 0
+        self.engine().is_at_rest()
     }
 
     /// Undoes [`pause`](Runtime::pause).
     pub fn resume(&self) {
+        self.engine().resume_in_parent();
         open();
-        self.engine().start();
     }
 
     /// Undoes [`pause`](Runtime::pause) in the child process.
@@ -107,7 +107,7 @@ impl Runtime {
         // Relaxed: this is the only thread.
         GATE.store(0, Ordering::Relaxed);
         par::forget_threads();
-        self.engine().start();
+        self.engine().resume_in_child();
     }
 
     /// Says that this process is the child of a fork for which [`pause`](Runtime::pause) did not

@@ -3,7 +3,7 @@
 
 use crate::{Array, Bound, Runtime, fork, held};
 use ferromix_base::{Error, Result};
-use ferromix_engine::{LaunchArgs, OpSpec, Program, Var};
+use ferromix_engine::{LaunchArgs, LocalVar, OpSpec, Program, Var};
 use ferromix_kernels::random::Stream;
 use ferromix_kernels::{SMALL_WORK, par};
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ pub struct Plan {
     arrays: Arc<Vec<Array>>,
     token: Option<Array>,
     /// The local variables of the private buffers, by their engine's.
-    locals: HashMap<Var, Var>,
+    locals: HashMap<Var, LocalVar>,
     /// Programs of ranges that were run.
     programs: Mutex<Vec<Compiled>>,
 }
@@ -57,7 +57,7 @@ impl Plan {
     ) -> Self {
         let (mut locals, mut token) = (HashMap::new(), None);
         if let Some(private) = private {
-            let numbers = (0..).map(Var::local);
+            let numbers = (0..).map(LocalVar::new);
             locals = private
                 .buffers
                 .iter()
@@ -154,12 +154,19 @@ impl Plan {
         compiled
     }
 
+    /// The engine's variables among these, and those that are local to the plan's programs.
+    fn split(&self, vars: &[Var]) -> (Vec<Var>, Vec<LocalVar>) {
+        let local = vars.iter().filter_map(|var| self.locals.get(var));
+        let external = vars.iter().filter(|var| !self.locals.contains_key(var));
+        (external.copied().collect(), local.copied().collect())
+    }
+
     fn compile(&self, range: Range<usize>, steps: &[Arc<Bound>]) -> Compiled {
         let mut builder = Program::builder("graph");
         // All private memory is taken first and given back last, so that launches follow each other.
-        let mut memory: Vec<Var> = self.locals.values().copied().collect();
-        memory.extend(self.token.as_ref().map(|token| token.chunk().var()));
-        let spec = OpSpec::new("_memory").writes(&memory).inline(true);
+        let memory: Vec<LocalVar> = self.locals.values().copied().collect();
+        let token: Vec<Var> = self.token.iter().map(|token| token.chunk().var()).collect();
+        let spec = OpSpec::new("_memory").writes(&token).inline(true);
         let has_memory = !self.locals.is_empty();
         if has_memory {
             // Launches in flight keep the memory.
@@ -168,16 +175,14 @@ impl Plan {
                 let _ = &arrays;
                 Ok(())
             });
+            builder = builder.locals(&[], &memory);
         }
         let mut random = 0;
         for step in steps {
             let number = step.is_random().then_some(random);
             random += u64::from(step.is_random());
-            let local = |vars: &[Var]| -> Vec<Var> {
-                let local = vars.iter().map(|var| self.locals.get(var).unwrap_or(var));
-                local.copied().collect()
-            };
-            let (reads, writes) = (local(step.reads()), local(step.writes()));
+            let (reads, local_reads) = self.split(step.reads());
+            let (writes, local_writes) = self.split(step.writes());
             let spec = OpSpec::new(step.name()).reads(&reads).writes(&writes);
             let (step, runtime) = (step.clone(), self.runtime.clone());
             let small = step.work().is_some_and(|work| work <= SMALL_STEP);
@@ -192,9 +197,10 @@ impl Plan {
                 let run = || step.run(&runtime, stream);
                 held::within_budget(context, run).map_err(|e| Box::new(e) as _)
             });
+            builder = builder.locals(&local_reads, &local_writes);
         }
         if has_memory {
-            builder = builder.op(&spec, |_| Ok(()));
+            builder = builder.op(&spec, |_| Ok(())).locals(&[], &memory);
         }
         let work = steps.iter().try_fold(0_usize, |sum, step| {
             step.work().map(|work| sum.saturating_add(work))

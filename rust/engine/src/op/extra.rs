@@ -31,7 +31,7 @@ union Own {
 
 /// The variables of an operation in a bulk, by their places among the bulk's accesses: those that
 /// it mutates first.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Uses {
     writes: u8,
     len: u8,

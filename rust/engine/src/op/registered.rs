@@ -34,7 +34,7 @@ impl OpPtr {
     pub(crate) unsafe fn origin(&self) -> Origin {
         let header = self.header();
         Origin {
-            name: header.name,
+            name: self.name(),
             tag: header.tag,
             // SAFETY: by the contract.
             seq: unsafe { self.seq() },
