@@ -95,3 +95,7 @@ pub use spec::{Device, FnProperty, Name, OpSpec};
 pub use spec_buf::OpSpecBuf;
 pub use var::Var;
 pub use wait::Patience;
+
+/// How the engine works inside.
+#[doc = include_str!("../PROTOCOL.md")]
+pub mod protocol {}
