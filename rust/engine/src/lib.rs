@@ -32,6 +32,8 @@ mod leftovers;
 mod local;
 mod log;
 #[cfg(all(test, loom))]
+mod loom_edges;
+#[cfg(all(test, loom))]
 mod loom_tests;
 mod names;
 mod number;

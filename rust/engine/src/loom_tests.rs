@@ -13,9 +13,9 @@ use crate::ring::Ring;
 use crate::spec::{Device, Name};
 use crate::stack::TakeAllStack;
 use crate::sync::{AcqRel, Acquire, AtomicPtr, UnsafeCell};
-use crate::wait::{Event, Patience, Waiter};
+use crate::wait::{Event, Patience, Pending, Waiter};
 
-fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+pub(crate) fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(f);
@@ -173,8 +173,8 @@ impl Patience for Sleeps {
 fn a_signal_and_a_giving_up_agree_on_who_has_the_waiter() {
     model(4, || {
         let surfaced = Arc::new(AtomicUsize::new(0));
-        let waiter = Box::into_raw(Box::new(Waiter::new()));
-        let (place, said) = (waiter as usize, surfaced.clone());
+        let waiter = Pending::new();
+        let (place, said) = (waiter.as_ptr() as usize, surfaced.clone());
         let signaller = thread::spawn(move || {
             let waiter = place as *const Waiter;
             // SAFETY: the one signaller.
@@ -186,8 +186,7 @@ fn a_signal_and_a_giving_up_agree_on_who_has_the_waiter() {
                 Waiter::signal(waiter);
             }
         });
-        // SAFETY: from a box; signalled above.
-        let back = unsafe { Waiter::wait_with(waiter, &mut Sleeps(1)) };
+        let back = waiter.wait_with(&mut Sleeps(1));
         let got = back.map(|mut waiter| waiter.take_report().seq);
         signaller.join().unwrap();
         // What was taken out for this waiter reached it, and only then.
@@ -262,7 +261,7 @@ fn the_stack_loses_nothing() {
     });
 }
 
-fn entry() -> OpPtr {
+pub(crate) fn entry() -> OpPtr {
     OpPtr::new(0, &fields())
 }
 
@@ -320,10 +319,10 @@ fn the_ring_gives_each_element_once() {
 }
 
 /// The log, and what only the registrar may touch, which loom watches.
-struct SmallLog {
-    log: crate::log::Log,
+pub(crate) struct SmallLog {
+    pub(crate) log: crate::log::Log,
     registered: UnsafeCell<Vec<OpPtr>>,
-    count: AtomicUsize,
+    pub(crate) count: AtomicUsize,
 }
 
 // SAFETY: `registered` is what the baton protects, and what is being checked.
@@ -332,6 +331,14 @@ unsafe impl Sync for SmallLog {}
 unsafe impl Send for SmallLog {}
 
 impl SmallLog {
+    pub(crate) fn new() -> Self {
+        Self {
+            log: crate::log::Log::new(),
+            registered: UnsafeCell::new(Vec::new()),
+            count: AtomicUsize::new(0),
+        }
+    }
+
     /// Registers what there is, but hands the baton over after one entry.
     fn register(&self, baton: crate::log::Baton) {
         let op = baton.next;
@@ -346,13 +353,20 @@ impl SmallLog {
         }
     }
 
-    fn assist(&self) {
+    /// Goes on behind an entry that closed the log.
+    pub(crate) fn open(&self, entry: OpPtr) {
+        if let Some(baton) = self.log.advance(entry) {
+            self.register(baton);
+        }
+    }
+
+    pub(crate) fn assist(&self) {
         while let Some(baton) = self.log.take_handed() {
             self.register(baton);
         }
     }
 
-    fn push(&self, op: OpPtr) {
+    pub(crate) fn push(&self, op: OpPtr) {
         if let Some(baton) = self.log.insert(op) {
             self.register(baton);
         }
@@ -364,11 +378,7 @@ impl SmallLog {
 #[test]
 fn the_baton_is_neither_lost_nor_doubled() {
     model(4, || {
-        let small = Arc::new(SmallLog {
-            log: crate::log::Log::new(),
-            registered: UnsafeCell::new(Vec::new()),
-            count: AtomicUsize::new(0),
-        });
+        let small = Arc::new(SmallLog::new());
         let pushed = Arc::new(Mutex::new(Vec::new()));
         let pushers = [2, 1].map(|entries| {
             let (small, pushed) = (small.clone(), pushed.clone());

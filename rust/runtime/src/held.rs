@@ -159,8 +159,11 @@ where
 
 /// The error of an operation that another one needs.
 fn failure(error: WaitError) -> Error {
-    match error.source().and_then(|s| s.downcast_ref::<Error>()) {
+    let Some(source) = error.source() else {
+        return Error::internal(error.to_string());
+    };
+    match source.downcast_ref::<Error>() {
         Some(e) => e.clone(),
-        None => Error::internal(error.to_string()),
+        None => Error::internal(format!("{error}: {source}")),
     }
 }

@@ -112,7 +112,7 @@ impl Pusher {
 
     fn act(&self, random: &mut Random) {
         self.events.pushed.fetch_add(1, Relaxed);
-        match random.below(16) {
+        match random.below(18) {
             0 | 1 => self.delete(random),
             2 => {
                 let (_, var, _) = self.slot(random);
@@ -130,8 +130,39 @@ impl Pusher {
                 self.expect(pushed);
             }
             4 | 5 => self.expect(self.engine.launch(&self.program)),
+            16 => {
+                if self.engine.stop().is_err() {
+                    self.events.wrong("stop was refused".to_owned());
+                }
+                self.engine.start();
+            }
+            17 => self.fork_and_join(),
             kind => self.push(random, kind),
         }
+    }
+
+    /// An operation that pushes another one and waits for it.
+    fn fork_and_join(&self) {
+        let (engine, events) = (self.engine.clone(), self.events.clone());
+        let given = Given::new(&self.events);
+        let pushed = self.engine.push_sync(&OpSpec::new("parent"), move |_| {
+            let var = engine.owned_variable();
+            let (seen, set) = (Arc::new(AtomicU64::new(0)), [var.var()]);
+            let inner = seen.clone();
+            engine.push_sync(&OpSpec::new("child").writes(&set), move |_| {
+                pause();
+                inner.store(1, Relaxed);
+                Ok(())
+            })?;
+            let ended = engine.wait_for_var(var.var());
+            if ended.is_ok() && seen.load(Relaxed) == 0 {
+                events.wrong("a wait for a child ended before it".to_owned());
+            }
+            events.note(ended);
+            drop((var, engine, given));
+            Ok(())
+        });
+        self.expect(pushed);
     }
 
     fn expect(&self, result: Result<(), PushError>) {
