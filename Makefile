@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv neon guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv semver neon guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -71,6 +71,9 @@ examples:  ## Run the engine's examples, which check what they compute
 
 msrv:  ## Test the crates that stand alone with the oldest Rust that they work with
 	tools/msrv.sh
+
+semver:  ## Compare the engine's interface with the one last agreed on
+	tools/semver.sh
 
 neon:  ## Compile the crates for 64-bit ARM
 	tools/neon.sh

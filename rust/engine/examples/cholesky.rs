@@ -2,8 +2,7 @@
 //!
 //! Each tile of the matrix has a variable. The loops below push the operations of the textbook's
 //! right-looking algorithm in its serial order; which of them run at once follows from the tiles
-//! that they read and write, and nobody writes that down. The locks around the tiles are never
-//! waited for: an operation that finds its tile taken panics, so the example also checks the engine.
+//! that they read and write, and nobody writes that down.
 //! A matrix that is not positive definite fails in one operation, and the wait returns its error.
 //!
 //! usage: `cholesky [TILES]`, by default 12 rows of tiles of 128 by 128. Prints GFLOP/s with one and
@@ -11,25 +10,15 @@
 
 use std::cell::RefCell;
 use std::error::Error;
-use std::sync::{Arc, RwLock, TryLockResult};
 use std::time::Instant;
 
-use ferromix_engine::{Engine, OpError, OpSpec, Var};
+use ferromix_engine::{Data, Engine, OpError, OpSpec, ReadGuard, WaitError};
 
 /// Rows and columns of a tile.
 const SIZE: usize = 128;
 
-/// A square tile of the matrix, by rows, and its variable.
-#[derive(Clone)]
-struct Tile {
-    values: Arc<RwLock<Vec<f64>>>,
-    var: Var,
-}
-
-/// What a lock protects that nobody else holds.
-fn free<G>(lock: TryLockResult<G>) -> G {
-    lock.unwrap_or_else(|_| panic!("two operations use a tile that one of them writes"))
-}
+/// A square tile of the matrix, by rows.
+type Tile = Data<Vec<f64>>;
 
 /// The entries of the example's matrix: symmetric, and so heavy on its diagonal that it is positive
 /// definite.
@@ -55,9 +44,7 @@ impl Matrix {
     fn new(engine: &Engine, order: usize) -> Self {
         let make = |(row, column)| {
             let value = |k| entry(row * SIZE + k / SIZE, column * SIZE + k % SIZE, order);
-            let values = Arc::new(RwLock::new((0..SIZE * SIZE).map(value).collect()));
-            let var = engine.new_variable();
-            Tile { values, var }
+            engine.data((0..SIZE * SIZE).map(value).collect())
         };
         let pairs = (0..order / SIZE).flat_map(|row| (0..=row).map(move |column| (row, column)));
         let tiles = pairs.map(make).collect();
@@ -70,28 +57,25 @@ impl Matrix {
         let tile = |row, column| self.tiles[place(row, column)].clone();
         for k in 0..rows {
             let diagonal = tile(k, k);
-            let vars = [diagonal.var];
+            let vars = [diagonal.var()];
             let spec = OpSpec::new("potrf").writes(&vars).priority(1);
-            engine.push_sync(&spec, move |_| {
-                potrf(&mut free(diagonal.values.try_write()))
-            })?;
+            engine.push_sync(&spec, move |context| potrf(&mut context.write(&diagonal)?))?;
             for i in k + 1..rows {
                 let (l, a) = (tile(k, k), tile(i, k));
-                let (reads, writes) = ([l.var], [a.var]);
+                let (reads, writes) = ([l.var()], [a.var()]);
                 let spec = OpSpec::new("trsm").reads(&reads).writes(&writes);
-                engine.push_sync(&spec.priority(1), move |_| {
-                    let l = free(l.values.try_read());
-                    trsm(&l, &mut free(a.values.try_write()));
+                engine.push_sync(&spec.priority(1), move |context| {
+                    trsm(&context.read(&l)?, &mut context.write(&a)?);
                     Ok(())
                 })?;
             }
             for (i, j) in (k + 1..rows).flat_map(|i| (k + 1..=i).map(move |j| (i, j))) {
                 let (a, b, c) = (tile(i, k), tile(j, k), tile(i, j));
-                let (reads, writes) = ([a.var, b.var], [c.var]);
+                let (reads, writes) = ([a.var(), b.var()], [c.var()]);
                 let spec = OpSpec::new("gemm").reads(&reads).writes(&writes);
-                engine.push_sync(&spec, move |_| {
-                    let (a, b) = (free(a.values.try_read()), free(b.values.try_read()));
-                    gemm(&a, &b, &mut free(c.values.try_write()));
+                engine.push_sync(&spec, move |context| {
+                    let (a, b) = (context.read(&a)?, context.read(&b)?);
+                    gemm(&a, &b, &mut context.write(&c)?);
                     Ok(())
                 })?;
             }
@@ -99,10 +83,9 @@ impl Matrix {
         Ok(engine.wait_for_all()?)
     }
 
-    /// An entry at or below the diagonal.
-    fn get(&self, row: usize, column: usize) -> f64 {
-        let tile = &self.tiles[place(row / SIZE, column / SIZE)];
-        free(tile.values.try_read())[row % SIZE * SIZE + column % SIZE]
+    /// A look at all tiles.
+    fn read(&self) -> Result<Vec<ReadGuard<'_, Vec<f64>>>, WaitError> {
+        self.tiles.iter().map(Data::read).collect()
     }
 }
 
@@ -167,15 +150,19 @@ fn transposed(tile: &[f64], f: impl FnOnce(&[f64])) {
 
 /// The largest difference between entries of the matrix and of L times its transpose, relative to
 /// the diagonal.
-fn residual(factor: &Matrix) -> f64 {
-    let order = factor.order;
+fn residual(factor: &Matrix) -> Result<f64, WaitError> {
+    let (order, tiles) = (factor.order, factor.read()?);
+    let get = |row, column| {
+        let tile = &tiles[place(row / SIZE, column / SIZE)];
+        tile[row % SIZE * SIZE + column % SIZE]
+    };
     let pairs = (0..order).step_by(37);
     let pairs = pairs.flat_map(|i| (0..=i).step_by(29).map(move |j| (i, j)));
     let errors = pairs.map(|(i, j)| {
-        let product: f64 = (0..=j).map(|k| factor.get(i, k) * factor.get(j, k)).sum();
+        let product: f64 = (0..=j).map(|k| get(i, k) * get(j, k)).sum();
         (product - entry(i, j, order)).abs() / order as f64
     });
-    errors.fold(0.0, f64::max)
+    Ok(errors.fold(0.0, f64::max))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -190,7 +177,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let begin = Instant::now();
             matrix.factorise(&engine)?;
             best = best.min(begin.elapsed().as_secs_f64());
-            assert!(residual(&matrix) < 1e-14);
+            assert!(residual(&matrix)? < 1e-14);
         }
         rates.push((order as f64).powi(3) / 3e9 / best);
         println!("workers: {workers}, GFLOP/s: {:.1}", rates[workers - 1]);

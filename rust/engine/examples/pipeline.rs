@@ -2,8 +2,8 @@
 //!
 //! * A *read* is an asynchronous operation: its function hands the file's name, a slot for the
 //!   contents and the operation's [`OnComplete`] to a reader thread and returns. Workers never wait
-//!   for the disk. The reader completes the operation when the contents are in the slot, or with the
-//!   error that it met.
+//!   for the disk. The reader gets at the slot by the promise, and completes the operation when the
+//!   contents are there, or with the error that it met.
 //! * *Compress* works on the slot in place, on any worker, so several files at once.
 //! * *Append* reads the slot and mutates the archive, which is one variable: hence the archive has
 //!   the files in the order of the pushes, whichever was ready first.
@@ -19,24 +19,14 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, RwLock, TryLockResult};
 use std::time::Instant;
 
-use ferromix_engine::{Engine, OnComplete, OpError, OpSpec, Var};
+use ferromix_engine::{Data, Engine, OnComplete, OpError, OpSpec};
 
 const SLOTS: usize = 8;
 
-/// What a lock protects that nobody else holds: the engine orders the operations.
-fn free<G>(lock: TryLockResult<G>) -> G {
-    lock.unwrap_or_else(|_| panic!("two operations use a buffer that one of them writes"))
-}
-
-/// Bytes, and the variable that stands for them.
-#[derive(Clone)]
-struct Buffer {
-    bytes: Arc<RwLock<Vec<u8>>>,
-    var: Var,
-}
+/// Bytes that operations share.
+type Buffer = Data<Vec<u8>>;
 
 /// What the reader thread is asked for.
 type Request = (PathBuf, Buffer, OnComplete);
@@ -44,10 +34,16 @@ type Request = (PathBuf, Buffer, OnComplete);
 /// Reads what it is asked for until nobody can ask any more.
 fn reader(requests: &Receiver<Request>) {
     for (path, slot, done) in requests {
-        let outcome = fs::read(&path).map(|contents| *free(slot.bytes.try_write()) = contents);
-        let named = |error| OpError::from(format!("{}: {error}", path.display()));
-        done.complete(outcome.map_err(named));
+        let outcome = read(&path, &slot, &done);
+        drop(slot);
+        done.complete(outcome);
     }
+}
+
+fn read(path: &Path, slot: &Buffer, done: &OnComplete) -> Result<(), OpError> {
+    let contents = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    *done.write(slot)? = contents;
+    Ok(())
 }
 
 /// Runs of equal bytes as their length and the byte.
@@ -99,23 +95,24 @@ fn process(
     slot: &Buffer,
     archive: &Buffer,
 ) -> Result<(), Box<dyn Error>> {
-    let (slot_var, archive_var) = ([slot.var], [archive.var]);
+    let (slot_var, archive_var) = ([slot.var()], [archive.var()]);
     let (requests, target) = (requests.clone(), slot.clone());
     engine.push_async(&OpSpec::new("read").writes(&slot_var), move |_, done| {
         // If the reader is gone, this drops the promise, which is an error of the operation.
         let _ = requests.send((path, target, done));
     })?;
-    let bytes = slot.bytes.clone();
-    engine.push_sync(&OpSpec::new("compress").writes(&slot_var), move |_| {
-        let mut bytes = free(bytes.try_write());
+    let bytes = slot.clone();
+    let spec = OpSpec::new("compress").writes(&slot_var);
+    engine.push_sync(&spec, move |context| {
+        let mut bytes = context.write(&bytes)?;
         *bytes = compress(&bytes);
         Ok(())
     })?;
-    let (bytes, archive) = (slot.bytes.clone(), archive.bytes.clone());
+    let (bytes, archive) = (slot.clone(), archive.clone());
     let spec = OpSpec::new("append").reads(&slot_var).writes(&archive_var);
-    engine.push_sync(&spec, move |_| {
-        let mut archive = free(archive.try_write());
-        append(&mut archive, &free(bytes.try_read()));
+    engine.push_sync(&spec, move |context| {
+        let mut archive = context.write(&archive)?;
+        append(&mut archive, &context.read(&bytes)?);
         Ok(())
     })?;
     Ok(())
@@ -135,12 +132,8 @@ fn run(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     let engine = Engine::builder().workers(2).build();
     let (requests, queue) = channel();
     let reading = std::thread::spawn(move || reader(&queue));
-    let buffer = || Buffer {
-        bytes: Arc::default(),
-        var: engine.new_variable(),
-    };
-    let slots: Vec<Buffer> = (0..SLOTS).map(|_| buffer()).collect();
-    let archive = buffer();
+    let slots: Vec<Buffer> = (0..SLOTS).map(|_| engine.data(Vec::new())).collect();
+    let archive = engine.data(Vec::new());
 
     let begin = Instant::now();
     for file in 0..count {
@@ -152,9 +145,8 @@ fn run(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
             &archive,
         )?;
     }
-    engine.wait_for_var(archive.var)?;
+    let packed = archive.read()?.clone();
     let time = begin.elapsed();
-    let packed = free(archive.bytes.try_read()).clone();
     assert_eq!(
         files(&packed)?,
         (0..count).map(contents).collect::<Vec<_>>()
@@ -162,18 +154,16 @@ fn run(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
 
     // A failed read: what depends on it is skipped, and the wait says why, once.
     process(&engine, &requests, path(count), &slots[0], &archive)?;
-    let failure = engine
-        .wait_for_var(archive.var)
-        .err()
-        .ok_or("the read should have failed")?;
-    assert!(failure.to_string().contains(&format!("{count}.txt")));
+    let failure = archive.read().err().ok_or("the read should have failed")?;
+    let why = failure.source().ok_or("for a reason")?.to_string();
+    assert!(why.contains(&format!("{count}.txt")));
     engine.wait_for_all()?;
-    assert_eq!(free(archive.bytes.try_read()).len(), packed.len());
+    assert_eq!(archive.read()?.len(), packed.len());
 
     drop(requests);
     reading.join().map_err(|_| "the reader panicked")?;
     println!(
-        "{count} files in {time:.1?}, {} bytes packed; and {failure}",
+        "{count} files in {time:.1?}, {} bytes packed; and {failure}: {why}",
         packed.len()
     );
     Ok(())

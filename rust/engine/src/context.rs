@@ -266,6 +266,16 @@ impl OnComplete {
         self
     }
 
+    /// What its operation has said that it uses.
+    pub(crate) fn declared(&self) -> Option<Declared> {
+        let op = self.op?;
+        match self.step {
+            thread::NO_STEP => Some(Declared::of(op)),
+            // SAFETY: the launch holds until all steps are reported, this one by us.
+            step => unsafe { Run::of(op) }.map(|run| Declared::of_step(run, step)),
+        }
+    }
+
     fn finish(&self, op: OpPtr, result: Result<(), OpError>) {
         if self.core.is_inherited() {
             // Nobody here goes on with this engine. What the error owns is the user's.

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::cell::{BorrowCell, Read, Write};
 use crate::context::{OnComplete, RunContext};
-use crate::declared::Use;
+use crate::declared::{Declared, Use};
 use crate::engine::Engine;
 use crate::failure::{PushError, WaitError};
 use crate::spec::{Name, OpSpec};
@@ -109,9 +109,7 @@ impl RunContext {
     /// [`AccessError::Undeclared`]; [`AccessError::InUse`] while the operation has it from
     /// [`write`](RunContext::write).
     pub fn read<'a, T>(&'a self, data: &'a Data<T>) -> Result<Read<'a, T>, AccessError> {
-        let var = data.var();
-        self.use_of(data).ok_or(AccessError::Undeclared(var))?;
-        data.inner.cell.read().ok_or(AccessError::InUse(var))
+        data.inner.read(Some(&self.declared))
     }
 
     /// The value of a `Data` whose variable the operation has listed among those that it changes.
@@ -131,18 +129,56 @@ impl RunContext {
     /// # Errors
     /// [`AccessError`].
     pub fn write<'a, T>(&'a self, data: &'a Data<T>) -> Result<Write<'a, T>, AccessError> {
-        let var = data.var();
-        match self.use_of(data) {
-            None => Err(AccessError::Undeclared(var)),
-            Some(Use::Reads) => Err(AccessError::ReadOnly(var)),
-            Some(Use::Writes) => data.inner.cell.write().ok_or(AccessError::InUse(var)),
-        }
+        data.inner.write(Some(&self.declared))
+    }
+}
+
+impl OnComplete {
+    /// What [`RunContext::read`] gives, on whichever thread the operation goes on.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let data = engine.data(5);
+    /// let mine = data.clone();
+    /// engine.push_async(&OpSpec::new("look").reads(&[data.var()]), move |_, done| {
+    ///     std::thread::spawn(move || {
+    ///         assert_eq!(done.read(&mine).ok().as_deref(), Some(&5));
+    ///         done.complete(Ok(()));
+    ///     });
+    /// })?;
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`RunContext::read`].
+    pub fn read<'a, T>(&'a self, data: &'a Data<T>) -> Result<Read<'a, T>, AccessError> {
+        data.inner.read(self.declared().as_ref())
     }
 
-    fn use_of<T>(&self, data: &Data<T>) -> Option<Use> {
-        // Alive as long as there is a handle, and its slot is no other engine's.
-        let slot = data.inner.engine.core().vars.live(data.var())?;
-        self.declared.use_of(slot)
+    /// What [`RunContext::write`] gives, on whichever thread the operation goes on.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let data = engine.data(5);
+    /// let mine = data.clone();
+    /// engine.push_async(&OpSpec::new("add").writes(&[data.var()]), move |_, done| {
+    ///     std::thread::spawn(move || {
+    ///         let added = done.write(&mine).map(|mut value| *value += 1);
+    ///         drop(mine);
+    ///         done.complete(added.map_err(Into::into));
+    ///     });
+    /// })?;
+    /// assert_eq!(*data.read()?, 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`AccessError`].
+    pub fn write<'a, T>(&'a self, data: &'a Data<T>) -> Result<Write<'a, T>, AccessError> {
+        data.inner.write(self.declared().as_ref())
     }
 }
 
@@ -320,6 +356,26 @@ impl Drop for Call {
 }
 
 impl<T> Inner<T> {
+    fn use_in(&self, declared: Option<&Declared>) -> Option<Use> {
+        // Alive as long as there is a handle, and its slot is no other engine's.
+        let slot = self.engine.core().vars.live(self.var)?;
+        declared?.use_of(slot)
+    }
+
+    fn read(&self, declared: Option<&Declared>) -> Result<Read<'_, T>, AccessError> {
+        self.use_in(declared)
+            .ok_or(AccessError::Undeclared(self.var))?;
+        self.cell.read().ok_or(AccessError::InUse(self.var))
+    }
+
+    fn write(&self, declared: Option<&Declared>) -> Result<Write<'_, T>, AccessError> {
+        match self.use_in(declared) {
+            None => Err(AccessError::Undeclared(self.var)),
+            Some(Use::Reads) => Err(AccessError::ReadOnly(self.var)),
+            Some(Use::Writes) => self.cell.write().ok_or(AccessError::InUse(self.var)),
+        }
+    }
+
     /// The value, after the variable was deleted.
     fn take(self) -> T {
         let this = ManuallyDrop::new(self);
