@@ -19,6 +19,7 @@ mod exit;
 mod failure;
 mod filling;
 mod fork;
+mod grow_only;
 mod helping;
 mod idle;
 mod inherit;

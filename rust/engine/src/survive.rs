@@ -1,21 +1,15 @@
 //! Engines that come to rest by themselves when the process is forked.
 
-use std::ptr;
 use std::sync::Weak;
 
 use crate::core::Core;
+use crate::grow_only::GrowOnly;
 use crate::inherit::at_fork;
-use crate::sync::plain::{AtomicPtr, AtomicUsize};
-use crate::sync::{AcqRel, Acquire, Arc, Relaxed};
+use crate::sync::plain::AtomicUsize;
+use crate::sync::{Arc, Relaxed};
 use crate::unwind::{catch, discard};
 
-/// One engine in a list that only grows, so that no fork finds it locked.
-struct Survivor {
-    core: Weak<Core>,
-    next: *mut Survivor,
-}
-
-static SURVIVORS: AtomicPtr<Survivor> = AtomicPtr::new(ptr::null_mut());
+static SURVIVORS: GrowOnly<Weak<Core>> = GrowOnly::new();
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
 /// From now on, forks bring the engine to rest.
@@ -25,32 +19,14 @@ pub(crate) fn enlist(core: &Arc<Core>) {
     if REGISTERED.load(Relaxed) == 0 && at_fork(Some(prepare), Some(parent), Some(child)) {
         REGISTERED.store(1, Relaxed);
     }
-    let survivor = Box::into_raw(Box::new(Survivor {
-        core: Arc::downgrade(core),
-        next: SURVIVORS.load(Relaxed),
-    }));
-    loop {
-        // SAFETY: not shared yet.
-        let next = unsafe { (*survivor).next };
-        // Release: its contents.
-        match SURVIVORS.compare_exchange(next, survivor, AcqRel, Acquire) {
-            Ok(_) => return,
-            // SAFETY: as above.
-            Err(now) => unsafe { (*survivor).next = now },
-        }
-    }
+    SURVIVORS.push(Arc::downgrade(core));
 }
 
 /// What a handler does with each of the engines. Nothing may be thrown across the system's `fork`.
 fn each(f: impl Fn(&Core)) {
-    let mut survivor = SURVIVORS.load(Acquire);
-    // SAFETY: null, or in the list for good.
-    while let Some(this) = unsafe { survivor.as_ref() } {
-        if let Some(core) = this.core.upgrade() {
-            let _ = catch(|| f(&core));
-            discard(core);
-        }
-        survivor = this.next;
+    for core in SURVIVORS.iter().filter_map(Weak::upgrade) {
+        let _ = catch(|| f(&core));
+        discard(core);
     }
 }
 
