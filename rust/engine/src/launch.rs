@@ -20,6 +20,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::access::{AccessPtr, Finished};
 use crate::core::Core;
+use crate::inherit;
 use crate::launch_args::LaunchArgs;
 use crate::ledger::FailureCell;
 use crate::leftovers::{Leftover, Leftovers};
@@ -292,6 +293,7 @@ impl Core {
         let (mut ran, mut chunk, mut hand) = (0, [0; CHUNK], Hand::new());
         let mut agenda = agenda.sharing();
         let _at_desk = thread::AtDesk::new(op);
+        let process = inherit::process();
         loop {
             let count = run.launch.claim(&mut chunk, threads);
             if count == 0 {
@@ -305,7 +307,7 @@ impl Core {
                 hand.next = Some(step);
                 while let Some(step) = hand.take() {
                     let result = self.run_step(run, step, &mut agenda.leftovers);
-                    if self.is_inherited() {
+                    if inherit::process() != process {
                         return; // The function forked, and this is the child.
                     }
                     if let Some(result) = result {

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use crate::core::Core;
+use crate::inherit;
 use crate::lane::{Lane, LanePtr, SharedCore};
 use crate::op::OpPtr;
 use crate::pool;
@@ -137,8 +138,10 @@ impl Worker<'_> {
     /// worker still has to sign off.
     fn work(&self, core: &Core) -> bool {
         let mut searching = true;
+        let process = inherit::process();
         loop {
-            if self.slot.get().is_none() && self.is_dismissed(core) || core.is_inherited() {
+            if self.slot.get().is_none() && self.is_dismissed(core) || inherit::process() != process
+            {
                 break;
             }
             core.assist();
