@@ -11,7 +11,7 @@ use crate::launch::Launch;
 use crate::program::Plan;
 use crate::ready::Agenda;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Instant, Relaxed, SMALL, sleep, yield_now};
-use crate::thread;
+use crate::thread::{self, here};
 use crate::wait::Patience;
 
 /// How often the registrar looks, in operations. A power of two.
@@ -25,6 +25,10 @@ const PATIENCE_WITH_WORK: Duration = Duration::from_secs(30);
 /// Operations that pushers who waited in vain are let through, all together; twice as many each
 /// further time.
 const FREE: u64 = EVERY;
+/// Pushes of a thread after which it looks whether those before are registered.
+const PACE: u32 = 32;
+/// How long it waits for that at most.
+const PACE_MOST: Duration = Duration::from_millis(20);
 /// Operations that a pusher runs before it looks again whether it may go on.
 const HELP: u32 = 32;
 /// How long a pusher yields before it sleeps, since a nap takes longer than the launch of a small
@@ -75,10 +79,10 @@ impl Bound {
         }
     }
 
-    /// Registrar: at operation `seq`, notes whether there are too many; `in_flight` counts.
+    /// Registrar: at the operation of that number, notes whether there are too many; `in_flight` counts.
     #[inline]
-    pub(crate) fn check(&self, seq: u64, registered: u64, in_flight: impl FnOnce() -> u64) {
-        if seq % EVERY == 0 && self.limit.most < u64::MAX {
+    pub(crate) fn check(&self, registered: u64, in_flight: impl FnOnce() -> u64) {
+        if registered % EVERY == 0 && self.limit.most < u64::MAX {
             // Relaxed, here and below: hints.
             let over = registered >= self.free_until.load(Relaxed) && in_flight() > self.limit.most;
             self.over.store(over, Relaxed);
@@ -94,6 +98,13 @@ impl Bound {
     #[inline]
     pub(crate) fn holds_back(&self) -> bool {
         self.is_over() && self.limit.wait
+    }
+
+    /// Whether pushers see to it that they are registered: the registrar, who notes what is over the
+    /// bound, may be kept from its processor.
+    #[inline]
+    pub(crate) fn paces(&self) -> bool {
+        self.limit.wait && self.limit.most < u64::MAX
     }
 
     /// Adds the bytes of an operation that is pushed.
@@ -251,7 +262,8 @@ impl Core {
     /// that pushes never waits, nor does a worker, nor anybody while the engine is stopped.
     #[cold]
     pub(crate) fn hold_back(&self, patience: Option<&mut dyn Patience>) -> bool {
-        if !self.may_block_here() || self.lanes.cpu().is_stopped() || self.is_inherited() {
+        let waits = self.may_block_here() && self.own_rest().is_none();
+        if !waits || self.lanes.cpu().is_stopped() || self.is_inherited() {
             return true;
         }
         let mut stall = Stall::new(self);
@@ -266,6 +278,34 @@ impl Core {
             Ended::GivenUp => return false,
         }
         true
+    }
+
+    /// After a push, now and then: sees to it that what this thread has pushed is registered.
+    #[inline]
+    pub(crate) fn pace(&self) {
+        let pushes = here(|here| {
+            let pushes = here.pushes.get().wrapping_add(1);
+            here.pushes.set(pushes);
+            pushes
+        });
+        if pushes % PACE == 0 && self.bound.paces() {
+            self.keep_pace();
+        }
+    }
+
+    #[cold]
+    fn keep_pace(&self) {
+        let (core, seen) = here(|here| here.registered.get());
+        if std::ptr::eq(core, self) && self.may_block_here() && self.own_rest().is_none() {
+            let begin = Instant::now();
+            let behind =
+                || self.epochs.registered() < seen + u64::from(PACE) && !self.log.is_idle();
+            while behind() && begin.elapsed() < PACE_MOST {
+                self.assist();
+                yield_now();
+            }
+        }
+        here(|here| here.registered.set((self, self.epochs.registered())));
     }
 
     /// Whether a worker of any lane runs something, or will. Approximate.

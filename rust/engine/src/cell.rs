@@ -36,7 +36,7 @@ impl<T> BorrowCell<T> {
         let more = |count: u32| (count < EXCLUSIVE - 1).then(|| count + 1);
         // Acquire: pairs with the end of whatever changed it.
         let shared = self.borrows.fetch_update(Acquire, Relaxed, more);
-        shared.is_ok().then_some(Read(self))
+        shared.is_ok().then(|| Read(self))
     }
 
     /// `None` if it is in use.
@@ -45,7 +45,7 @@ impl<T> BorrowCell<T> {
         let exclusive = self
             .borrows
             .compare_exchange(0, EXCLUSIVE, Acquire, Relaxed);
-        exclusive.is_ok().then_some(Write(self))
+        exclusive.is_ok().then(|| Write(self))
     }
 
     pub(crate) fn into_inner(self) -> T {

@@ -41,8 +41,12 @@ pub(crate) struct Core {
     /// The process that it is of use in; see `inherit.rs`. On a cache line of its own, as workers read
     /// it for each operation, and what lies beside it changes.
     pub(crate) process: CachePadded<AtomicU64>,
-    /// Who has brought it to rest for a fork.
+    /// Which thread has stopped the engine last, by its [address](crate::thread::address).
+    pub(crate) stopped_by: AtomicUsize,
+    /// What the thread holds that has brought it to rest for a fork.
     pub(crate) rest: RestPtr,
+    /// That thread, by its [address](thread::address).
+    pub(crate) rest_owner: AtomicUsize,
     pub(crate) promises: Promises,
     /// How many threads an operation may use that does not say so itself; 0: no limit.
     pub(crate) threads_per_worker: AtomicU32,
@@ -88,7 +92,9 @@ impl Core {
             naive: options.kind == Kind::Naive,
             shutting_down: AtomicBool::new(false),
             process: CachePadded::new(AtomicU64::new(inherit::process())),
+            stopped_by: AtomicUsize::new(0),
             rest: RestPtr::new(std::ptr::null_mut()),
+            rest_owner: AtomicUsize::new(0),
             promises: Promises::new(),
             threads_per_worker: AtomicU32::new(0),
             options,

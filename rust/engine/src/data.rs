@@ -17,8 +17,11 @@ use crate::wait::Event;
 /// A value, and the variable that orders the operations on it: an operation that lists the
 /// [variable](Data::var) gets at the value through its context, and nobody needs a lock.
 ///
-/// Clones are handles of one value. When the last is dropped, the variable is deleted, after the
-/// operations that use it.
+/// Clones are handles of one value. When the last is dropped, so is the value, there and then, and the
+/// variable is deleted after the operations that list it.
+///
+/// References end before the operation does: if one outlives it (held by a function whose promise was
+/// completed elsewhere, or forgotten), the next operation finds the value [in use](AccessError::InUse).
 ///
 /// ```
 /// use ferromix_engine::{Engine, OpSpec};
@@ -66,7 +69,8 @@ pub enum AccessError {
     Undeclared(Var),
     /// The operation has listed the variable to read it only.
     ReadOnly(Var),
-    /// The operation itself holds a reference that does not go together with this one.
+    /// There is a reference that does not go together with this one: the operation itself holds it,
+    /// or one before has left it behind.
     InUse(Var),
 }
 
@@ -82,7 +86,7 @@ impl fmt::Display for AccessError {
             }
             AccessError::InUse(var) => write!(
                 f,
-                "the operation still has a reference to the data of {var}; drop that one first"
+                "there still is a reference to the data of {var}; drop that one first"
             ),
         }
     }
@@ -231,7 +235,7 @@ pub struct WriteGuard<'a, T> {
 }
 
 impl<T> Data<T> {
-    /// The variable that operations list.
+    /// The variable that operations list. It is not to be deleted by hand.
     pub fn var(&self) -> Var {
         self.inner.var
     }
@@ -309,6 +313,9 @@ impl<T: Send + Sync + 'static> Data<T> {
         let (engine, var) = (&self.inner.engine, [self.inner.var]);
         let core = engine.core();
         core.check_not_held(self.inner.var, how)?;
+        if core.own_rest().is_some() {
+            return Err(WaitError::AtRest);
+        }
         let name = const { Name::new("look at data") };
         let spec = match how {
             Use::Reads => OpSpec::new(name).reads(&var),
@@ -319,11 +326,12 @@ impl<T: Send + Sync + 'static> Data<T> {
             event: Event::new(),
         });
         let call = Call(came.clone());
-        let push = engine.push_turn(&spec.inline(true), move |_, finish| call.take(finish));
-        push.map_err(PushError::into_wait_error)?;
-        if !came.event.is_set() {
-            core.blocking(|| came.event.wait());
-        }
+        let turn = engine.push_turn(&spec.inline(true), move |_, finish| call.take(finish));
+        let turn = turn.map_err(PushError::into_wait_error)?;
+        let blocking = core.give_way(turn, &|| came.event.is_set());
+        turn.release(1);
+        let _blocking = blocking?;
+        came.event.wait();
         match lock(&came.finish).take() {
             Some(finish) => Ok(Turn(Some(finish))),
             // Skipped for a failure, which is there to be asked for.
@@ -338,6 +346,13 @@ impl<T: Send + Sync + 'static> Data<T> {
 struct Came {
     finish: Mutex<Option<OnComplete>>,
     event: Event,
+}
+
+impl Drop for Came {
+    /// Nobody has waited for it to the end.
+    fn drop(&mut self) {
+        drop(Turn(lock(&self.finish).take()));
+    }
 }
 
 /// The function of a turn's operation. Says so when it is dropped uncalled, too.

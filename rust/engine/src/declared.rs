@@ -2,7 +2,7 @@
 
 use std::ptr::{self, NonNull};
 
-use crate::launch::Run;
+use crate::launch::{Launch, Run};
 use crate::op::OpPtr;
 use crate::program::Plan;
 use crate::var::VarSlot;
@@ -27,7 +27,7 @@ enum Part {
     All,
     /// In a bulk.
     Item(OpPtr),
-    Step(NonNull<Plan>, u32),
+    Step(NonNull<Plan>, NonNull<Launch>, u32),
 }
 
 // SAFETY: shared references to what lives as long as the function runs.
@@ -62,7 +62,7 @@ impl Declared {
     pub(crate) fn of_step(run: Run<'_>, index: u32) -> Self {
         Self {
             op: run.op,
-            part: Part::Step(NonNull::from(run.plan), index),
+            part: Part::Step(NonNull::from(run.plan), NonNull::from(run.launch), index),
         }
     }
 
@@ -91,9 +91,12 @@ impl Declared {
                     false => uses.all().find(is).map(|_| Use::Reads),
                 }
             }
-            Part::Step(plan, index) => {
-                // SAFETY: the launch holds the plan as long as the step runs.
-                let plan = unsafe { plan.as_ref() };
+            Part::Step(plan, launch, index) => {
+                // SAFETY: the thread that runs the step, or its promise, holds launch and plan.
+                let (plan, launch) = unsafe { (plan.as_ref(), launch.as_ref()) };
+                if launch.is_over(*index) {
+                    return None;
+                }
                 let external = |var: &&u32| (**var as usize) < plan.vars();
                 let has = |row: &[u32]| {
                     let vars = row.iter().filter(external);

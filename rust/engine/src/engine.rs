@@ -7,6 +7,7 @@ use crate::failure::WaitError;
 use crate::shutdown::Handle;
 use crate::sync::plain::AtomicPtr;
 use crate::sync::{AcqRel, Acquire, Arc, MODEL, Relaxed};
+use crate::thread;
 
 /// A dependency engine: runs functions in parallel, in the order that the variables they read and
 /// write allow.
@@ -154,6 +155,8 @@ impl Engine {
     /// [`WaitError::InsideOperation`], [`WaitError::Forked`].
     pub fn stop(&self) -> Result<(), WaitError> {
         self.core().finish_all(None)?;
+        // Relaxed: a thread looks for its own number.
+        self.core().stopped_by.store(thread::address(), Relaxed);
         self.core().lanes.stop(None);
         Ok(())
     }
@@ -174,7 +177,7 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start(&self) {
-        if !self.core().is_inherited() {
+        if !self.core().is_inherited() && self.core().own_rest().is_none() {
             self.core().lanes.start(self.core());
         }
     }

@@ -95,6 +95,7 @@ impl Core {
                 unsafe { (*op.waiter()).fill(|report| report.seq = op.seq()) };
                 Outcome::Untouched
             }
+            Kind::Close => Outcome::Untouched, // The registrar does not release it.
             Kind::Program => return self.take_part(op, agenda),
             Kind::Bulk => return self.run_bulk(op, agenda),
             Kind::Delete => {

@@ -27,9 +27,15 @@ pub(crate) fn enlist(engine: &'static Engine, limit: Duration) {
 extern "C" fn finish() {
     let waiting = std::thread::Builder::new().spawn(|| {
         for (engine, limit) in DUE.iter() {
+            // It may be stopped, and keep what was pushed.
+            engine.start();
             match engine.wait_for_all_timeout(*limit) {
                 // The child of a fork has nothing to finish.
                 Ok(()) | Err(WaitError::Forked) => {}
+                Err(WaitError::GivenUp) => {
+                    let unfinished = engine.core().unfinished(false);
+                    eprintln!("ferromix-engine: at the end of the process: {unfinished}");
+                }
                 Err(error) => eprintln!("ferromix-engine: at the end of the process: {error}"),
             }
         }

@@ -259,6 +259,8 @@ pub enum WaitError {
     InUse(Var),
     /// The engine takes no work.
     ShutDown,
+    /// This thread has brought the engine to rest, for a fork.
+    AtRest,
 }
 
 const FORKED: &str = "this process was forked from one whose engine was not at rest; make the engine \
@@ -291,6 +293,10 @@ impl fmt::Display for WaitError {
                 "the data of {var} has another handle, or is in use; drop that first"
             ),
             WaitError::ShutDown => PushError::ShutDown.fmt(f),
+            WaitError::AtRest => f.write_str(
+                "this thread has brought the engine to rest; call resume_in_parent() or \
+                 resume_in_child() first",
+            ),
         }
     }
 }

@@ -2,14 +2,13 @@
 //! the parent's other threads is put right.
 //!
 //! At rest means: everything registered is finished; the lanes have no threads; and the forking
-//! thread holds the baton, by an entry of its own at the end of the log, and all locks of the
+//! thread holds the baton, at an entry of its own in the log, and all locks of the
 //! engine. Other threads may push meanwhile. What they push lies behind that entry: in the parent it
 //! is registered when the engine goes on; in the child, where nobody could tell how far they had
 //! come, the log is emptied.
 
 use std::any::Any;
 use std::ptr;
-use std::thread::ThreadId;
 use std::time::Duration;
 
 use crate::core::Core;
@@ -18,19 +17,27 @@ use crate::failure::WaitError;
 use crate::inherit;
 use crate::op::{Kind, OpPtr};
 use crate::spec::OpSpec;
-use crate::sync::{AcqRel, AtomicPtr, Relaxed, Release, sleep};
+use crate::sync::{AcqRel, Arc, AtomicPtr, Relaxed, Release, sleep, yield_now};
 use crate::thread;
-use crate::wait::{Patience, Until};
+use crate::wait::{Patience, Until, Waiter};
 
+/// How long what is in flight may take to finish behind a closed log, at first and at most.
+const QUIET: Duration = Duration::from_millis(20);
+const QUIET_MOST: Duration = Duration::from_secs(1);
 /// How often somebody looks whether the engine is at rest.
 const NAP: Duration = Duration::from_micros(50);
 
 /// What the thread that is about to fork holds.
 pub(crate) struct Rest {
-    owner: ThreadId,
     /// Dropped before `core`, in which they are.
     locks: Vec<Box<dyn Any>>,
+    /// The last handle may go meanwhile.
+    core: Option<Arc<Core>>,
     log: OpPtr,
+    /// The engine was stopped before, and whether by this thread: in the child nobody else could
+    /// start it.
+    stopped: bool,
+    own_stop: bool,
 }
 
 /// A thread's claim to an engine that is at rest, or null.
@@ -49,41 +56,47 @@ impl Core {
 
     fn come_to_rest(&self, limit: Duration) -> Result<(), WaitError> {
         let mut until = Until::after(limit);
+        let stopped = self.lanes.is_stopped();
+        let go_on = || {
+            if !stopped {
+                self.lanes.start(self);
+            }
+        };
+        let mut quiet = QUIET;
         loop {
-            self.finish_all(Some(&mut until))?;
-            if !self.lanes.stop(Some(&mut until)) {
-                break;
+            self.finish_all(Some(&mut until)).inspect_err(|_| go_on())?;
+            let log = self.close_log();
+            if self.is_quiet_within(quiet)
+                && self.lanes.stop(Some(&mut until))
+                && self.hold_locks(log, stopped)
+            {
+                return Ok(());
             }
-            match self.close_log(&mut until) {
-                None => break,
-                Some(log) if self.epochs.is_quiet() => {
-                    self.hold_locks(log);
-                    return Ok(());
-                }
-                // Somebody has pushed meanwhile.
-                Some(log) => self.open_log(log),
+            // What is in flight waits for what it has pushed itself; or somebody has started the engine.
+            self.open_log(log);
+            go_on();
+            quiet = (2 * quiet).min(QUIET_MOST);
+            if until.before_sleep().is_none() {
+                return Err(WaitError::GivenUp);
             }
-            self.lanes.start(self);
         }
-        self.lanes.start(self);
-        Err(WaitError::GivenUp)
     }
 
-    /// Takes the baton and puts it behind an entry that is nobody's. `None` if patience ended.
-    fn close_log(&self, until: &mut Until) -> Option<OpPtr> {
-        let entry = self.new_op(Kind::Fence, &OpSpec::new("fork"), 0, ptr::null());
+    /// Puts an entry into the log at which the registrar stops, and leaves the baton to this thread:
+    /// what is pushed later is not registered. (Just waiting for an idle log might take for ever.)
+    fn close_log(&self) -> OpPtr {
+        let waiter = Waiter::new();
+        let entry = self.new_op(Kind::Close, &OpSpec::new("fork"), 0, &raw const waiter);
         // SAFETY: not shared yet. The log's count outlives ours.
         unsafe { entry.keep_in_log() };
         entry.release(1);
-        while !self.log.close(entry) {
+        self.submit(entry);
+        while !waiter.is_done() {
+            // The lanes may be stopped, and have nobody to take a baton that was handed over.
             self.assist();
-            if until.before_sleep().is_none() {
-                entry.release(1);
-                return None;
-            }
-            sleep(NAP);
+            yield_now();
         }
-        Some(entry)
+        entry
     }
 
     fn open_log(&self, entry: OpPtr) {
@@ -92,45 +105,63 @@ impl Core {
         }
     }
 
-    /// Nobody else is inside of the engine's locks from here on.
-    fn hold_locks(&self, log: OpPtr) {
+    /// Whether everything that is registered finishes in time.
+    fn is_quiet_within(&self, time: Duration) -> bool {
+        let mut until = Until::after(time);
+        while !self.epochs.is_quiet() {
+            if until.before_sleep().is_none() {
+                return false;
+            }
+            sleep(NAP);
+        }
+        true
+    }
+
+    /// Nobody else is inside of the engine's locks from here on; false, and nothing held, if something
+    /// is unfinished, or a lane has threads.
+    fn hold_locks(&self, log: OpPtr, stopped: bool) -> bool {
         let mut locks: Vec<Box<dyn Any>> = Vec::new();
-        // SAFETY: the guards are dropped by `take_rest`, whose caller has the core.
+        // SAFETY: the guards are dropped here or by `take_rest`, whose callers have the core.
         let this: &'static Core = unsafe { &*ptr::from_ref(self) };
+        for lane in this.lanes.iter() {
+            locks.push(Box::new(Held(lane.hold())));
+        }
+        if !self.lanes.are_empty() || !self.epochs.is_quiet() {
+            return false;
+        }
         locks.push(Box::new(Held(this.epochs.hold())));
         locks.push(Box::new(Held(this.failures.hold())));
         locks.push(Box::new(Held(this.promises.hold())));
         locks.push(Box::new(Held(this.tracer.hold())));
-        for lane in this.lanes.iter() {
-            locks.push(Box::new(Held(lane.hold())));
-        }
         let rest = Box::new(Rest {
-            owner: std::thread::current().id(),
             locks,
+            core: self.shared(),
             log,
+            stopped,
+            own_stop: self.stopped_by.load(Relaxed) == thread::address(),
         });
+        self.rest_owner.store(thread::address(), Relaxed);
         self.rest.store(Box::into_raw(rest), Release);
+        true
     }
 
     /// What the calling thread holds, if it has brought the engine to rest.
     pub(crate) fn own_rest(&self) -> Option<*mut Rest> {
-        // Relaxed: of a thread's own making, if it is what is asked for.
+        // Relaxed, here and below: of a thread's own making, if it is what is asked for.
         let raw = self.rest.load(Relaxed);
-        if raw.is_null() || raw == CLAIMED {
-            return None;
-        }
-        // SAFETY: it is there until its owner takes it out.
-        (unsafe { (*raw).owner } == std::thread::current().id()).then_some(raw)
+        let own = !raw.is_null() && self.rest_owner.load(Relaxed) == thread::address();
+        own.then_some(raw)
     }
 
-    /// The same; lets go of the locks.
-    fn take_rest(&self) -> Option<OpPtr> {
+    /// The same, for the owner to let go of; the locks are open.
+    fn take_rest(&self) -> Option<Box<Rest>> {
         let raw = self.own_rest()?;
+        self.rest_owner.store(0, Relaxed);
+        // SAFETY: from a box, in `hold_locks`, and ours alone.
+        let mut rest = unsafe { Box::from_raw(raw) };
         self.rest.store(CLAIMED, Relaxed);
-        // SAFETY: from a box, and ours alone.
-        let rest = unsafe { Box::from_raw(raw) };
-        drop(rest.locks);
-        Some(rest.log)
+        rest.locks.clear();
+        Some(rest)
     }
 
     pub(crate) fn prepare_fork(&self, limit: Duration) -> Result<(), WaitError> {
@@ -166,10 +197,13 @@ impl Core {
         if self.is_inherited() {
             return;
         }
-        if let Some(log) = self.take_rest() {
-            self.lanes.start(self);
+        if let Some(rest) = self.take_rest() {
+            if !rest.stopped {
+                self.lanes.start(self);
+            }
             self.rest.store(ptr::null_mut(), Release);
-            self.open_log(log);
+            self.open_log(rest.log);
+            drop(rest.core);
         }
     }
 
@@ -177,12 +211,12 @@ impl Core {
         if !self.is_inherited() {
             return;
         }
-        let Some(log) = self.take_rest() else {
+        let Some(rest) = self.take_rest() else {
             return;
         };
         self.log.empty();
         // What stood behind it in the log is lost.
-        log.release(1);
+        rest.log.release(1);
         // A wait of a thread that is not here may be in a chain, unfinished. Everything else is
         // finished, so the chains may as well be empty.
         // SAFETY: this is the only thread.
@@ -203,14 +237,20 @@ impl Core {
         self.bound.begin_anew();
         self.process.store(inherit::process(), Relaxed);
         self.rest.store(ptr::null_mut(), Release);
-        self.lanes.start(self);
+        if rest.stopped && rest.own_stop {
+            self.lanes.be_stopped();
+        } else {
+            self.lanes.start(self);
+        }
+        drop(rest.core);
     }
 }
 
 /// In `rest`: somebody is bringing the engine to rest.
 const CLAIMED: *mut Rest = ptr::without_provenance_mut(1);
 
-/// Forks. The child of a fork has only the thread that forked. There an engine refuses everything
+/// Forks. The child of a fork has only the thread that forked (whose handle of the engine must be its
+/// own, not a reference to another thread's). There an engine refuses everything
 /// ([`WaitError::Forked`], [`PushError::Forked`](crate::PushError::Forked)), unless it was brought to
 /// rest before; dropping it does nothing. A fork inside an operation is for children that `exec` or
 /// end: such an engine cannot be at rest.
@@ -221,7 +261,12 @@ impl Engine {
     /// [`resume_in_child`](Engine::resume_in_child) here. Both have the engine then, with all variables
     /// and programs; failures are left on the variables, in both.
     ///
-    /// Until then pushes of other threads are kept, and their waits wait; this thread must not wait.
+    /// An engine that this thread has stopped stays stopped in both; one that another thread has
+    /// stopped is started in the child. A trace that is being recorded goes on in both. A guard of a
+    /// [`Data`](crate::Data) or a promise that is held keeps the engine from resting.
+    ///
+    /// Until then pushes of other threads are kept, and their waits wait; those of this thread are
+    /// refused.
     /// What is pushed meanwhile belongs to the parent.
     ///
     /// ```
@@ -240,8 +285,9 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`WaitError::InsideOperation`]; [`WaitError::GivenUp`] if that takes longer than `limit`. The
-    /// engine goes on as before then, and is of no use in a child.
+    /// [`WaitError::InsideOperation`]; [`WaitError::GivenUp`] if that takes longer than `limit`, as it
+    /// does where a stopped engine keeps operations. It goes on as before then, and is of no use in a
+    /// child.
     pub fn prepare_fork(&self, limit: Duration) -> Result<(), WaitError> {
         self.core().prepare_fork(limit)
     }

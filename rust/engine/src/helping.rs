@@ -42,7 +42,7 @@ impl Drop for Nested {
 impl Core {
     /// Runs ready operations of this worker's lane that `wait` depends on, until it is `over` or
     /// there is none. The caller has a count of `wait`.
-    pub(crate) fn help_wait(&self, wait: OpPtr, over: impl Fn() -> bool) {
+    pub(crate) fn help_wait(&self, wait: OpPtr, over: &dyn Fn() -> bool) {
         let Some(lane) = thread::own_lane_of(self) else {
             return;
         };

@@ -199,6 +199,11 @@ impl Lane {
         self.stops.load(Acquire)
     }
 
+    /// Whether there are threads.
+    pub(crate) fn has_threads(&self) -> bool {
+        self.crew().started > 0
+    }
+
     /// Whether workers wait inside operations.
     pub(crate) fn has_blocked(&self) -> bool {
         self.crew().blocked > 0

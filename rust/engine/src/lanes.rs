@@ -7,8 +7,8 @@ use crate::core::Core;
 use crate::lane::{Lane, LaneKey, Sizes};
 use crate::spec::{Device, FnProperty};
 use crate::sync::{
-    AcqRel, Acquire, AtomicBool, AtomicPtr, JoinHandle, Relaxed, SeqCst, fence, has_ended,
-    is_current, sleep,
+    AcqRel, Acquire, AtomicBool, AtomicPtr, AtomicUsize, JoinHandle, Relaxed, SeqCst, fence,
+    has_ended, is_current, sleep,
 };
 use crate::wait::Patience;
 
@@ -23,6 +23,24 @@ pub(crate) struct Lanes {
     cpu: *const Lane,
     head: AtomicPtr<Lane>,
     stopped: AtomicBool,
+    /// Stops under way, whose threads may not be quite gone.
+    joining: AtomicUsize,
+}
+
+/// A stop under way.
+struct Joining<'a>(&'a AtomicUsize);
+
+impl<'a> Joining<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Joining<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
 }
 
 impl Lanes {
@@ -32,6 +50,7 @@ impl Lanes {
             cpu: ptr::null(),
             head: AtomicPtr::new(ptr::null_mut()),
             stopped: AtomicBool::new(false),
+            joining: AtomicUsize::new(0),
         };
         // The host's lanes last, so that they are found first.
         lanes.find_or_make(LaneKey::new(Device::CPU, FnProperty::CpuPrioritized));
@@ -106,6 +125,11 @@ impl Lanes {
         self.stopped.load(SeqCst)
     }
 
+    /// Whether no thread of any lane is there, or on its way out.
+    pub(crate) fn are_empty(&self) -> bool {
+        self.joining.load(SeqCst) == 0 && !self.iter().any(Lane::has_threads)
+    }
+
     /// Whether workers of any lane wait inside operations.
     pub(crate) fn is_anyone_blocked(&self) -> bool {
         self.iter().any(Lane::has_blocked)
@@ -120,6 +144,7 @@ impl Lanes {
     /// nobody works before the [start](Lanes::start). False if `patience` ended first; the threads end
     /// later then.
     pub(crate) fn stop(&self, mut patience: Option<&mut dyn Patience>) -> bool {
+        let _joining = Joining::begin(&self.joining);
         self.stopped.store(true, SeqCst);
         fence(SeqCst);
         let stops: Vec<_> = self.iter().map(|lane| (lane, lane.dismiss())).collect();
@@ -136,6 +161,12 @@ impl Lanes {
             }
         }
         true
+    }
+
+    /// In the child of a fork, where another thread may have been about to start them: all are stopped.
+    pub(crate) fn be_stopped(&self) {
+        self.stopped.store(true, SeqCst);
+        self.iter().for_each(|lane| lane.follow(true));
     }
 
     pub(crate) fn start(&self, core: &Core) {

@@ -33,6 +33,9 @@ use crate::thread;
 /// Steps that a thread takes from the queue at once, at most.
 const CHUNK: usize = 16;
 
+/// In `pending`: an asynchronous step that was completed.
+pub(crate) const OVER: u32 = u32::MAX;
+
 /// The state of one launch, used again by later ones.
 pub(crate) struct Launch {
     /// There while the launch is in flight.
@@ -178,6 +181,12 @@ impl Launch {
                 Err(now) => head = now,
             }
         }
+    }
+
+    /// Whether an asynchronous step, that was begun, has been completed.
+    pub(crate) fn is_over(&self, step: u32) -> bool {
+        // Acquire: pairs with `complete_step`.
+        self.pending[step as usize].load(Acquire) == OVER
     }
 
     fn has_more(&self) -> bool {

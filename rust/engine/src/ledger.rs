@@ -10,7 +10,8 @@ use crate::failure::{Failure, OpError};
 use crate::leftovers::Leftovers;
 use crate::spec::Name;
 use crate::sync::{
-    Acquire, Arc, AtomicU64, AtomicUsize, MODEL, Mutex, MutexGuard, Relaxed, Release, lock,
+    Acquire, Arc, AtomicU64, AtomicUsize, MODEL, Mutex, MutexGuard, Relaxed, Release, UnsafeCell,
+    lock,
 };
 use crate::unwind::Contained;
 
@@ -36,7 +37,8 @@ pub(crate) struct Origin {
 
 /// A failure as variables hold it. It counts for operations in front of the wait that surfaced it.
 pub(crate) struct FailureCell {
-    pub(crate) failure: Contained<Failure>,
+    /// There until it surfaces. Used under the ledger's lock alone.
+    failure: UnsafeCell<Option<Contained<Failure>>>,
     seq: u64,
     step: u32,
     epoch: u64,
@@ -47,7 +49,20 @@ pub(crate) struct FailureCell {
     alive: Arc<AtomicUsize>,
 }
 
+// SAFETY: see `failure`; it is `Send`.
+unsafe impl Sync for FailureCell {}
+
 impl FailureCell {
+    /// What a wait returns, which nobody else will.
+    ///
+    /// # Safety
+    /// The caller holds the ledger's lock.
+    unsafe fn take_failure(&self) -> Option<Contained<Failure>> {
+        // SAFETY: by the contract.
+        self.failure
+            .with_mut(|failure| unsafe { (*failure).take() })
+    }
+
     /// Its place in the order of pushes.
     fn order(&self) -> (u64, u32) {
         (self.seq, self.step)
@@ -166,7 +181,11 @@ impl Failures {
     ) -> Arc<FailureCell> {
         self.alive.fetch_add(1, Relaxed);
         let cell = Arc::new(FailureCell {
-            failure: Contained::new(Failure::new(origin.name, origin.tag, error)),
+            failure: UnsafeCell::new(Some(Contained::new(Failure::new(
+                origin.name,
+                origin.tag,
+                error,
+            )))),
             seq: origin.seq,
             step: origin.step,
             epoch: origin.epoch,
@@ -188,21 +207,29 @@ impl Failures {
     pub(crate) fn surface(&self, cell: &FailureCell, seq: u64) -> Option<Failure> {
         let mut unseen = self.unseen();
         let place = cell.place.load(Relaxed);
-        (place != NOWHERE).then(|| Failure::clone(&unseen.take(place, seq).failure))
+        if place == NOWHERE {
+            return None;
+        }
+        // SAFETY: under the lock.
+        let failure = unsafe { unseen.take(place, seq).take_failure() };
+        failure.map(Contained::into_inner)
     }
 
     /// Surfaces all failures of operations before place `seq`, in push order.
-    pub(crate) fn surface_all(&self, seq: u64) -> Vec<Arc<FailureCell>> {
+    pub(crate) fn surface_all(&self, seq: u64) -> Vec<Contained<Failure>> {
         let mut unseen = self.unseen();
         let mut due = Vec::new();
         for place in (0..unseen.cells.len()).rev() {
             if unseen.cells[place].seq <= seq {
-                due.push(unseen.take(place, seq));
+                let cell = unseen.take(place, seq);
+                // SAFETY: under the lock.
+                let failure = unsafe { cell.take_failure() };
+                due.push((cell.order(), failure));
             }
         }
         unseen.sweep_at = FIRST_SWEEP.max(2 * unseen.cells.len());
         drop(unseen);
-        due.sort_unstable_by_key(|cell| cell.order());
-        due
+        due.sort_unstable_by_key(|(order, _)| *order);
+        due.into_iter().filter_map(|(_, failure)| failure).collect()
     }
 }

@@ -105,15 +105,6 @@ impl Log {
         unsafe { OpPtr::from_raw(next) }.map(|next| Baton { next })
     }
 
-    /// Takes the baton if it lies at the end of the log, and keeps it: what follows is not registered
-    /// before the caller [advances](Log::advance) from `entry`, of which the log has a count.
-    pub(crate) fn close(&self, entry: OpPtr) -> bool {
-        // AcqRel: as in `insert`.
-        self.tail
-            .compare_exchange(IDLE, entry.as_ptr(), AcqRel, Relaxed)
-            .is_ok()
-    }
-
     /// Whether nothing was inserted behind an entry.
     pub(crate) fn ends_at(&self, entry: OpPtr) -> bool {
         self.tail.load(Acquire) == entry.as_ptr()

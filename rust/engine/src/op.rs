@@ -45,17 +45,19 @@ pub(crate) enum Kind {
     Wait,
     /// A thread waits for all earlier operations; ends the epoch.
     Fence,
+    /// A thread takes the baton, and the log ends here.
+    Close,
 }
 
 impl Kind {
     /// Whether a user's function runs.
     pub(crate) const fn is_users(self) -> bool {
-        !matches!(self, Kind::Wait | Kind::Fence)
+        !matches!(self, Kind::Wait | Kind::Fence | Kind::Close)
     }
 
     /// Whether users pushed it (and `wait_for_all` waits for it).
     pub(crate) const fn counts(self) -> bool {
-        !matches!(self, Kind::Wait | Kind::Fence)
+        self.is_users()
     }
 }
 

@@ -10,7 +10,6 @@ use crate::filling::Filling;
 use crate::op::{Kind, OpPtr};
 use crate::spec::{Device, FnProperty, Name, OpSpec};
 use crate::task::Task;
-use crate::thread;
 use crate::var::Var;
 use crate::wait::Waiter;
 
@@ -152,7 +151,7 @@ impl Engine {
     ) -> Result<(), PushError> {
         let core = self.core();
         // The naive engine waits for its operation, unless an operation is pushing.
-        let waits = core.naive && thread::running_ops(core).next().is_none();
+        let waits = core.naive && core.may_wait_here().is_ok();
         self.push_and_wait(kind, spec, waits, finish)
     }
 
@@ -177,7 +176,10 @@ impl Engine {
         }
         if let Some(waiter) = &waiter {
             core.block_on(waiter);
-        } else if core.bound.holds_back() {
+            return Ok(());
+        }
+        core.pace();
+        if core.bound.holds_back() {
             core.hold_back(None);
         }
         Ok(())
@@ -196,14 +198,19 @@ impl Engine {
     }
 
     /// Pushes an asynchronous operation that ends when its pusher says so: nobody waits for it here.
-    pub(crate) fn push_turn<F>(&self, spec: &OpSpec<'_>, f: F) -> Result<(), PushError>
+    /// The caller gets a count of it.
+    pub(crate) fn push_turn<F>(&self, spec: &OpSpec<'_>, f: F) -> Result<OpPtr, PushError>
     where
         F: FnOnce(&RunContext, OnComplete) + Send + 'static,
     {
+        let mut turn = None;
         self.push_and_wait(Kind::Async, spec, false, |op| {
+            op.retain();
+            turn = Some(op);
             // SAFETY: not shared yet.
             unsafe { op.with_task(|task| task.store_async(f)) }
-        })
+        })?;
+        turn.ok_or(PushError::ShutDown)
     }
 
     /// An operation with its accesses, and without a function.

@@ -9,6 +9,7 @@ use crate::op::{Kind, OpPtr};
 use crate::ready::Agenda;
 use crate::sync::SMALL;
 use crate::var::Var;
+use crate::wait::Waiter;
 
 /// Operations that one call registers before it hands the baton over.
 const REGISTER_MOST: usize = if SMALL { 3 } else { 64 };
@@ -49,6 +50,11 @@ impl Core {
                 break;
             }
             count += 1;
+            if baton.next.header().kind == Kind::Close {
+                // SAFETY: the registrar; whoever waits has the baton from here on.
+                unsafe { Waiter::signal(baton.next.waiter()) };
+                break;
+            }
             self.register(baton.next, &mut agenda);
             next = self.log.advance(baton.next);
         }
@@ -72,7 +78,7 @@ impl Core {
             self.epochs.count();
             // SAFETY: the open epoch is alive as long as we hold the baton.
             let finished = || unsafe { (*epoch).counted() };
-            self.bound.check(seq, self.epochs.registered(), || {
+            self.bound.check(self.epochs.registered(), || {
                 let of_open = (self.epochs.registered() - began).saturating_sub(finished());
                 self.epochs.in_flight(of_open)
             });
@@ -164,7 +170,8 @@ impl Core {
                 return Appended::Dropped;
             }
         };
-        if access.writes() {
+        // (A wait changes nothing, even if it waits until it could.)
+        if access.writes() && op.header().kind != Kind::Wait {
             // SAFETY: under the baton.
             unsafe { slot.expect_write() };
         }

@@ -8,10 +8,13 @@ use crate::engine::Engine;
 use crate::failure::{OpError, PushError};
 use crate::spec::OpSpec;
 use crate::sync::{AcqRel, Acquire, Arc, AtomicUsize, Relaxed, Thread, current, park};
+use crate::var::Var;
 
 /// Where operations are pushed that borrow from outside; made by [`Engine::scope`].
 pub struct Scope<'scope, 'env: 'scope> {
     engine: &'env Engine,
+    /// Read by each operation, so that it is known what the end of the scope waits for.
+    var: Var,
     left: Arc<Left>,
     /// Neither lifetime may be changed.
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -64,7 +67,7 @@ impl<F> Borrowing<F> {
 }
 
 /// Waits for the functions, however the scope is left.
-struct Wait<'a>(&'a Engine, &'a Left);
+struct Wait<'a>(&'a Engine, &'a Left, Var);
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
@@ -72,6 +75,8 @@ impl Drop for Wait<'_> {
         // Acquire: pairs with `Counted`. In the child of a fork nobody has them.
         let over = || self.1.count.load(Acquire) == 0 || core.is_inherited();
         core.push_collected();
+        // An operation of the scope may have pushed another one meanwhile.
+        while !over() && self.0.wait_to_write(self.2).is_ok() {}
         if !over() {
             core.blocking(|| {
                 while !over() {
@@ -110,13 +115,15 @@ impl Engine {
             count: AtomicUsize::new(0),
             owner: current(),
         });
+        let var = self.owned_variable();
         let scope = Scope {
             engine: self,
+            var: var.var(),
             left: left.clone(),
             scope: PhantomData,
             env: PhantomData,
         };
-        let _wait = Wait(self, &left);
+        let _wait = Wait(self, &left, var.var());
         f(&scope)
     }
 }
@@ -137,7 +144,8 @@ impl<'scope> Scope<'scope, '_> {
         let run: SyncFn<'scope> = Box::new(move |context| work.call(|f| f(context)));
         // SAFETY: the scope does not end before the function is gone, and counted off: `Wait`.
         let run: SyncFn<'static> = unsafe { std::mem::transmute(run) };
-        self.engine.push_sync(spec, run)
+        let reads = self.reads(spec);
+        self.engine.push_sync(&spec.reads(&reads), run)
     }
 
     /// [`Engine::push_async`], of a function that may borrow from outside of the scope. Its
@@ -157,7 +165,12 @@ impl<'scope> Scope<'scope, '_> {
             Box::new(move |context, finish| work.call(|f| f(context, finish)));
         // SAFETY: as above.
         let run: AsyncFn<'static> = unsafe { std::mem::transmute(run) };
+        // Without the scope's variable, which its end would have to wait for.
         self.engine.push_async(spec, run)
+    }
+
+    fn reads(&self, spec: &OpSpec<'_>) -> Vec<Var> {
+        [spec.const_vars, &[self.var]].concat()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::ready::Agenda;
 use crate::spec::Name;
 use crate::sync::{Arc, Instant, MODEL, Release, ThreadBuilder};
 use crate::thread;
+use crate::unwind::Contained;
 use crate::wait::{Patience, Until};
 
 /// Names that an error gives at most.
@@ -115,7 +116,7 @@ impl Core {
         true
     }
 
-    fn unfinished(&self, inside: bool) -> ShutdownError {
+    pub(crate) fn unfinished(&self, inside: bool) -> ShutdownError {
         let running = self.lanes.iter().flat_map(|lane| lane.running());
         let mut names: Vec<Name> = running.chain(self.promises.names()).collect();
         names.sort_unstable_by_key(|name| name.as_str());
@@ -155,10 +156,13 @@ impl Drop for Handle {
             std::mem::forget(self.core.clone());
             return;
         }
-        if self.core.may_block_here() && !thread::has_served(&self.core) {
+        // Where this thread has brought it to rest: it goes on, to its end.
+        self.core.resume_in_parent();
+        if !thread::is_running() && self.core.may_block_here() && !thread::has_served(&self.core) {
             return self.core.end_of_handles();
         }
-        // The last handle went with an operation's function, which must end first, or with a worker.
+        // The last handle went with an operation's function, which must end first, also if it is
+        // another engine's, or with a worker.
         let core = self.core.clone();
         let end = ThreadBuilder::new().name("fmx-end".to_owned());
         if let Err(error) = end.spawn(move || core.end_of_handles()) {
@@ -168,8 +172,9 @@ impl Drop for Handle {
 }
 
 impl Engine {
-    /// Refuses pushes from now on, finishes what was pushed, and ends the threads. After an error
-    /// everything goes on, and this may be called again.
+    /// Refuses pushes from now on, finishes what was pushed, and ends the threads. After an error what
+    /// was pushed goes on (pushes stay refused), and this may be called again. What another thread's
+    /// [`Bulk`](crate::Bulk) has collected is run when that is dropped.
     ///
     /// ```
     /// use std::time::Duration;
@@ -182,20 +187,24 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`ShutdownError`] names what has not finished in time, or inside an operation.
+    /// [`ShutdownError`] names what has not finished in time. Inside an operation; then nothing changes.
     pub fn shutdown(&self, timeout: Duration) -> Result<(), ShutdownError> {
         let core = self.core();
         if core.is_inherited() {
             return Ok(());
         }
-        self.notify_shutdown();
         if !core.may_block_here() {
             return Err(core.unfinished(true));
         }
-        if core.shut_down(&mut Until::after(timeout)) {
+        core.resume_in_parent();
+        self.notify_shutdown();
+        let finished = core.shut_down(&mut Until::after(timeout));
+        // Also for what was taken before, and lies in a thread's bulk, or is on its way: threads start
+        // if there is work.
+        core.lanes.start(core);
+        if finished {
             return Ok(());
         }
-        core.lanes.start(core);
         Err(core.unfinished(false))
     }
 
@@ -251,10 +260,7 @@ impl Engine {
     /// [`WaitError::InsideOperation`].
     pub fn drain_failures(&self) -> Result<Vec<Failure>, WaitError> {
         let seq = self.core().finish_all(None)?;
-        let cells = self.core().failures.surface_all(seq);
-        Ok(cells
-            .iter()
-            .map(|cell| Failure::clone(&cell.failure))
-            .collect())
+        let failures = self.core().failures.surface_all(seq);
+        Ok(failures.into_iter().map(Contained::into_inner).collect())
     }
 }

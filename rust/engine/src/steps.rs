@@ -5,13 +5,13 @@ use crate::context::{OnComplete, RunContext};
 use crate::core::Core;
 use crate::execute::End;
 use crate::failure::OpError;
-use crate::launch::{Run, count_down};
+use crate::launch::{OVER, Run, count_down};
 use crate::ledger::{FailureCell, Origin};
 use crate::leftovers::Leftovers;
 use crate::op::OpPtr;
 use crate::operator::Function;
 use crate::ready::Agenda;
-use crate::sync::{Arc, Relaxed};
+use crate::sync::{Arc, Relaxed, Release};
 use crate::thread::{self, NO_STEP};
 use crate::trace::What;
 
@@ -82,6 +82,8 @@ impl Core {
             let step = &run.plan.steps[index as usize];
             self.trace_function((op, index), What::Complete, step.name, step.tag, begin);
         }
+        // Release: pairs with `Launch::is_over`.
+        run.launch.pending[index as usize].store(OVER, Release);
         let (mut agenda, mut any) = (Agenda::new(), false);
         let record = |error| self.record_step(run, index, error, &mut agenda.leftovers);
         let result = result.map_err(record);

@@ -160,7 +160,7 @@ mod threads {
 
 /// Atomics that no model follows: they are part of no protocol that a model could check.
 pub(crate) mod plain {
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
+    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 }
 
 pub(crate) use imp::*;

@@ -35,6 +35,10 @@ pub(crate) struct Here {
     running: Cell<*const Running>,
     /// How many waits on its stack run operations meanwhile.
     pub(crate) nested: Cell<u32>,
+    /// How many operations it has pushed.
+    pub(crate) pushes: Cell<u32>,
+    /// How many operations of an engine were registered when it last looked.
+    pub(crate) registered: Cell<(*const Core, u64)>,
     /// Inline operations it has found ready and not run yet, innermost first.
     pub(crate) frames: Cell<*const Frame>,
     /// The bulks that it fills, for whichever engine, innermost first.
@@ -51,6 +55,8 @@ per_thread! {
         stream: Cell::new(None),
         served: Cell::new(ptr::null()),
         nested: Cell::new(0),
+        pushes: Cell::new(0),
+        registered: Cell::new((ptr::null(), 0)),
         running: Cell::new(ptr::null()),
         frames: Cell::new(ptr::null()),
         filling: Cell::new(ptr::null()),
@@ -61,6 +67,11 @@ per_thread! {
 #[inline]
 pub(crate) fn here<R>(f: impl FnOnce(&Here) -> R) -> R {
     HERE.with(f)
+}
+
+/// A number of the thread, of no other one that lives.
+pub(crate) fn address() -> usize {
+    here(|here| ptr::from_ref(here) as usize)
 }
 
 /// The thread becomes worker `index` of a lane.
@@ -184,6 +195,11 @@ pub(crate) fn left_to_executor(op: OpPtr, step: u32) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the thread is in an operation's function, of whichever engine.
+pub(crate) fn is_running() -> bool {
+    here(|here| !here.running.get().is_null())
 }
 
 /// The operations of this engine whose functions the thread is in, innermost first.

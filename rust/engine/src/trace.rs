@@ -236,6 +236,24 @@ impl Session {
     }
 }
 
+/// A recording that no thread begins to take part in.
+pub(crate) struct HeldSession {
+    /// Dropped before what it is in.
+    _buffers: MutexGuard<'static, Vec<Arc<Buffer>>>,
+    _session: Arc<Session>,
+}
+
+impl HeldSession {
+    fn new(session: Arc<Session>) -> Self {
+        // SAFETY: the guard is dropped before the session that it is in.
+        let kept: &'static Session = unsafe { &*Arc::as_ptr(&session) };
+        Self {
+            _buffers: lock(&kept.buffers),
+            _session: session,
+        }
+    }
+}
+
 /// Where a thread recorded last.
 struct Desk {
     session: Arc<Session>,
@@ -294,9 +312,10 @@ impl Tracer {
         }
     }
 
-    /// Keeps others from the lock until what is returned is dropped.
-    pub(crate) fn hold(&self) -> MutexGuard<'_, impl Sized> {
-        lock(&self.session)
+    /// Keeps others from the locks until what is returned is dropped.
+    pub(crate) fn hold(&self) -> (Option<HeldSession>, MutexGuard<'_, impl Sized>) {
+        let session = lock(&self.session);
+        (session.clone().map(HeldSession::new), session)
     }
 
     pub(crate) fn session(&self) -> Option<Arc<Session>> {

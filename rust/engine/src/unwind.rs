@@ -50,6 +50,15 @@ impl<T> Contained<T> {
     }
 }
 
+impl<T> Contained<T> {
+    /// The value, from here on the caller's to drop.
+    pub(crate) fn into_inner(self) -> T {
+        let mut this = mem::ManuallyDrop::new(self);
+        // SAFETY: it is not used again, nor dropped.
+        unsafe { mem::ManuallyDrop::take(&mut this.0) }
+    }
+}
+
 impl<T> std::ops::Deref for Contained<T> {
     type Target = T;
 

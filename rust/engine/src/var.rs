@@ -114,8 +114,7 @@ unsafe impl Sync for VarSlot {}
 unsafe impl Send for VarSlot {}
 
 impl VarSlot {
-    fn new(index: u32, engine: u32) -> Self {
-        let generation = engine << GENERATION_BITS;
+    fn new(index: u32, generation: u32) -> Self {
         Self {
             generation: AtomicU32::new(generation),
             free_next: AtomicU32::new(0),
@@ -356,7 +355,7 @@ impl VarSlab {
         if base.is_null() {
             let begin = index - offset as u32;
             let fresh: Box<[VarSlot]> = (0..level_len(level) as u32)
-                .map(|k| VarSlot::new(begin + k, self.engine.get()))
+                .map(|k| VarSlot::new(begin + k, self.engine.first_stamp()))
                 .collect();
             let fresh = Box::into_raw(fresh).cast::<VarSlot>();
             // Release on success: publishes the slots. Acquire on failure: sees the winner's.

@@ -66,17 +66,30 @@ impl Core {
         if self.is_quiet(var) {
             return Ok(());
         }
+        self.wait_for_turn(var, Use::Reads, patience)
+    }
+
+    /// Waits until the variable may be used like this.
+    pub(crate) fn wait_for_turn(
+        &self,
+        var: Var,
+        how: Use,
+        patience: Option<&mut dyn Patience>,
+    ) -> Result<(), WaitError> {
         if self.is_inherited() {
             return Err(WaitError::Forked);
+        }
+        if self.own_rest().is_some() {
+            return Err(WaitError::AtRest);
         }
         let Some(slot) = self.vars.live(var) else {
             return Err(WaitError::StaleVariable(var));
         };
-        self.check_not_held(var, Use::Reads)?;
+        self.check_not_held(var, how)?;
         let spec = OpSpec::new("wait for variable");
         let fill = |op: OpPtr| {
             // SAFETY: the one access, of an operation that is not shared yet.
-            unsafe { op.init_access(0, slot, var.generation, false) };
+            unsafe { op.init_access(0, slot, var.generation, how == Use::Writes) };
         };
         let begin = self.tracer.begin();
         let report = match patience {
@@ -111,17 +124,26 @@ impl Core {
         Ok(())
     }
 
-    /// Waits for all, and leaves failures where they are. Returns the wait's place in the log.
-    pub(crate) fn finish_all(
-        &self,
-        mut patience: Option<&mut dyn Patience>,
-    ) -> Result<u64, WaitError> {
+    /// Whether this thread may wait for operations in front of which it does not know itself.
+    pub(crate) fn may_wait_here(&self) -> Result<(), WaitError> {
         if self.is_inherited() {
             return Err(WaitError::Forked);
         }
         if thread::running_ops(self).next().is_some() {
             return Err(WaitError::InsideOperation);
         }
+        if self.own_rest().is_some() {
+            return Err(WaitError::AtRest);
+        }
+        Ok(())
+    }
+
+    /// Waits for all, and leaves failures where they are. Returns the wait's place in the log.
+    pub(crate) fn finish_all(
+        &self,
+        mut patience: Option<&mut dyn Patience>,
+    ) -> Result<u64, WaitError> {
+        self.may_wait_here()?;
         // Without patience: the fence waits for nothing but its registration.
         self.push_collected();
         let spec = OpSpec::new("wait for all");
@@ -179,15 +201,10 @@ impl Core {
         let waiter = Pending::new();
         let op = self.new_op(Kind::Wait, &spec, 1, waiter.as_ptr());
         fill(op);
-        // For `help_wait`, which compares with it.
+        // For `give_way`, which compares with it.
         op.retain();
         self.submit(op);
-        if !waiter.is_done() {
-            self.assist();
-            self.run_own_frames();
-            self.help_wait(op, || waiter.is_done());
-        }
-        let blocking = self.enter_blocking(op, &waiter);
+        let blocking = self.give_way(op, &|| waiter.is_done());
         op.release(1);
         let ended = match blocking {
             Ok(_blocking) => waiter.wait_with(patience).ok_or(WaitError::GivenUp),
@@ -196,13 +213,25 @@ impl Core {
         ended.map(|mut waiter| waiter.take_report())
     }
 
-    /// Sees to it that somebody works in this thread's place while it waits, if it still does. At the
-    /// limit of such replacements it runs itself what it can, as long as anything finishes.
-    fn enter_blocking(&self, op: OpPtr, waiter: &Pending) -> Result<Option<Blocking>, WaitError> {
+    /// Before a thread waits for an operation, of which it has a count: does what might otherwise wait
+    /// for this very thread, runs what leads to the operation, and sees to it that somebody works in
+    /// this thread's place. At the limit of such replacements it goes on running what it can, as long
+    /// as anything finishes.
+    pub(crate) fn give_way(
+        &self,
+        op: OpPtr,
+        over: &dyn Fn() -> bool,
+    ) -> Result<Option<Blocking>, WaitError> {
         let mut progress = (0, Instant::now());
-        while !waiter.is_done() {
+        while !over() {
+            self.assist();
+            self.run_own_frames();
+            self.help_wait(op, over);
             if self.is_inherited() {
                 return Err(WaitError::Forked);
+            }
+            if over() {
+                break;
             }
             if let Some(blocking) = Blocking::enter() {
                 blocking.cover();
@@ -215,7 +244,6 @@ impl Core {
                 return Err(WaitError::TooManyBlocked);
             }
             sleep(NAP);
-            self.help_wait(op, || waiter.is_done());
         }
         Ok(None)
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::declared::Use;
 use crate::engine::Engine;
-use crate::failure::{Failure, WaitError};
+use crate::failure::WaitError;
 use crate::var::Var;
 use crate::wait::{Patience, Until};
 
@@ -38,6 +39,26 @@ impl Engine {
     /// [`WaitError::TooManyBlocked`], [`WaitError::Forked`].
     pub fn wait_for_var(&self, var: Var) -> Result<(), WaitError> {
         self.core().wait_for_var(var, None)
+    }
+
+    /// The same, until everything that was pushed before and uses the variable has finished, also what
+    /// only reads it.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let a = engine.new_variable();
+    /// engine.push_sync(&OpSpec::new("look").reads(&[a]), |_| Ok(()))?;
+    /// engine.wait_to_write(a)?;
+    /// assert_eq!(engine.counters().completed, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`wait_for_var`](Engine::wait_for_var).
+    pub fn wait_to_write(&self, var: Var) -> Result<(), WaitError> {
+        self.core().push_collected();
+        self.core().wait_for_turn(var, Use::Writes, None)
     }
 
     /// Whether [`wait_for_var`](Engine::wait_for_var) would return `Ok` without waiting: all writes
@@ -81,8 +102,9 @@ impl Engine {
 
     fn wait_for_all_in(&self, patience: Option<&mut dyn Patience>) -> Result<(), WaitError> {
         let seq = self.core().finish_all(patience)?;
-        match self.core().failures.surface_all(seq).first() {
-            Some(cell) => Err(WaitError::Failed(Failure::clone(&cell.failure))),
+        let mut failures = self.core().failures.surface_all(seq).into_iter();
+        match failures.next() {
+            Some(failure) => Err(WaitError::Failed(failure.into_inner())),
             None => Ok(()),
         }
     }
