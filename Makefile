@@ -96,7 +96,7 @@ VALGRIND := valgrind --quiet --fair-sched=yes --leak-check=full --error-exitcode
 RUN_WITH := CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')_RUNNER
 
 memcheck:  ## The tests of engine and pool under valgrind
-	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-engine --lib --tests -- --test-threads 2 --skip a_warm_engine
+	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-engine --lib --tests -- --test-threads 2 --skip a_warm_engine --skip programs_that_must
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-storage --lib --test pool --test overlap -- --test-threads 2
 
 lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python
