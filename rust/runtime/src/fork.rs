@@ -99,6 +99,7 @@ impl Runtime {
     /// Undoes [`pause`](Runtime::pause).
     pub fn resume(&self) {
         self.engine().resume_in_parent();
+        self.engine().start();
         open();
     }
 
@@ -108,6 +109,7 @@ impl Runtime {
         GATE.store(0, Ordering::Relaxed);
         par::forget_threads();
         self.engine().resume_in_child();
+        self.engine().start();
     }
 
     /// Says that this process is the child of a fork for which [`pause`](Runtime::pause) did not
