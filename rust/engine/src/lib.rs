@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod access_error;
 mod bound;
 mod builder;
 mod bulk;
@@ -78,12 +79,13 @@ mod waiting;
 mod waits;
 mod worker;
 
+pub use access_error::AccessError;
 pub use builder::{Builder, Kind};
 pub use bulk::Bulk;
 pub use cell::{Read, Write};
 pub use chrome::{Summary, Trace};
 pub use context::{OnComplete, RunContext};
-pub use data::{AccessError, Data, ReadGuard, WriteGuard};
+pub use data::{Data, ReadGuard, WriteGuard};
 pub use engine::{Counters, Engine};
 pub use failure::{Failure, NeverCompleted, OpError, PanicError, PushError, WaitError};
 pub use launch_args::{LaunchArgs, RebindError};
