@@ -259,19 +259,18 @@ impl Stall {
 impl Core {
     /// After a push, if there are too many operations in flight: waits until a quarter of the bound
     /// is free, or nothing goes on any more; false if the caller's patience ended first. An operation
-    /// that pushes never waits, nor does a worker, nor anybody while the engine is stopped.
+    /// that pushes never waits, nor does a worker, nor anybody once the engine has stopped. (While it
+    /// is about to stop pushers wait: its workers still run what others wait for inside operations,
+    /// and would never come to the end of that.)
     #[cold]
     pub(crate) fn hold_back(&self, patience: Option<&mut dyn Patience>) -> bool {
         let waits = self.may_block_here() && self.own_rest().is_none();
-        if !waits || self.lanes.cpu().is_stopped() || self.is_inherited() {
+        if !waits || self.is_inherited() {
             return true;
         }
         let mut stall = Stall::new(self);
-        let ended = self.wait_patiently(
-            |in_flight| self.bound.is_low(in_flight),
-            &mut stall,
-            patience,
-        );
+        let is_room = |in_flight| self.bound.is_low(in_flight) || self.lanes.are_at_rest();
+        let ended = self.wait_patiently(is_room, &mut stall, patience);
         match ended {
             Ended::Well => self.bound.open(),
             Ended::InVain => stall.end(self),
@@ -331,7 +330,8 @@ impl Core {
                 return Ended::InVain;
             }
             self.assist();
-            if self.bound.limit.help && (0..HELP).take_while(|_| self.help()).count() > 0 {
+            let helps = self.bound.limit.help && !self.lanes.is_stopped();
+            if helps && (0..HELP).take_while(|_| self.help()).count() > 0 {
                 continue;
             }
             if stall.finished.elapsed() < YIELDING {
@@ -356,10 +356,10 @@ impl Core {
     /// not one that may wait, or waits in vain.
     pub(crate) fn counters(&self, plan: &Plan) -> Box<Launch> {
         let mut found = plan.counters(SETS);
-        if found.is_none() && self.may_block_here() && !self.lanes.cpu().is_stopped() {
+        if found.is_none() && self.may_block_here() {
             let look = |_| {
                 found = plan.counters(SETS);
-                found.is_some()
+                found.is_some() || self.lanes.are_at_rest()
             };
             // In vain or not, the launch goes on.
             let _ = self.wait_patiently(look, &mut Stall::new(self), None);

@@ -61,6 +61,11 @@ impl Core {
 
     /// Takes a ready operation that leads to `wait` out of the lane.
     fn find_leading_to(&self, wait: OpPtr, lane: &Lane) -> Option<OpPtr> {
+        // Those of low priority lie behind all others, however many these are.
+        let ranked = lane.queue.take_ranked(|op| leads_to(op, wait));
+        if ranked.is_some() || lane.queue.is_exact() {
+            return ranked;
+        }
         let index = here(|here| here.index.get());
         let mut aside = Vec::new();
         let mut found = None;
@@ -85,48 +90,71 @@ impl Core {
 
 /// Whether `wait` cannot end before `op`, which is ready, and the caller's. May say no in vain.
 fn leads_to(op: OpPtr, wait: OpPtr) -> bool {
-    let mut seen = vec![op];
-    let mut next = 0;
-    let mut steps = 0;
-    while let Some(&op) = seen.get(next) {
-        next += 1;
-        // The steps of a launch may be over one by one, and then its accesses are not held.
-        if op.header().kind == Kind::Program {
-            continue;
+    let mut search = Search {
+        wait,
+        seen: Vec::new(),
+        steps: 0,
+    };
+    let (mut op, mut looked) = (op, 0);
+    while search.steps <= STEPS {
+        if search.is_behind(op) {
+            return true;
         }
-        for access in op
-            .accesses()
-            .filter(|access| !access.slot_address().is_null())
-        {
-            let mut writes = access.writes();
-            let mut behind = access.known_successor();
-            while let Some(access) = behind {
-                steps += 1;
-                if steps > STEPS {
-                    return false;
-                }
-                let waits = writes || access.writes();
-                if waits && is_or_note(access, wait, &mut seen) {
-                    return true;
-                }
-                if access.writes() {
-                    if access.op().header().kind != Kind::Program {
-                        break; // What is behind it is found from there.
-                    }
-                    writes = true;
-                }
-                behind = access.known_successor();
-            }
-        }
+        let Some(further) = search.seen.get(looked) else {
+            break;
+        };
+        (op, looked) = (*further, looked + 1);
     }
     false
 }
 
-/// Whether an access is of `wait`; if not, its operation is looked at later.
-fn is_or_note(access: AccessPtr, wait: OpPtr, seen: &mut Vec<OpPtr>) -> bool {
-    let op = access.op();
-    if op != wait && !seen.contains(&op) {
-        seen.push(op);
+struct Search {
+    wait: OpPtr,
+    /// What was found on the way, and is to be looked at itself. (Nothing is allocated for
+    /// operations that nothing waits for, nor for what leads to the wait at once.)
+    seen: Vec<OpPtr>,
+    steps: usize,
+}
+
+impl Search {
+    /// Whether `wait` waits for `op`; notes what else does.
+    fn is_behind(&mut self, op: OpPtr) -> bool {
+        // The steps of a launch may be over one by one, and then its accesses are not held.
+        if op.header().kind == Kind::Program {
+            return false;
+        }
+        let held = |access: &AccessPtr| !access.slot_address().is_null();
+        op.accesses().filter(held).any(|access| self.follow(access))
     }
-    op == wait
+
+    fn follow(&mut self, access: AccessPtr) -> bool {
+        let mut writes = access.writes();
+        let mut behind = access.known_successor();
+        while let Some(access) = behind {
+            self.steps += 1;
+            if self.steps > STEPS {
+                return false;
+            }
+            if (writes || access.writes()) && self.is_or_note(access) {
+                return true;
+            }
+            if access.writes() {
+                if access.op().header().kind != Kind::Program {
+                    break; // What is behind it is found from there.
+                }
+                writes = true;
+            }
+            behind = access.known_successor();
+        }
+        false
+    }
+
+    /// Whether an access is that of the wait; if not, its operation is looked at later.
+    fn is_or_note(&mut self, access: AccessPtr) -> bool {
+        let op = access.op();
+        if op != self.wait && !self.seen.contains(&op) {
+            self.seen.push(op);
+        }
+        op == self.wait
+    }
 }

@@ -130,6 +130,11 @@ impl Lanes {
         self.joining.load(SeqCst) == 0 && !self.iter().any(Lane::has_threads)
     }
 
+    /// Whether the lanes are stopped, and no thread works on.
+    pub(crate) fn are_at_rest(&self) -> bool {
+        self.is_stopped() && !self.iter().any(Lane::has_threads)
+    }
+
     /// Whether workers of any lane wait inside operations.
     pub(crate) fn is_anyone_blocked(&self) -> bool {
         self.iter().any(Lane::has_blocked)

@@ -224,6 +224,22 @@ impl Exact {
         found.map(|ranked| ranked.op)
     }
 
+    /// Takes an operation of which `wanted` says so, whatever its rank. Nobody else can take those
+    /// that it is asked about meanwhile.
+    fn take_wanted(&self, wanted: impl Fn(OpPtr) -> bool) -> Option<OpPtr> {
+        if !self.has_work() {
+            return None;
+        }
+        let mut heap = lock(&self.heap);
+        self.collect(&mut heap);
+        let found = heap.iter().map(|ranked| ranked.op).find(|op| wanted(*op));
+        if let Some(found) = found {
+            heap.retain(|ranked| ranked.op != found);
+        }
+        self.len.store(heap.len(), Relaxed);
+        found
+    }
+
     /// Whether there may be an operation. Who finds the inbox emptied by another worker (an
     /// acquire of its swap) also finds `MOVING`, or what that worker has left.
     fn has_work(&self) -> bool {
@@ -295,6 +311,21 @@ impl Queue {
             Queue::Fair(fair) => unsafe { fair.pop(index) },
             Queue::Exact(exact) => exact.pop().map(|op| (op, false)),
         }
+    }
+
+    /// Takes an operation of which `wanted` says so, of those that are kept by rank: all, or those of
+    /// a priority that is not zero.
+    pub(crate) fn take_ranked(&self, wanted: impl Fn(OpPtr) -> bool) -> Option<OpPtr> {
+        let fair = match self {
+            Queue::Fair(fair) => fair,
+            Queue::Exact(exact) => return exact.take_wanted(wanted),
+        };
+        if let Some(op) = fair.high.take_wanted(&wanted) {
+            // Relaxed: a count alone.
+            fair.urgent.fetch_sub(1, Relaxed);
+            return Some(op);
+        }
+        fair.low.take_wanted(wanted)
     }
 
     /// An operation for a thread that is none of the lane's workers.
