@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples msrv semver neon guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples fuzz msrv semver neon guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -68,6 +68,12 @@ examples:  ## Run the engine's examples, which check what they compute
 	@for example in cholesky pipeline replay_loop; do \
 	    cargo run --release --quiet -p ferromix-engine --example $$example || exit 1; \
 	done
+
+# CALLS is how many, SEED is where they come from.
+CALLS ?= 20000
+SEED  ?= 0
+fuzz: dev  ## Call everything with all kinds of bad input (CALLS=20000 SEED=0)
+	$(BIN)/python tools/fuzz/run.py --calls $(CALLS) --seed $(SEED)
 
 msrv:  ## Test the crates that stand alone with the oldest Rust that they work with
 	tools/msrv.sh
