@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,20 +37,25 @@ class Case:
     given: int = 0
 
 
-def _status(name: str) -> int:
-    """A size of this process, in bytes."""
-    with open("/proc/self/status", encoding="ascii") as file:
-        for line in file:
-            if line.startswith(name):
-                return int(line.split()[1]) << 10
-    raise RuntimeError(f"/proc/self/status lacks {name}")
+class Memory:
+    """The resident memory of this process, in bytes. Keeps the system's files open."""
 
+    def __init__(self) -> None:
+        self.status = os.open("/proc/self/status", os.O_RDONLY)
+        self.clear = os.open("/proc/self/clear_refs", os.O_WRONLY)
+        self.peak = re.compile(rb"VmHWM:\s+(\d+) kB\nVmRSS:\s+(\d+) kB")
 
-def _forget_peak() -> int:
-    """Begins to measure the peak anew; returns the size now."""
-    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-        file.write("5")
-    return _status("VmRSS:")
+    def read(self) -> tuple[int, int]:
+        """The highest since it was last forgotten, and what it is now."""
+        found = self.peak.search(os.pread(self.status, 4096, 0))
+        if found is None:
+            raise RuntimeError("/proc/self/status lacks VmHWM or VmRSS")
+        return int(found[1]) << 10, int(found[2]) << 10
+
+    def forget_peak(self) -> int:
+        """Begins to look for the highest anew; returns what it is now."""
+        os.pwrite(self.clear, b"5", 0)
+        return self.read()[1]
 
 
 def size(found: Any) -> int:
@@ -60,9 +67,9 @@ def size(found: Any) -> int:
     return sum(map(size, found)) if isinstance(found, (list, tuple)) else 0
 
 
-def check(case: Case) -> str | None:
+def check(case: Case, memory: Memory) -> str | None:
     """Does the call; says what was wrong, or nothing."""
-    before, begin = _forget_peak(), time.perf_counter()
+    before, begin = memory.forget_peak(), time.perf_counter()
     results = 0
     wrong = None
     try:
@@ -77,7 +84,7 @@ def check(case: Case) -> str | None:
         wrong = f"{type(error).__name__}: {str(error)[:200]}"
     with contextlib.suppress(*ALLOWED):
         mx.nd.waitall()
-    took, peak = time.perf_counter() - begin, _status("VmHWM:") - before
+    took, peak = time.perf_counter() - begin, memory.read()[0] - before
     if took > SECONDS:
         wrong = f"took {took:.1f} s"
     if peak > FACTOR * max(results, case.given) + SLACK:

@@ -53,7 +53,7 @@ def work(options: argparse.Namespace) -> None:
 
     resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
     warnings.simplefilter("ignore")
-    folder = Path(options.folder)
+    folder, memory = Path(options.folder), limits.Memory()
     devnull = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
         os.dup2(devnull, stream)
@@ -65,7 +65,7 @@ def work(options: argparse.Namespace) -> None:
         for number in range(options.first, options.first + options.calls, options.step):
             progress[:8] = struct.pack("<q", number)
             case = case_of(options, number)
-            wrong = limits.check(case)
+            wrong = limits.check(case, memory)
             if wrong is not None:
                 print(f"{number}\t{wrong!r}\t{case.text()!r}", file=found, flush=True)
         progress[:8] = struct.pack("<q", DONE)
@@ -161,7 +161,9 @@ def main() -> int:
     if options.folder:
         work(options)
         return 0
-    with tempfile.TemporaryDirectory() as folder:
+    # In memory if possible: the calls write many small files.
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=shared) as folder:
         workers = [Worker(options, i, folder) for i in range(options.processes)]
         over = [False] * len(workers)
         while not all(over):
