@@ -138,5 +138,12 @@ bench-kernels: dev  ## The table of kernels beside NumPy and torch (TORCH=python
 bench-calls: dev  ## The table of small operations (MXNET=python TORCH=python) in docs/performance.md
 	$(BIN)/python benches/dispatch.py $(if $(MXNET),--mxnet $(MXNET)) $(if $(TORCH),--torch $(TORCH))
 
+docs: dev $(VENV)/site  ## Build the site in build/site: guides, operators, API
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs -b html . build/site
+
+$(VENV)/site: $(BIN)/maturin
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
 clean:  ## Remove what was built
 	rm -rf target dist build $(VENV)

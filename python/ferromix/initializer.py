@@ -297,9 +297,9 @@ class Xavier(Initializer):
     r"""Draws weights whose spread keeps the variance of activations alike in all layers.
 
     The scale is :math:`c = \sqrt{magnitude / n}`, where n follows from a weight of shape
-    (out, in, *kernel): in * prod(kernel) for ``"in"``, out * prod(kernel) for ``"out"``, and
-    their mean for ``"avg"``. (X. Glorot and Y. Bengio, 2010; ``"in"`` with magnitude 2 is that of
-    K. He et al., 2015.)
+    ``(out, in, *kernel)``: ``in * prod(kernel)`` for ``"in"``, ``out * prod(kernel)`` for
+    ``"out"``, and their mean for ``"avg"``. (X. Glorot and Y. Bengio, 2010; ``"in"`` with
+    magnitude 2 is that of K. He et al., 2015.)
 
     Parameters
     ----------
