@@ -7,14 +7,14 @@
 //! element that has it.
 
 mod geometry;
+mod planes;
 
-use crate::blockwise::{lifted, store};
 use crate::kernel::Row;
+use crate::math::Math;
 use crate::prepared::{boxed, check_args, check_shape};
-use crate::raw::{Source, Target};
 use crate::real::{Float, Real, by_float};
 use crate::vector::multiversion;
-use crate::{Attrs, Call, Desc, Kernel, Req, par};
+use crate::{Attrs, Call, Desc, Kernel};
 use ferromix_base::Result;
 use geometry::{Kind, Pool};
 
@@ -26,15 +26,16 @@ pub(crate) const ROWS: &[Row] = &[
 
 /// How two elements of a window become one.
 trait Fold {
-    fn start<R: Real>() -> R;
+    /// What a window without elements gives; `least` is the least finite number.
+    fn start<R: Real>(least: R) -> R;
     fn fold<R: Real>(a: R, b: R) -> R;
 }
 struct Larger;
 struct Plus;
 impl Fold for Larger {
     #[inline(always)]
-    fn start<R: Real>() -> R {
-        R::LOWEST
+    fn start<R: Real>(least: R) -> R {
+        least
     }
     #[inline(always)]
     fn fold<R: Real>(a: R, b: R) -> R {
@@ -43,7 +44,7 @@ impl Fold for Larger {
 }
 impl Fold for Plus {
     #[inline(always)]
-    fn start<R: Real>() -> R {
+    fn start<R: Real>(_: R) -> R {
         R::ZERO
     }
     #[inline(always)]
@@ -53,20 +54,20 @@ impl Fold for Plus {
 }
 
 multiversion! {
-    /// Reduces every window of a plane; `row` has the width of the input.
-    fn reduce_plane<R: Real, F: Fold>(pool: &Pool, x: &[R], row: &mut [R], out: &mut [R], f: &F) {
-        let _ = f;
-        let [deep, high, wide] = pool.axes;
+    /// Reduces every window of a plane; `row` has the width of the input, and the least finite number
+    /// comes with the fold.
+    fn reduce_plane<R: Real, F: Fold>(pool: &Pool, x: &[R], row: &mut [R], out: &mut [R], fold: (R, &F)) {
+        let start = F::start(fold.0);
+        let [_, high, wide] = pool.axes;
         for (line, out) in out.chunks_exact_mut(wide.output).enumerate() {
             let (d, h) = (line / high.output, line % high.output);
-            let _ = deep;
-            row.fill(F::start());
-            for start in pool.rows(d, h) {
-                for (a, &b) in row.iter_mut().zip(&x[start..start + wide.input]) {
+            row.fill(start);
+            for from in pool.rows(d, h) {
+                for (a, &b) in row.iter_mut().zip(&x[from..from + wide.input]) {
                     *a = F::fold(*a, b);
                 }
             }
-            out.fill(F::start());
+            out.fill(start);
             for tap in 0..wide.kernel {
                 let (windows, first) = wide.reach(tap);
                 if windows.is_empty() {
@@ -154,35 +155,28 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
 }
 
 fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
-    let req = call.reqs[0];
-    let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
-    if req == Req::Null || n_out == 0 {
-        return Ok(());
-    }
-    let data = Source::<T>::of(&call.inputs[0])?;
-    let target = Target::<T>::of(&mut call.outputs[0])?;
-    par::for_ranges(pool.planes, pool.grain(), |planes| {
+    let data = [(&call.inputs[0], pool.input_plane())];
+    let result = (&mut call.outputs[0], pool.output_plane());
+    planes::each::<T, 1, _>(&pool.planes, data, result, call.reqs[0], || {
         let mut row = vec![T::Real::ZERO; pool.axes[2].input];
-        let mut result = vec![T::Real::ZERO; n_out];
-        let mut room = Vec::new();
-        for plane in planes {
-            // SAFETY: inputs are only read.
-            let x = unsafe { data.slice(plane * n_in..(plane + 1) * n_in) };
-            let x = lifted(x, &mut room);
-            if pool.kind == Kind::Max {
-                reduce_plane(pool, x, &mut row, &mut result, &Larger);
-            } else {
-                reduce_plane(pool, x, &mut row, &mut result, &Plus);
+        let mut powers = Vec::new();
+        move |[x]: [&[T::Real]; 1], out: &mut [T::Real]| match pool.kind {
+            Kind::Max => reduce_plane(pool, x, &mut row, out, (T::LEAST, &Larger)),
+            Kind::Sum => reduce_plane(pool, x, &mut row, out, (T::LEAST, &Plus)),
+            Kind::Avg => {
+                reduce_plane(pool, x, &mut row, out, (T::LEAST, &Plus));
+                average(pool, out);
             }
-            if pool.kind == Kind::Avg {
-                average(pool, &mut result);
+            Kind::Squares | Kind::Cubes => {
+                powers.clear();
+                let cubes = pool.kind == Kind::Cubes;
+                powers.extend(x.iter().map(|&x| if cubes { x * x * x } else { x * x }));
+                reduce_plane(pool, &powers, &mut row, out, (T::LEAST, &Plus));
+                let root = |y: T::Real| if cubes { y.cbrt() } else { y.sqrt() };
+                out.iter_mut().for_each(|y| *y = root(*y));
             }
-            // SAFETY: planes belong to one task each.
-            let out = unsafe { target.slice(plane * n_out..(plane + 1) * n_out) };
-            store(&result, out, req);
         }
-    });
-    Ok(())
+    })
 }
 
 fn average<T: Real>(pool: &Pool, sums: &mut [T]) {
@@ -204,49 +198,44 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
 }
 
 fn backward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
-    let req = call.reqs[0];
     let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
-    if req == Req::Null || n_in == 0 {
-        return Ok(());
-    }
-    let [g, x, y] = [
-        Source::<T>::of(&call.inputs[0])?,
-        Source::<T>::of(&call.inputs[1])?,
-        Source::<T>::of(&call.inputs[2])?,
+    let inputs = [
+        (&call.inputs[0], n_out),
+        (&call.inputs[1], n_in),
+        (&call.inputs[2], n_out),
     ];
-    let target = Target::<T>::of(&mut call.outputs[0])?;
-    par::for_ranges(pool.planes, pool.grain(), |planes| {
+    let result = (&mut call.outputs[0], n_in);
+    planes::each::<T, 3, _>(&pool.planes, inputs, result, call.reqs[0], || {
         let mut row = vec![T::Real::ZERO; pool.axes[2].input];
-        let (mut rooms, mut sums) = ([const { Vec::new() }; 3], Vec::new());
-        for plane in planes {
-            let (ins, outs) = (
-                plane * n_in..(plane + 1) * n_in,
-                plane * n_out..(plane + 1) * n_out,
-            );
-            // SAFETY: planes belong to one task each.
-            let target = unsafe { target.slice(ins.clone()) };
-            // SAFETY: inputs are only read.
-            let (g, x, y) = unsafe { (g.slice(outs.clone()), x.slice(ins), y.slice(outs)) };
-            let [g_room, x_room, y_room] = &mut rooms;
-            let (g, x, y) = (lifted(g, g_room), lifted(x, x_room), lifted(y, y_room));
-            let mut add = |dx: &mut [T::Real]| match pool.kind {
+        let mut parts = Vec::new();
+        move |[g, x, y]: [&[T::Real]; 3], dx: &mut [T::Real]| {
+            dx.fill(T::Real::ZERO);
+            match pool.kind {
                 Kind::Max => route_plane(pool, g, x, y, dx),
                 Kind::Avg | Kind::Sum => spread_plane(pool, g, &mut row, dx),
-            };
-            if let Some(dx) = T::plain_mut(target) {
-                if req != Req::Add {
-                    dx.fill(T::Real::ZERO);
+                Kind::Squares | Kind::Cubes => {
+                    let cubes = pool.kind == Kind::Cubes;
+                    parts.clear();
+                    parts.extend(g.iter().zip(y).map(|(&g, &y)| norm_part(cubes, g, y)));
+                    spread_plane(pool, &parts, &mut row, dx);
+                    let along = |x: T::Real| if cubes { x * x } else { x };
+                    dx.iter_mut().zip(x).for_each(|(d, &x)| *d *= along(x));
                 }
-                add(dx);
-            } else {
-                sums.clear();
-                sums.resize(n_in, T::Real::ZERO);
-                add(&mut sums);
-                store(&sums, target, req);
             }
         }
-    });
-    Ok(())
+    })
+}
+
+/// What the gradient of a root of a sum of powers has in common for all elements of a window; at 0 it
+/// is 0.
+fn norm_part<R: Real>(cubes: bool, g: R, y: R) -> R {
+    if y == R::ZERO {
+        R::ZERO
+    } else if cubes {
+        g / y / y
+    } else {
+        g / y
+    }
 }
 
 fn prepare_pick(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
@@ -264,33 +253,14 @@ fn prepare_pick(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ke
 }
 
 fn pick<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
-    let req = call.reqs[0];
     let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
-    if req == Req::Null || n_out == 0 {
-        return Ok(());
-    }
-    let [g, x, y] = [
-        Source::<T>::of(&call.inputs[0])?,
-        Source::<T>::of(&call.inputs[1])?,
-        Source::<T>::of(&call.inputs[2])?,
+    let inputs = [
+        (&call.inputs[0], n_in),
+        (&call.inputs[1], n_in),
+        (&call.inputs[2], n_out),
     ];
-    let target = Target::<T>::of(&mut call.outputs[0])?;
-    par::for_ranges(pool.planes, pool.grain(), |planes| {
-        let mut result = vec![T::Real::ZERO; n_out];
-        let mut rooms = [const { Vec::new() }; 3];
-        for plane in planes {
-            let (ins, outs) = (
-                plane * n_in..(plane + 1) * n_in,
-                plane * n_out..(plane + 1) * n_out,
-            );
-            // SAFETY: inputs are only read.
-            let (g, x, y) = unsafe { (g.slice(ins.clone()), x.slice(ins), y.slice(outs.clone())) };
-            let [g_room, x_room, y_room] = &mut rooms;
-            let (g, x, y) = (lifted(g, g_room), lifted(x, x_room), lifted(y, y_room));
-            pick_plane(pool, g, x, y, &mut result);
-            // SAFETY: planes belong to one task each.
-            store(&result, unsafe { target.slice(outs) }, req);
-        }
-    });
-    Ok(())
+    let result = (&mut call.outputs[0], n_out);
+    planes::each::<T, 3, _>(&pool.planes, inputs, result, call.reqs[0], || {
+        |[g, x, y]: [&[T::Real]; 3], out: &mut [T::Real]| pick_plane(pool, g, x, y, out)
+    })
 }

@@ -58,6 +58,8 @@ reals!(f32, f64);
 pub(crate) trait Float: Element {
     /// What to compute in.
     type Real: Real;
+    /// The least finite number.
+    const LEAST: Self::Real;
     fn up(self) -> Self::Real;
     fn down(x: Self::Real) -> Self;
     /// The same memory as numbers to compute with, where no conversion is needed.
@@ -70,6 +72,7 @@ macro_rules! plain_floats {
     ($($t:ty),*) => {$(
         impl Float for $t {
             type Real = $t;
+            const LEAST: $t = <$t>::MIN;
             #[inline(always)]
             fn up(self) -> $t { self }
             #[inline(always)]
@@ -84,9 +87,10 @@ macro_rules! plain_floats {
 plain_floats!(f32, f64);
 
 macro_rules! half_floats {
-    ($($t:ty),*) => {$(
+    ($($t:ty: $least:literal),*) => {$(
         impl Float for $t {
             type Real = f32;
+            const LEAST: f32 = $least;
             #[inline(always)]
             fn up(self) -> f32 { self.to_f32() }
             #[inline(always)]
@@ -98,7 +102,7 @@ macro_rules! half_floats {
         }
     )*};
 }
-half_floats!(f16, bf16);
+half_floats!(f16: -65504.0, bf16: -3.389_531_4e38);
 
 /// The error for an operator on an element type that it has no kernel for.
 pub(crate) fn unsupported(operator: &str, got: DType, known: &str) -> ferromix_base::Error {

@@ -27,6 +27,22 @@ OTHERS = [
     ((1, 2, 10), {"kernel": (3,), "stride": (4,), "pooling_convention": "same"}),
     ((1, 1, 40, 41), {"kernel": (3, 3), "stride": (2, 2)}),
 ]
+NORMS = [{"pool_type": "lp", "p_value": p} for p in (1, 2, 3)]
+LAST = [
+    ((2, 9, 3), {"kernel": (3,), "stride": (2,), "pad": (1,), "layout": "NWC"}),
+    ((2, 7, 6, 5), {"kernel": (3, 2), "stride": (2, 3), "pad": (1, 1), "layout": "NHWC"}),
+    ((1, 4, 5, 3, 2), {"kernel": (2, 3, 2), "stride": (2, 2, 1), "layout": "NDHWC"}),
+    ((2, 5, 4, 37), {"kernel": (2, 2), "layout": "NHWC", "pooling_convention": "full"}),
+    ((2, 4, 5, 3), {"global_pool": True, "layout": "NHWC"}),
+    ((2, 4, 3), {"global_pool": True, "layout": "NWC"}),
+    ((2, 2, 4, 3, 2), {"global_pool": True, "layout": "NDHWC"}),
+    ((0, 3, 4, 3), {"kernel": (2, 2), "layout": "NHWC"}),
+]
+WIDE_PAD = [
+    ((2, 3, 4), {"kernel": (2,), "pad": (3,)}),
+    ((1, 2, 3, 4), {"kernel": (2, 2), "stride": (2, 1), "pad": (2, 3)}),
+]
+"""Windows that lie in the padding altogether, which are nothing for a maximum of the oracle."""
 
 
 def pooling(
@@ -37,8 +53,15 @@ def pooling(
     pooling_convention="valid",
     global_pool=False,
     count_include_pad=True,
+    p_value=None,
+    layout="NCHW",
 ):
     def oracle(x):
+        if layout.endswith("C"):
+            return np.moveaxis(windows(np.moveaxis(x, -1, 1)), 1, -1)
+        return windows(x)
+
+    def windows(x):
         extents = x.shape[2:]
         rank = len(extents)
         k, s, p = (kernel, stride or (1,) * rank, pad or (0,) * rank)
@@ -52,7 +75,8 @@ def pooling(
             starts = [i * t - q for i, t, q in zip(place, s, p, strict=True)]
             ends = [b + m for b, m in zip(starts, k, strict=True)]
             inside = tuple(
-                slice(max(b, 0), min(e, n)) for b, e, n in zip(starts, ends, extents, strict=True)
+                slice(max(b, 0), max(min(e, n), 0))
+                for b, e, n in zip(starts, ends, extents, strict=True)
             )
             window = x[(slice(None), slice(None), *inside)]
             window = window.reshape(*x.shape[:2], math.prod(window.shape[2:]))
@@ -63,9 +87,13 @@ def pooling(
             out[(slice(None), slice(None), *place)] = {
                 "max": lambda w=window: w.max(-1),
                 "sum": lambda w=window: w.sum(-1),
-                "avg": lambda w=window, c=count: w.sum(-1) / c,
+                "avg": lambda w=window, c=count: w.sum(-1) / max(c, 1),
+                "lp": lambda w=window: root((w**p_value).sum(-1)),
             }[pool_type]()
         return out
+
+    def root(sums):
+        return {1: lambda s: s, 2: np.sqrt, 3: np.cbrt}[p_value](sums)
 
     return oracle
 
@@ -87,5 +115,17 @@ CASES = [
     Case("Pooling", pooling(**a), (shape,), a, "distinct", steps=4)
     for shape, window in OTHERS
     for kind in KINDS[:3]
+    for a in [{**window, **kind}]
+]
+CASES += [
+    Case("Pooling", pooling(**a), (shape,), a, domain, steps=4)
+    for domain, shapes, kinds in [
+        ("positive", [*WINDOWS, *OTHERS[:2], *LAST[:5]], NORMS),
+        ("distinct", LAST, KINDS),
+        ("distinct", WIDE_PAD, KINDS[1:]),
+        ("positive", WIDE_PAD, NORMS[:1]),
+    ]
+    for shape, window in shapes
+    for kind in kinds
     for a in [{**window, **kind}]
 ]

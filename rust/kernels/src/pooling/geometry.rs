@@ -1,5 +1,6 @@
 //! What pooling pools: the windows along each axis, and how many elements an average counts.
 
+use super::planes::Planes;
 use crate::prepared::check_shape;
 use crate::real::Real;
 use crate::{Attrs, Desc};
@@ -11,6 +12,10 @@ pub(super) enum Kind {
     Max,
     Avg,
     Sum,
+    /// The square root of the sum of squares.
+    Squares,
+    /// The cube root of the sum of cubes.
+    Cubes,
 }
 
 /// One spatial axis.
@@ -64,10 +69,33 @@ impl Axis {
     }
 }
 
+fn kind(attrs: &Attrs) -> Result<Kind> {
+    Ok(match attrs.str("pool_type")? {
+        "max" => Kind::Max,
+        "avg" => Kind::Avg,
+        "sum" => Kind::Sum,
+        "lp" => match attrs.int("p_value")? {
+            1 => Kind::Sum,
+            2 => Kind::Squares,
+            3 => Kind::Cubes,
+            other => {
+                return Err(Error::value(format!(
+                    "Pooling: p_value must be 1, 2 or 3, got {other}"
+                )));
+            }
+        },
+        other => {
+            return Err(Error::value(format!(
+                "Pooling: unknown pool_type '{other}'; known: max, avg, sum, lp"
+            )));
+        }
+    })
+}
+
 /// The whole operator: planes of one to three axes, filled up in front.
 #[derive(Clone, Copy)]
 pub(super) struct Pool {
-    pub(super) planes: usize,
+    pub(super) planes: Planes,
     pub(super) axes: [Axis; 3],
     pub(super) kind: Kind,
     with_pad: bool,
@@ -83,17 +111,13 @@ impl Pool {
                  shape {shape:?}"
             )));
         }
-        let kind = match attrs.str("pool_type")? {
-            "max" => Kind::Max,
-            "avg" => Kind::Avg,
-            "sum" => Kind::Sum,
-            other => {
-                return Err(Error::value(format!(
-                    "Pooling: unknown pool_type '{other}'; known: max, avg, sum"
-                )));
-            }
+        let kind = kind(attrs)?;
+        let last = attrs.has("layout") && attrs.str("layout")?.ends_with('C');
+        let (spatial, channels) = if last {
+            (&shape[1..=n], shape[n + 1])
+        } else {
+            (&shape[2..], shape[1])
         };
-        let spatial = &shape[2..];
         let axes = if attrs.bool("global_pool")? {
             spatial
                 .iter()
@@ -106,15 +130,24 @@ impl Pool {
         } else {
             Self::windows(attrs, spatial)?
         };
-        let mut expected = shape[..2].to_vec();
+        let mut expected = vec![shape[0]];
+        expected.extend((!last).then_some(channels));
         expected.extend(axes.iter().map(|a| a.output));
+        expected.extend(last.then_some(channels));
         check_shape("Pooling", "output", out, &expected)?;
         let mut all = [Axis::TRIVIAL; 3];
         all[3 - n..].copy_from_slice(&axes);
         let with_pad = kind == Kind::Avg
             && (!attrs.has("count_include_pad") || attrs.bool("count_include_pad")?);
+        let elements = |of: fn(&Axis) -> usize| all.iter().map(of).product::<usize>();
+        let most = elements(|a| a.input).max(elements(|a| a.output));
         Ok(Pool {
-            planes: shape[0] * shape[1],
+            planes: Planes {
+                images: shape[0],
+                channels,
+                last,
+                grain: (16_384 / most.max(1)).max(1),
+            },
             axes: all,
             kind,
             with_pad,
@@ -164,11 +197,6 @@ impl Pool {
 
     pub(super) fn output_plane(&self) -> usize {
         self.axes.iter().map(|a| a.output).product()
-    }
-
-    /// Planes per task.
-    pub(super) fn grain(&self) -> usize {
-        (16_384 / self.input_plane().max(self.output_plane()).max(1)).max(1)
     }
 
     /// Where the rows start that window `(d, h)` covers.
