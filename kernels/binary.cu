@@ -1,7 +1,7 @@
 // Functions of two tensors with broadcasting.
 //
 // Entry points: binary_NAME_DTYPE(lhs, rhs, out, walk, req), where the operator is
-// broadcast_NAME. Both inputs and the output have one type. One row below is one operator.
+// broadcast_NAME, or _NAME. Both inputs and the output have one type. One row below is one operator.
 #include "map.cuh"
 #include "real.cuh"
 
@@ -31,6 +31,8 @@ FM_NUMBERS(FM_DEAR_ENTRY, div, fm::over(a, b))
 FM_NUMBERS(FM_DEAR_ENTRY, mod, fm::modulo(a, b))
 FM_NUMBERS(FM_REAL_ENTRY, power, fm::power(a, b))
 FM_NUMBERS(FM_REAL_ENTRY, hypot, fm::hypotenuse(a, b))
+FM_NUMBERS(FM_REAL_ENTRY, power_slope, fm::times(b, fm::power(a, b - 1)))
+FM_NUMBERS(FM_REAL_ENTRY, hypot_slope, fm::over(a, fm::hypotenuse(a, b)))
 FM_ALL(FM_PLAIN_ENTRY, maximum, fm::larger(a, b))
 FM_ALL(FM_PLAIN_ENTRY, minimum, fm::smaller(a, b))
 FM_ALL(FM_PLAIN_ENTRY, equal, a == b)

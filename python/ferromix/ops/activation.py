@@ -26,7 +26,7 @@ class Activation(Elementwise):
     ``softrelu``: ``log(1 + exp(data))``; ``softsign``: ``data / (1 + |data|)``.
     Shapes: ``out`` has the shape of ``data``. Types: floats.
     Gradient: ``out_grad`` times, in this order, ``out > 0``, ``out * (1 - out)``, ``1 - out ** 2``,
-    ``1 - exp(-out)``, ``(1 - |out|) ** 2``.
+    ``1 - exp(-out)``, ``1 / (1 + |data|) ** 2``; of ``relu`` at NaN it is NaN.
 
     Examples
     --------
@@ -39,14 +39,18 @@ class Activation(Elementwise):
     params: ClassVar[Params] = {"act_type": _ACT_TYPE}
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The hidden operator's, which needs the output alone, so that the input may be gone."""
-        entries = (graph.out_grad[0], graph.out_data[0])
-        return [graph.op("_backward_Activation", *entries, **self.attrs)[0]]
+        """The hidden operator's, which needs the output alone, so that the input may be gone.
+
+        The output of softsign does not tell large inputs apart.
+        """
+        softsign = self.attrs["act_type"] == "softsign"
+        known = graph.in_data[0] if softsign else graph.out_data[0]
+        return [graph.op("_backward_Activation", graph.out_grad[0], known, **self.attrs)[0]]
 
 
 @register
 class BackwardActivation(Elementwise):
-    """The gradient of Activation, from its output."""
+    """The gradient of Activation, from its output, or for softsign from its input."""
 
     name = "_backward_Activation"
     hidden = True
@@ -58,14 +62,14 @@ class BackwardActivation(Elementwise):
         """The same for ``out_grad``; for ``out`` by the derivative of the slope."""
         g, (out_grad, y) = graph.out_grad[0], graph.in_data
         first = graph.op("_backward_Activation", g, y, **self.attrs)[0]
-        slope = _slope_by_output(self.attrs["act_type"], Term(graph, y))
+        slope = _change_of_slope(self.attrs["act_type"], Term(graph, y))
         if slope is None:
             return [first, None]
         return [first, (slope * Term(graph, g) * Term(graph, out_grad)).entry]
 
 
-def _slope_by_output(act_type: str, y: Term) -> Term | None:
-    """How the slope of an activation changes with its output; None where it does not."""
+def _change_of_slope(act_type: str, y: Term) -> Term | None:
+    """How the slope changes with what the gradient is computed from; None where it does not."""
     if act_type == "sigmoid":
         return y * -2.0 + 1.0
     if act_type == "tanh":
@@ -73,7 +77,8 @@ def _slope_by_output(act_type: str, y: Term) -> Term | None:
     if act_type == "softrelu":
         return (-y).op("exp")
     if act_type == "softsign":
-        return (y.op("abs") - 1.0) * 2.0 * y.op("sign")
+        steep = y.op("abs") + 1.0
+        return y.op("sign") / steep / steep / steep * -2.0
     return None
 
 

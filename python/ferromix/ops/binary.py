@@ -128,9 +128,39 @@ def _example(name: str, lhs: str, rhs: str, printed: str) -> str:
     )
 
 
-def _power_rule(g: Term, x: Term, y: Term, z: Term) -> tuple[Term, Term]:
+def _hypot_slope_rule(g: Term, x: Term, y: Term, slope: Term) -> tuple[Term, Term]:
+    other = y.op("_hypot_slope", x)
+    part = g * other / x.op("broadcast_hypot", y)
+    return part * other, -(part * slope)
+
+
+def _power_slope_rule(g: Term, x: Term, y: Term, slope: Term) -> tuple[Term, Term]:
     less_one = x.op("broadcast_power", y - 1)
-    return g * y * less_one, g * z * x.op("log")
+    return g * y * x.op("_power_slope", y - 1), g * (less_one + slope * x.op("log"))
+
+
+@register
+class PowerSlope(Broadcast):
+    """The derivative of ``lhs ** rhs`` with respect to ``lhs``, ``rhs * lhs ** (rhs - 1)``.
+
+    In one step, as the second factor may leave the range of a half where the product does not.
+    """
+
+    name = "_power_slope"
+    hidden = True
+    rule = staticmethod(_power_slope_rule)
+
+
+@register
+class HypotSlope(Broadcast):
+    """The derivative of ``hypot(lhs, rhs)`` with respect to ``lhs``, ``lhs / hypot(lhs, rhs)``.
+
+    In one step, as the hypotenuse may leave the range of a half.
+    """
+
+    name = "_hypot_slope"
+    hidden = True
+    rule = staticmethod(_hypot_slope_rule)
 
 
 binary(
@@ -163,7 +193,7 @@ binary(
     "div",
     "The quotient of two inputs; integers are divided towards zero.",
     "lhs / rhs",
-    ("out_grad / rhs", "-out_grad * out / rhs", lambda g, x, y, z: (g / y, -(g * z / y))),
+    ("out_grad / rhs", "-out_grad * out / rhs", lambda g, x, y, z: (g / y, -(g * (z / y)))),
     ("[1, 6]", "[2, 4]", "[0.5 1.5]"),
     ("elemwise_div", "_div", "_Div"),
 )
@@ -183,7 +213,11 @@ binary(
     "power",
     "The first input raised to the power of the second.",
     "lhs ** rhs",
-    ("out_grad * rhs * lhs ** (rhs - 1)", "out_grad * out * log(lhs)", _power_rule),
+    (
+        "out_grad * rhs * lhs ** (rhs - 1)",
+        "out_grad * out * log(lhs)",
+        lambda g, x, y, z: (g * x.op("_power_slope", y), g * z * x.op("log")),
+    ),
     ("[2, 3]", "[3, 2]", "[8. 9.]"),
     ("_power", "_Power"),
 )
@@ -194,7 +228,7 @@ binary(
     (
         "out_grad * lhs / out",
         "out_grad * rhs / out",
-        lambda g, x, y, z: (g * x / z, g * y / z),
+        lambda g, x, y, z: (g * x.op("_hypot_slope", y), g * y.op("_hypot_slope", x)),
     ),
     ("[3, 5]", "[4, 12]", "[ 5. 13.]"),
     ("_hypot", "_Hypot"),

@@ -61,7 +61,7 @@ unary(
     "relu",
     "Every element where it is positive, and 0 elsewhere.",
     "max(data, 0)",
-    ("out_grad * (out > 0)", _activation("relu")),
+    ("out_grad * (out > 0), NaN at NaN", _activation("relu")),
     ("[-1, 2]", "[0. 2.]"),
 )
 unary(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from .card import Entry, GradientGraph, register
-from .family import ALL_TYPES, Types, Unary, derive, document
+from .family import ALL_TYPES, NUMBERS, Types, Unary, derive, document
 from .param import Param, Params
 from .term import Term
 
@@ -93,6 +93,32 @@ def scalar(
     register(card)
 
 
+def _hypot_slope_rule(g: Term, x: Term, slope: Term, s: float) -> Term:
+    steep = x.op("_hypot_scalar", scalar=s)
+    other = steep.op("_rdiv_scalar", scalar=s)
+    return g * other * other / steep
+
+
+@register
+class PowerSlopeScalar(Scalar):
+    """The derivative of ``data ** scalar``, ``scalar * data ** (scalar - 1)``, in one step."""
+
+    name = "_power_slope_scalar"
+    hidden = True
+    dtypes = NUMBERS
+    scalar_rule = staticmethod(lambda g, x, y, s: g * x.op("_power_slope_scalar", scalar=s - 1) * s)
+
+
+@register
+class HypotSlopeScalar(Scalar):
+    """The derivative of ``hypot(data, scalar)``, ``data / hypot(data, scalar)``, in one step."""
+
+    name = "_hypot_slope_scalar"
+    hidden = True
+    dtypes = NUMBERS
+    scalar_rule = staticmethod(_hypot_slope_rule)
+
+
 scalar("plus", "data + scalar", ("out_grad", lambda g, x, y, s: g), "[3. 4. 5.]", "_PlusScalar")
 scalar(
     "minus", "data - scalar", ("out_grad", lambda g, x, y, s: g), "[-1.  0.  1.]", "_MinusScalar"
@@ -121,7 +147,7 @@ scalar(
 scalar(
     "rdiv",
     "scalar / data",
-    ("-out_grad * out / data", lambda g, x, y, s: -(g * y / x)),
+    ("-out_grad * out / data", lambda g, x, y, s: -(g * (y / x))),
     "[2.        1.        0.6666667]",
     "_RDivScalar",
 )
@@ -145,7 +171,10 @@ scalar(
 scalar(
     "power",
     "data ** scalar",
-    ("out_grad * scalar * data ** (scalar - 1)", lambda g, x, y, s: g * x ** (s - 1) * s),
+    (
+        "out_grad * scalar * data ** (scalar - 1)",
+        lambda g, x, y, s: g * x.op("_power_slope_scalar", scalar=s),
+    ),
     "[1. 4. 9.]",
     "_PowerScalar",
 )
@@ -162,7 +191,7 @@ scalar(
 scalar(
     "hypot",
     "sqrt(data ** 2 + scalar ** 2)",
-    ("out_grad * data / out", lambda g, x, y, s: g * x / y),
+    ("out_grad * data / out", lambda g, x, y, s: g * x.op("_hypot_slope_scalar", scalar=s)),
     "[2.236068  2.828427  3.6055512]",
     "_HypotScalar",
 )

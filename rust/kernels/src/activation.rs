@@ -1,5 +1,5 @@
-//! Activation functions: `Activation` (its backward pass reads the output) and `LeakyReLU` with
-//! its relatives (whose backward pass reads the input).
+//! Activation functions: `Activation` (its backward pass reads the output, that of softsign the
+//! input) and `LeakyReLU` with its relatives (whose backward pass reads the input).
 
 use crate::blockwise::{self, Body};
 use crate::kernel::Row;
@@ -46,11 +46,13 @@ forward_functions! {
 }
 
 backward_functions! {
-    relu_grad: g, y => if y <= R::ZERO { R::ZERO } else { g };
+    // Of NaN the slope is NaN, too.
+    relu_grad: g, y => g * if y > R::ZERO { R::ONE } else if y <= R::ZERO { R::ZERO } else { y };
     sigmoid_grad: g, y => g * y * (R::ONE - y);
     tanh_grad: g, y => g * (R::ONE - y * y);
     softrelu_grad: g, y => -g * (-y).exp_m1();
-    softsign_grad: g, y => g * (R::ONE - y.abs()) * (R::ONE - y.abs());
+    // From the input: near 1 the output has lost how large it was.
+    softsign_grad: g, x => g / (R::ONE + x.abs()) / (R::ONE + x.abs());
 }
 
 type Forward<R> = fn(&[R], &mut [R]);

@@ -7,6 +7,7 @@ use crate::kernel::{Call, Desc, Kernel, Row};
 use crate::loops::{DEAR_GRAIN, GRAIN, Loop};
 use crate::math::Math;
 use crate::number::{From3, Number};
+use crate::real::Real;
 use crate::walk::broadcast_strides;
 use ferromix_base::{DType, Error, Result};
 
@@ -20,6 +21,10 @@ pub(crate) enum Function {
     Mod,
     Power,
     Hypot,
+    /// How the power changes with its base.
+    PowerSlope,
+    /// How the hypotenuse changes with its first side.
+    HypotSlope,
     Maximum,
     Minimum,
     Equal,
@@ -37,11 +42,16 @@ use Function::*;
 impl Function {
     /// Whether bools are taken, too.
     fn logical(self) -> bool {
-        !matches!(self, Add | Sub | Mul | Div | Mod | Power | Hypot)
+        !matches!(self, Add | Sub | Mul | Div | Mod) && !self.real()
+    }
+
+    /// Whether integers are computed as reals.
+    fn real(self) -> bool {
+        matches!(self, Power | Hypot | PowerSlope | HypotSlope)
     }
 
     fn grain(self) -> usize {
-        if matches!(self, Power | Mod | Hypot) {
+        if self == Mod || self.real() {
             DEAR_GRAIN
         } else {
             GRAIN
@@ -58,6 +68,15 @@ impl<T: Math + 'static> Inlined<T> for Hypotenuses {
     }
 }
 
+struct HypotenuseSlopes;
+
+impl<T: Real> Inlined<T> for HypotenuseSlopes {
+    #[inline(always)]
+    fn apply(a: T, b: T) -> T {
+        a / a.hypot(b)
+    }
+}
+
 /// The loop of `f` for tensors of `dtype`. Halves are computed as `f32`; powers and hypotenuses of
 /// integers as `f64`, as in MXNet.
 pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop<3>> {
@@ -66,7 +85,7 @@ pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop<3>> {
         DType::Bool if f.logical() => DType::Bool,
         DType::Bool => return Err(unsupported(name, dtype, &NUMBERS)),
         DType::F16 | DType::BF16 => DType::F32,
-        _ if matches!(f, Power | Hypot) && !real => DType::F64,
+        _ if f.real() && !real => DType::F64,
         _ => dtype,
     };
     let body = match compute {
@@ -74,6 +93,10 @@ pub(crate) fn find(name: &str, f: Function, dtype: DType) -> Result<Loop<3>> {
         DType::F64 if f == Power => binary(f64::powf),
         DType::F32 if f == Hypot => whole::<f32, Hypotenuses>(),
         DType::F64 if f == Hypot => whole::<f64, Hypotenuses>(),
+        DType::F32 if f == PowerSlope => Box::new(crate::powers::Slopes),
+        DType::F64 if f == PowerSlope => binary(|a: f64, b: f64| b * a.powf(b - 1.0)),
+        DType::F32 if f == HypotSlope => whole::<f32, HypotenuseSlopes>(),
+        DType::F64 if f == HypotSlope => whole::<f64, HypotenuseSlopes>(),
         DType::F32 => body_of::<f32>(f),
         DType::F64 => body_of::<f64>(f),
         DType::U8 | DType::Bool => body_of::<u8>(f),
@@ -105,6 +128,14 @@ fn body_of<T: Number + From3>(f: Function) -> Box<dyn Body<3>> {
         // Only reached as reals, which `find` takes care of.
         Power => binary(|a: T, b: T| T::from_f64(a.to_f64().powf(b.to_f64()))),
         Hypot => binary(|a: T, b: T| T::from_f64(a.to_f64().hypot(b.to_f64()))),
+        PowerSlope => binary(|a: T, b: T| {
+            let b = b.to_f64();
+            T::from_f64(b * a.to_f64().powf(b - 1.0))
+        }),
+        HypotSlope => binary(|a: T, b: T| {
+            let a = a.to_f64();
+            T::from_f64(a / a.hypot(b.to_f64()))
+        }),
     }
 }
 
@@ -143,6 +174,8 @@ rows! {
     "broadcast_mod" => Mod,
     "broadcast_power" => Power,
     "broadcast_hypot" => Hypot,
+    "_power_slope" => PowerSlope,
+    "_hypot_slope" => HypotSlope,
     "broadcast_maximum" => Maximum,
     "broadcast_minimum" => Minimum,
     "broadcast_equal" => Equal,

@@ -140,7 +140,7 @@ versions! {
     }
 }
 
-/// The loop.
+/// The loop of `a ** b`.
 pub(crate) struct Powers;
 
 impl Body<3> for Powers {
@@ -160,6 +160,56 @@ impl Body<3> for Powers {
             let (a, b) = (a.part(i * BLOCK, d.len()), b.part(i * BLOCK, d.len()));
             if quickly(d, a, b) {
                 by_rules(d, a, b);
+            }
+        }
+    }
+}
+
+/// The loop of `b * a ** (b - 1)`.
+pub(crate) struct Slopes;
+
+impl Body<3> for Slopes {
+    unsafe fn run(&self, [d, a, b]: [Run; 3], n: usize) {
+        let (mut powers, mut exponents) = ([0.0_f32; BLOCK], [0.0_f32; BLOCK]);
+        let of_room = |room: &mut [f32; BLOCK], uniform| Run {
+            ptr: room.as_mut_ptr().cast(),
+            uniform,
+        };
+        let from = |r: Run, start: usize| {
+            let skipped = if r.uniform {
+                0
+            } else {
+                start * size_of::<f32>()
+            };
+            Run {
+                ptr: r.ptr.wrapping_add(skipped),
+                ..r
+            }
+        };
+        for start in (0..n).step_by(BLOCK) {
+            let count = BLOCK.min(n - start);
+            // SAFETY: the caller vouches for `n` elements, or one where uniform.
+            let factors = unsafe {
+                let many = if b.uniform { 1 } else { count };
+                std::slice::from_raw_parts(from(b, start).ptr.cast::<f32>(), many)
+            };
+            exponents
+                .iter_mut()
+                .zip(factors)
+                .for_each(|(e, &b)| *e = b - 1.0);
+            let (to, by) = (
+                of_room(&mut powers, false),
+                of_room(&mut exponents, b.uniform),
+            );
+            // SAFETY: as above; the results have a room of their own.
+            unsafe { Powers.run([to, from(a, start), by], count) };
+            // SAFETY: the caller vouches for `n` elements that overlap no other operand.
+            let out =
+                unsafe { std::slice::from_raw_parts_mut(d.ptr.cast::<f32>().add(start), count) };
+            let each = out.iter_mut().zip(&powers);
+            match factors {
+                [b] => each.for_each(|(d, &p)| *d = b * p),
+                _ => each.zip(factors).for_each(|((d, &p), &b)| *d = b * p),
             }
         }
     }

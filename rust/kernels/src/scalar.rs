@@ -103,6 +103,8 @@ rows! {
     "_power_scalar" => Power, Side::Right;
     "_rpower_scalar" => Power, Side::Left;
     "_hypot_scalar" => Hypot, Side::Right;
+    "_power_slope_scalar" => PowerSlope, Side::Right;
+    "_hypot_slope_scalar" => HypotSlope, Side::Right;
     "_maximum_scalar" => Maximum, Side::Right;
     "_minimum_scalar" => Minimum, Side::Right;
     "_equal_scalar" => Equal, Side::Right;
