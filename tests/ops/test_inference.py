@@ -41,7 +41,25 @@ FORWARD = [
     ),
     ("BatchNorm", {}, [(2, 3, 4), N, N], [(2, 3, 4), (3,), (3,)], [(2, 3, 4), (3,), (3,)]),
     ("BatchNorm", {}, [N, (3,), N], [N, (3,), (3,)], [N, (3,), (3,)]),
+    ("Pooling", {"kernel": (2,), "layout": "NWC"}, [(-1, 5, 3)], [(-1, 5, 3)], [(-1, 4, 3)]),
+    (
+        "Pooling",
+        {"kernel": (2,), "stride": (2, 9), "pad": (1, 0)},
+        [(2, 3, 4)],
+        [(2, 3, 4)],
+        [(2, 3, 3)],
+    ),
+    (
+        "Pooling",
+        {"layout": "NHWC", "global_pool": True},
+        [(2, -1, 8, 3)],
+        [(2, -1, 8, 3)],
+        [(2, 1, 1, 3)],
+    ),
+    ("softmax", {"use_length": True, "axis": 1}, [(2, 3, 4), N], [(2, 3, 4), (2, 4)], [(2, 3, 4)]),
     ("SoftmaxOutput", {}, [(5, 3), N], [(5, 3), (5,)], [(5, 3)]),
+    ("SoftmaxOutput", {}, [(5, 3, 2), N], [(5, 3, 2), (5, 3)], [(5, 3, 2)]),
+    ("SoftmaxOutput", {}, [(5,), N], [(5,), (5,)], [(5,)]),
     (
         "SoftmaxOutput",
         {"multi_output": True},
@@ -116,6 +134,7 @@ BACKWARD = [
         [(2, 3, 5), N, N],
     ),
     ("Pooling", {"kernel": (2,)}, [(-1, -1, 5)], [(2, 3, 4)], [(2, 3, 5)]),
+    ("Pooling", {"kernel": (2,), "layout": "NWC"}, [(-1, 5, -1)], [(2, 4, 3)], [(2, 5, 3)]),
     ("Reshape", {"shape": (-1, 4)}, [(-1, 3, 4)], [(6, 4)], [(2, 3, 4)]),
     ("expand_dims", {"axis": 0}, [N], [(1, 2, 3)], [(2, 3)]),
     ("transpose", {"axes": (1, 2, 0)}, [N], [(3, 4, 2)], [(2, 3, 4)]),
@@ -229,11 +248,13 @@ ATTRIBUTES = [
     ("Convolution", {"kernel": (3, 3), "num_filter": 1, "layout": "NCW"}, ("NCW", "NCHW")),
     ("Convolution", {"kernel": (3, 3), "num_filter": 1, "layout": "NHWC"}, ("layout", "NHWC")),
     ("Pooling", {}, ("kernel", "1, 2 or 3", "()")),
-    ("Pooling", {"kernel": (2,), "pad": (2,)}, ("pad=(2,)", "kernel=(2,)")),
-    ("Pooling", {"kernel": (2,), "pool_type": "lp"}, ("pool_type", "lp", "'max'")),
+    ("Pooling", {"kernel": (2, 2), "pad": (2,)}, ("pad", "2 ints", "(2,)")),
+    ("Pooling", {"kernel": (2,), "pool_type": "lp"}, ("pool_type=lp", "p_value", "1, 2 or 3")),
+    ("Pooling", {"kernel": (2,), "pool_type": "lp", "p_value": 4}, ("p_value", "<= 3", "4")),
+    ("Pooling", {"kernel": (2,), "layout": "NHWC"}, ("NHWC", "kernel=(2,)", "NCW or NWC")),
     ("Dropout", {"p": 1.5}, ("p", "<= 1", "1.5")),
     ("LeakyReLU", {"act_type": "rrelu"}, ("act_type", "rrelu")),
-    ("softmax", {"use_length": True}, ("use_length", "True")),
+    ("softmin", {"use_length": True}, ("use_length", "True")),
     ("sum", {"axis": "x"}, ("axis", "'x'")),
     ("slice", {"begin": (0, 1), "end": (2,)}, ("begin=(0, 1)", "end=(2,)", "one length")),
     ("slice", {"begin": 0, "end": 2, "step": 0}, ("step=(0,)",)),
@@ -276,6 +297,8 @@ def test_wrong_attributes_are_named(op, attrs, words):
 def test_types():
     assert make("broadcast_add", {}).infer_type(["float64", None])[0] == ["float64", "float64"]
     assert make("Cast", {"dtype": "int8"}).infer_type(["float32"]) == (["float32"], ["int8"], [])
+    assert make("softmax", {"dtype": "float64"}).infer_type(["float32"])[1] == ["float64"]
+    assert make("norm", {"out_dtype": "float64"}).infer_type(["float16"])[1] == ["float64"]
     assert make("argmax", {"axis": 0}).infer_type(["float16"])[1] == ["float32"]
     assert make("argmax", {"axis": 0}).infer_type(["int64"])[1] == ["int64"]
     assert make("shape_array", {}).infer_type(["float16"])[1] == ["int64"]
@@ -290,8 +313,9 @@ def test_types():
     ("op", "attrs", "given", "words"),
     [
         ("broadcast_add", {}, ["float32", "float64"], ("rhs", "float64", "lhs", "float32")),
-        ("softmax", {"dtype": "float64"}, ["float32"], ("float64", "float32")),
-        ("norm", {"out_dtype": "float64"}, ["float32"], ("float64", "float32")),
+        ("softmax", {}, ["int32"], ("int32", "float32")),
+        ("softmax", {"use_length": True}, ["int32", "int32"], ("int32", "float32")),
+        ("_backward_softmax", {}, ["float32", "float64"], ("out", "float64", "float32")),
         ("_random_uniform", {"dtype": "int32"}, [], ("int32", "float32")),
     ],
     ids=str,

@@ -1490,6 +1490,17 @@ def smooth_l1(
 ) -> NDArray: ...
 def softmax(
     data: NDArray | None = None,
+    length: NDArray | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Any = None,
+    use_length: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def softmin(
+    data: NDArray | None = None,
     axis: int = -1,
     temperature: float | None = None,
     dtype: Any = None,

@@ -756,6 +756,17 @@ class Operators:
     ) -> NDArray: ...
     def softmax(
         self,
+        length: NDArray | None = None,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: Any = None,
+        use_length: bool = False,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def softmin(
+        self,
         axis: int = -1,
         temperature: float | None = None,
         dtype: Any = None,

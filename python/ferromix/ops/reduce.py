@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
 from .family import ALL_TYPES, NUMBERS, Backward, Types, derive, document
 from .param import Param, Params
@@ -69,8 +68,12 @@ class Reduction(OperatorProperty):
 
     def spread(self, graph: GradientGraph, value: Term, mean: bool = False) -> Term:
         """`value`, of the output's shape, over the axes that were reduced."""
+        return self.spread_over(Term(graph, graph.in_data[0]), value, mean)
+
+    def spread_over(self, data: Term, value: Term, mean: bool = False) -> Term:
+        """As :meth:`spread`; `data` has the input's shape and the type of `value`."""
         axes = {a: self.attrs[a] for a in ("axis", "keepdims", "exclude") if a in self.attrs}
-        return value.op("_broadcast_back", Term(graph, graph.in_data[0]), mean=mean, **axes)
+        return value.op("_broadcast_back", data, mean=mean, **axes)
 
 
 def _sum_rule(card: Reduction, graph: GradientGraph) -> Term:
@@ -186,7 +189,7 @@ class Norm(Reduction):
 
     Formula: ``out[i] = sqrt(sum over j of data[i, j] ** 2)``, or ``sum over j of |data[i, j]|``
     with ``ord = 1``. Shapes: ``axis`` chooses what is reduced; everything gives ``(1,)``.
-    Types: numbers.
+    Types: numbers; ``out_dtype`` may be another one.
     Gradient: ``data_grad = out_grad * data / out``, or ``out_grad * sign(data)``.
 
     Examples
@@ -205,21 +208,22 @@ class Norm(Reduction):
     }
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the input, which `out_dtype` may only repeat."""
-        wanted = self.attrs["out_dtype"]
-        if wanted is not None and in_types[0] not in (None, wanted):
-            raise InvalidArgumentError(
-                f"{self.name}: out_dtype {wanted} differs from the type {in_types[0]} of "
-                "'data'; cast the output instead"
-            )
-        return super().infer_type([in_types[0] or wanted])
+        """The output has the type of the input, or `out_dtype`."""
+        return list(in_types), [self.attrs["out_dtype"] or in_types[0]], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The direction of the data, or their signs."""
-        g, x = Term(graph, graph.out_grad[0]), Term(graph, graph.in_data[0])
+        g, x, y = (Term(graph, e[0]) for e in (graph.out_grad, graph.in_data, graph.out_data))
+        if self.attrs["out_dtype"] is None:
+            return [self._rule(g, x, y).entry]
+        # Of two types, neither need hold what the other does.
+        wide = [t.op("Cast", dtype="float64") for t in (g, x, y)]
+        return [self._rule(*wide).op("_backward_Cast", x).entry]
+
+    def _rule(self, g: Term, x: Term, y: Term) -> Term:
         if self.attrs["ord"] == 1:
-            return [(x.op("sign") * self.spread(graph, g)).entry]
-        return [(x * self.spread(graph, g / Term(graph, graph.out_data[0]))).entry]
+            return x.op("sign") * self.spread_over(x, g)
+        return x * self.spread_over(x, g / y)
 
 
 class Arg(OperatorProperty):

@@ -1,4 +1,4 @@
-"""Softmax and its logarithm."""
+"""Softmax, softmin and the logarithm of softmax."""
 
 from __future__ import annotations
 
@@ -6,68 +6,152 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..error import InvalidArgumentError
-from .card import Entry, GradientGraph, MaybeShape, register
-from .family import FLOATS, Elementwise, Types
+from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
+from .family import FLOATS, Types
 from .param import Param, Params
 from .shapes import normal_axis
 from .term import Term
 
-__all__ = ["LogSoftmax", "Softmax"]
+__all__ = ["LogSoftmax", "Softmax", "Softmin"]
 
+_AXIS = Param("int", -1, "The axis along which outputs sum to 1.")
+_TEMPERATURE = Param("float", None, "What the data are divided by; 1.", optional=True)
 _PARAMS = {
-    "axis": Param("int", -1, "The axis along which outputs sum to 1."),
-    "temperature": Param("float", None, "What the data are divided by; 1.", optional=True),
+    "axis": _AXIS,
+    "temperature": _TEMPERATURE,
     "dtype": Param("dtype", None, "The type of the output; the input's.", optional=True),
 }
-_USE_LENGTH = Param("bool", False, "Masking by length is not there.", choices=(False,))
+_USE_LENGTH = Param("bool", False, "Whether `length` says how many elements count.")
+_LENGTHS = ("int32", "int64")
+_NO_LENGTH = Param("bool", False, "Only softmax has lengths.", choices=(False,))
 
 
-class SoftmaxFamily(Elementwise):
-    """The base of softmax and its logarithm."""
+class SoftmaxFamily(OperatorProperty):
+    """The base of softmax and its relatives: numbers of one shape, then perhaps lengths."""
 
     dtypes: ClassVar[tuple[str, ...]] = FLOATS
+
+    def masked(self) -> bool:
+        """Whether there are lengths."""
+        return self.attrs["use_length"]
+
+    def list_arguments(self) -> list[str]:
+        """The numbers, then the lengths where they are asked for."""
+        return [n for n in self.arguments if n != "length" or self.masked()]
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """Like the data, which must have the axis."""
-        if in_shapes[0] is not None:
-            normal_axis(self.name, self.attrs["axis"], len(in_shapes[0]))
-        return super().infer_shape(in_shapes)
+        """All like the data, which must have the axis; a length for each position."""
+        numbers = self._merged(in_shapes, None)
+        shape, lengths = numbers[0], list(in_shapes[len(numbers) :])
+        if shape is not None:
+            axis = normal_axis(self.name, self.attrs["axis"], len(shape))
+            positions = (*shape[:axis], *shape[axis + 1 :])
+            lengths = [merge_shapes(self.name, "length", n, positions) for n in lengths]
+        return [*numbers, *lengths], [shape], []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """All numbers have the shape of the output."""
+        numbers = self._merged(in_shapes, out_shapes[0])
+        return [*numbers, *in_shapes[len(numbers) :]]
+
+    def _merged(self, in_shapes: Sequence[MaybeShape], shape: MaybeShape) -> list[MaybeShape]:
+        """The shapes of the numbers, all of which are one, and `shape`."""
+        names = [n for n in self.list_arguments() if n != "length"]
+        for name, given in zip(names, in_shapes, strict=False):
+            shape = merge_shapes(self.name, name, given, shape)
+        return [shape] * len(names)
+
+    def check_dtype(self, dtype: str) -> None:
+        """Numbers are floats, lengths integers, which type inference has told apart."""
+        if not (self.masked() and dtype in _LENGTHS):
+            super().check_dtype(dtype)
+
+    def check_lengths(self, lengths: Sequence[str | None]) -> None:
+        """Raises for lengths that are no integers."""
+        for dtype in lengths:
+            if dtype not in (None, *_LENGTHS):
+                raise InvalidArgumentError(
+                    f"{self.name}: argument 'length' is {dtype}, expected int32 or int64; use "
+                    "astype or Cast"
+                )
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The type of the data, which `dtype` may only repeat."""
-        wanted = self.attrs["dtype"]
-        if wanted is not None and in_types[0] not in (None, wanted):
-            raise InvalidArgumentError(
-                f"{self.name}: dtype {wanted} differs from the type {in_types[0]} of 'data'; cast "
-                "the data first"
-            )
-        return super().infer_type([in_types[0] or wanted])
+        """The output has the type of the data, or `dtype`."""
+        data, *lengths = in_types
+        self.check_lengths(lengths)
+        for dtype in (data, self.attrs["dtype"]):
+            if dtype is not None:
+                super().check_dtype(dtype)
+        return [data, *lengths], [self.attrs["dtype"] or data], []
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The output may take the place of the data, unless it has another type."""
+        return [] if self.attrs["dtype"] else [(0, 0)]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The hidden operator's, which needs the output alone."""
-        attrs = {k: self.attrs[k] for k in _PARAMS}
-        entries = (graph.out_grad[0], graph.out_data[0])
-        return [graph.op(f"_backward_{self.name}", *entries, **attrs)[0]]
+        """The hidden operator's, which needs the output alone, and the lengths."""
+        found = self.backward(graph, f"_backward_{self.name}", self.attrs["temperature"])
+        return [found, *[None] * self.masked()]
+
+    def backward(self, graph: GradientGraph, name: str, temperature: float | None) -> Entry:
+        """The gradient by the hidden operator `name`, as the type of the data."""
+        entries = (graph.out_grad[0], graph.out_data[0], *graph.in_data[1:])
+        attrs = {"axis": self.attrs["axis"], "temperature": temperature}
+        found = graph.op(name, *entries, use_length=self.masked(), **attrs)[0]
+        if self.attrs["dtype"] is None:
+            return found
+        return graph.op("_backward_Cast", found, graph.in_data[0])[0]
 
 
 @register
 class Softmax(SoftmaxFamily):
     """Positive numbers that sum to 1 along an axis.
 
-    Formula: ``out = exp(data / temperature) / sum of exp(data / temperature)``.
-    Shapes: ``out`` has the shape of ``data``. Types: floats.
-    Gradient: ``data_grad = out * (out_grad - sum of out_grad * out) / temperature``.
+    Formula: ``out = exp(data / temperature) / sum of exp(data / temperature)``; with
+    ``use_length``, of the first ``length`` elements along the axis, and 0 for the others.
+    Shapes: ``out`` has the shape of ``data``, ``length`` that without the axis. Types: floats;
+    ``length`` is int32 or int64.
+    Gradient: ``data_grad = out * (out_grad - sum of out_grad * out) / temperature``; none for
+    ``length``.
 
     Examples
     --------
-    >>> print(mx.nd.softmax(mx.nd.array([[1, 1, 1, 1]])).asnumpy())
+    >>> data, length = mx.nd.array([[1, 1, 1, 1]]), mx.nd.array([2], dtype="int32")
+    >>> print(mx.nd.softmax(data).asnumpy())
     [[0.25 0.25 0.25 0.25]]
+    >>> print(mx.nd.softmax(data, length=length, use_length=True).asnumpy())
+    [[0.5 0.5 0.  0. ]]
     """
 
     name = "softmax"
+    arguments = ("data", "length")
     params: ClassVar[Params] = {**_PARAMS, "use_length": _USE_LENGTH}
+
+
+@register
+class Softmin(SoftmaxFamily):
+    """Positive numbers that sum to 1 along an axis, the larger the smaller the data.
+
+    Formula: ``out = exp(-data / temperature) / sum of exp(-data / temperature)``.
+    Shapes: ``out`` has the shape of ``data``. Types: floats.
+    Gradient: ``data_grad = -out * (out_grad - sum of out_grad * out) / temperature``.
+
+    Examples
+    --------
+    >>> print(mx.nd.softmin(mx.nd.array([[1, 2, 3]])).asnumpy().round(3))
+    [[0.665 0.245 0.09 ]]
+    """
+
+    name = "softmin"
+    params: ClassVar[Params] = {**_PARAMS, "use_length": _NO_LENGTH}
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """That of a softmax with the negative temperature."""
+        return [self.backward(graph, "_backward_softmax", -(self.attrs["temperature"] or 1.0))]
 
 
 @register
@@ -85,23 +169,40 @@ class LogSoftmax(SoftmaxFamily):
     """
 
     name = "log_softmax"
-    params: ClassVar[Params] = {**_PARAMS, "use_length": _USE_LENGTH}
+    params: ClassVar[Params] = {**_PARAMS, "use_length": _NO_LENGTH}
 
 
-class BackwardSoftmaxFamily(Elementwise):
+class BackwardSoftmaxFamily(SoftmaxFamily):
     """The base of the gradients of softmax and its logarithm, from the output."""
 
     hidden: ClassVar[bool] = True
-    arguments: ClassVar[tuple[str, ...]] = ("out_grad", "out")
-    dtypes: ClassVar[tuple[str, ...]] = FLOATS
-    params: ClassVar[Params] = _PARAMS
+    arguments: ClassVar[tuple[str, ...]] = ("out_grad", "out", "length")
+    params: ClassVar[Params] = {
+        "axis": _AXIS,
+        "temperature": _TEMPERATURE,
+        "use_length": _USE_LENGTH,
+    }
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """The gradient and the output have one type."""
+        grad, out, *lengths = in_types
+        self.check_lengths(lengths)
+        if None not in (grad, out) and grad != out:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'out' is {out}, but 'out_grad' is {grad}; cast one of them"
+            )
+        return [grad or out, grad or out, *lengths], [grad or out], []
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """The output may take the place of either."""
+        return [(0, 0), (1, 0)]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """By the formula."""
-        entries = (graph.out_grad[0], *graph.in_data)
+        """By the formula; none for the lengths, beyond which the output is 0."""
+        entries = (graph.out_grad[0], *graph.in_data[:2])
         found = self.rule(*(Term(graph, e, "broadcast") for e in entries))
         scale = 1.0 / (self.attrs["temperature"] or 1.0)
-        return [(t * scale).entry for t in found]
+        return [*[(t * scale).entry for t in found], *[None] * self.masked()]
 
     def rule(self, g: Term, out_grad: Term, y: Term) -> tuple[Term, Term]:
         """The gradients of ``out_grad`` and of ``out``, before the division by the temperature."""

@@ -1475,6 +1475,17 @@ def smooth_l1(
 ) -> Symbol: ...
 def softmax(
     data: Symbol | None = None,
+    length: Symbol | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: Any = None,
+    use_length: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def softmin(
+    data: Symbol | None = None,
     axis: int = -1,
     temperature: float | None = None,
     dtype: Any = None,

@@ -1177,6 +1177,17 @@ class Operators:
     ) -> Symbol: ...
     def softmax(
         self,
+        length: Symbol | None = None,
+        axis: int = -1,
+        temperature: float | None = None,
+        dtype: Any = None,
+        use_length: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def softmin(
+        self,
         axis: int = -1,
         temperature: float | None = None,
         dtype: Any = None,

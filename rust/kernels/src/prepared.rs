@@ -21,22 +21,36 @@ where
     Ok(Box::new(Run(f)))
 }
 
+/// Checks the numbers of inputs and outputs.
+///
+/// # Errors
+/// Other numbers.
+pub(crate) fn check_count(
+    operator: &str,
+    (inputs, n_inputs): (&[Desc], usize),
+    (outputs, n_outputs): (&[Desc], usize),
+) -> Result<()> {
+    if inputs.len() == n_inputs && outputs.len() == n_outputs {
+        return Ok(());
+    }
+    Err(Error::value(format!(
+        "{operator}: expected {n_inputs} inputs and {n_outputs} outputs, got {} and {}",
+        inputs.len(),
+        outputs.len()
+    )))
+}
+
 /// Checks the numbers of inputs and outputs, and that all share the first input's element type.
 ///
 /// # Errors
 /// Other numbers, or mixed element types.
 pub(crate) fn check_args(
     operator: &str,
-    (inputs, n_inputs): (&[Desc], usize),
-    (outputs, n_outputs): (&[Desc], usize),
+    inputs: (&[Desc], usize),
+    outputs: (&[Desc], usize),
 ) -> Result<()> {
-    if inputs.len() != n_inputs || outputs.len() != n_outputs {
-        return Err(Error::value(format!(
-            "{operator}: expected {n_inputs} inputs and {n_outputs} outputs, got {} and {}",
-            inputs.len(),
-            outputs.len()
-        )));
-    }
+    check_count(operator, inputs, outputs)?;
+    let (inputs, outputs) = (inputs.0, outputs.0);
     let dtype = inputs[0].dtype;
     match inputs.iter().chain(outputs).find(|d| d.dtype != dtype) {
         None => Ok(()),

@@ -1,25 +1,30 @@
-//! `softmax` and `log_softmax` along any axis. The elements along the axis, for one or several
+//! `softmax`, `softmin` and `log_softmax` along any axis. The elements along the axis, for one or several
 //! neighbouring positions, are copied to scratch memory, worked on there, and stored.
 
 mod columns;
+mod masked;
+mod mixed;
 mod rows;
 
 use crate::blockwise::store;
 use crate::kernel::Row;
 use crate::memory::STREAMED;
-use crate::prepared::{axis, boxed, check_args, check_shape};
+use crate::prepared::{axis, boxed, check_count, check_shape};
 use crate::raw::{Source, Target};
 use crate::real::{Float, Real, by_float};
 use crate::sums::blocks;
 use crate::vector::multiversion;
 use crate::{Attrs, Call, Desc, Kernel, Req, View, par};
 use columns::Columns;
-use ferromix_base::Result;
+use ferromix_base::{DType, Error, Result};
 use smallvec::SmallVec;
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("softmax", |a, i, o| {
         prepare("softmax", Kind::Softmax, a, i, o)
+    }),
+    Row::new("softmin", |a, i, o| {
+        prepare("softmin", Kind::Softmax, a, i, o)
     }),
     Row::new("log_softmax", |a, i, o| {
         prepare("log_softmax", Kind::Log, a, i, o)
@@ -244,11 +249,10 @@ fn whole(l: Layout) -> Layout {
     }
 }
 
-/// Runs `kind` on `inputs[0]`, and `inputs[1]` where it is a gradient.
+/// Runs `kind` on `inputs[0]`, and `inputs[1]` where it is a gradient; where `masked`, the last input has
+/// the lengths.
 pub(crate) fn run<T: Float>(
-    kind: Kind,
-    l: Layout,
-    temperature: f64,
+    (kind, l, temperature, masked): (Kind, Layout, f64, bool),
     inputs: &[View],
     output: &mut View,
     req: Req,
@@ -256,12 +260,18 @@ pub(crate) fn run<T: Float>(
     if req == Req::Null || output.is_empty() {
         return Ok(());
     }
+    let (inputs, lengths) = inputs.split_at(inputs.len() - usize::from(masked));
     let mut sources = SmallVec::<[_; 2]>::new();
     for view in inputs {
         sources.push(Source::<T>::of(view)?);
     }
     let target = Target::<T>::of(output)?;
     let t = T::Real::of(temperature);
+    if let [lengths] = lengths {
+        let lengths = masked::lengths(lengths, l.k)?;
+        masked::run((kind, l, t), &sources, &target, &lengths, req);
+        return Ok(());
+    }
     let forward = matches!(kind, Kind::Softmax | Kind::Log);
     if forward && l.inner == 1 && T::plain(&[]).is_some() {
         whole_rows((kind, l, t), &sources[0], &target, req);
@@ -365,6 +375,22 @@ fn some_columns<T: Float>(
     true
 }
 
+/// Requires a length for each position, as an integer.
+fn check_lengths(name: &str, lengths: &[Desc], l: Layout) -> Result<()> {
+    for length in lengths {
+        let count: usize = length.shape.iter().product();
+        if count != l.outer * l.inner || !matches!(length.dtype, DType::I32 | DType::I64) {
+            return Err(Error::value(format!(
+                "{name}: length must be {} int32 or int64 numbers, got {:?} of {}",
+                l.outer * l.inner,
+                &length.shape[..],
+                length.dtype
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn prepare(
     name: &'static str,
     kind: Kind,
@@ -373,7 +399,9 @@ fn prepare(
     outs: &[Desc],
 ) -> Result<Box<dyn Kernel>> {
     let gradient = matches!(kind, Kind::SoftmaxGrad | Kind::LogGrad);
-    check_args(name, (ins, if gradient { 2 } else { 1 }), (outs, 1))?;
+    let masked = attrs.has("use_length") && attrs.bool("use_length")?;
+    let (numbers, lengths) = ins.split_at(ins.len().saturating_sub(usize::from(masked)));
+    check_count(name, (numbers, if gradient { 2 } else { 1 }), (outs, 1))?;
     let shape = &ins[0].shape;
     check_shape(name, "output", &outs[0], shape)?;
     if gradient {
@@ -398,7 +426,19 @@ fn prepare(
         };
         Layout::new(shape, axis(name, along, shape.len())?)
     };
+    check_lengths(name, lengths, layout)?;
+    let negative = name == "softmin";
+    let reals = numbers.iter().chain(outs);
+    if negative || reals.clone().any(|d| d.dtype != ins[0].dtype) {
+        for real in reals {
+            by_float!(name, real.dtype, _T => Ok(()))?;
+        }
+        let how = (kind, layout, temperature);
+        let kernel = mixed::Mixed::new(how, (masked, negative), ins, &outs[0]);
+        return Ok(Box::new(kernel));
+    }
+    let how = (kind, layout, temperature, masked);
     by_float!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| {
-        run::<T>(kind, layout, temperature, call.inputs, &mut call.outputs[0], call.reqs[0])
+        run::<T>(how, call.inputs, &mut call.outputs[0], call.reqs[0])
     }))
 }

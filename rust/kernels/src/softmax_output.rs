@@ -29,7 +29,7 @@ fn layout(attrs: &Attrs, shape: &[usize]) -> Result<Layout> {
         }
         return Ok(Layout::new(shape, 1));
     }
-    if attrs.bool("preserve_shape")? || shape.len() == 1 {
+    if attrs.bool("preserve_shape")? {
         return Ok(Layout::new(shape, shape.len() - 1));
     }
     let k = shape[1..].iter().product();
@@ -46,7 +46,8 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     let l = layout(attrs, &ins[0].shape)?;
     by_float!("SoftmaxOutput", ins[0].dtype, T => boxed(move |call: &mut Call<'_>| {
         let data = &call.inputs[..1];
-        softmax::run::<T>(Kind::Softmax, l, 1.0, data, &mut call.outputs[0], call.reqs[0])
+        let how = (Kind::Softmax, l, 1.0, false);
+        softmax::run::<T>(how, data, &mut call.outputs[0], call.reqs[0])
     }))
 }
 
@@ -63,7 +64,8 @@ struct Loss {
     layout: Layout,
     /// Labels are probabilities, one per output.
     soft: bool,
-    /// Number of samples.
+    /// By how many samples a batch divides: the labels, of which there may be more than rows, and then
+    /// the first ones are those of the rows.
     batch: usize,
     scale: f64,
     ignore: Option<i64>,
@@ -85,7 +87,7 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
     let layout = layout(attrs, &out.shape)?;
     let soft = label.shape == out.shape;
     let labels: usize = label.shape.iter().product();
-    if !soft && labels != layout.outer * layout.inner {
+    if !soft && labels < layout.outer * layout.inner {
         return Err(label_error(&out.shape, &label.shape, layout));
     }
     let ignore_label = attrs.float("ignore_label")? as i64;
@@ -93,7 +95,7 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
     let loss = Loss {
         layout,
         soft,
-        batch: if multi { out.shape[0] } else { layout.outer },
+        batch: if multi { out.shape[0] } else { labels },
         scale: attrs.float("grad_scale")?,
         ignore: attrs.bool("use_ignore")?.then_some(ignore_label),
         ignore_label,

@@ -1,4 +1,4 @@
-"""Softmax and its logarithm."""
+"""Softmax, softmin and the logarithm; lengths and other types are in test_softmax.py."""
 
 from scipy import special
 
@@ -23,6 +23,10 @@ def along(function, axis=-1, temperature=1.0):
 
 CASES = [
     Case(op, along(function, **a), (shape,), a, steps=4)
-    for op, function in (("softmax", special.softmax), ("log_softmax", special.log_softmax))
+    for op, function in (
+        ("softmax", special.softmax),
+        ("softmin", lambda x, axis: special.softmax(-x, axis)),
+        ("log_softmax", special.log_softmax),
+    )
     for shape, a in ROWS
 ]
