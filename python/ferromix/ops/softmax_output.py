@@ -33,12 +33,13 @@ _PARAMS = {
 class SoftmaxOutput(OperatorProperty):
     """Softmax, with the gradient of the cross entropy with integer labels.
 
-    Formula: ``out = softmax(data)`` over all but the first axis, over axis 1 with
-    ``multi_output``, or over the last axis with ``preserve_shape``.
-    Shapes: ``out`` has the shape of ``data``; for ``data`` of ``(n, k)`` ``label`` is ``(n,)``,
-    and ``(n, h * w)``, ``(n, h, w)`` or ``(n, 1, h, w)`` for ``(n, k, h, w)`` with
-    ``multi_output``; probabilities in the shape of ``data`` are labels too. Types: floats, all
-    alike; halves are computed in float32.
+    Formula: ``out = softmax(data)`` over axis 1 with ``multi_output``, over the last axis with
+    ``preserve_shape``, and else over all but the first axis.
+    Shapes: ``out`` has the shape of ``data``; ``label`` has that without the last axis, and for
+    ``data`` of ``(n, k, h, w)`` with ``multi_output`` it is ``(n, h * w)``, ``(n, h, w)`` or
+    ``(n, 1, h, w)``; probabilities in the shape of ``data`` are labels too. Where a softmax is over
+    several axes, the first ``n`` labels are those of the ``n`` samples. Types: floats, all alike;
+    halves are computed in float32.
     Gradient: ``data_grad = grad_scale * (out - onehot(label))``, divided by the number of samples
     (``normalization="batch"``) or of those not ignored (``"valid"``), and times ``out_grad`` only
     where the attribute of that name is set; none for the label.
@@ -97,14 +98,16 @@ class SoftmaxOutput(OperatorProperty):
 
     def _labels(self, data: Shape) -> list[Shape]:
         """The shapes that a label may have, the usual one first."""
-        if len(data) < 2:
+        multi = self.attrs["multi_output"]
+        if len(data) < 1 + multi:
             raise InvalidArgumentError(
-                f"{self.name}: argument 'data' has shape {data}, expected at least 2 dimensions"
+                f"{self.name}: argument 'data' has shape {data}, expected at least {1 + multi} "
+                f"dimensions for multi_output={multi}"
             )
-        if self.attrs["preserve_shape"]:
-            return [data[:-1], data]
-        if not self.attrs["multi_output"]:
-            return [data[:1], data[:-1], data]
+        if len(data) == 1:
+            return [data]
+        if not multi:
+            return [data[:-1], *[data[:1]] * (not self.attrs["preserve_shape"]), data]
         rest = data[2:]
         return [(data[0], count(rest)), (data[0], *rest), (data[0], 1, *rest), data]
 

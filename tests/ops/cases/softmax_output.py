@@ -25,11 +25,16 @@ def gradient(attrs):
         out = forward(attrs)(x, label)
         axis = 1 if attrs.get("multi_output") else x.ndim - 1
         wanted = np.moveaxis(out, axis, -1)
-        hot = np.eye(x.shape[axis])[label.reshape(wanted.shape[:-1]).astype(int)]
+        flat = x.ndim > 2 and not attrs.get("multi_output") and not attrs.get("preserve_shape")
+        if flat:
+            wanted = out.reshape(len(x), -1)
+        classes = label.reshape(-1)[: wanted[..., 0].size].reshape(wanted.shape[:-1])
+        hot = np.eye(wanted.shape[-1])[classes.astype(int)]
         positions = x[0, 0].size if attrs.get("multi_output") else 1
         if attrs.get("normalization") == "batch":
-            positions *= len(label)
-        grad = np.moveaxis(wanted - hot, -1, axis) * attrs.get("grad_scale", 1.0) / positions
+            positions *= label.size if flat else len(label)
+        grad = (wanted - hot).reshape(x.shape) if flat else np.moveaxis(wanted - hot, -1, axis)
+        grad = grad * attrs.get("grad_scale", 1.0) / positions
         return grad * head if attrs.get("out_grad") else grad, None
 
     return rule
@@ -43,6 +48,12 @@ FORMS = [
     ((2, 4, 3, 2), (2, 6), {"multi_output": True, "normalization": "batch"}),
     ((2, 4, 3, 2), (2, 1, 3, 2), {"multi_output": True}),
     ((2, 3, 4), (2, 3), {"preserve_shape": True}),
+    ((2, 4, 3), (2, 3), {"preserve_shape": True, "multi_output": True}),
+    ((2, 4), (2, 1), {"multi_output": True}),
+    ((2, 4), (2,), {"multi_output": True}),
+    ((3, 5, 4), (3, 5), {}),
+    ((3, 2, 5, 4), (3, 2, 5), {"normalization": "batch", "grad_scale": 2.0}),
+    ((3, 5, 4), (3,), {}),
     ((300, 4), (300,), {}),
 ]
 
