@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from typing import Self
 
-from .error import InvalidArgumentError
+from .error import DTypeError, InvalidArgumentError
 
 __all__ = ["AttrScope", "check_attributes", "hide", "show"]
 
@@ -72,7 +72,11 @@ def check_attributes(attrs: Mapping[str, str]) -> dict[str, str]:
     ------
     InvalidArgumentError
         If a value is not a string.
+    DTypeError
+        If they are no dict.
     """
+    if not isinstance(attrs, Mapping):
+        raise DTypeError(f"the attributes of a symbol must be a dict of strings, got {attrs!r}")
     for key, value in attrs.items():
         if not isinstance(value, str):
             raise InvalidArgumentError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from .error import InvalidArgumentError, MXNetError
@@ -22,8 +23,8 @@ def as_shape(shape: Any) -> tuple[int, ...]:
         For anything else, or a negative extent.
     """
     try:
-        found = (int(shape),) if hasattr(shape, "__index__") else tuple(int(d) for d in shape)
-    except (TypeError, ValueError):
+        found = tuple(map(index, (shape,) if hasattr(shape, "__index__") else shape))
+    except TypeError:
         raise InvalidArgumentError(f"a shape must be ints, got {shape!r}") from None
     if any(d < 0 for d in found):
         raise InvalidArgumentError(f"a shape cannot have negative extents, got {found}")

@@ -118,10 +118,23 @@ def test_gradients_as_asked_for():
         (lambda n: n.simple_bind(mx.cpu(), aa=(2,)), InvalidArgumentError, ["no arguments: aa"]),
         (lambda n: n.simple_bind(mx.cpu(), "sum", a=(2,)), InvalidArgumentError, ["'a'", "'sum'"]),
         (lambda n: n.simple_bind(mx.cpu(), ["null"], a=(2,)), InvalidArgumentError, ["a, b"]),
+        (lambda n: n.simple_bind(mx.cpu(), 3, a=(2,)), DTypeError, ["grad_req", "'write'", "3"]),
+        (lambda n: n.bind(mx.cpu(), [array(1)] * 2, grad_req=3), DTypeError, ["grad_req", "3"]),
+        (lambda n: n.simple_bind(mx.cpu(), ["add", 3], a=(2,)), InvalidArgumentError, ["'b'", "3"]),
+        (lambda n: n.simple_bind(3, a=(2,)), DTypeError, ["Context", "3"]),
+        (lambda n: n.bind("cpu", [array(1)] * 2), DTypeError, ["Context", "'cpu'"]),
+        (lambda n: n.bind(mx.cpu(), 3), DTypeError, ["args", "int"]),
+        (lambda n: n.bind(mx.cpu(), array(1, 2)), DTypeError, ["args", "NDArray"]),
+        (lambda n: n.simple_bind(mx.cpu(), type_dict=["float64"]), DTypeError, ["type_dict"]),
         (
-            lambda n: n.simple_bind(mx.cpu(), {"c": "null"}, a=(2,)),
+            lambda n: n.simple_bind(mx.cpu(), stype_dict={"a": "csr"}, a=(2,)),
             InvalidArgumentError,
-            ["'c'", "a, b"],
+            ["stype_dict", "'a'", "'csr'", "'default'"],
+        ),
+        (
+            lambda n: (n * S.Variable("c", stype="row_sparse")).simple_bind(mx.cpu(), a=(2,)),
+            InvalidArgumentError,
+            ["'c'", "'row_sparse'"],
         ),
         (
             lambda n: (n + S.Variable("a")).simple_bind(mx.cpu(), a=(2,)),
@@ -374,11 +387,9 @@ def test_modes_share_buffers():
     assert executor.memory_planned() == before
 
 
-def test_shared_executors_share_arrays_and_notice_lost_results():
+def test_shared_executors_share_memory_and_notice_lost_results():
     first = filled(perceptron().simple_bind(mx.cpu(), data=(8, 2)))
     second = perceptron().simple_bind(mx.cpu(), shared_exec=first, data=(5, 2))
-    assert second.arg_dict["fc1_weight"] is first.arg_dict["fc1_weight"]
-    assert second.arg_dict["data"] is not first.arg_dict["data"]
     assert second.memory_planned() <= first.memory_planned() * 1.01
     first.forward(is_train=True)
     second.forward(is_train=True)
@@ -422,3 +433,49 @@ def test_views_of_inputs_are_not_made_of_states():
     before = executor.forward(is_train=True, data=data)[0].asnumpy()
     assert before.tolist() == [0]
     assert executor.aux_dict["bn_moving_mean"].asnumpy().tolist() == [3]
+
+
+# -- requests and modes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("grad_req", "wanted"),
+    [
+        (None, set()),
+        ({}, set()),
+        ({"a": "write"}, {"a"}),
+        ({"a": "add", "nope": "write"}, {"a"}),
+        ({"nope": "write"}, set()),
+        (["null", "write"], {"b"}),
+        (("write", "add"), {"a", "b"}),
+    ],
+)
+def test_requests_by_name_and_in_order(grad_req, wanted):
+    executor = product().simple_bind(mx.cpu(), grad_req, a=(2,))
+    assert {n for n, g in executor.grad_dict.items() if g is not None} == wanted
+    args, grads = {"a": array(2), "b": array(3)}, {"a": array(7), "b": array(7)}
+    executor = product().bind(mx.cpu(), args, grads, grad_req)
+    executor.forward(is_train=True)
+    executor.backward(array(1))
+    assert {n for n, g in grads.items() if g.item() != 7} == wanted
+
+
+def test_backward_of_prediction_after_a_training_forward():
+    net = S.BatchNorm(S.Variable("x"), fix_gamma=False, eps=1e-3, name="bn")
+    executor = net.simple_bind(mx.cpu(), x=(4, 2))
+    x = np.arange(8, dtype="float32").reshape(4, 2) ** 1.5
+    dy = np.random.default_rng(0).standard_normal((4, 2)).astype("float32")
+    executor.arg_dict["bn_gamma"][:] = 2
+    executor.forward(is_train=True, x=x)
+    executor.backward(mx.nd.array(dy))
+    training = executor.grad_dict["x"].asnumpy()
+    executor.backward(mx.nd.array(dy), is_train=False)
+    found = executor.grad_dict["x"].asnumpy()
+    np.testing.assert_allclose(found, 2 * dy / np.sqrt(x.var(0) + 1e-3), rtol=1e-5)
+    executor.backward(mx.nd.array(dy))
+    assert (executor.grad_dict["x"].asnumpy() == training).all()
+
+
+def test_reshape_passes_over_other_names():
+    executor = product().simple_bind(mx.cpu(), a=(4,)).reshape(a=(2,), b=(2,), nope=(3,))
+    assert executor.arg_dict["a"].shape == (2,)

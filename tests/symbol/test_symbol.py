@@ -64,11 +64,17 @@ def test_inputs_by_position_by_name_and_attributes_by_position():
         (lambda a: S.FullyConnected(a, foo=a, num_hidden=2), InvalidArgumentError, ["'foo'"]),
         (lambda a: S.negative(S.Group([a, a])), InvalidArgumentError, ["one output", "'data'"]),
         (lambda a: S.negative(a, attr={"mood": "x"}), InvalidArgumentError, ["'__mood__'"]),
-        (lambda a: S.negative(a, attr={"__mood__": 1}), InvalidArgumentError, ["string", "1"]),
+        (lambda a: S.negative(a, attr="calm"), DTypeError, ["negative", "'calm'"]),
+        (lambda a: S.negative(a, name=3), DTypeError, ["name", "3"]),
+        (lambda a: S.Variable("x", attr={"__mood__": 1}), InvalidArgumentError, ["string", "1"]),
+        (lambda a: S.Variable("x", attr="calm"), DTypeError, ["dict", "'calm'"]),
+        (lambda a: S.Variable("x", init=3), DTypeError, ["init", "3"]),
         (lambda a: S.Variable("x", mood="x"), InvalidArgumentError, ["'__mood__'"]),
-        (lambda a: S.Variable(1), InvalidArgumentError, ["name"]),
+        (lambda a: S.Variable(1), DTypeError, ["name"]),
         (lambda a: S.Variable("x", shape="y"), InvalidArgumentError, ["'x'", "'y'"]),
         (lambda a: S.Variable("x", shape=(-3,)), InvalidArgumentError, ["'x'", "-3"]),
+        (lambda a: S.Variable("x", shape=(2.5, 3)), InvalidArgumentError, ["'x'", "2.5"]),
+        (lambda a: a.infer_shape(a=(2.0, 3)), InvalidArgumentError, ["'a'", "2.0"]),
         (lambda a: S.Variable("x", dtype="complex64"), InvalidArgumentError, ["complex64"]),
         (lambda a: S.Group([]), DTypeError, ["list of symbols"]),
         (lambda a: S.Group([a, 1]), DTypeError, ["list of symbols"]),
@@ -139,7 +145,7 @@ def test_automatic_names_count_by_operator():
 
 def test_prefixes_nest_and_end():
     with Prefix("a_"):
-        assert layer().list_arguments() == ["a_data", "a_fc_weight", "a_fc_bias"]
+        assert layer().list_arguments() == ["data", "a_fc_weight", "a_fc_bias"]
         with Prefix("b_"):
             assert S.exp(S.Variable("x")).name == "b_exp0"
         assert S.exp(S.Variable("x")).name == "a_exp0"

@@ -35,8 +35,12 @@ def match(what: str, nodes: Sequence[Node], given: Given, required: bool) -> dic
     InvalidArgumentError
         For arrays that are missing or too many.
     DTypeError
-        For something that is no NDArray.
+        For something that is no NDArray, or no list or dict of them.
     """
+    if given is not None and not isinstance(given, (list, tuple, Mapping)):
+        raise DTypeError(
+            f"{what} must be a list of NDArrays or a dict by name, got {type(given).__name__}"
+        )
     names = [n.name for n in nodes]
     if isinstance(given, Mapping):
         found = [given.get(name) for name in names]
@@ -67,18 +71,21 @@ def requests_of(nodes: Sequence[Node], grad_req: Any) -> dict[Node, str]:
     Raises
     ------
     InvalidArgumentError
-        For another word, a list of another length, or a name that is no argument.
+        For another word, or a list of another length.
+    DTypeError
+        For something else than words, or a list or a dict of them.
     """
     names = [n.name for n in nodes]
-    if isinstance(grad_req, str):
-        words = [grad_req] * len(names)
+    if grad_req is None or isinstance(grad_req, str):
+        words = [grad_req or "null"] * len(names)
     elif isinstance(grad_req, Mapping):
-        unknown = grad_req.keys() - set(names)
-        if unknown:
-            raise InvalidArgumentError(
-                f"grad_req: there is no argument '{min(unknown)}'; arguments: {', '.join(names)}"
-            )
+        # Names that are no arguments are passed over, so one dict can serve several networks.
         words = [grad_req.get(name, "null") for name in names]
+    elif not isinstance(grad_req, (list, tuple)):
+        raise DTypeError(
+            f"grad_req must be one of {', '.join(map(repr, REQUESTS))}, or a list or a dict of "
+            f"these for the arguments, got {grad_req!r}"
+        )
     else:
         words = list(grad_req)
         if len(words) != len(names):

@@ -144,7 +144,8 @@ class Executor:
             The gradients of the outputs: an array, a list in the order of the outputs, or a dict
             by name. Losses, such as SoftmaxOutput, need none.
         is_train
-            For compatibility; the mode is that of the last forward pass.
+            False for the gradients of prediction also after ``forward(is_train=True)``; otherwise
+            they are those of the mode of the last forward pass.
 
         Raises
         ------
@@ -164,7 +165,7 @@ class Executor:
         program = self._program(self._ran_training, True)
         if not self._ran_training:
             program.forward()
-        program.backward()
+        program.backward(bool(is_train))
 
     def _assign(self, values: Mapping[str, Any]) -> None:
         arrays = self.arg_dict
@@ -299,14 +300,16 @@ class Executor:
         allow_up_sizing
             Whether arguments may grow, for which they get new arrays of zeros.
         **kwargs
-            New shapes of arguments by name.
+            New shapes of arguments by name; other names are passed over.
 
         Raises
         ------
         InvalidArgumentError
             For a change that is not allowed; names the argument and both shapes.
         """
-        arg_shapes, _, aux_shapes = self._symbol.infer_shape(**kwargs)
+        known = {*self.arg_dict, *self.aux_dict}
+        shapes = {name: shape for name, shape in kwargs.items() if name in known}
+        arg_shapes, _, aux_shapes = self._symbol.infer_shape(**shapes)
         if arg_shapes is None or aux_shapes is None:
             raise InvalidArgumentError("reshape: the new shapes do not give all others")
 

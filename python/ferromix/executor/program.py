@@ -89,19 +89,29 @@ class Program:
         self._adds = adds
         self._arrays = dict(arrays)
         self._is_train = is_train
-        buffers = pool.take(self.memory.buffers)
-        self._place(order, buffers)
-        steps = [self._step(node) for node in order if not self._is_view(node)]
+        self._buffers = pool.take(self.memory.buffers)
+        self._token = pool.token
+        self._place(order, self._buffers)
+        self._plan = self._make_plan(order, is_train)
+        self._predicting: Any = None
         self.split = sum(not self._is_view(node) for node in network.forward)
-        self._plan = _core.Plan(steps, buffers, pool.token)
 
     def forward(self) -> None:
         """Launches the forward half."""
         self._plan.run(0, self.split)
 
-    def backward(self) -> None:
-        """Launches the backward half."""
-        self._plan.run(self.split)
+    def backward(self, is_train: bool) -> None:
+        """Launches the backward half, in the mode of the forward half if `is_train`."""
+        if is_train or not self._is_train:
+            self._plan.run(self.split)
+            return
+        if self._predicting is None:
+            self._predicting = self._make_plan(self._network.backward, False)
+        self._predicting.run(0)
+
+    def _make_plan(self, nodes: Sequence[Node], is_train: bool) -> Any:
+        steps = [self._step(node, is_train) for node in nodes if not self._is_view(node)]
+        return _core.Plan(steps, self._buffers, self._token)
 
     def _is_view(self, node: Node) -> bool:
         return Entry(node, 0) in self.memory.views
@@ -130,7 +140,7 @@ class Program:
         whole = buffers[number].cast_view(dtype, (elements + prod(shape),))
         return whole.view(elements, (prod(shape),), (1,)).reshape(shape)
 
-    def _step(self, node: Node) -> tuple[Any, str, list[Any], list[Any], list[int]]:
+    def _step(self, node: Node, is_train: bool) -> tuple[Any, str, list[Any], list[Any], list[int]]:
         card = node.op
         assert card is not None
         inputs = [self._arrays[e] for e in node.inputs]
@@ -138,12 +148,12 @@ class Program:
         outputs = [self._arrays.get(e) for e in entries]
         reqs = [self._request(e) for e in entries]
         changed = [inputs[i] for i in card.mutated_inputs()]
-        state = INPLACE if changes_states(card, self._is_train) else NULL
+        state = INPLACE if changes_states(card, is_train) else NULL
         prepared = prepare(
             card,
             tuple(self._desc(e) for e in node.inputs),
             tuple(self._desc(e) for e in entries),
-            self._is_train,
+            is_train,
         )
         return prepared, node.name, inputs, outputs + changed, reqs + [state] * len(changed)
 

@@ -152,8 +152,18 @@ class Optimizer:
         self.wd_mult.update(args_wd_mult)
 
     def _symbol_multipliers(self, attr: str) -> dict[Index, float]:
-        attrs = {name: self._variables.get(name, {}) for name in self._arguments}
-        return {name: float(of[attr]) for name, of in attrs.items() if attr in of}
+        found: dict[Index, float] = {}
+        for name in self._arguments:
+            text = self._variables.get(name, {}).get(attr)
+            if text is None:
+                continue
+            try:
+                found[name] = float(text)
+            except ValueError:
+                raise InvalidArgumentError(
+                    f"the attribute {attr} of '{name}' must be a number, got {text[:40]!r}"
+                ) from None
+        return found
 
     def _update_count(self, index: Index) -> None:
         count = self._update_counts.get(index, self.begin_num_update) + 1

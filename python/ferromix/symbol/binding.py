@@ -6,7 +6,7 @@ here when it is imported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..error import InternalError
@@ -25,6 +25,7 @@ class Binder(Protocol):
         args_grad: Any = None,
         grad_req: Any = "write",
         aux_states: Any = None,
+        shared_exec: Any = None,
     ) -> Any:
         """An executor over the caller's arrays."""
         ...
@@ -36,7 +37,10 @@ class Binder(Protocol):
         shapes: Mapping[str, Any],
         grad_req: Any = "write",
         type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        shared_arg_names: Sequence[str] | None = None,
         shared_exec: Any = None,
+        shared_buffer: dict[str, Any] | None = None,
     ) -> Any:
         """An executor over new arrays."""
         ...
@@ -68,6 +72,8 @@ class Binding:
         args_grad: Any = None,
         grad_req: Any = "write",
         aux_states: Any = None,
+        *,
+        shared_exec: Any = None,
     ) -> Any:
         """An executor over arrays of the caller.
 
@@ -80,9 +86,13 @@ class Binding:
         args_grad
             Arrays for the gradients of arguments, as a list (None where not wanted) or a dict.
         grad_req
-            ``"write"``, ``"add"`` or ``"null"`` for all arguments, or a list or a dict of these.
+            ``"write"``, ``"add"`` or ``"null"`` for all arguments, or a list or a dict of these;
+            ``"null"`` for those that a dict leaves out.
         aux_states
             The auxiliary states, as a list in the order of ``list_auxiliary_states()`` or a dict.
+        shared_exec
+            An executor whose memory for intermediate results is used too. The two must not be in
+            use at the same time.
 
         Returns
         -------
@@ -100,14 +110,18 @@ class Binding:
         >>> y.bind(mx.cpu(), {"x": mx.nd.ones((2,))}).forward()[0].asnumpy().tolist()
         [2.0, 2.0]
         """
-        return _binder().bind(self, ctx, args, args_grad, grad_req, aux_states)
+        return _binder().bind(self, ctx, args, args_grad, grad_req, aux_states, shared_exec)
 
     def simple_bind(
         self,
         ctx: Any,
         grad_req: Any = "write",
         type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        *,
+        shared_arg_names: Sequence[str] | None = None,
         shared_exec: Any = None,
+        shared_buffer: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> Any:
         """An executor over new arrays of zeros, whose shapes are inferred.
@@ -117,12 +131,23 @@ class Binding:
         ctx
             The device to compute on.
         grad_req
-            ``"write"``, ``"add"`` or ``"null"`` for all arguments, or a list or a dict of these.
+            ``"write"``, ``"add"`` or ``"null"`` for all arguments, or a list or a dict of these;
+            ``"null"`` for those that a dict leaves out.
         type_dict
             Element types of arguments by name; float32 where nothing else decides.
+        stype_dict
+            Storage types of arguments by name; all arrays are dense, ``"default"``.
+        shared_arg_names
+            The parameters: arguments that, with their gradients, are those of `shared_exec`, and
+            that never come from `shared_buffer`.
         shared_exec
-            An executor whose arrays of the same name, shape and type are used, and whose planned
-            memory is reused. The two must not be in use at the same time.
+            An executor whose memory for intermediate results is used too. The two must not be in
+            use at the same time. With `shared_arg_names` or `shared_buffer` auxiliary states of the
+            same name, shape and type are its own, too.
+        shared_buffer
+            Arrays by name for all other arguments, and by ``"grad of "`` and their names for
+            gradients. Those that are large enough are used, with what they hold; for the rest new
+            ones are made, and entered here.
         **kwargs
             Shapes of arguments by name.
 
@@ -133,9 +158,32 @@ class Binding:
         Raises
         ------
         InvalidArgumentError
-            If shapes do not follow from those given; names the arguments.
+            If shapes do not follow from those given, or something shared does not fit; names the
+            arguments.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> y = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2, name="fc")
+        >>> names, buffer = ["fc_weight", "fc_bias"], {}
+        >>> long = y.simple_bind(mx.cpu(), shared_buffer=buffer, x=(8, 3))
+        >>> short = y.simple_bind(
+        ...     mx.cpu(), shared_arg_names=names, shared_exec=long, shared_buffer=buffer, x=(2, 3)
+        ... )
+        >>> short.arg_dict["fc_weight"] is long.arg_dict["fc_weight"]
+        True
         """
-        return _binder().simple_bind(self, ctx, kwargs, grad_req, type_dict, shared_exec)
+        return _binder().simple_bind(
+            self,
+            ctx,
+            kwargs,
+            grad_req,
+            type_dict,
+            stype_dict,
+            shared_arg_names,
+            shared_exec,
+            shared_buffer,
+        )
 
     def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
         """The outputs for the given arrays.

@@ -73,9 +73,14 @@ def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
     card = find(operator)
     rest = dict(kwargs)
     name = rest.pop("name", None)
-    attr = dict(rest.pop("attr", None) or {})
+    if name is not None and not isinstance(name, str):
+        raise DTypeError(f"{card.name}: the name of a symbol must be a string, got {name!r}")
+    attr = rest.pop("attr", None) or {}
+    if not isinstance(attr, Mapping):
+        raise DTypeError(f"{card.name}: attr must be a dict of attributes, got {attr!r}")
+    texts = {key: str(value) for key, value in attr.items()}
     for key in [k for k in rest if _is_symbol_attribute(card, k)]:
-        attr[key] = rest.pop(key)
+        texts[key] = str(rest.pop(key))
     for key in (*card.arguments, *card.auxiliary_states):
         if rest.get(key) is not None and key not in card.params:
             single(rest[key], key, card.name)
@@ -92,7 +97,7 @@ def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
     if twice:
         raise InvalidArgumentError(f"{card.name}: argument '{min(twice)}' is given twice")
     entries = {n: single(s, n, card.name) for n, s in {**inputs, **named}.items()}
-    return create(made, entries, name, attr, operator.lower())
+    return create(made, entries, name, texts, operator.lower())
 
 
 def single(symbol: Any, argument: str, operator: str) -> Entry:

@@ -7,16 +7,15 @@ from functools import cache
 from typing import Any
 
 from ..attribute import AttrScope
-from ..error import InvalidArgumentError
+from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node
-from ..name import NameManager
 from ..ops.call import describe, signature
 from ..ops.card import find
 from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
 from .arithmetic import BINARY
 from .create import call
-from .inference import DTYPE_CODES, shape_text
+from .inference import DTYPE_CODES, STORAGE_TYPES, shape_text
 from .symbol import Symbol
 
 __all__ = [
@@ -47,20 +46,21 @@ def Variable(  # noqa: N802 - MXNet's name
     dtype: Any = None,
     init: Any = None,
     stype: str | None = None,
-    **kwargs: str,
+    **kwargs: Any,
 ) -> Symbol:
     """A variable: an input of the computation that is bound to an array later.
 
     Parameters
     ----------
     name
-        Its name, which should be unique.
+        Its name, which should be unique; taken as it is, whatever name manager is in force.
     attr
         Attributes, besides those of the scope in force.
     shape
-        Its shape, if it is known already; an extent of 0 is unknown.
+        Its shape, if it is known already: an int, a sequence of ints or its text. An extent of 0
+        is unknown.
     lr_mult, wd_mult
-        Factors for its learning rate and its weight decay.
+        Factors for its learning rate and its weight decay; 0 keeps it as it is.
     dtype
         Its element type.
     init
@@ -68,12 +68,14 @@ def Variable(  # noqa: N802 - MXNet's name
     stype
         Its storage type.
     **kwargs
-        Further attributes; their keys take the form ``__key__``.
+        Further attributes; their keys take the form ``__key__``, and their values become text.
 
     Raises
     ------
     InvalidArgumentError
-        For a name that is no string, a wrong shape, or an attribute of another form.
+        For a wrong shape, or an attribute of another form.
+    DTypeError
+        For a name that is no string, or an initializer that is none.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def Variable(  # noqa: N802 - MXNet's name
     {'__shape__': '(2, 0)', '__lr_mult__': '2.0', 'lr_mult': '2.0'}
     """
     if not isinstance(name, str):
-        raise InvalidArgumentError(f"the name of a variable must be a string, got {name!r}")
+        raise DTypeError(f"the name of a variable must be a string, got {name!r}")
     attrs = AttrScope.current.get(attr)
     if shape is not None:
         attrs["__shape__"] = shape_text(shape, name)
@@ -93,7 +95,7 @@ def Variable(  # noqa: N802 - MXNet's name
     if dtype is not None:
         attrs["__dtype__"] = str(DTYPE_CODES[dtype_name(dtype)])
     if init is not None:
-        attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+        attrs["__init__"] = _initializer(init)
     if stype is not None:
         attrs["__storage_type__"] = _storage_type(stype)
     for key, value in kwargs.items():
@@ -102,17 +104,29 @@ def Variable(  # noqa: N802 - MXNet's name
                 f"Variable: unknown attribute '{key}'; further attributes take the form '__{key}__'"
             )
         attrs[key] = str(value)
-    return Symbol([Entry(Node(None, NameManager.current.get(name, "var"), [], attrs), 0)])
+    return Symbol([Entry(Node(None, str(name), [], attrs), 0)])
 
 
 var = Variable
 
 
+def _initializer(init: Any) -> str:
+    """The text of an initializer; these are not known here, but all can write themselves."""
+    if isinstance(init, str):
+        return init
+    if not callable(getattr(init, "dumps", None)):
+        raise DTypeError(
+            f"Variable: init must be an Initializer, or its name or JSON, got {init!r}"
+        )
+    return init.dumps()
+
+
 def _storage_type(stype: str) -> str:
-    kinds = ("default", "row_sparse", "csr")
-    if stype not in kinds:
-        raise InvalidArgumentError(f"stype must be one of {', '.join(kinds)}, got {stype!r}")
-    return str(kinds.index(stype))
+    if stype not in STORAGE_TYPES:
+        raise InvalidArgumentError(
+            f"stype must be one of {', '.join(STORAGE_TYPES)}, got {stype!r}"
+        )
+    return str(STORAGE_TYPES.index(stype))
 
 
 @cache

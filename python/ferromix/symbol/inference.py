@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Mapping, Sequence
+from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,8 +22,10 @@ from ..ops.param import dtype_name
 
 __all__ = [
     "DTYPE_CODES",
+    "STORAGE_TYPES",
     "Inference",
     "declared_shape",
+    "declared_storage",
     "declared_type",
     "from_user_shape",
     "numpy_type",
@@ -45,6 +48,9 @@ DTYPE_CODES = {
     "bfloat16": 12,
 }
 """MXNet's numbers of element types, which ``__dtype__`` holds."""
+
+STORAGE_TYPES = ("default", "row_sparse", "csr")
+"""The storage types by MXNet's numbers, which ``__storage_type__`` holds."""
 
 Shapes = list[tuple[int, ...]]
 Found = tuple[list[T], list[T], list[T]]
@@ -217,8 +223,9 @@ def from_user_shape(shape: Any, name: str) -> MaybeShape:
         For anything but an int or a sequence of ints; names the argument.
     """
     try:
-        given = (int(shape),) if hasattr(shape, "__index__") else tuple(int(n) for n in shape)
-    except (TypeError, ValueError):
+        plain = shape.tolist() if isinstance(shape, np.ndarray) else shape
+        given = tuple(map(index, (plain,) if hasattr(plain, "__index__") else plain))
+    except TypeError:
         raise InvalidArgumentError(
             f"the shape of '{name}' must be a tuple of ints, got {shape!r}"
         ) from None
@@ -234,19 +241,29 @@ def to_user_shape(shape: MaybeShape) -> tuple[int, ...]:
 
 def shape_text(shape: Any, name: str) -> str:
     """What ``__shape__`` holds for a shape that a user gave."""
-    return str(to_user_shape(from_user_shape(shape, name)))
+    plain = _literal(shape) if isinstance(shape, str) else shape
+    return str(to_user_shape(from_user_shape(plain, name)))
 
 
 def declared_shape(node: Node) -> MaybeShape:
     """The shape that a variable's ``__shape__`` states."""
     text = node.attrs.get("__shape__")
-    if text is None:
-        return None
+    return None if text is None else from_user_shape(_literal(text), node.name)
+
+
+def _literal(text: str) -> Any:
+    """The value that a text spells, or the text itself."""
     try:
-        value = ast.literal_eval(text)
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        value = text
-    return from_user_shape(value, node.name)
+        return text
+
+
+def declared_storage(node: Node) -> str:
+    """The storage type that a variable's ``__storage_type__`` states."""
+    text = node.attrs.get("__storage_type__", "-1")
+    names = {str(code): name for code, name in enumerate(STORAGE_TYPES)}
+    return "default" if text == "-1" else names.get(text, text)
 
 
 def declared_type(node: Node) -> str | None:
