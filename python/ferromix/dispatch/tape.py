@@ -7,7 +7,7 @@ gradients run one by one, as any operator does; so they are recorded too where t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -80,7 +80,7 @@ def backward(
     plan = _plan(trace, structure, tuple(wanted), adds)
     targets = [_target(trace, i) for i in wanted]
     with modes(False, train_mode):
-        runner = _Runner(trace, plan, _seeds(heads, head_grads))
+        runner = _Runner(trace, plan, _seeds(plan, heads, head_grads))
         direct = runner.use(targets)
         found = runner.run()
         for i, (add, target) in enumerate(zip(adds, targets, strict=True)):
@@ -126,7 +126,7 @@ def gradients(
     positions = tuple(p for p in wanted if p is not None)
     plan = _plan(trace, trace.structure(), positions, (False,) * len(positions))
     with modes(create_graph, train_mode):
-        runner = _Runner(trace, plan, _seeds(heads, head_grads), whole=create_graph)
+        runner = _Runner(trace, plan, _seeds(plan, heads, head_grads), whole=create_graph)
         found = [
             cpu.invoke(make("zeros_like", {}), [variable])[0] if gradient is None else gradient
             for gradient, variable in zip(runner.run(), variables, strict=True)
@@ -173,10 +173,13 @@ def _target(trace: _core.Trace, variable: int) -> Array:
     return target
 
 
-def _seeds(heads: Sequence[Array], head_grads: Sequence[Array | None]) -> list[Array]:
-    """The gradients of the heads."""
-    seeds = []
-    for i, (head, grad) in enumerate(zip(heads, head_grads, strict=True)):
+def _seeds(
+    plan: TapePlan, heads: Sequence[Array], head_grads: Sequence[Array | None]
+) -> dict[int, Array]:
+    """The gradients of the heads whose gradients are read; those of losses are not."""
+    seeds = {}
+    for i in dict.fromkeys(head for _, head in plan.seeds):
+        head, grad = heads[i], head_grads[i]
         if grad is None:
             grad = cpu.invoke(make("ones_like", {}), [head])[0]
         elif grad.shape != head.shape or grad.dtype != head.dtype:
@@ -184,7 +187,7 @@ def _seeds(heads: Sequence[Array], head_grads: Sequence[Array | None]) -> list[A
                 f"backward: the gradient of head {i} is {grad.dtype} {grad.shape}, but the head is "
                 f"{head.dtype} {head.shape}"
             )
-        seeds.append(grad)
+        seeds[i] = grad
     return seeds
 
 
@@ -200,7 +203,7 @@ class _Runner:
     """One run of a plan: the values of its slots, which are let go of after their last use."""
 
     def __init__(
-        self, trace: _core.Trace, plan: TapePlan, seeds: Sequence[Array], whole: bool = False
+        self, trace: _core.Trace, plan: TapePlan, seeds: Mapping[int, Array], whole: bool = False
     ) -> None:
         self._plan = plan
         self._whole = whole

@@ -142,7 +142,8 @@ class Executor:
         ----------
         out_grads
             The gradients of the outputs: an array, a list in the order of the outputs, or a dict
-            by name. Losses, such as SoftmaxOutput, need none.
+            by name. Losses, such as SoftmaxOutput, need none; more than there are outputs are
+            passed over, as in MXNet.
         is_train
             False for the gradients of prediction also after ``forward(is_train=True)``; otherwise
             they are those of the mode of the last forward pass.
@@ -151,6 +152,8 @@ class Executor:
         ------
         InvalidArgumentError
             If forward was not called, or a gradient is missing or has another shape.
+        DTypeError
+            For something that is no NDArray.
         """
         if not self._network.backward:
             return
@@ -190,20 +193,16 @@ class Executor:
         names = list(map(entry_name, self._network.heads))
         if isinstance(out_grads, Mapping):
             out_grads = [out_grads.get(n) for n in names]
-        given = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or ())
-        if len(given) > len(names):
-            raise InvalidArgumentError(
-                f"backward: got {len(given)} gradients for {len(names)} outputs: {', '.join(names)}"
-            )
+        given = _list_of_grads(out_grads)
         given += [None] * (len(names) - len(given))
-        for name, node, value in zip(names, self._network.head_grads, given, strict=True):
+        for name, node, value in zip(names, self._network.head_grads, given, strict=False):
             if node is None:
                 continue
-            if not isinstance(value, NDArray):
+            if value is None:
                 raise InvalidArgumentError(
                     f"backward: output '{name}' is no loss, so its gradient must be given in "
-                    f"out_grads as an NDArray, got {value!r}; to minimize the output itself, pass "
-                    "it through make_loss"
+                    "out_grads as an NDArray; to minimize the output itself, pass it through "
+                    "make_loss"
                 )
             target = self._arrays[Entry(node, 0)]
             if value.shape != target.shape:
@@ -355,6 +354,29 @@ class Executor:
     def __repr__(self) -> str:
         outputs = ", ".join(map(entry_name, self._network.heads))
         return f"<Executor of {outputs} on {self._ctx}>"
+
+
+def _list_of_grads(given: NDArray | Sequence[NDArray | None] | None) -> list[NDArray | None]:
+    """The gradients of outputs as a list.
+
+    Raises
+    ------
+    DTypeError
+        For anything but arrays and None.
+    """
+    if given is None or isinstance(given, NDArray):
+        return [] if given is None else [given]
+    if not isinstance(given, (list, tuple)):
+        raise DTypeError(
+            f"backward: out_grads must be an NDArray, or a list or a dict of them, got {given!r}"
+        )
+    for i, value in enumerate(given):
+        if value is not None and not isinstance(value, NDArray):
+            raise DTypeError(
+                f"backward: gradient {i} in out_grads must be an NDArray, "
+                f"got {type(value).__name__}"
+            )
+    return list(given)
 
 
 def _copy(value: NDArray | np.ndarray, target: NDArray) -> None:
