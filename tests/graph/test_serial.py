@@ -8,7 +8,7 @@ import random
 import pytest
 
 import ferromix as mx
-from ferromix.error import FileFormatError
+from ferromix.error import DTypeError, FileFormatError, InvalidArgumentError
 
 
 def node(op, name, inputs=(), **extra):
@@ -143,6 +143,14 @@ RELU = {"attrs": {"act_type": "relu"}}
             ["'n'", "nested"],
         ),
         (text([DATA, node("null", "n", [[0, 0]])], [[1, 0]]), ["'n'", "no inputs"]),
+        (text([DATA, node("sum", "n", [[1, 0]])], [[1, 0]]), ["'n'", "nodes before"]),
+        (text([node("n" * 100_000, "n")], [[0, 0]]), ["node 0", "unknown operator"]),
+        (text([DATA], [[0, 0]], arg_nodes=3), ["arg_nodes", "3"]),
+        (text([DATA], [[0, 0]], arg_nodes=["x"]), ["arg_nodes", "whole numbers", "'x'"]),
+        (text([DATA], [[0, 0]], arg_nodes=[0, -1]), ["arg_nodes", "number 1", "-1"]),
+        (text([DATA, node("sum", "n", [[0, 0]])], [[1, 0]], arg_nodes=[1]), ["variable", "1"]),
+        (text([DATA], [[0, 0]], node_row_ptr={}), ["node_row_ptr", "{}"]),
+        (text([DATA], [[0, 0]], attrs=[3]), ["attrs", "[3]"]),
         (text([DATA, node("_foreach", "n", subgraphs=[{}])], [[1, 0]]), ["'n'", "subgraphs"]),
     ],
 )
@@ -153,6 +161,7 @@ def test_what_is_wrong_is_said(content, parts, tmp_path):
         mx.sym.load(path)
     for part in ("broken-symbol.json", *parts):
         assert part in str(error.value)
+    assert len(str(error.value)) < 1500
 
 
 def test_bytes_that_are_no_text(tmp_path):
@@ -172,3 +181,66 @@ def test_damaged_files_never_break_anything_else():
             mx.sym.load_json("".join(letters))
         except FileFormatError:
             continue
+
+
+FIELDS = [
+    None,
+    3,
+    -1,
+    2**70,
+    1.5,
+    True,
+    "x",
+    "\ud800",
+    [],
+    {},
+    [[]],
+    [None],
+    ["x"],
+    [[0, 0, 0]],
+    {"a": 1},
+]
+
+
+def places(value, path=()):
+    """The paths to everything inside of a value made of lists and dicts."""
+    yield path
+    inside = {list: enumerate, dict: dict.items}.get(type(value), lambda _: ())
+    for key, inner in inside(value):
+        yield from places(inner, (*path, key))
+
+
+@pytest.mark.parametrize("whole", [OLD, mx.sym.Convolution(kernel=(2, 2), num_filter=3).tojson()])
+def test_fields_of_any_type_are_graphs_or_said_to_be_none(whole):
+    for path in places(json.loads(whole)):
+        for field in FIELDS:
+            graph = json.loads(whole)
+            spot = graph
+            for key in path[:-1]:
+                spot = spot[key]
+            if path:
+                spot[path[-1]] = field
+            else:
+                graph = field
+            try:
+                symbol = mx.sym.load_json(json.dumps(graph))
+            except FileFormatError:
+                continue
+            assert mx.sym.load_json(symbol.tojson()).list_inputs() == symbol.list_inputs()
+
+
+def test_texts_of_any_size_are_kept_or_cut_in_errors():
+    long = "y" * 100_000
+    x = mx.sym.load_json(text([node("null", long, attrs={"__note__": long})], [[0, 0]]))
+    assert (x.name, x.attr("__note__")) == (long, long)
+    for attrs in ({"__shape__": "(" * 100_000}, {"__shape__": "9" * 100_000}):
+        x = mx.sym.load_json(text([node("null", "x", attrs=attrs)], [[0, 0]]))
+        with pytest.raises(InvalidArgumentError, match="shape of 'x'") as error:
+            x.infer_shape()
+        assert len(str(error.value)) < 500
+
+
+def test_no_text():
+    for value in (3, None, [OLD]):
+        with pytest.raises(DTypeError, match="must be a string"):
+            mx.sym.load_json(value)

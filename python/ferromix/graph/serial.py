@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..attribute import HIDDEN_KEYS, hide
-from ..error import FileFormatError, InvalidArgumentError
+from ..base import brief
+from ..error import DTypeError, FileFormatError, InvalidArgumentError
 from ..ops.card import OperatorProperty, exists, find
 from .node import Entry, Node, argument_names, mutated_variables, topological
 
@@ -74,7 +75,11 @@ def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
     ------
     FileFormatError
         For text that is no such graph; names the source, the node and what is wrong.
+    DTypeError
+        For something that is no text.
     """
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise DTypeError(f"{source} must be a string, got {type(text).__name__}")
     try:
         graph = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -96,6 +101,7 @@ class _Reader:
             raise self.wrong("expected an object", graph)
         for row in self.listed(graph, "nodes", self.source):
             self.nodes.append(self.node(row))
+        self.check_rest(graph)
         for node, attrs in self.implicit:
             self.move_attrs(node, attrs)
         heads = [
@@ -106,6 +112,26 @@ class _Reader:
             raise FileFormatError(f"{self.source}: 'heads' is empty; a graph has an output")
         return heads
 
+    def check_rest(self, graph: Mapping[str, Any]) -> None:
+        """Checks what follows from the nodes, and need not be there."""
+        for i, index in enumerate(self.numbers(graph, "arg_nodes")):
+            if not 0 <= index < len(self.nodes) or self.nodes[index].op is not None:
+                raise self.wrong(f"'arg_nodes', number {i}: expected that of a variable", index)
+        self.numbers(graph, "node_row_ptr")
+        attrs = graph.get("attrs", {})
+        if not isinstance(attrs, dict):
+            raise self.wrong("expected an object 'attrs'", attrs)
+
+    def numbers(self, graph: Mapping[str, Any], key: str) -> list[int]:
+        """A list of whole numbers, empty where there is none."""
+        if key not in graph:
+            return []
+        found = self.listed(graph, key, self.source)
+        for number in found:
+            if type(number) is not int:
+                raise self.wrong(f"expected whole numbers in '{key}'", number)
+        return found
+
     def node(self, row: Any) -> Node:
         """The next node."""
         where = f"node {len(self.nodes)}"
@@ -114,7 +140,7 @@ class _Reader:
         op, name = row.get("op"), row.get("name")
         if not isinstance(op, str) or not isinstance(name, str):
             raise self.wrong(f"{where}: expected strings 'op' and 'name'", (op, name))
-        where = f"{where} '{name}'"
+        where = f"{where} '{_cut(name)}'"
         if row.get("subgraphs"):
             raise FileFormatError(f"{self.source}: {where}: subgraphs are not supported")
         inputs = [
@@ -135,9 +161,9 @@ class _Reader:
         self, op: str, name: str, inputs: list[Entry], attrs: dict[str, str], where: str
     ) -> Node:
         """An operator's node; inputs that the file leaves out become variables."""
-        where = f"{where} ({op})"
         if not exists(op):
-            raise FileFormatError(f"{self.source}: {where}: unknown operator '{op}'")
+            raise FileFormatError(f"{self.source}: {where}: unknown operator '{_cut(op)}'")
+        where = f"{where} ({op})"
         card = find(op)
         own, moved, params = _sort_attrs(card, attrs)
         if card.variadic is not None:
@@ -145,7 +171,7 @@ class _Reader:
         try:
             made = card(**params)
         except InvalidArgumentError as error:
-            raise FileFormatError(f"{self.source}: {where}: {error}") from None
+            raise FileFormatError(f"{self.source}: {where}: {_cut(str(error), 600)}") from None
         except (MemoryError, RecursionError):
             raise FileFormatError(
                 f"{self.source}: {where}: an attribute is nested too deep"
@@ -162,8 +188,8 @@ class _Reader:
         names = argument_names(made)
         if len(inputs) > len(names):
             raise FileFormatError(
-                f"{self.source}: {where}: takes {len(names)} inputs ({', '.join(names)}), "
-                f"got {len(inputs)}"
+                f"{self.source}: {where}: takes {len(names)} inputs "
+                f"({_cut(', '.join(names), 200)}), got {len(inputs)}"
             )
         missing = names[len(inputs) :]
         inputs += [Entry(Node(None, f"{name}_{n}"), 0) for n in missing]
@@ -191,7 +217,8 @@ class _Reader:
                 raise self.wrong(f"{where}: expected an object '{key}'", attrs)
             for name, value in attrs.items():
                 if not isinstance(value, str):
-                    raise self.wrong(f"{where}: expected a string for attribute '{name}'", value)
+                    what = f"a string for attribute '{_cut(name)}'"
+                    raise self.wrong(f"{where}: expected {what}", value)
                 found[name] = value
         return found
 
@@ -206,7 +233,7 @@ class _Reader:
         node = self.nodes[index]
         if not 0 <= output < node.num_outputs:
             raise self.wrong(
-                f"{where}: '{node.name}' has outputs 0 to {node.num_outputs - 1}", output
+                f"{where}: '{_cut(node.name)}' has outputs 0 to {node.num_outputs - 1}", output
             )
         return Entry(node, output)
 
@@ -219,10 +246,13 @@ class _Reader:
 
     def wrong(self, problem: str, found: Any) -> FileFormatError:
         """An error that shows what was found, cut to a readable length."""
-        shown = repr(found)
-        shown = shown if len(shown) <= 80 else shown[:77] + "..."
         prefix = "" if problem.startswith(self.source) else f"{self.source}: "
-        return FileFormatError(f"{prefix}{problem}, found {shown}")
+        return FileFormatError(f"{prefix}{problem}, found {brief(found)}")
+
+
+def _cut(text: str, limit: int = 60) -> str:
+    """A text from the file, no longer than an error should be."""
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def _decorated(key: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..base import brief
 from ..error import InvalidArgumentError
 from ..graph.infer import infer_shapes, infer_types, is_known
 from ..graph.node import Entry, Node, mutated_variables, topological, variables
@@ -227,10 +228,10 @@ def from_user_shape(shape: Any, name: str) -> MaybeShape:
         given = tuple(map(index, (plain,) if hasattr(plain, "__index__") else plain))
     except TypeError:
         raise InvalidArgumentError(
-            f"the shape of '{name}' must be a tuple of ints, got {shape!r}"
+            f"the shape of '{name}' must be a tuple of ints, got {brief(shape)}"
         ) from None
     if any(n < -1 for n in given):
-        raise InvalidArgumentError(f"the shape of '{name}' has a negative extent: {given}")
+        raise InvalidArgumentError(f"the shape of '{name}' has a negative extent: {brief(given)}")
     return tuple(n or -1 for n in given) or None
 
 
