@@ -70,6 +70,9 @@ class Context:
     def __hash__(self) -> int:
         return hash((self.device_typeid, self.device_id))
 
+    def __reduce__(self) -> tuple[type[Context], tuple[str, int]]:
+        return Context, (self.device_type, self.device_id)
+
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 

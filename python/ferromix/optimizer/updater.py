@@ -75,8 +75,12 @@ class Updater:
             found, optimizer = loaded if isinstance(loaded, tuple) else (loaded, None)
             if not isinstance(found, dict):
                 raise ValueError(f"expected a dict of states, found {type(found).__name__}")
-        except (pickle.UnpicklingError, EOFError, ValueError, ImportError, AttributeError) as e:
-            raise FileFormatError(f"these are not the saved states of an optimizer: {e}") from e
+            if not isinstance(optimizer, (Optimizer, type(None))):
+                raise ValueError(f"expected an optimizer, found {type(optimizer).__name__}")
+        except Exception as error:  # bytes that are no pickle raise anything
+            raise FileFormatError(
+                f"these are not the saved states of an optimizer: {error}"
+            ) from error
         self.states = found
         if optimizer is not None:
             self.optimizer = optimizer
