@@ -15,7 +15,7 @@ PACKAGE = ROOT / "python" / "ferromix"
 # Each layer may use the layers above it in this list, and the members of a layer marked "apart"
 # may not use each other.
 LAYERS: list[tuple[str, ...]] = [
-    ("error", "base", "context", "attribute", "name", "registry"),
+    ("error", "base", "context", "attribute", "name", "registry", "files"),
     ("ops",),
     ("graph",),
     ("dispatch",),

@@ -6,11 +6,15 @@ them at the next wait.
 
 __all__ = [
     "DTypeError",
+    "DeprecatedError",
+    "FileAccessError",
     "FileFormatError",
     "InternalError",
     "InvalidArgumentError",
     "MXNetError",
+    "MissingFileError",
     "OutOfMemoryError",
+    "ScheduledRateError",
 ]
 
 
@@ -32,6 +36,22 @@ class OutOfMemoryError(MXNetError, MemoryError):
 
 class FileFormatError(MXNetError, ValueError):
     """A file that is malformed; the message says where, what was expected and what was found."""
+
+
+class FileAccessError(OSError, MXNetError):
+    """A file that cannot be read or written, with the system's ``errno`` and ``filename``."""
+
+
+class MissingFileError(FileAccessError, FileNotFoundError):
+    """A file, or a folder for one, that is not there."""
+
+
+class ScheduledRateError(InvalidArgumentError, UserWarning):
+    """A learning rate that is set although a schedule decides it; a UserWarning, as in MXNet."""
+
+
+class DeprecatedError(MXNetError, DeprecationWarning):
+    """What MXNet has given up, and refuses by raising a DeprecationWarning."""
 
 
 class InternalError(MXNetError):

@@ -162,10 +162,27 @@ def test_unfit_arguments(files):
             mx.io.MNISTIter(**paths, **options, silent=True)
 
 
+def test_extents_that_no_array_can_have(files, tmp_path):
+    paths, _, _ = files
+    broken = tmp_path / "broken"
+    header = [bytes([0, 0, 8, 70]), bytes(4 * 70)]
+    broken.write_bytes(b"".join(header))
+    with pytest.raises(FileFormatError, match="broken: 70 dimensions"):
+        mx.io.MNISTIter(image=broken, label=paths["label"], silent=True)
+    broken.write_bytes(bytes([0, 0, 8, 3]) + b"\xff" * 12)
+    with pytest.raises(FileFormatError, match=r"broken.*expected"):
+        mx.io.MNISTIter(image=broken, label=paths["label"], silent=True)
+
+
+def test_images_without_pixels(tmp_path):
+    mx.io.write_idx(tmp_path / "image", np.zeros((4, 0, 3), np.uint8))
+    mx.io.write_idx(tmp_path / "label", np.arange(4, dtype=np.uint8))
+    it = mx.io.MNISTIter(tmp_path / "image", tmp_path / "label", batch_size=2, silent=True)
+    assert next(it).data[0].shape == (2, 1, 0, 3)
+
+
 def test_unfit_files(files, tmp_path):
     paths, images, _ = files
-    with pytest.raises(FileFormatError, match="missing"):
-        mx.io.MNISTIter(image=tmp_path / "missing", label=paths["label"])
     with pytest.raises(FileFormatError, match=r"labels must be 1-dim.*shape \(23, 4, 3\)"):
         mx.io.MNISTIter(image=paths["image"], label=paths["image"])
     short = tmp_path / "short"

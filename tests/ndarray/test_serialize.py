@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -53,5 +55,14 @@ def test_every_truncation_is_reported(tmp_path):
 def test_misuse(tmp_path):
     with pytest.raises(InvalidArgumentError, match="save takes NDArrays, got ndarray as 'x'"):
         mx.nd.save(tmp_path / "x", {"x": np.ones(3)})
-    with pytest.raises(FileFormatError, match="missing"):
-        mx.nd.load(tmp_path / "missing")
+
+
+def test_extents_that_no_array_can_have(tmp_path):
+    path = tmp_path / "huge.params"
+    mx.nd.save(path, [mx.nd.zeros((0, 7, 5))])
+    whole = path.read_bytes()
+    for extent in (7, 5):
+        whole = whole.replace(struct.pack("<q", extent), struct.pack("<q", 2**40))
+    path.write_bytes(whole)
+    with pytest.raises(FileFormatError, match=r"huge\.params: array 0 has extents"):
+        mx.nd.load(path)

@@ -76,6 +76,10 @@ def test_the_rate_cannot_be_set_beside_a_schedule():
     sgd.set_learning_rate(0.5)
     assert sgd.learning_rate == 0.5
     sgd = mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.FactorScheduler(2))
+    with pytest.raises(UserWarning, match="lr_scheduler"):
+        sgd.set_learning_rate(0.5)
+    with pytest.raises(DeprecationWarning, match="set_lr_mult"):
+        sgd.set_lr_scale({})
     with pytest.raises(InvalidArgumentError, match="lr_scheduler"):
         sgd.set_learning_rate(0.5)
 

@@ -264,3 +264,26 @@ def test_autostart_writes_a_profile_at_the_end(tmp_path):
     assert (done.returncode, done.stderr) == (0, b"")
     document = json.loads((tmp_path / "profile.json").read_text())
     assert slices(document["traceEvents"], "operation")["_plus_scalar"] == 1
+
+
+def test_settings_change_while_it_runs(path, tmp_path):
+    other = tmp_path / "other.json"
+    profiler.set_state("run")
+    profiler.set_config(profile_memory=True, filename=str(other))
+    with pytest.raises(InvalidArgumentError, match="no setting 'file_name'"):
+        profiler.set_config(profile_memory=False, file_name="x")
+    (mx.nd.ones((8,)) + 1).wait_to_read()
+    time.sleep(0.1)
+    profiler.dump()
+    assert not path.exists()
+    found = events(other)
+    assert any("Memory" in e["name"] for e in found)
+    assert any(e["name"] == "_plus_scalar" for e in found)
+
+
+def test_a_folder_that_is_not_there(path, tmp_path):
+    profiler.set_config(filename=str(tmp_path / "missing" / "profile.json"))
+    profiler.set_state("run")
+    with pytest.raises(FileNotFoundError, match="missing") as found:
+        profiler.dump()
+    assert isinstance(found.value, MXNetError)

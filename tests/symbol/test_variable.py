@@ -59,3 +59,9 @@ def test_names_are_kept_under_any_manager():
     with mx.name.Prefix("p_"):
         assert S.Variable("x").name == "x"
     assert S.Variable("").name == ""
+
+
+def test_list_attr_recursive_is_refused_as_in_mxnet():
+    with pytest.raises(DeprecationWarning, match="attr_dict") as found:
+        S.Variable("x").list_attr(recursive=True)
+    assert isinstance(found.value, mx.error.MXNetError)

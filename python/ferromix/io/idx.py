@@ -7,7 +7,8 @@ import os
 import numpy as np
 
 from .. import _core
-from ..error import DTypeError
+from ..error import DTypeError, FileFormatError
+from ..files import access
 
 __all__ = ["read_idx", "write_idx"]
 
@@ -18,10 +19,19 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     Raises
     ------
     FileFormatError
-        For a file that is not idx, or cut short.
+        For a file that is not idx, is cut short, or has a shape that no array can have.
+    FileAccessError
+        If the file cannot be read.
     """
-    shape, dtype, data = _core.read_idx(os.fspath(path))
-    return np.frombuffer(data, dtype).reshape(shape)
+    with access(path):
+        shape, dtype, data = _core.read_idx(os.fspath(path))
+    try:
+        return np.frombuffer(data, dtype).reshape(shape)
+    except ValueError as error:
+        raise FileFormatError(
+            f"{os.fspath(path)}: {len(shape)} dimensions of the extents "
+            f"{', '.join(map(str, shape[:8]))}{', ...' * (len(shape) > 8)}: {error}"
+        ) from None
 
 
 def write_idx(path: str | os.PathLike[str], array: np.ndarray) -> None:
@@ -31,7 +41,10 @@ def write_idx(path: str | os.PathLike[str], array: np.ndarray) -> None:
     ------
     DTypeError
         For any other element type.
+    FileAccessError
+        If the file cannot be written.
     """
     if array.dtype != np.uint8:
         raise DTypeError(f"write_idx: the array must be uint8, got {array.dtype}; use astype")
-    _core.write_idx(os.fspath(path), array.shape, array.tobytes())
+    with access(path):
+        _core.write_idx(os.fspath(path), array.shape, array.tobytes())

@@ -112,7 +112,7 @@ class MNISTIter(OrderedIter):
 
     def getdata(self) -> list[NDArray]:
         """The data of the current batch."""
-        pixels = self._images[self._rows].reshape(-1, *self._shape)
+        pixels = self._images[self._rows].reshape(len(self._rows), *self._shape)
         return [array(pixels * np.float32(1 / 256), dtype=self._dtype)]
 
     def getlabel(self) -> list[NDArray]:

@@ -11,6 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
+from .. import files
 from ..error import InvalidArgumentError, MXNetError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
@@ -153,24 +154,12 @@ class KVStore(ABC):
         dump_optimizer
             Whether to save the optimizer too.
         """
-        states = self._optimizer_updater("saved").get_states(dump_optimizer)
-        path = os.fspath(fname)
-        draft = f"{path}.{os.getpid()}.tmp"
-        try:
-            with open(draft, "wb") as file:
-                file.write(states)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-        finally:
-            if os.path.exists(draft):
-                os.unlink(draft)
+        files.write(fname, self._optimizer_updater("saved").get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
         """Restores what :meth:`save_optimizer_states` wrote; load only files that you trust."""
         updater = self._optimizer_updater("loaded")
-        with open(fname, "rb") as file:
-            updater.set_states(file.read())
+        updater.set_states(files.read(fname))
 
     def _optimizer_updater(self, done: str) -> Updater:
         if not isinstance(self._updater, Updater):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
 from .. import _core
-from ..error import InvalidArgumentError
+from ..error import FileFormatError, InvalidArgumentError
+from ..files import access
 from .ndarray import NDArray
 
 __all__ = ["load", "save"]
@@ -25,7 +28,7 @@ def save(
     ------
     InvalidArgumentError
         For anything but arrays.
-    FileFormatError
+    FileAccessError
         If the file cannot be written.
     """
     named = isinstance(data, Mapping)
@@ -41,7 +44,8 @@ def save(
                 f"save takes NDArrays, got {type(value).__name__}" + (f" as '{name}'" * bool(name))
             )
     rows = [(name, a.dtype_name, a.shape, _bytes(a)) for name, a in items]
-    _core.write_params(os.fspath(fname), rows, named)
+    with access(fname):
+        _core.write_params(os.fspath(fname), rows, named)
 
 
 def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
@@ -51,10 +55,19 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
     ------
     FileFormatError
         A file that is malformed; the message gives the offset, what was expected and found.
+    FileAccessError
+        If the file cannot be read; a MissingFileError, which is a FileNotFoundError, if there is
+        none.
     """
-    names, rows = _core.read_params(os.fspath(fname))
+    with access(fname):
+        names, rows = _core.read_params(os.fspath(fname))
     arrays = []
-    for shape, dtype, data in rows:
+    for number, (shape, dtype, data) in enumerate(rows):
+        # Without elements any extents fit into a file, though not into an array of NumPy's.
+        if prod(n or 1 for n in shape) > sys.maxsize // 8:
+            raise FileFormatError(
+                f"{os.fspath(fname)}: array {number} has extents that no array can have: {shape}"
+            )
         handle = _core.Array(shape, dtype)
         handle.write_from(data)
         arrays.append(NDArray(handle))

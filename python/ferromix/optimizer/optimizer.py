@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import ndarray as nd
-from ..error import InvalidArgumentError
+from ..error import DeprecatedError, InvalidArgumentError, ScheduledRateError
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
 from ..registry import Registry
@@ -128,15 +128,25 @@ class Optimizer:
 
         Raises
         ------
-        InvalidArgumentError
+        ScheduledRateError
             If the optimizer has a schedule, which would override it.
         """
         if self.lr_scheduler is not None:
-            raise InvalidArgumentError(
+            raise ScheduledRateError(
                 "the learning rate follows the optimizer's lr_scheduler; "
                 "set lr_scheduler.base_lr, or remove the scheduler"
             )
         self.lr = lr
+
+    def set_lr_scale(self, args_lrscale: Mapping[Index, float]) -> None:
+        """What :meth:`set_lr_mult` was called once; always raises, as in MXNet.
+
+        Raises
+        ------
+        DeprecatedError
+            In any case.
+        """
+        raise DeprecatedError("set_lr_scale is no more; use set_lr_mult")
 
     def set_lr_mult(self, args_lr_mult: Mapping[Index, float]) -> None:
         """Sets multipliers of the learning rate by index or name, over those of the symbol."""

@@ -29,10 +29,11 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import _core
 from ..error import InvalidArgumentError, MXNetError
+from ..files import access
 from ..storage import stats
 from . import table
 from .marks import Counter, Domain, Event, Frame, Marker, Span, Task
@@ -109,6 +110,10 @@ class _Profiler:
             _core.profiler_start()
             self.memory = []
         self.running, self.recorded, self.finished, self.paused = True, True, False, False
+        self.start_ticking()
+
+    def start_ticking(self) -> None:
+        """Starts the thread that samples and dumps, if the settings call for it."""
         if self.settings.profile_memory or self.settings.continuous_dump:
             self.quit = threading.Event()
             thread = threading.Thread(target=self.tick, args=(self.quit,), daemon=True)
@@ -120,6 +125,9 @@ class _Profiler:
             return
         _core.profiler_pause()
         self.running = False
+        self.stop_ticking()
+
+    def stop_ticking(self) -> None:
         if self.quit is not None:
             self.quit.set()
             self.quit = None
@@ -140,7 +148,8 @@ class _Profiler:
                 self.write()
 
     def write(self) -> None:
-        _, dropped = _core.profiler_write(self.settings.filename)
+        with access(self.settings.filename):
+            _, dropped = _core.profiler_write(self.settings.filename)
         if dropped:
             message = f"the profile is full: {dropped} events are not in it; dump more often"
             warnings.warn(message, RuntimeWarning, stacklevel=3)
@@ -158,7 +167,7 @@ _profiler = _Profiler()
 
 
 def set_config(**kwargs: object) -> None:
-    """Configures the profiler; what is not given keeps its setting.
+    """Configures the profiler, at once if it runs; what is not given keeps its setting.
 
     Parameters
     ----------
@@ -179,11 +188,9 @@ def set_config(**kwargs: object) -> None:
     Raises
     ------
     InvalidArgumentError
-        A setting that does not exist, or while the profiler runs.
+        A setting that does not exist.
     """
-    if _profiler.running:
-        raise InvalidArgumentError("stop the profiler before you configure it")
-    settings = _profiler.settings
+    settings = replace(_profiler.settings)
     for name, value in kwargs.items():
         if name == "filename":
             settings.filename = os.fspath(value)  # pyright: ignore
@@ -198,6 +205,10 @@ def set_config(**kwargs: object) -> None:
             settings.profile_memory = bool(value)
         elif hasattr(settings, name):
             setattr(settings, name, bool(value))
+    _profiler.settings = settings
+    if _profiler.running:
+        _profiler.stop_ticking()
+        _profiler.start_ticking()
 
 
 def _check_process(name: str) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from .. import files
 from ..attribute import check_attributes, show
-from ..error import DTypeError, InvalidArgumentError
+from ..error import DeprecatedError, DTypeError, InvalidArgumentError
 from ..graph import serial
 from ..graph.node import (
     Entry,
@@ -205,8 +205,16 @@ class Symbol(Methods, Binding, Inference, Arithmetic):
         """An attribute of the node, or None; both the operator's and the symbol's own count."""
         return show(self._node("attr").all_attrs()).get(key)
 
-    def list_attr(self) -> dict[str, str]:
-        """All attributes of the node."""
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """All attributes of the node.
+
+        Raises
+        ------
+        DeprecatedError
+            If `recursive`, as in MXNet; :meth:`attr_dict` has the attributes of all nodes.
+        """
+        if recursive:
+            raise DeprecatedError("list_attr: recursive=True is no more; use attr_dict()")
         return show(self._node("list_attr").all_attrs())
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
@@ -234,17 +242,14 @@ class Symbol(Methods, Binding, Inference, Arithmetic):
         return serial.dump(self._heads)
 
     def save(self, fname: str | os.PathLike[str]) -> None:
-        """Writes :meth:`tojson` to a file, which is either complete or not changed at all."""
-        path = Path(fname)
-        unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        try:
-            with unfinished.open("w", encoding="utf-8") as file:
-                file.write(self.tojson())
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        """Writes :meth:`tojson` to a file, which is either complete or not changed at all.
+
+        Raises
+        ------
+        FileAccessError
+            If the file cannot be written.
+        """
+        files.write(fname, self.tojson().encode())
 
     def debug_str(self) -> str:
         """All nodes with their inputs and attributes, for people."""
@@ -289,5 +294,8 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
     ------
     FileFormatError
         For a file that holds no graph; names the file, the node and what is wrong with it.
+    FileAccessError
+        If the file cannot be read; a MissingFileError, which is a FileNotFoundError, if there is
+        none.
     """
-    return Symbol(serial.parse(Path(fname).read_bytes(), str(fname)))
+    return Symbol(serial.parse(files.read(fname), os.fspath(fname)))
