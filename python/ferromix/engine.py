@@ -19,12 +19,14 @@ Examples
 
 from __future__ import annotations
 
+import reprlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from . import _core
-from .error import InvalidArgumentError
+from .base import as_int
+from .error import ArgumentTypeError, InvalidArgumentError
 from .ndarray import NDArray
 
 __all__ = [
@@ -55,7 +57,19 @@ def _handles(variables: Iterable[NDArray | Var], what: str) -> list[_core.Array 
         raise InvalidArgumentError(
             f"{what} must be a list of arrays and variables, not a single one"
         )
-    return [v.handle if isinstance(v, NDArray) else v for v in variables]
+    if isinstance(variables, str | bytes) or not isinstance(variables, Iterable):
+        raise ArgumentTypeError(
+            f"{what} must be a list of arrays and variables, got {reprlib.repr(variables)}"
+        )
+    return [_handle(v, f"{what}[{place}]") for place, v in enumerate(variables)]
+
+
+def _handle(variable: NDArray | Var, what: str) -> _core.Array | Var:
+    if isinstance(variable, NDArray):
+        return variable.handle
+    if not isinstance(variable, Var):
+        raise ArgumentTypeError(f"{what} must be an NDArray or a Var, got {reprlib.repr(variable)}")
+    return variable
 
 
 def _push(
@@ -68,11 +82,13 @@ def _push(
 ) -> None:
     if not callable(fn):
         raise InvalidArgumentError(f"fn must be callable, got {type(fn).__name__}")
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(f"name must be a string, got {reprlib.repr(name)}")
     _core.push(
         fn,
         _handles(const_vars, "const_vars"),
         _handles(mutable_vars, "mutable_vars"),
-        priority,
+        as_int("priority", priority, -(2**31), 2**31 - 1),
         name or getattr(fn, "__name__", "python"),
         asynchronous,
     )
@@ -113,7 +129,9 @@ def push(
     Raises
     ------
     InvalidArgumentError
-        A variable that was deleted.
+        A variable that was deleted, or something that is no list of arrays and variables.
+    ArgumentTypeError
+        An argument of the wrong kind; the message names it.
     """
     _push(fn, const_vars, mutable_vars, priority, name, False)
 
@@ -155,14 +173,24 @@ def new_variable() -> Var:
 def delete_variable(var: Var) -> None:
     """Ends a variable once its last user is done; it cannot be pushed with any more.
 
-    A variable that nothing refers to any longer ends by itself.
+    A variable that nothing refers to any longer ends by itself, and so does an array, which is
+    not for this function.
 
     Raises
     ------
     InvalidArgumentError
         A variable that was deleted before.
+    ArgumentTypeError
+        Anything else, arrays included.
     """
+    if not isinstance(var, Var):
+        hint = "; drop the last reference to an array instead" * isinstance(var, NDArray)
+        raise ArgumentTypeError(f"delete_variable: var must be a Var, got {_kind(var)}{hint}")
     var.delete()
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
 
 
 def wait_for_var(var: NDArray | Var) -> None:
@@ -172,11 +200,15 @@ def wait_for_var(var: NDArray | Var) -> None:
     ------
     Exception
         What an operation that it depends on failed with, once.
+    ArgumentTypeError
+        Anything but an array or a variable.
     """
     if isinstance(var, NDArray):
         var.wait_to_read()
-    else:
+    elif isinstance(var, Var):
         var.wait()
+    else:
+        raise ArgumentTypeError(f"wait_for_var: var must be an NDArray or a Var, got {_kind(var)}")
 
 
 def wait_for_all() -> None:
@@ -227,9 +259,10 @@ def threads(most: int) -> Iterator[None]:
     ...     mx.engine.num_threads()
     1
     """
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most < 1 << 16:
-        raise InvalidArgumentError(f"the number of threads must be 1 to 65535, got {most!r}")
-    before = _core.set_thread_budget(most)
+    if isinstance(most, bool):
+        raise ArgumentTypeError(f"the number of threads must be 1 to 65535, got {most}")
+    budget = as_int("the number of threads", most, 1, 2**16 - 1)
+    before = _core.set_thread_budget(budget)
     try:
         yield
     finally:
@@ -288,11 +321,10 @@ def set_bulk_size(size: int) -> int:
     Raises
     ------
     InvalidArgumentError
-        A negative size.
+        A negative size, or one beyond 2**31 - 1.
     """
-    if size < 0:
-        raise InvalidArgumentError(f"a bulk size cannot be negative, got {size}")
-    before, _bulk.size = _bulk.size, int(size)
+    size = as_int("a bulk size", size, 0, 2**31 - 1)
+    before, _bulk.size = _bulk.size, size
     _bulk.bulk = _core.Bulk(_bulk.size) if _bulk.size > 1 else None
     return before
 

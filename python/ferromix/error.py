@@ -5,6 +5,7 @@ them at the next wait.
 """
 
 __all__ = [
+    "ArgumentTypeError",
     "DTypeError",
     "DeprecatedError",
     "FileAccessError",
@@ -24,6 +25,10 @@ class MXNetError(RuntimeError):
 
 class InvalidArgumentError(MXNetError, ValueError):
     """A value, a shape or an attribute that does not fit."""
+
+
+class ArgumentTypeError(InvalidArgumentError, TypeError):
+    """An argument of another kind than it must be, such as a string where an int belongs."""
 
 
 class DTypeError(MXNetError, TypeError):

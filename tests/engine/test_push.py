@@ -377,8 +377,33 @@ def test_wrong_arguments_are_named():
         engine.push(print, mx.nd.ones((1,)))
     with pytest.raises(InvalidArgumentError, match="fn must be callable, got int"):
         engine.push(3)
-    with pytest.raises(TypeError, match=r"mutable_vars must be arrays.*got <class 'int'>"):
-        engine.push(print, (), [3])
+    for push in (engine.push, engine.push_async):
+        with pytest.raises(TypeError, match=r"mutable_vars\[1\] must be an NDArray .*, got 3"):
+            push(print, (), [engine.new_variable(), 3])
+        for wrong in (None, 3, "ab"):
+            with pytest.raises(TypeError, match=r"const_vars must be a list of arrays .* got"):
+                push(print, wrong)
+        with pytest.raises(TypeError, match=r"priority must be an int.* got '1'"):
+            push(print, priority="1")
+        with pytest.raises(InvalidArgumentError, match=r"priority must be an int of .* got 11805"):
+            push(print, priority=2**70)
+        with pytest.raises(TypeError, match="name must be a string, got 3"):
+            push(print, name=3)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "x", [], object()], ids=repr)
+def test_what_is_no_variable_is_named(wrong):
+    for act in (engine.delete_variable, engine.wait_for_var):
+        with pytest.raises(TypeError, match=f"{act.__name__}: var must be .*got"):
+            act(wrong)
+
+
+def test_an_array_is_no_variable_to_delete():
+    a = mx.nd.ones((2,))
+    with pytest.raises(TypeError, match="must be a Var, got NDArray; drop the last reference"):
+        engine.delete_variable(a)
+    engine.wait_for_var(a)
+    assert a.asnumpy().tolist() == [1, 1]
 
 
 def test_each_error_names_the_line_that_pushed_its_function_also_the_second_time():

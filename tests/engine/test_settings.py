@@ -30,8 +30,10 @@ def test_bulk_size_is_kept_and_restored():
         assert engine.set_bulk_size(7) == 7
     finally:
         engine.set_bulk_size(before)
-    with pytest.raises(InvalidArgumentError, match="negative"):
-        engine.set_bulk_size(-1)
+    for wrong in (-1, 2**70, 1.5, "3", None):
+        with pytest.raises(InvalidArgumentError, match="a bulk size must be an int of 0 to"):
+            engine.set_bulk_size(wrong)
+    assert engine.set_bulk_size(before) == before
 
 
 def test_bulk_size_is_each_threads_own():

@@ -155,8 +155,14 @@ def test_unfit_arguments(files):
     for options, message in (
         ({"part_index": 1}, r"part_index must be in \[0, num_parts\), got 1 of 1"),
         ({"input_shape": (5, 5)}, r"input_shape \(5, 5\) has 25 elements, but an image .* 12"),
-        ({"batch_size": 0}, "batch_size must be >= 1, got 0"),
-        ({"seed": -1}, "seed must be in"),
+        ({"batch_size": 0}, "MNISTIter: attribute 'batch_size' must be an int >= 1 .* got 0"),
+        ({"batch_size": "x"}, "'batch_size' must be an int >= 1 .* got 'x'"),
+        ({"batch_size": 2**31}, "'batch_size' must be an int >= 1 .* got 2147483648"),
+        ({"seed": "3.5"}, "'seed' must be an int .* got '3.5'"),
+        ({"flat": "yes"}, "'flat' must be a bool, got 'yes'"),
+        ({"shuffle": None}, "'shuffle' must be a bool, got None"),
+        ({"input_shape": "x"}, "'input_shape' must be a tuple of ints .* got 'x'"),
+        ({"prefetch_buffer": "x"}, "'prefetch_buffer' must be an int .* got 'x'"),
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             mx.io.MNISTIter(**paths, **options, silent=True)
@@ -193,3 +199,57 @@ def test_unfit_files(files, tmp_path):
     cut.write_bytes(paths["image"].read_bytes()[:-1])
     with pytest.raises(FileFormatError, match="cut"):
         mx.io.MNISTIter(image=cut, label=paths["label"])
+
+
+def batches_of(files, **options):
+    """Shapes and values of the batches, in the order of the files unless `options` say otherwise."""
+    given = {"batch_size": 5, "shuffle": False, "silent": True} | options
+    it = mx.io.MNISTIter(**files[0], **given)
+    return it.provide_data, [(b.data[0].asnumpy().tolist(), b.pad) for b in it]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "typed"),
+    [
+        ({"flat": "0"}, {"flat": False}),
+        ({"flat": "False"}, {"flat": False}),
+        ({"flat": "false"}, {"flat": False}),
+        ({"flat": "1"}, {"flat": True}),
+        ({"flat": "true"}, {"flat": True}),
+        ({"flat": 1}, {"flat": True}),
+        ({"batch_size": "4"}, {"batch_size": 4}),
+        ({"batch_size": " +4 "}, {"batch_size": 4}),
+        ({"batch_size": np.int64(4)}, {"batch_size": 4}),
+        ({"batch_size": np.array(4)}, {"batch_size": 4}),
+        ({"shuffle": "0"}, {"shuffle": False}),
+        ({"shuffle": "True"}, {"shuffle": True}),
+        ({"shuffle": "1", "seed": "3"}, {"shuffle": True, "seed": 3}),
+        ({"shuffle": True, "seed": "-1"}, {"shuffle": True, "seed": 2**32 - 1}),
+        ({"num_parts": "2", "part_index": "1"}, {"num_parts": 2, "part_index": 1}),
+        ({"round_batch": "0"}, {"round_batch": False}),
+        ({"round_batch": "1"}, {"round_batch": True}),
+        ({"input_shape": "(1,4,3)"}, {}),
+        ({"input_shape": "[12]"}, {"flat": True}),
+        ({"input_shape": [1, 4, 3]}, {}),
+        ({"input_shape": np.array([1, 4, 3])}, {}),
+        ({"input_shape": ()}, {}),
+        ({"dtype": None}, {}),
+        ({"prefetch_buffer": "2"}, {}),
+    ],
+    ids=str,
+)
+def test_parameters_as_strings(files, spelled, typed):
+    assert batches_of(files, **spelled) == batches_of(files, **typed)
+
+
+def test_silent_as_a_string(files, caplog):
+    with caplog.at_level("INFO"):
+        batches_of(files, silent="1")
+        assert not caplog.records
+        batches_of(files, silent="0")
+    assert "23 images" in caplog.text
+
+
+def test_parameters_of_other_iterators_are_ignored_with_a_warning(files, caplog):
+    assert batches_of(files, ctx="cpu", device_id=0) == batches_of(files)
+    assert "MNISTIter: has no parameters ctx, device_id" in caplog.text

@@ -110,9 +110,11 @@ def test_no_samples():
         (lambda: mx.io.NDArrayIter(X, Y, 2, last_batch_handle="x"), "one of pad, discard, roll_"),
         (lambda: mx.io.NDArrayIter(5, Y), "data must be an array, a list .* got int"),
         (lambda: mx.io.NDArrayIter(None, Y), "data has no arrays"),
-        (lambda: mx.io.NDArrayIter([X, "x"]), "'_1_data' must be an NDArray or a NumPy array"),
+        (lambda: mx.io.NDArrayIter([X, "x"]), "'_1_data' must be an NDArray or what NumPy"),
         (lambda: mx.io.NDArrayIter(np.array(3.0)), "needs a first axis"),
-        (lambda: mx.io.NDArrayIter(X, Y, 0), "batch_size must be >= 1, got 0"),
+        (lambda: mx.io.NDArrayIter(X, Y, 0), "batch_size must be an int >= 1, got 0"),
+        (lambda: mx.io.NDArrayIter(X, Y, "2"), "batch_size must be an int >= 1, got '2'"),
+        (lambda: mx.io.NDArrayIter(X, Y, seed=1.5), "seed must be an int of 0 to .* got 1.5"),
     ],
 )
 def test_errors(make, message):
@@ -153,3 +155,19 @@ def test_an_iterator_of_ones_own():
     assert [b.data[0].asscalar() for b in Countdown(1)] == [2, 1]
     with pytest.raises(NotImplementedError, match="DataIter must override"):
         mx.io.DataIter().next()
+
+
+def test_lists_of_numbers():
+    it = mx.io.NDArrayIter({"b": [[1, 2], [3, 4]], "a": [5, 6]}, [[7, 8]], batch_size=np.int64(1))
+    assert it.provide_data == [("a", (1,)), ("b", (1, 2))]
+    assert type(it.provide_data[0].shape[0]) is int
+    found = [[a.asnumpy().tolist() for a in (*b.data, *b.label)] for b in it]
+    assert found == [[[5], [[1, 2]], [7]], [[6], [[3, 4]], [8]]]
+
+
+def test_descriptions_from_pairs():
+    shapes, types = [("x", (2, 3)), ("y", (2,))], [("y", "int32"), ("x", "float64")]
+    assert mx.io.DataDesc.get_list(shapes, None) == shapes
+    assert [d.dtype for d in mx.io.DataDesc.get_list(shapes, types)] == ["float64", "int32"]
+    with pytest.raises(TypeError, match="layout must be a string, got 3"):
+        mx.io.DataDesc.get_batch_axis(3)

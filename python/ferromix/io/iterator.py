@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
 
 __all__ = ["DataBatch", "DataDesc", "DataIter"]
@@ -37,10 +38,10 @@ class DataDesc(_NameAndShape):
     layout: str
 
     def __new__(
-        cls, name: str, shape: Sequence[int], dtype: Any = np.float32, layout: str = "NCHW"
+        cls, name: str, shape: Any, dtype: Any = np.float32, layout: str = "NCHW"
     ) -> DataDesc:
         """A pair of name and shape, with the rest beside."""
-        desc = super().__new__(cls, name, tuple(shape))
+        desc = super().__new__(cls, name, tuple(shape) if isinstance(shape, list) else shape)
         desc.dtype = dtype
         desc.layout = layout
         return desc
@@ -51,7 +52,21 @@ class DataDesc(_NameAndShape):
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
         """Which axis is the batch: that of ``N``, or the first where there is no layout."""
-        return 0 if layout is None else layout.find("N")
+        if layout is None:
+            return 0
+        if not isinstance(layout, str):
+            raise ArgumentTypeError(f"layout must be a string, got {reprlib.repr(layout)}")
+        return layout.find("N")
+
+    @staticmethod
+    def get_list(
+        shapes: Sequence[tuple[str, Sequence[int]]], types: Sequence[tuple[str, Any]] | None
+    ) -> list[DataDesc]:
+        """Descriptions from pairs of name and shape, and pairs of name and type, if there are."""
+        if types is None:
+            return [DataDesc(name, shape) for name, shape in shapes]
+        dtypes = dict(types)
+        return [DataDesc(name, shape, dtypes[name]) for name, shape in shapes]
 
 
 class DataBatch:

@@ -12,21 +12,36 @@ import numpy as np
 
 from ..error import FileFormatError, InvalidArgumentError
 from ..ndarray import NDArray, array
-from ..ops.param import dtype_name
+from ..ops.param import Param, Params
 from .idx import read_idx
 from .iterator import DataDesc
 from .order import EpochOrder, OrderedIter
+from .params import INT, SIZE, read
 
 __all__ = ["MNISTIter"]
 
 _log = logging.getLogger(__name__)
+
+_PARAMS: Params = {
+    "batch_size": SIZE,
+    "shuffle": Param("bool"),
+    "flat": Param("bool"),
+    "seed": Param("int", low=-(2**31), high=2**64 - 1),
+    "silent": Param("bool"),
+    "num_parts": INT,
+    "part_index": INT,
+    "input_shape": Param("shape", optional=True, low=0),
+    "round_batch": Param("bool"),
+    "dtype": Param("dtype", optional=True),
+    "prefetch_buffer": INT,
+}
 
 
 class MNISTIter(OrderedIter):
     """Batches of grey images and their classes, from a pair of idx files, gzipped or not.
 
     Batches are (batch_size, 1, rows, columns), or (batch_size, rows * columns) when flat; pixels
-    are divided by 256. Labels are (batch_size,).
+    are divided by 256. Labels are (batch_size,). Every parameter may also be given as a string.
 
     Parameters
     ----------
@@ -55,6 +70,8 @@ class MNISTIter(OrderedIter):
         The names of the variables to feed.
     prefetch_buffer
         Accepted as in MXNet; the images are in memory, so there is nothing to fetch ahead.
+    **others
+        Ignored as in MXNet, where they are for other iterators, with a warning in the log.
 
     Raises
     ------
@@ -81,23 +98,42 @@ class MNISTIter(OrderedIter):
         data_name: str = "data",
         label_name: str = "softmax_label",
         prefetch_buffer: int = 4,
+        **others: Any,
     ) -> None:
+        given = {
+            "batch_size": batch_size,
+            "shuffle": shuffle,
+            "flat": flat,
+            "seed": seed,
+            "silent": silent,
+            "num_parts": num_parts,
+            "part_index": part_index,
+            "input_shape": input_shape,
+            "round_batch": round_batch,
+            "dtype": dtype,
+            "prefetch_buffer": prefetch_buffer,
+        }
+        typed = read("MNISTIter", _PARAMS, given)
         images, labels = _read_pair(image, label)
-        part = _part(len(images), num_parts, part_index)
+        part = _part(len(images), typed["num_parts"], typed["part_index"])
         self._images, self._labels = images[part], labels[part]
-        last_batch = "pad" if round_batch else "discard"
-        order = EpochOrder(len(self._images), batch_size, shuffle, seed, last_batch)
-        super().__init__(order)
-        self._shape = _sample_shape(images.shape[1:], flat, input_shape)
-        self._dtype = dtype_name(dtype)
+        last_batch = "pad" if typed["round_batch"] else "discard"
+        # A negative seed is the unsigned one of the same 32 bits.
+        seed = typed["seed"] if typed["seed"] >= 0 else typed["seed"] % 2**32
+        count = len(self._images)
+        super().__init__(EpochOrder(count, typed["batch_size"], typed["shuffle"], seed, last_batch))
+        self._shape = _sample_shape(images.shape[1:], typed["flat"], typed["input_shape"])
+        self._dtype = typed["dtype"] or "float32"
         self._names = data_name, label_name
-        if not silent:
+        if others:
+            _log.warning("MNISTIter: has no parameters %s, ignored", ", ".join(sorted(others)))
+        if not typed["silent"]:
             _log.info(
                 "MNISTIter: %d images from %s, shuffle=%s, batches of shape %s",
-                len(self._images),
+                count,
                 os.fspath(image),
-                shuffle,
-                (batch_size, *self._shape),
+                typed["shuffle"],
+                (self.batch_size, *self._shape),
             )
 
     @property
@@ -147,14 +183,13 @@ def _part(count: int, num_parts: int, part_index: int) -> slice:
 
 
 def _sample_shape(
-    image: tuple[int, ...], flat: bool, input_shape: Sequence[int] | None
+    image: tuple[int, ...], flat: bool, input_shape: tuple[int, ...] | None
 ) -> tuple[int, ...]:
-    if input_shape is None:
+    if not input_shape:
         return (math.prod(image),) if flat else (1, *image)
-    shape = tuple(input_shape)
-    if math.prod(shape) != math.prod(image):
+    if math.prod(input_shape) != math.prod(image):
         raise InvalidArgumentError(
-            f"MNISTIter: input_shape {shape} has {math.prod(shape)} elements, "
+            f"MNISTIter: input_shape {input_shape} has {math.prod(input_shape)} elements, "
             f"but an image of {image} has {math.prod(image)}"
         )
-    return shape
+    return input_shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -118,7 +119,7 @@ def _named_arrays(source: Source, default: str, what: str) -> list[tuple[str, np
     if source is None:
         return []
     if isinstance(source, Mapping):
-        pairs = sorted(source.items())
+        pairs = sorted(source.items(), key=lambda pair: str(pair[0]))
     elif isinstance(source, (NDArray, np.ndarray)):
         pairs = [(default, source)]
     elif isinstance(source, (list, tuple)):
@@ -135,12 +136,13 @@ def _named_arrays(source: Source, default: str, what: str) -> list[tuple[str, np
 def _to_numpy(name: str, values: Any) -> np.ndarray:
     if isinstance(values, NDArray):
         return values.asnumpy()
-    if not isinstance(values, np.ndarray):
+    try:
+        return np.asarray(values, np.float32)
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgumentError(
-            f"NDArrayIter: '{name}' must be an NDArray or a NumPy array, "
-            f"got {type(values).__name__}"
-        )
-    return np.asarray(values, np.float32)
+            f"NDArrayIter: '{name}' must be an NDArray or what NumPy makes an array of numbers of, "
+            f"got {reprlib.repr(values)}"
+        ) from None
 
 
 def _rows(name: str, values: np.ndarray) -> int:

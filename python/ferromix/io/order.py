@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base import as_int
 from ..error import InvalidArgumentError
 from .iterator import DataIter
 
@@ -42,14 +43,12 @@ class EpochOrder:
         seed: int = 0,
         last_batch: str = "pad",
     ) -> None:
-        if batch_size < 1:
-            raise InvalidArgumentError(f"batch_size must be >= 1, got {batch_size}")
+        batch_size = as_int("batch_size", batch_size, 1)
+        seed = as_int("seed", seed, 0, 2**64 - 1)
         if last_batch not in LAST_BATCH:
             raise InvalidArgumentError(
                 f"last_batch_handle must be one of {', '.join(LAST_BATCH)}, got {last_batch!r}"
             )
-        if not 0 <= seed < 2**64:
-            raise InvalidArgumentError(f"seed must be in [0, 2**64), got {seed}")
         self.count = count
         self.batch_size = batch_size
         self.shuffle = shuffle
