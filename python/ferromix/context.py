@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import reprlib
 import threading
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-from .error import InvalidArgumentError
+from .base import as_int
+from .error import ArgumentTypeError, InvalidArgumentError
 
 __all__ = [
     "Context",
+    "as_context",
     "cpu",
     "cpu_pinned",
     "cpu_shared",
@@ -17,7 +22,14 @@ __all__ = [
     "num_gpus",
     "placement",
     "require_cpu",
+    "spelled",
 ]
+
+
+_MOST = 2**16 - 1
+"""The last number that a device may have."""
+
+_NAME = re.compile(r"(\w+)(?:\(\s*(-?\d+)\s*\))?")
 
 
 class Context:
@@ -47,11 +59,15 @@ class Context:
     def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
-        elif device_type in self.devstr2type:
-            self.device_typeid, self.device_id = self.devstr2type[device_type], int(device_id)
+        elif isinstance(device_type, str) and device_type in self.devstr2type:
+            self.device_typeid = self.devstr2type[device_type]
+            # MXNet cuts fractions off.
+            whole = isinstance(device_id, float) and abs(device_id) < _MOST
+            self.device_id = as_int("device_id", int(device_id) if whole else device_id)
         else:
             raise InvalidArgumentError(
-                f"unknown device type {device_type!r}; known: {', '.join(self.devstr2type)}"
+                f"unknown device type {reprlib.repr(device_type)}; "
+                f"known: {', '.join(self.devstr2type)}"
             )
         self._outer: list[Context] = []
 
@@ -141,28 +157,80 @@ def current_context() -> Context:
     return getattr(Context._default, "value", _CPU)
 
 
+def as_context(given: Context | str | None) -> Context:
+    """The device that an argument means; the current one for None.
+
+    Parameters
+    ----------
+    given
+        A context, or how one is printed, such as ``"cpu(0)"``; the number may be left out.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a string that is no device.
+    ArgumentTypeError
+        For anything else.
+
+    Examples
+    --------
+    >>> from ferromix.context import as_context
+    >>> as_context("cpu_pinned(0)")
+    cpu_pinned(0)
+    """
+    if isinstance(given, Context):
+        return given
+    if given is None:
+        return current_context()
+    if not isinstance(given, str):
+        raise ArgumentTypeError(
+            f"ctx must be a Context such as ferromix.cpu(), or its name, got {reprlib.repr(given)}"
+        )
+    parts = _NAME.fullmatch(given)
+    if parts is None or parts[1] not in Context.devstr2type:
+        raise InvalidArgumentError(
+            f"ctx must be a device such as 'cpu(0)', got {reprlib.repr(given)}; "
+            f"known: {', '.join(Context.devstr2type)}"
+        )
+    return Context(parts[1], int(parts[2] or 0))
+
+
+def spelled(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments of an operator with contexts as strings, and without a ``ctx=None``."""
+    named = {
+        name: str(value) if isinstance(value, Context) else value
+        for name, value in kwargs.items()
+        if name != "ctx" or value is not None
+    }
+    return [str(value) if isinstance(value, Context) else value for value in args], named
+
+
 def require_cpu(context: Context) -> Context:
     """`context`, if this version can place arrays there: any memory of the CPU.
 
     Raises
     ------
     InvalidArgumentError
-        For a GPU; the message says what to do.
+        For a GPU, and a number that no device has; the message says what to do.
     """
     if context.device_type == "gpu":
         raise InvalidArgumentError(
             f"cannot place an array on {context}: this version of Ferromix runs on the CPU; "
             "use ferromix.cpu()"
         )
+    if context.device_type != "cpu" and not 0 <= context.device_id <= _MOST:
+        raise InvalidArgumentError(
+            f"cannot place an array on {context}: devices have the numbers 0 to {_MOST}"
+        )
     return context
 
 
-def placement(context: Context | None) -> tuple[int, int]:
+def placement(context: Context | str | None) -> tuple[int, int]:
     """The core's name for the memory of `context`, by default that of the current one.
 
     All of ``cpu(0)``, ``cpu(1)`` and so on are one device.
     """
-    context = require_cpu(context or current_context())
+    context = require_cpu(as_context(context))
     if context.device_type == "cpu":
         return 1, 0
     return context.device_typeid, context.device_id

@@ -7,8 +7,8 @@ are the same for any number of threads. docs/random.md describes which number go
 from __future__ import annotations
 
 from . import _core
-from .context import Context
-from .error import InvalidArgumentError
+from .base import as_int
+from .context import Context, as_context
 from .ndarray.random import normal, uniform
 
 __all__ = ["normal", "seed", "uniform"]
@@ -20,7 +20,7 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     Parameters
     ----------
     seed_state
-        Any non-negative int below 2**64.
+        Any int. The lowest 64 bits count: -1 is the same as 2**64 - 1.
     ctx
         The device to seed. All memory of the CPU has one generator, as in MXNet; each GPU has its
         own. With ``"all"`` every device starts over with numbers of its own (the first GPU with
@@ -35,10 +35,10 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     >>> bool((a == mx.random.uniform(shape=(3,)).asnumpy()).all())
     True
     """
-    if not 0 <= int(seed_state) < 2**64:
-        raise InvalidArgumentError(f"a seed must be in [0, 2**64), got {seed_state}")
-    if ctx == "all":
-        _core.seed(int(seed_state))
+    value = as_int("seed_state", seed_state) % 2**64
+    if isinstance(ctx, str) and ctx == "all":
+        _core.seed(value)
         return
-    device = Context(ctx)
-    _core.seed(int(seed_state), (device.device_typeid, device.device_id))
+    device = as_context(ctx)
+    number = device.device_id if device.device_type == "gpu" else 0
+    _core.seed(value, (device.device_typeid, as_int("the number of a GPU", number, 0, 2**16 - 1)))

@@ -167,10 +167,57 @@ def test_another_device_is_seeded_alone():
     assert _draw() == second
 
 
+@pytest.mark.parametrize(
+    ("seed", "same"),
+    [
+        (-1, 2**64 - 1),
+        (-(2**31), 2**64 - 2**31),
+        (2**64, 0),
+        (2**70 + 5, 5),
+        (np.int32(-7), 2**64 - 7),
+        (np.int64(9), 9),
+        (np.uint64(2**63), 2**63),
+        (True, 1),
+    ],
+)
+def test_any_int_is_a_seed(seed, same):
+    mx.random.seed(seed)
+    found = _draw()
+    mx.random.seed(same)
+    assert _draw() == found
+    mx.random.seed(seed, ctx=mx.cpu())
+    assert _draw() == found
+    mx.random.seed(seed, ctx="cpu(0)")
+    assert _draw() == found
+
+
+def test_symbols_draw_as_arrays_do():
+    for draw, of_array in (
+        (mx.sym.random.uniform, mx.nd.random.uniform),
+        (mx.sym.random.normal, mx.nd.random.normal),
+    ):
+        for options in (
+            {},
+            {"ctx": mx.cpu()},
+            {"ctx": "cpu(0)"},
+            {"ctx": None},
+            {"dtype": "float64"},
+        ):
+            mx.random.seed(4)
+            (found,) = draw(1, 2, shape=(8,), **options).eval()
+            mx.random.seed(4)
+            expected = of_array(1, 2, shape=(8,), dtype=options.get("dtype"))
+            np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy())
+    named = mx.sym.random.normal(name="noise") + mx.sym.Variable("a")
+    assert named.infer_shape(a=(2, 3))[1] == [(2, 3)]
+    assert "noise_output" in named.get_internals().list_outputs()
+
+
 def test_nonsense_is_refused():
-    with pytest.raises(ValueError, match=r"in \[0, 2\*\*64\), got -1"):
-        mx.random.seed(-1)
-    with pytest.raises(ValueError, match="unknown device type 'tpu'"):
+    for seed in (1.0, "1", None, [1], np.float32(1), mx.nd.ones((1,))):
+        with pytest.raises(TypeError, match="seed_state must be an int, got"):
+            mx.random.seed(seed)
+    with pytest.raises(ValueError, match="a device such as 'cpu\\(0\\)', got 'tpu'"):
         mx.random.seed(1, ctx="tpu")
     with pytest.raises(ValueError, match=r"no random numbers for gpu\(64\)"):
         mx.random.seed(1, ctx=mx.gpu(64))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import _core
-from ..base import as_shape
-from ..context import Context, current_context, placement, require_cpu
-from ..error import InvalidArgumentError
+from ..base import as_int, as_shape
+from ..context import Context, as_context, placement
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ops.card import make
 from ..ops.param import dtype_name
 from ..ops.shapes import normal_axes
 from .ndarray import NDArray, from_numpy, invoke
+from .sources import fill, placed, target
+from .values import numbers
 
 __all__ = [
     "arange",
@@ -31,30 +32,75 @@ __all__ = [
 ]
 
 
-def _placed(array: NDArray, ctx: Context | None) -> NDArray:
-    return array.as_in_context(require_cpu(ctx or current_context()))
+Place = Context | str | None
+"""Where an array is to live: a context, its name, or None for the current one."""
 
 
-def empty(shape: Any, ctx: Context | None = None, dtype: Any = "float32") -> NDArray:
-    """A new array with arbitrary values."""
+def empty(
+    shape: Any, ctx: Place = None, dtype: Any = "float32", stype: str | None = None
+) -> NDArray:
+    """A new array with arbitrary values.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For what is no shape, type or storage type; `stype` can be ``"default"``, that is dense.
+    """
+    _require_dense("empty", stype)
     return NDArray(_core.Array(as_shape(shape), dtype_name(dtype or "float32"), *placement(ctx)))
 
 
 def full(
     shape: Any,
-    val: float,
-    ctx: Context | None = None,
+    val: Any,
+    ctx: Place = None,
     dtype: Any = "float32",
     out: NDArray | None = None,
 ) -> NDArray:
-    """A new array, or `out`, filled with `val`."""
-    result = empty(shape, ctx, dtype) if out is None else out
-    card = make("_full", {"shape": result.shape, "value": float(val), "dtype": result.dtype_name})
+    """A new array, or `out` whatever `shape` says, filled with `val`: a number or what broadcasts.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.full((2, 2), 7).asnumpy().tolist()
+    [[7.0, 7.0], [7.0, 7.0]]
+    """
+    result = empty(shape, ctx, dtype) if out is None else target("full", out)
+    if not isinstance(val, (int, float)):
+        result[:] = val
+        return result
+    card = make("_full", {"shape": result.shape, "value": val, "dtype": result.dtype_name})
     return invoke(card, [], result)[0]
 
 
-def zeros(shape: Any, ctx: Context | None = None, dtype: Any = "float32", **_: Any) -> NDArray:
-    """A new array of zeros.
+def zeros(
+    shape: Any,
+    ctx: Place = None,
+    dtype: Any = None,
+    stype: str | None = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """A new array of zeros, or `out` filled with them.
+
+    Parameters
+    ----------
+    shape
+        The extents. With `out`, those that are 0 or -1, or all where it is None, are open.
+    ctx, dtype
+        Where it lives, and its element type, which is float32 where None.
+    stype
+        ``"default"``, that is dense.
+    out
+        An array to fill instead of making one.
+    name
+        Ignored.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Where `out` has another shape or element type.
 
     Examples
     --------
@@ -62,12 +108,33 @@ def zeros(shape: Any, ctx: Context | None = None, dtype: Any = "float32", **_: A
     >>> mx.nd.zeros((2, 3)).asnumpy().tolist()
     [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    return full(shape, 0.0, ctx, dtype)
+    _require_dense("zeros", stype)
+    return _constant("_zeros", shape, ctx, dtype, out)
 
 
-def ones(shape: Any, ctx: Context | None = None, dtype: Any = "float32", **_: Any) -> NDArray:
-    """A new array of ones."""
-    return full(shape, 1.0, ctx, dtype)
+def ones(
+    shape: Any,
+    ctx: Place = None,
+    dtype: Any = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """A new array of ones, or `out` filled with them; see :func:`zeros`."""
+    return _constant("_ones", shape, ctx, dtype, out)
+
+
+def _constant(name: str, shape: Any, ctx: Place, dtype: Any, out: NDArray | None) -> NDArray:
+    if out is None:
+        return full(shape, 1.0 if name == "_ones" else 0.0, ctx, dtype)
+    as_context(ctx)
+    attrs = {"shape": shape, "dtype": dtype or "float32"}
+    return fill(make(name, attrs), target(name.strip("_"), out))
+
+
+def _require_dense(name: str, stype: str | None) -> None:
+    if stype not in (None, "default"):
+        raise InvalidArgumentError(f"{name}: stype must be 'default', got {reprlib.repr(stype)}")
 
 
 def arange(
@@ -75,12 +142,16 @@ def arange(
     stop: float | None = None,
     step: float = 1.0,
     repeat: int = 1,
-    ctx: Context | None = None,
+    infer_range: bool | None = None,
+    ctx: Place = None,
     dtype: Any = "float32",
 ) -> NDArray:
-    """Evenly spaced values from `start` to before `stop`, each `repeat` times."""
+    """Evenly spaced values from `start` to before `stop`, each `repeat` times.
+
+    `infer_range` has no effect, as in MXNet: nothing but the arguments gives the length.
+    """
     attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat}
-    return _placed(invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
+    return placed(invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
 
 
 def linspace(
@@ -88,7 +159,7 @@ def linspace(
     stop: float,
     num: int,
     endpoint: bool = True,
-    ctx: Context | None = None,
+    ctx: Place = None,
     dtype: Any = "float32",
 ) -> NDArray:
     """`num` evenly spaced values from `start` to `stop`, which is left out without `endpoint`.
@@ -100,17 +171,22 @@ def linspace(
     [0.0, 0.25, 0.5, 0.75]
     """
     attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return _placed(invoke(make("_linspace", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
+    return placed(invoke(make("_linspace", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
 
 
 def eye(
     N: int,  # noqa: N803 - MXNet's name
     M: int = 0,  # noqa: N803
     k: int = 0,
-    ctx: Context | None = None,
+    ctx: Place = None,
     dtype: Any = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
 ) -> NDArray:
     """A matrix of `N` rows and `M` columns (as many where 0) with ones on the diagonal `k`.
+
+    With `out`, that array is filled; its shape and type must be those. `name` is ignored.
 
     Examples
     --------
@@ -119,10 +195,11 @@ def eye(
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     attrs = {"N": N, "M": M, "k": k, "dtype": dtype_name(dtype or "float32")}
-    return _placed(invoke(make("_eye", attrs), [])[0], ctx)
+    card = make("_eye", attrs)
+    return placed(invoke(card, [])[0], ctx) if out is None else fill(card, target("eye", out))
 
 
-def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def array(source_array: Any, ctx: Place = None, dtype: Any = None) -> NDArray:
     """A new array with the values of `source_array`.
 
     Parameters
@@ -141,18 +218,34 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, NDArray):
         result = empty(source_array.shape, ctx, dtype or source_array.dtype_name)
         return source_array.copyto(result)
-    values = np.asarray(source_array)
-    return from_numpy(values, dtype_name(dtype or "float32"), placement(ctx))
+    return from_numpy(numbers(source_array), dtype_name(dtype or "float32"), placement(ctx))
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """The arrays one after the other along `axis`."""
+    """The arrays one after the other along `axis`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For anything but a list or tuple of arrays.
+    InvalidArgumentError
+        For none, or arrays that do not fit together.
+    """
+    if not isinstance(arrays, (list, tuple)):
+        raise ArgumentTypeError(f"concatenate: arrays must be a list, got {type(arrays).__name__}")
+    for place, found in enumerate(arrays):
+        _require_array("concatenate", f"arrays[{place}]", found)
     if not arrays:
         raise InvalidArgumentError("concatenate needs at least one array")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     card = make("Concat", {"num_args": len(arrays), "dim": axis})
     return invoke(card, list(arrays))[0]
+
+
+def _require_array(name: str, argument: str, given: object) -> None:
+    if not isinstance(given, NDArray):
+        raise ArgumentTypeError(f"{name}: {argument} must be an NDArray, got {reprlib.repr(given)}")
 
 
 def moveaxis(
@@ -171,8 +264,9 @@ def moveaxis(
     >>> mx.nd.moveaxis(mx.nd.zeros((3, 4, 5)), (0, 1), (-1, -2)).shape
     (5, 4, 3)
     """
-    given = ((s,) if isinstance(s, int) else tuple(s) for s in (source, destination))
-    sources, places = (normal_axes("moveaxis", axes, tensor.ndim) for axes in given)
+    _require_array("moveaxis", "tensor", tensor)
+    sources = normal_axes("moveaxis", _axes("source", source), tensor.ndim)
+    places = normal_axes("moveaxis", _axes("destination", destination), tensor.ndim)
     if len(sources) != len(places):
         raise InvalidArgumentError(
             f"moveaxis: source={source} and destination={destination} must have one length"
@@ -181,6 +275,11 @@ def moveaxis(
     for place, axis in sorted(zip(places, sources, strict=True)):
         order.insert(place, axis)
     return invoke(make("transpose", {"axes": tuple(order)}), [tensor])[0]
+
+
+def _axes(what: str, given: int | Sequence[int]) -> tuple[int, ...]:
+    several = given if isinstance(given, (list, tuple)) else (given,)
+    return tuple(as_int(f"moveaxis: an axis of {what}", axis) for axis in several)
 
 
 def split_v2(
@@ -204,4 +303,5 @@ def split_v2(
     >>> [part.shape for part in mx.nd.split_v2(mx.nd.zeros((5, 2)), (1, 3))]
     [(1, 2), (2, 2), (2, 2)]
     """
+    _require_array("split_v2", "ary", ary)
     return ary.split_v2(indices_or_sections, axis, squeeze_axis)

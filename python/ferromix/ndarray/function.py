@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from ..context import spelled
 from ..dispatch import cpu as dispatch
 from ..ops import call, card
 from ..ops.card import OperatorProperty
-from . import methods
+from . import methods, sources
 from .ndarray import NDArray
 from .operators import Operators
 
@@ -40,14 +41,16 @@ def function(name: str) -> Callable[..., Any]:
 
 def _make(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
     def resolve(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_core.Call, list[NDArray]]:
-        made, inputs = call.bind(operator, args, kwargs, _is_array)
+        made, inputs = call.bind(operator, *spelled(args, kwargs), _is_array)
         return dispatch.call(made), inputs
 
     signature = call.signature(operator, extra=("out", "name"))
     # As CPython has both in one.
     doc = f"{name}{signature}\n--\n\n{call.describe(operator)}"
     dynamic = call.dynamic_places(operator)
-    return _core.function(name, "ferromix.ndarray", doc, resolve, dynamic)
+    plain = _core.function(name, "ferromix.ndarray", doc, resolve, dynamic)
+    without_inputs = not operator.arguments and "ctx" in operator.params
+    return sources.source(name, operator, plain) if without_inputs else plain
 
 
 def _method(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..context import Context, current_context, require_cpu
-from ..ops.card import make
-from .ndarray import NDArray, invoke
+from ..context import Context, as_context
+from .function import function
+from .ndarray import NDArray
 
 __all__ = ["normal", "uniform"]
 
@@ -14,25 +14,52 @@ __all__ = ["normal", "uniform"]
 def uniform(
     low: float = 0.0,
     high: float = 1.0,
-    shape: Any = (1,),
-    dtype: Any = "float32",
-    ctx: Context | None = None,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | str | None = None,
     out: NDArray | None = None,
+    **kwargs: Any,
 ) -> NDArray:
-    """Numbers drawn evenly from [low, high), shaped `shape` or filling `out`."""
-    return _draw("_random_uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
+    """Numbers drawn evenly from [low, high).
+
+    Parameters
+    ----------
+    low, high
+        The interval.
+    shape
+        The extents: those of `out`, or else ``(1,)``, where None.
+    dtype
+        The element type: that of `out`, or else float32, where None.
+    ctx
+        Where the result lives: a context, its name, or None for the current one.
+    out
+        An array to fill instead of making one.
+    **kwargs
+        Further arguments of the operator ``random_uniform``.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.random.uniform(2, 3, shape=(4,), ctx=mx.cpu()).shape
+    (4,)
+    """
+    return _draw("random_uniform", {"low": low, "high": high}, shape, dtype, ctx, out, kwargs)
 
 
 def normal(
     loc: float = 0.0,
     scale: float = 1.0,
-    shape: Any = (1,),
-    dtype: Any = "float32",
-    ctx: Context | None = None,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | str | None = None,
     out: NDArray | None = None,
+    **kwargs: Any,
 ) -> NDArray:
-    """Numbers drawn from the normal distribution of mean `loc` and deviation `scale`."""
-    return _draw("_random_normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
+    """Numbers drawn from the normal distribution of mean `loc` and deviation `scale`.
+
+    The other arguments are those of :func:`uniform`.
+    """
+    return _draw("random_normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, kwargs)
 
 
 def _draw(
@@ -40,11 +67,10 @@ def _draw(
     attrs: dict[str, float],
     shape: Any,
     dtype: Any,
-    ctx: Context | None,
+    ctx: Context | str | None,
     out: NDArray | None,
+    rest: dict[str, Any],
 ) -> NDArray:
-    context = require_cpu(ctx or current_context())
-    if out is not None:
-        shape, dtype = out.shape, out.dtype_name
-    result = invoke(make(name, {**attrs, "shape": shape, "dtype": dtype}), [], out)[0]
-    return result if out is not None else result.as_in_context(context)
+    if shape is None and out is None:
+        shape = (1,)
+    return function(name)(**attrs, shape=shape, dtype=dtype, ctx=as_context(ctx), out=out, **rest)

@@ -12,7 +12,7 @@ from typing import Any
 from ..attribute import AttrScope
 from ..name import NameManager, Prefix
 from ..ops.card import exists, names
-from . import contrib
+from . import contrib, random
 from .functions import (
     Variable,
     arange,
@@ -52,6 +52,7 @@ __all__ = [
     "ones",
     "pow",
     "power",
+    "random",
     "split_v2",
     "var",
     "zeros",

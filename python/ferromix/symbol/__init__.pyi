@@ -9,6 +9,7 @@ from ..name import Prefix as Prefix
 from ..ops.card import exists as exists
 from ..ops.card import names as names
 from . import contrib as contrib
+from . import random as random
 from .functions import Variable as Variable
 from .functions import arange as arange
 from .functions import eye as eye

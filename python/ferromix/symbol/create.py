@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..attribute import HIDDEN_KEYS, AttrScope
+from ..context import spelled
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, argument_names
 from ..name import NameManager
@@ -71,7 +72,7 @@ def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
         Something that is no symbol in the place of an input.
     """
     card = find(operator)
-    rest = dict(kwargs)
+    args, rest = spelled(args, kwargs)
     name = rest.pop("name", None)
     if name is not None and not isinstance(name, str):
         raise DTypeError(f"{card.name}: the name of a symbol must be a string, got {name!r}")
