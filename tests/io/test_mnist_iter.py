@@ -202,7 +202,7 @@ def test_unfit_files(files, tmp_path):
 
 
 def batches_of(files, **options):
-    """Shapes and values of the batches, in the order of the files unless `options` say otherwise."""
+    """Shapes and values of the batches, in the order of the files unless told otherwise."""
     given = {"batch_size": 5, "shuffle": False, "silent": True} | options
     it = mx.io.MNISTIter(**files[0], **given)
     return it.provide_data, [(b.data[0].asnumpy().tolist(), b.pad) for b in it]

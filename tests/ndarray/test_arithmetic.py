@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ferromix as mx
-from ferromix.error import InvalidArgumentError
+from ferromix.error import ArgumentTypeError, InvalidArgumentError
 
 NUMBERS = ["float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64"]
 FLOATS = NUMBERS[:4]
@@ -139,15 +139,26 @@ def test_numbers_of_numpy(kind):
     same(a, [2, 3, 5])
 
 
-@pytest.mark.parametrize("other", [None, "1", [1.0], np.ones(1), 1j], ids=repr)
+@pytest.mark.parametrize("other", [None, "1", 1j, object()], ids=repr)
 def test_what_is_no_operand_is_not_equal(other):
     a = mx.nd.ones((1,))
     assert (a == other) is False
+    assert (other == a) is False
     assert (a != other) is True
-    with pytest.raises(InvalidArgumentError, match="broadcast_equal: an operand must be"):
-        mx.nd.equal(a, other)
-    with pytest.raises(InvalidArgumentError, match="broadcast_lesser: an operand must be"):
-        _ = a < other
+    refuses_operand(lambda: mx.nd.equal(a, other), "broadcast_equal")
+    refuses_operand(lambda: a < other, "broadcast_lesser")
+
+
+@pytest.mark.parametrize("other", [[1.0], (1.0,), np.ones(1), np.array(1.0)], ids=repr)
+def test_several_numbers_do_not_compare_silently(other):
+    a = mx.nd.ones((1,))
+    refuses_operand(lambda: a == other, "broadcast_equal")
+    refuses_operand(lambda: other != a, "broadcast_not_equal")
+
+
+def refuses_operand(act, operator):
+    with pytest.raises(ArgumentTypeError, match=f"{operator}: an operand must be an NDArray"):
+        act()
 
 
 def test_arrays_are_hashed_by_identity():

@@ -144,3 +144,152 @@ def test_assignment_that_does_not_fit():
         array[:] = mx.nd.zeros((2,))
     with pytest.raises(mx.error.InvalidArgumentError, match="cannot put str"):
         array[:] = "text"
+
+
+# -- values of other shapes and types --------------------------------------------------------------
+
+ROW = [1.0, 2.0, 3.0]
+PLACES = [
+    (slice(0, 2), slice(None)),
+    slice(1, 3),
+    2,
+    slice(None),
+    slice(None, None, -2),
+    (slice(None, None, 2), slice(None, None, -1)),
+    (Ellipsis, slice(None)),
+    slice(0, 0),
+    slice(4, None),
+    [0, 3],
+    None,
+]
+ROWS = {
+    "list": ROW,
+    "tuple": tuple(ROW),
+    "float64": np.array(ROW),
+    "int64": np.array(ROW, "int64"),
+    "uint8": np.array(ROW, "uint8"),
+    "object": np.array(ROW, object),
+    "str": np.array(["1", "2", "3"]),
+    "one axis more": np.array([ROW]),
+    "two axes more": np.array([[ROW]]),
+    "NDArray": mx.nd.array(ROW),
+    "NDArray, int32": mx.nd.array(ROW, dtype="int32"),
+    "NDArray, one axis more": mx.nd.array([ROW]),
+    "NDArray, two axes more": mx.nd.array([[ROW]]),
+    "NDArray, a view": mx.nd.array([[9, 9, 9], ROW])[1:2],
+}
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_row_is_written_everywhere(place, row):
+    array, expected = mx.nd.zeros((4, 3)), np.zeros((4, 3), "float32")
+    array[place] = row
+    expected[place] = ROW
+    np.testing.assert_array_equal(array.asnumpy(), expected)
+
+
+def test_views_of_views_take_rows():
+    array = mx.nd.zeros((4, 3))
+    array[0:2][:] = np.ones(3)
+    assert array.asnumpy().sum() == 6
+    array[1][None] = mx.nd.array([[ROW]])
+    np.testing.assert_array_equal(array.asnumpy()[1], ROW)
+
+
+@pytest.mark.parametrize("kind", [np.array, mx.nd.array])
+def test_one_number_as_an_array_of_any_dimensions(kind):
+    array = mx.nd.zeros((4, 3))
+    for place, value in enumerate((kind(5), kind([5]), kind([[5]]), kind([[[5]]]))):
+        array[place, 1] = value
+        assert array.asnumpy()[place].tolist() == [0, 5, 0]
+    scalar = mx.nd.array(1)
+    scalar[()] = kind([3])
+    assert scalar.asscalar() == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "shape"),
+    [
+        (slice(None), (2, 4, 3)),
+        (slice(None), (12,)),
+        (slice(None), (3, 4)),
+        (slice(None), (4,)),
+        (1, (2,)),
+        (1, (3, 1)),
+        ((1, 1), (2,)),
+        ((slice(None), 1), (4, 1)),
+        (slice(0, 0), (2, 3)),
+        ([0, 1], (2,)),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.ones, mx.nd.ones])
+def test_values_that_do_not_broadcast(place, shape, kind):
+    array = mx.nd.zeros((4, 3))
+    with pytest.raises(ValueError, match=r"cannot copy an array of shape|could not be broadcast"):
+        array[place] = kind(shape)
+    assert not array.asnumpy().any()
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [("3", 3), (True, 1), (None, np.nan), (np.float64(2.5), 2.5), (2**70, 2**70)],
+)
+def test_single_values_as_in_mxnet(value, written):
+    array = mx.nd.zeros((2, 2))
+    array[1] = value
+    np.testing.assert_array_equal(array.asnumpy(), np.array([[0, 0], [written] * 2], "float32"))
+
+
+@pytest.mark.parametrize(
+    "value", ["x", 1j, object(), {}, b"x", [[1], [2, 3]], np.array(["a"]), 10**400], ids=repr
+)
+def test_what_is_no_number_is_not_written(value):
+    array = mx.nd.zeros((2, 2))
+    with pytest.raises(ValueError, match=r"cannot put|inhomogeneous"):
+        array[:] = value
+    with pytest.raises(ValueError, match=r"cannot put|inhomogeneous"):
+        mx.nd.array(value)
+
+
+def test_numbers_beyond_a_type_do_not_warn():
+    array = mx.nd.array([1e40, -1e40])
+    assert array.asnumpy().tolist() == [np.inf, -np.inf]
+    small = mx.nd.zeros((3,), dtype="uint8")
+    small[:] = [300, -1, 2.7]
+    assert small.asnumpy().tolist() == [44, 255, 2]
+    assert mx.nd.array([np.nan], dtype="int32").shape == (1,)
+
+
+def test_fractions_of_indices_are_cut_off():
+    array = mx.nd.array(BASE)
+    for key in (np.array([1.7, 0.2]), [1.0, 0.0], mx.nd.array([1.7, 0.2])):
+        np.testing.assert_array_equal(array[key].asnumpy(), BASE[[1, 0]])
+    array[[1.5]] = 0
+    assert not array.asnumpy()[1].any()
+    assert array.asnumpy()[0].any()
+
+
+def test_true_and_false_are_indices():
+    array = mx.nd.array(BASE)
+    np.testing.assert_array_equal(array[True].asnumpy(), BASE[1])
+    np.testing.assert_array_equal(array[False, True].asnumpy(), BASE[0, 1])
+    array[True] = 0
+    assert not array.asnumpy()[1].any()
+    assert array.asnumpy()[0].any()
+
+
+def test_an_empty_list_selects_nothing():
+    array = mx.nd.array(BASE)
+    assert array[[]].shape == (0, 3, 4, 5)
+    array[[]] = 1
+    np.testing.assert_array_equal(array.asnumpy(), BASE)
+
+
+def test_gradients_of_fractional_and_bool_indices():
+    x = mx.nd.array([[1, 2], [3, 4]])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x[np.array([1.0, 1.0])].sum() + x[True].sum()
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [[0, 0], [3, 3]]

@@ -7,13 +7,15 @@ Two arrays broadcast against each other; a number takes the array's element type
 from __future__ import annotations
 
 import numbers
+import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _core
 from ..dispatch import cpu as dispatch
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ops.card import make
 from . import ndarray as arrays
 
@@ -69,9 +71,36 @@ _OPERATORS = {
 }
 
 
+# name: what two numbers give, as in MXNet
+_OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "mod": operator.mod,
+    "power": operator.pow,
+    "maximum": lambda lhs, rhs: lhs if lhs > rhs else rhs,
+    "minimum": lambda lhs, rhs: lhs if lhs < rhs else rhs,
+    "equal": lambda lhs, rhs: int(lhs == rhs),
+    "not_equal": lambda lhs, rhs: int(lhs != rhs),
+    "greater": lambda lhs, rhs: int(lhs > rhs),
+    "greater_equal": lambda lhs, rhs: int(lhs >= rhs),
+    "lesser": lambda lhs, rhs: int(lhs < rhs),
+    "lesser_equal": lambda lhs, rhs: int(lhs <= rhs),
+    "logical_and": lambda lhs, rhs: int(bool(lhs and rhs)),
+    "logical_or": lambda lhs, rhs: int(bool(lhs or rhs)),
+    "logical_xor": lambda lhs, rhs: int(bool(lhs) != bool(rhs)),
+}
+
+
 def is_operand(value: object) -> bool:
     """Whether arithmetic with arrays takes `value`: an array or a real number."""
     return isinstance(value, (arrays.NDArray, numbers.Real, np.bool_))
+
+
+def _is_compared(value: object) -> bool:
+    """Whether ``array == value`` is more than False: so that no mix of kinds compares silently."""
+    return is_operand(value) or isinstance(value, (np.ndarray, list, tuple))
 
 
 def _apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
@@ -81,7 +110,7 @@ def _apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
         return arrays.invoke(make(both, {}), [lhs, rhs], out)[0]
     for operand in (lhs, rhs):
         if not is_operand(operand):
-            raise InvalidArgumentError(
+            raise ArgumentTypeError(
                 f"{both}: an operand must be an NDArray or a number, "
                 f"got {type(operand).__name__}; convert it by ferromix.nd.array"
             )
@@ -89,7 +118,10 @@ def _apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
         return arrays.invoke(make(scalar_right, {"scalar": float(rhs)}), [lhs], out)[0]
     if right:
         return arrays.invoke(make(scalar_left, {"scalar": float(lhs)}), [rhs], out)[0]
-    raise InvalidArgumentError(f"{both}: one operand must be an NDArray")
+    try:
+        return _OF_NUMBERS[name](lhs, rhs)
+    except ArithmeticError as error:
+        raise InvalidArgumentError(f"{name} of {lhs!r} and {rhs!r}: {error}") from error
 
 
 def _scalar_call(name: str, number: float, reflected: bool) -> _core.Call:
@@ -102,7 +134,7 @@ def install(cls: type[NDArray]) -> None:
     names = {name: cards[0] for name, cards in _OPERATORS.items()}
     names |= {"negative": "negative", "abs": "abs"}
     calls = {name: dispatch.call(make(card, {})) for name, card in names.items()}
-    _core.set_arithmetic(cls, _apply, is_operand, _scalar_call, calls)
+    _core.set_arithmetic(cls, _apply, _is_compared, _scalar_call, calls)
 
 
 def add(lhs: Any, rhs: Any) -> NDArray:

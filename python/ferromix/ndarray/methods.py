@@ -10,7 +10,7 @@ from ..error import InvalidArgumentError
 from ..ops.card import make
 from .ndarray import NDArray, invoke
 
-__all__ = ["expand_dims", "flatten", "slice_assign", "slice_assign_scalar", "squeeze"]
+__all__ = ["expand_dims", "flatten", "round", "slice_assign", "slice_assign_scalar", "squeeze"]
 
 
 def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> NDArray:
@@ -66,6 +66,27 @@ def flatten(self: NDArray, inplace: bool = False) -> NDArray:
     [[[5.0, 5.0]], [[0.0, 0.0]]]
     """
     return _reshaped(self, "Flatten", {}, inplace)
+
+
+def round(self: NDArray, decimals: int = 0, out: NDArray | None = None) -> NDArray:
+    """The nearest integers, halves away from 0; ``numpy.round`` calls this.
+
+    Raises
+    ------
+    TypeError
+        For `decimals` other than 0, upon which ``numpy.round`` rounds a NumPy array of the values.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.array([0.5, 1.2]).round().asnumpy().tolist()
+    [1.0, 1.0]
+    """
+    if decimals != 0:
+        raise TypeError(
+            f"round: an NDArray is rounded to integers, so decimals must be 0, got {decimals!r}"
+        )
+    return invoke(make("round", {}), [self], out)[0]
 
 
 def slice_assign(

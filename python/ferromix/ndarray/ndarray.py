@@ -7,6 +7,7 @@ Every method that computes returns at once; the work runs on the engine. Whateve
 from __future__ import annotations
 
 import os
+import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,9 +15,9 @@ import numpy as np
 
 from .. import _core
 from ..base import as_shape
-from ..context import Context, placement
+from ..context import Context, as_context, placement
 from ..dispatch import cpu as dispatch
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ops.card import OperatorProperty, make
 from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
@@ -76,7 +77,8 @@ class NDArray(_core.Dense, Operators):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves mixed arithmetic to the methods below
+    # Operators between NumPy's arrays or numbers and this one are this one's.
+    __array_priority__ = 1000.0
 
     # -- description ---------------------------------------------------------------------------
 
@@ -173,6 +175,8 @@ class NDArray(_core.Dense, Operators):
     def __bool__(self) -> bool:
         if self.size == 1:
             return bool(self.item())
+        if self.size == 0:
+            return False
         raise InvalidArgumentError(
             f"the truth value of an array of shape {self.shape} is ambiguous; "
             "compare element by element and reduce, for instance by sum()"
@@ -205,9 +209,21 @@ class NDArray(_core.Dense, Operators):
         return self.astype(self.dtype_name)
 
     def copyto(self, other: NDArray | Context) -> NDArray:
-        """Copies the values into `other`, or into a new array on the device `other`."""
+        """Copies the values into `other`, or into a new array on the device `other`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For another `other`.
+        InvalidArgumentError
+            For an array of another shape.
+        """
         if isinstance(other, Context):
             other = NDArray(_core.Array(self.shape, self.dtype_name, *placement(other)))
+        if not isinstance(other, NDArray):
+            raise ArgumentTypeError(
+                f"copyto: the target must be an NDArray or a Context, got {reprlib.repr(other)}"
+            )
         if other.shape != self.shape:
             raise InvalidArgumentError(
                 f"copyto: the target has shape {other.shape}, the source {self.shape}"
@@ -225,9 +241,11 @@ class NDArray(_core.Dense, Operators):
         gradients.copy(self, result.handle)
         return result
 
-    def as_in_context(self, context: Context) -> NDArray:
+    def as_in_context(self, context: Context | str) -> NDArray:
         """This array, if it lives on `context`, or a copy there."""
-        return self if placement(context) == self.handle.context else self.copyto(context)
+        if placement(context) == self.handle.context:
+            return self
+        return self.copyto(as_context(context))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_numpy, (self.asnumpy(), self.dtype_name)
@@ -255,6 +273,11 @@ class NDArray(_core.Dense, Operators):
         reverse
             Whether to match the codes from the right.
         """
+        unknown = attrs.keys() - {"shape", "reverse"}
+        if unknown:  # numpy.reshape looks for a TypeError
+            raise TypeError(
+                f"reshape: unknown arguments {', '.join(sorted(unknown))}; known: shape, reverse"
+            )
         wanted = shape or attrs.pop("shape", None)
         if isinstance(wanted, tuple) and len(wanted) == 1 and not hasattr(wanted[0], "__index__"):
             wanted = wanted[0]
@@ -284,9 +307,11 @@ class NDArray(_core.Dense, Operators):
         """``self[key]`` where the core alone cannot do it: for other indices than basic ones, of
         which the result is a copy, and on the tape.
         """
+        key = indexing.without_bools(key)
         view = self.handle.index(key)
         if view is None:
-            result = from_numpy(self.asnumpy()[indexing.to_numpy(key)], self.dtype_name).handle
+            picked = self.asnumpy()[indexing.to_numpy(key)]
+            result = from_numpy(np.asarray(picked), self.dtype_name).handle
         else:
             result = view
         recorded.record(self.handle, key, result, is_view=view is not None)
@@ -294,6 +319,7 @@ class NDArray(_core.Dense, Operators):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.handle.require_unrecorded("_copyto")
+        key = indexing.without_bools(key)
         view = self.handle.index(key)
         if isinstance(value, NDArray) and gradients.is_taped(value):
             gradients.assign(self, view, value)
@@ -369,6 +395,14 @@ def assign(target: _core.Array, value: Any) -> None:
     """Writes a scalar, an array or anything that NumPy takes into `target`, broadcasting."""
     if isinstance(value, NDArray):
         if value.handle is not target:
-            target.copy_from(value.handle)
+            target.copy_from(_trimmed(value.handle, len(target.shape)))
         return
     values.write(target, value)
+
+
+def _trimmed(source: _core.Array, ndim: int) -> _core.Array:
+    """`source` without the leading axes of extent 1 that are more than `ndim`."""
+    more = len(source.shape) - ndim
+    if more <= 0 or any(extent != 1 for extent in source.shape[:more]):
+        return source
+    return source.view(0, source.shape[more:], source.strides[more:])

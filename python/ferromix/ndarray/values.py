@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core
 from ..error import InvalidArgumentError
 
-__all__ = ["read", "write"]
+__all__ = ["numbers", "read", "write"]
 
 
 def read(source: _core.Array) -> np.ndarray:
@@ -26,22 +26,50 @@ def read(source: _core.Array) -> np.ndarray:
 def write(target: _core.Array, value: Any) -> None:
     """Writes a scalar, or anything else that NumPy takes, into `target`, broadcasting.
 
+    Leading axes of extent 1 may be more than `target` has.
+
     Raises
     ------
     InvalidArgumentError
         Values that are no numbers.
     """
-    values = np.asarray(value)
     name = target.dtype
     plain = "float32" if name == "bfloat16" else name
-    if values.dtype.kind not in "biuf":
-        raise InvalidArgumentError(
-            f"cannot put {type(value).__name__} of type {values.dtype} into an array of {name}"
-        )
-    values = np.ascontiguousarray(values.astype(plain, copy=False)).reshape(values.shape)
+    values = _converted(value, plain, name)
+    more = values.ndim - len(target.shape)
+    if more > 0 and all(extent == 1 for extent in values.shape[:more]):
+        values = values.reshape(values.shape[more:])
     if values.shape == target.shape and plain == name:
         target.write_from(values.reshape(-1).view(np.uint8))
         return
     staging = _core.Array(values.shape, plain)
     staging.write_from(values.reshape(-1).view(np.uint8))
     target.copy_from(staging)
+
+
+def numbers(value: Any) -> np.ndarray:
+    """The NumPy array that `value` is, or that NumPy makes of it.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Complex numbers; of a NumPy array of them, a cast takes the real parts, and warns.
+    """
+    values = np.asarray(value)
+    if values.dtype.kind == "c" and not isinstance(value, np.ndarray):
+        raise InvalidArgumentError(f"cannot put complex numbers into an array: {value!r}")
+    return values
+
+
+def _converted(value: Any, dtype: str, name: str) -> np.ndarray:
+    """`value` as numbers of `dtype` in C order; errors speak of an array of `name`."""
+    values = numbers(value)
+    try:
+        # What a type cannot hold is as in a cast of MXNet, which does not warn.
+        with np.errstate(all="ignore"):
+            converted = values.astype(dtype, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgumentError(
+            f"cannot put {type(value).__name__} of type {values.dtype} into an array of {name}"
+        ) from None
+    return np.ascontiguousarray(converted).reshape(values.shape)
