@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .error import ArgumentTypeError, InvalidArgumentError
 from .metric import EvalMetric
 from .model import BatchEndParam, save_checkpoint
 from .ndarray import NDArray
@@ -24,6 +26,10 @@ def do_checkpoint(prefix: str | os.PathLike[str], period: int = 1) -> EpochEnd:
 
     The file of the first epoch has the number 1.
     """
+    if isinstance(period, float) and not math.isfinite(period):
+        raise InvalidArgumentError(
+            f"do_checkpoint: period must be a number of epochs, got {period}"
+        )
     period = max(1, int(period))
 
     def save(
@@ -48,6 +54,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     """
 
     def log(param: BatchEndParam) -> None:
+        _require_told(param)
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
                 _log.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
@@ -55,6 +62,13 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
                 param.eval_metric.reset_local()
 
     return log
+
+
+def _require_told(param: Any) -> None:
+    if not all(hasattr(param, name) for name in ("epoch", "nbatch", "eval_metric")):
+        raise ArgumentTypeError(
+            f"a batch-end callback takes a BatchEndParam, got {type(param).__name__}"
+        )
 
 
 class Speedometer:
@@ -79,6 +93,7 @@ class Speedometer:
 
     def __call__(self, param: BatchEndParam) -> None:
         """Takes note of one batch."""
+        _require_told(param)
         count = param.nbatch
         if count < self._last:
             self._since = None
@@ -130,6 +145,7 @@ class ProgressBar:
 
     def __call__(self, param: BatchEndParam) -> None:
         """Takes note of one batch."""
+        _require_told(param)
         bar = self._bar
         if bar is None or param.epoch != self._epoch:
             bar = self._open(param.epoch)

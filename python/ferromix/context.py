@@ -205,7 +205,7 @@ def spelled(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], 
     return [str(value) if isinstance(value, Context) else value for value in args], named
 
 
-def require_cpu(context: Context) -> Context:
+def require_cpu(context: Context | str | None) -> Context:
     """`context`, if this version can place arrays there: any memory of the CPU.
 
     Raises
@@ -213,6 +213,7 @@ def require_cpu(context: Context) -> Context:
     InvalidArgumentError
         For a GPU, and a number that no device has; the message says what to do.
     """
+    context = as_context(context)
     if context.device_type == "gpu":
         raise InvalidArgumentError(
             f"cannot place an array on {context}: this version of Ferromix runs on the CPU; "
@@ -230,7 +231,7 @@ def placement(context: Context | str | None) -> tuple[int, int]:
 
     All of ``cpu(0)``, ``cpu(1)`` and so on are one device.
     """
-    context = require_cpu(as_context(context))
+    context = require_cpu(context)
     if context.device_type == "cpu":
         return 1, 0
     return context.device_typeid, context.device_id

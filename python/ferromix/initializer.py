@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import random
-from .error import InvalidArgumentError
+from .error import ArgumentTypeError, InvalidArgumentError
 from .ndarray import NDArray, array
 from .registry import Registry
 
@@ -104,9 +104,15 @@ class Initializer:
 
         Raises
         ------
+        ArgumentTypeError
+            For what is no array.
         InvalidArgumentError
             For a name with an unknown ending, unless the variable has its own initializer.
         """
+        if not hasattr(arr, "shape"):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: arr must be an NDArray, got {type(arr).__name__}"
+            )
         if not isinstance(desc, InitDesc):
             desc = InitDesc(desc)
         if desc.global_init is None:

@@ -6,6 +6,7 @@ twice, or for an earlier update, changes nothing.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -62,11 +63,17 @@ class LRScheduler:
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
         rise = self.base_lr - self.warmup_begin_lr
-        return self.warmup_begin_lr + rise * num_update / self.warmup_steps
+        try:
+            return self.warmup_begin_lr + rise * num_update / self.warmup_steps
+        except ArithmeticError:
+            raise InvalidArgumentError(
+                f"{type(self).__name__}: update {reprlib.repr(num_update)} is not within a warm-up "
+                f"of {self.warmup_steps} updates"
+            ) from None
 
     def __call__(self, num_update: int) -> float:
         """The learning rate of update number `num_update`, counted from 1."""
-        if num_update < self.warmup_steps:
+        if self.warmup_steps and num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         return self._scheduled_lr(num_update)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from . import ndarray, symbol
-from .error import FileFormatError
+from .error import ArgumentTypeError, FileFormatError
 from .ndarray import NDArray
 from .symbol import Symbol
 
@@ -51,6 +51,11 @@ def save_checkpoint(
         Arguments and auxiliary states by name.
     """
     prefix = os.fspath(prefix)
+    if symbol is not None and not isinstance(symbol, Symbol):
+        raise ArgumentTypeError(f"symbol must be a Symbol or None, got {type(symbol).__name__}")
+    for what, params in (("arg_params", arg_params), ("aux_params", aux_params)):
+        if not isinstance(params, Mapping):
+            raise ArgumentTypeError(f"{what} must be a dict, got {type(params).__name__}")
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json")
     named = {f"arg:{name}": array for name, array in arg_params.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import reprlib
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -37,19 +38,21 @@ class Registry(Generic[T]):
 
     def register(self, klass: C) -> C:
         """Enters a class under its own name; for use as a decorator. A later one replaces it."""
-        return self.alias(klass.__name__)(klass)
+        return self.alias(getattr(klass, "__name__", ""))(klass)
 
     def alias(self, *names: str) -> Callable[[C], C]:
         """A decorator that enters a class under `names`."""
 
         def enter(klass: C) -> C:
-            if not issubclass(klass, self._base):
+            if not _is_subclass(klass, self._base):
+                given = getattr(klass, "__name__", reprlib.repr(klass))
                 raise InvalidArgumentError(
-                    f"{klass.__name__} is not a subclass of {self._base.__name__}, "
+                    f"{given} is not a subclass of {self._base.__name__}, "
                     f"so it cannot be registered as {self._kind}"
                 )
+            checked: Any = klass
             for name in names:
-                self._classes[name.lower()] = klass
+                self._classes[name.lower()] = checked
             return klass
 
         return enter
@@ -109,3 +112,7 @@ class Registry(Generic[T]):
                 f'{self._kind} as JSON must read ["name", {{arguments}}], got {text!r}'
             ) from None
         return name, kwargs
+
+
+def _is_subclass(klass: object, base: type) -> bool:
+    return isinstance(klass, type) and issubclass(klass, base)

@@ -177,7 +177,8 @@ def get_symbol(x: NDArray) -> Symbol:
     >>> mx.autograd.get_symbol(y).list_arguments()
     ['var0']
     """
-    heads = tape.entries([x.handle])
+    (array,) = arrays_of("x", x, 1)
+    heads = tape.entries([array.handle])
     nodes = topological(heads)
     counts = {True: 0, False: 0}
     for node in nodes:

@@ -92,19 +92,29 @@ def prepare(
         The card's outputs, hidden ones included.
     is_train
         Whether to train or to predict, for operators that tell the two apart.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Numbers that no kernel can have.
     """
     changed = [inputs[i] for i in card.mutated_inputs()]
-    return _core.Prepared(
-        card.name,
-        card.kernel_name(),
-        card.kernel_attrs(is_train),
-        list(inputs),
-        [*outputs, *changed],
-        len(changed),
-        card,
-        reads,
-        card.dynamic_params(),
-    )
+    try:
+        return _core.Prepared(
+            card.name,
+            card.kernel_name(),
+            card.kernel_attrs(is_train),
+            list(inputs),
+            [*outputs, *changed],
+            len(changed),
+            card,
+            reads,
+            card.dynamic_params(),
+        )
+    except OverflowError as error:
+        raise InvalidArgumentError(
+            f"{card.name}: a number in the attributes or the shapes is beyond 64 bits: {error}"
+        ) from error
 
 
 def invoke(

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from .. import _core
-from ..error import DTypeError, FileFormatError
+from ..error import ArgumentTypeError, DTypeError, FileFormatError
 from ..files import access
 
 __all__ = ["read_idx", "write_idx"]
@@ -43,7 +43,13 @@ def write_idx(path: str | os.PathLike[str], array: np.ndarray) -> None:
         For any other element type.
     FileAccessError
         If the file cannot be written.
+    ArgumentTypeError
+        For what is no NumPy array.
     """
+    if not isinstance(array, np.ndarray):
+        raise ArgumentTypeError(
+            f"write_idx: the array must be one of NumPy, got {type(array).__name__}"
+        )
     if array.dtype != np.uint8:
         raise DTypeError(f"write_idx: the array must be uint8, got {array.dtype}; use astype")
     with access(path):

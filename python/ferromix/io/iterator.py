@@ -66,6 +66,9 @@ class DataDesc(_NameAndShape):
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
         dtypes = dict(types)
+        missing = [name for name, _ in shapes if name not in dtypes]
+        if missing:
+            raise InvalidArgumentError(f"get_list: types has none for {missing[0]!r}")
         return [DataDesc(name, shape, dtypes[name]) for name, shape in shapes]
 
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from .. import files
-from ..error import InvalidArgumentError, MXNetError
+from ..error import ArgumentTypeError, InvalidArgumentError, MXNetError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
 
@@ -62,6 +62,10 @@ class KVStore(ABC):
     @staticmethod
     def is_capable(capability: str) -> bool:
         """Whether the store can do something; all can run an ``"optimizer"``."""
+        if not isinstance(capability, str):
+            raise ArgumentTypeError(
+                f"is_capable: capability must be a string, got {type(capability).__name__}"
+            )
         return capability.lower() == "optimizer"
 
     # -- data ----------------------------------------------------------------------------------

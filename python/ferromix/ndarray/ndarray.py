@@ -47,7 +47,14 @@ def invoke(
         :func:`ferromix.autograd.is_training` says.
     """
     given = [] if out is None else [out] if isinstance(out, NDArray) else list(out)
-    handles = dispatch.invoke(card, [a.handle for a in inputs], [o.handle for o in given], is_train)
+    try:
+        arrays, into = [a.handle for a in inputs], [o.handle for o in given]
+    except AttributeError:
+        kinds = ", ".join(type(a).__name__ for a in (*inputs, *given))
+        raise ArgumentTypeError(
+            f"{card.name}: inputs and out must be NDArrays, got {kinds}"
+        ) from None
+    handles = dispatch.invoke(card, arrays, into, is_train)
     visible = card.num_visible_outputs()
     return [given[i] if i < len(given) else NDArray(handles[i]) for i in range(visible)]
 
@@ -297,6 +304,13 @@ class NDArray(_core.Dense, Operators):
         self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
     ) -> list[NDArray] | NDArray:
         """Copies of parts along an axis; see :func:`ferromix.nd.split_v2`."""
+        # Each part is an output, and too many of them could not even be counted.
+        if isinstance(indices_or_sections, int) and indices_or_sections > max(
+            self.shape, default=1
+        ):
+            raise InvalidArgumentError(
+                f"split_v2: an array of shape {self.shape} has no {indices_or_sections} parts"
+            )
         attrs = split_v2_attrs(indices_or_sections, axis, squeeze_axis)
         parts = invoke(make("_split_v2", attrs), [self])
         return parts[0] if len(parts) == 1 else parts
@@ -395,14 +409,6 @@ def assign(target: _core.Array, value: Any) -> None:
     """Writes a scalar, an array or anything that NumPy takes into `target`, broadcasting."""
     if isinstance(value, NDArray):
         if value.handle is not target:
-            target.copy_from(_trimmed(value.handle, len(target.shape)))
+            target.copy_from(values.trimmed(value.handle, len(target.shape)))
         return
     values.write(target, value)
-
-
-def _trimmed(source: _core.Array, ndim: int) -> _core.Array:
-    """`source` without the leading axes of extent 1 that are more than `ndim`."""
-    more = len(source.shape) - ndim
-    if more <= 0 or any(extent != 1 for extent in source.shape[:more]):
-        return source
-    return source.view(0, source.shape[more:], source.strides[more:])

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..error import ArgumentTypeError
 from ..ops.steps import adamw_steps
 from .creation import full
 from .function import function
@@ -26,6 +27,8 @@ Arrays = Sequence[NDArray]
 
 def scale(rescale_grad: NDArray | float, like: NDArray) -> NDArray:
     """The factor of the gradient as an array of one float32, where `like` is."""
+    if not isinstance(like, NDArray):
+        raise ArgumentTypeError(f"weights must be NDArrays, got {type(like).__name__}")
     if isinstance(rescale_grad, NDArray):
         return rescale_grad.as_in_context(like.context)
     return full((1,), rescale_grad, ctx=like.context)

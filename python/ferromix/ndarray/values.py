@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core
 from ..error import InvalidArgumentError
 
-__all__ = ["numbers", "read", "write"]
+__all__ = ["numbers", "read", "trimmed", "write"]
 
 
 def read(source: _core.Array) -> np.ndarray:
@@ -73,3 +73,11 @@ def _converted(value: Any, dtype: str, name: str) -> np.ndarray:
             f"cannot put {type(value).__name__} of type {values.dtype} into an array of {name}"
         ) from None
     return np.ascontiguousarray(converted).reshape(values.shape)
+
+
+def trimmed(source: _core.Array, ndim: int) -> _core.Array:
+    """`source` without the leading axes of extent 1 that are more than `ndim`."""
+    more = len(source.shape) - ndim
+    if more <= 0 or any(extent != 1 for extent in source.shape[:more]):
+        return source
+    return source.view(0, source.shape[more:], source.strides[more:])

@@ -95,8 +95,12 @@ class Counter:
 
     def _change(self, value: float, relative: bool) -> None:
         with self._lock:
-            self._value = value + (self._value if relative else 0)
-            _core.profiler_count(self._domain, self.name, self._value)
+            try:
+                total = float(value) + (self._value if relative else 0)
+                _core.profiler_count(self._domain, self.name, total)
+            except OverflowError as error:
+                raise InvalidArgumentError(f"counter {self.name}: {error}") from error
+            self._value = total
 
     def set_value(self, value: float) -> None:
         """Sets the value."""
