@@ -15,7 +15,10 @@ PACKAGE = ROOT / "python" / "ferromix"
 # Each layer may use the layers above it in this list, and the members of a layer marked "apart"
 # may not use each other.
 LAYERS: list[tuple[str, ...]] = [
-    ("error", "base", "context", "attribute", "name", "registry", "files"),
+    (
+        *("error", "base", "context", "attribute", "name", "registry", "files"),
+        *("literal", "numeric"),
+    ),
     ("ops",),
     ("graph",),
     ("dispatch",),

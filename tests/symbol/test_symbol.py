@@ -80,7 +80,7 @@ def test_inputs_by_position_by_name_and_attributes_by_position():
         (lambda a: S.Group([a, 1]), DTypeError, ["list of symbols"]),
         (lambda a: a + "x", DTypeError, ["+", "str"]),
         (lambda a: bool(a), InvalidArgumentError, ["truth"]),
-        (lambda a: S.maximum(1, 2), InvalidArgumentError, ["maximum"]),
+        (lambda a: S.maximum(1, "x"), InvalidArgumentError, ["maximum", "'x'"]),
     ],
 )
 def test_mistakes_are_explained(make, error, parts):

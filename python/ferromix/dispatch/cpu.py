@@ -9,7 +9,9 @@ from .. import _core
 from .._core import Array
 from ..error import InvalidArgumentError
 from ..graph.gradient import reads
+from ..literal import names_of
 from ..ops.card import OperatorProperty, Shape
+from ..ops.shapes import require_countable
 
 __all__ = [
     "Array",
@@ -46,7 +48,7 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
     names = card.list_arguments() + card.list_auxiliary_states()
     if len(inputs) != len(names):
         raise InvalidArgumentError(
-            f"{card.name}: takes {len(names)} inputs ({', '.join(names)}), got {len(inputs)}"
+            f"{card.name}: takes {len(names)} inputs ({names_of(names)}), got {len(inputs)}"
         )
     count = len(card.list_arguments())
     arg_shapes, out_shapes, aux_shapes = card.infer_shape([s for s, _ in inputs[:count]])
@@ -69,6 +71,7 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
                 f"{card.name}: shape {shape} or type {dtype} of '{name}' does not follow from "
                 "the inputs; give it as an attribute"
             )
+        require_countable(card.name, name, shape)
         outputs.append((shape, dtype))
     return tuple(outputs)
 

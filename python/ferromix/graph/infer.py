@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ..error import InvalidArgumentError
 from ..ops.card import MaybeShape, OperatorProperty, merge_shapes
+from ..ops.shapes import require_countable
 from .node import Entry, Node, argument_names
 
 __all__ = ["infer_shapes", "infer_types", "is_known"]
@@ -83,7 +84,8 @@ class _Shapes:
         found_args, found_outs, found_aux = card.infer_shape(args)
         for name, entry, shape in zip(names, node.inputs, [*found_args, *found_aux], strict=True):
             self.table[entry] = merge_shapes(card.name, name, self.table[entry], shape)
-        for name, entry, shape in zip(card.list_outputs(), node.outputs(), found_outs, strict=True):
+        for name, entry, shape in zip(card.output_names, node.outputs(), found_outs, strict=True):
+            require_countable(card.name, name, shape or ())
             self.table[entry] = merge_shapes(card.name, name, self.table[entry], shape)
 
     def _describe(self, node: Node) -> str:
@@ -134,7 +136,7 @@ def _visit_types(node: Node, table: dict[Entry, str | None]) -> bool:
     args = [table[e] for e in node.inputs[: len(card.list_arguments())]]
     try:
         found_args, found_outs, found_aux = card.infer_type(args)
-        names = [*argument_names(card), *card.list_outputs()]
+        names = [*argument_names(card), *card.output_names]
         for name, entry, dtype in zip(
             names,
             (*node.inputs, *node.outputs()),

@@ -64,7 +64,7 @@ class Node:
     @property
     def num_outputs(self) -> int:
         """How many outputs there are, hidden ones included."""
-        return 1 if self.op is None else len(self.op.list_outputs())
+        return 1 if self.op is None else len(self.op.output_names)
 
     @property
     def num_visible_outputs(self) -> int:
@@ -129,7 +129,7 @@ def argument_names(card: OperatorProperty) -> list[str]:
 def entry_name(entry: Entry) -> str:
     """The public name of an output, ``fc1_output``; a variable's is its own."""
     node = entry.node
-    return node.name if node.op is None else f"{node.name}_{node.op.list_outputs()[entry.output]}"
+    return node.name if node.op is None else f"{node.name}_{node.op.output_names[entry.output]}"
 
 
 def copy_graph(

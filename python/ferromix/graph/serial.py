@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..attribute import HIDDEN_KEYS, hide
-from ..base import brief
 from ..error import DTypeError, FileFormatError, InvalidArgumentError
+from ..literal import MOST, brief, names_of
 from ..ops.card import OperatorProperty, exists, find
 from .node import Entry, Node, argument_names, mutated_variables, topological
 
@@ -24,6 +24,8 @@ VERSION = 10901
 """The version of MXNet whose form is written."""
 
 _INDEX_WIDTH = range(2, 4)
+_OUTPUTS_PER_NODE = 16
+"""Outputs come out of a number in the file; beyond so many for each node they are bounded."""
 
 
 def dump(heads: Sequence[Entry]) -> str:
@@ -94,12 +96,15 @@ class _Reader:
         self.source = source
         self.nodes: list[Node] = []
         self.implicit: list[tuple[Node, dict[str, str]]] = []
+        self.room = 0
 
     def read(self, graph: Any) -> list[Entry]:
         """The heads of a graph."""
         if not isinstance(graph, dict):
             raise self.wrong("expected an object", graph)
-        for row in self.listed(graph, "nodes", self.source):
+        rows = self.listed(graph, "nodes", self.source)
+        self.room = MOST + _OUTPUTS_PER_NODE * len(rows)
+        for row in rows:
             self.nodes.append(self.node(row))
         self.check_rest(graph)
         for node, attrs in self.implicit:
@@ -172,10 +177,6 @@ class _Reader:
             made = card(**params)
         except InvalidArgumentError as error:
             raise FileFormatError(f"{self.source}: {where}: {_cut(str(error), 600)}") from None
-        except (MemoryError, RecursionError):
-            raise FileFormatError(
-                f"{self.source}: {where}: an attribute is nested too deep"
-            ) from None
         # The number first: names are not made for however many a file claims.
         if card.variadic is not None and (
             made.attrs[card.variadic] != card.count_inputs(len(inputs))
@@ -189,12 +190,18 @@ class _Reader:
         if len(inputs) > len(names):
             raise FileFormatError(
                 f"{self.source}: {where}: takes {len(names)} inputs "
-                f"({_cut(', '.join(names), 200)}), got {len(inputs)}"
+                f"({_cut(names_of(names), 200)}), got {len(inputs)}"
             )
         missing = names[len(inputs) :]
         inputs += [Entry(Node(None, f"{name}_{n}"), 0) for n in missing]
         node = Node(made, name, inputs, own)
         self.implicit.append((node, moved))
+        self.room -= node.num_outputs
+        if self.room < 0:
+            raise FileFormatError(
+                f"{self.source}: {where}: has {node.num_outputs} outputs, with which the graph has "
+                f"more than {MOST} beyond {_OUTPUTS_PER_NODE} for each node"
+            )
         return node
 
     def move_attrs(self, node: Node, attrs: Mapping[str, str]) -> None:

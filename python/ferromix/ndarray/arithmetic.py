@@ -1,21 +1,22 @@
 """Arithmetic and comparison between arrays and numbers, as functions and for the operators.
 
 Two arrays broadcast against each other; a number takes the array's element type. Comparisons give
-0 and 1 in the element type of the operands, as MXNet does.
+0 and 1 in the element type of the operands, as MXNet does. Of two numbers the functions
+make a number.
 """
 
 from __future__ import annotations
 
 import numbers
-import operator
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _core
 from ..dispatch import cpu as dispatch
-from ..error import ArgumentTypeError, InvalidArgumentError
+from ..error import ArgumentTypeError
+from ..literal import factor
+from ..numeric import of_numbers
 from ..ops.card import make
 from . import ndarray as arrays
 
@@ -71,28 +72,6 @@ _OPERATORS = {
 }
 
 
-# name: what two numbers give, as in MXNet
-_OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "mod": operator.mod,
-    "power": operator.pow,
-    "maximum": lambda lhs, rhs: lhs if lhs > rhs else rhs,
-    "minimum": lambda lhs, rhs: lhs if lhs < rhs else rhs,
-    "equal": lambda lhs, rhs: int(lhs == rhs),
-    "not_equal": lambda lhs, rhs: int(lhs != rhs),
-    "greater": lambda lhs, rhs: int(lhs > rhs),
-    "greater_equal": lambda lhs, rhs: int(lhs >= rhs),
-    "lesser": lambda lhs, rhs: int(lhs < rhs),
-    "lesser_equal": lambda lhs, rhs: int(lhs <= rhs),
-    "logical_and": lambda lhs, rhs: int(bool(lhs and rhs)),
-    "logical_or": lambda lhs, rhs: int(bool(lhs or rhs)),
-    "logical_xor": lambda lhs, rhs: int(bool(lhs) != bool(rhs)),
-}
-
-
 def is_operand(value: object) -> bool:
     """Whether arithmetic with arrays takes `value`: an array or a real number."""
     return isinstance(value, (arrays.NDArray, numbers.Real, np.bool_))
@@ -115,13 +94,10 @@ def _apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
                 f"got {type(operand).__name__}; convert it by ferromix.nd.array"
             )
     if left:
-        return arrays.invoke(make(scalar_right, {"scalar": float(rhs)}), [lhs], out)[0]
+        return arrays.invoke(make(scalar_right, {"scalar": factor(both, rhs)}), [lhs], out)[0]
     if right:
-        return arrays.invoke(make(scalar_left, {"scalar": float(lhs)}), [rhs], out)[0]
-    try:
-        return _OF_NUMBERS[name](lhs, rhs)
-    except ArithmeticError as error:
-        raise InvalidArgumentError(f"{name} of {lhs!r} and {rhs!r}: {error}") from error
+        return arrays.invoke(make(scalar_left, {"scalar": factor(both, lhs)}), [rhs], out)[0]
+    return of_numbers(name, lhs, rhs)
 
 
 def _scalar_call(name: str, number: float, reflected: bool) -> _core.Call:
@@ -137,22 +113,22 @@ def install(cls: type[NDArray]) -> None:
     _core.set_arithmetic(cls, _apply, _is_compared, _scalar_call, calls)
 
 
-def add(lhs: Any, rhs: Any) -> NDArray:
+def add(lhs: Any, rhs: Any) -> Any:
     """`lhs + rhs`, element by element."""
     return _core.operate("add", lhs, rhs)
 
 
-def subtract(lhs: Any, rhs: Any) -> NDArray:
+def subtract(lhs: Any, rhs: Any) -> Any:
     """`lhs - rhs`, element by element."""
     return _core.operate("sub", lhs, rhs)
 
 
-def multiply(lhs: Any, rhs: Any) -> NDArray:
+def multiply(lhs: Any, rhs: Any) -> Any:
     """`lhs * rhs`, element by element."""
     return _core.operate("mul", lhs, rhs)
 
 
-def divide(lhs: Any, rhs: Any) -> NDArray:
+def divide(lhs: Any, rhs: Any) -> Any:
     """`lhs / rhs`, element by element, in the element type of the operands."""
     return _core.operate("div", lhs, rhs)
 
@@ -160,66 +136,66 @@ def divide(lhs: Any, rhs: Any) -> NDArray:
 true_divide = divide
 
 
-def modulo(lhs: Any, rhs: Any) -> NDArray:
+def modulo(lhs: Any, rhs: Any) -> Any:
     """`lhs % rhs`, element by element, with the sign of `rhs`."""
     return _core.operate("mod", lhs, rhs)
 
 
-def power(base: Any, exp: Any) -> NDArray:
+def power(base: Any, exp: Any) -> Any:
     """`base ** exp`, element by element."""
     return _core.operate("power", base, exp)
 
 
-def maximum(lhs: Any, rhs: Any) -> NDArray:
+def maximum(lhs: Any, rhs: Any) -> Any:
     """The larger of both, element by element."""
     return _core.operate("maximum", lhs, rhs)
 
 
-def minimum(lhs: Any, rhs: Any) -> NDArray:
+def minimum(lhs: Any, rhs: Any) -> Any:
     """The smaller of both, element by element."""
     return _core.operate("minimum", lhs, rhs)
 
 
-def equal(lhs: Any, rhs: Any) -> NDArray:
+def equal(lhs: Any, rhs: Any) -> Any:
     """1 where both are equal, otherwise 0."""
     return _core.operate("equal", lhs, rhs)
 
 
-def not_equal(lhs: Any, rhs: Any) -> NDArray:
+def not_equal(lhs: Any, rhs: Any) -> Any:
     """1 where both differ, otherwise 0."""
     return _core.operate("not_equal", lhs, rhs)
 
 
-def greater(lhs: Any, rhs: Any) -> NDArray:
+def greater(lhs: Any, rhs: Any) -> Any:
     """1 where `lhs > rhs`, otherwise 0."""
     return _core.operate("greater", lhs, rhs)
 
 
-def greater_equal(lhs: Any, rhs: Any) -> NDArray:
+def greater_equal(lhs: Any, rhs: Any) -> Any:
     """1 where `lhs >= rhs`, otherwise 0."""
     return _core.operate("greater_equal", lhs, rhs)
 
 
-def lesser(lhs: Any, rhs: Any) -> NDArray:
+def lesser(lhs: Any, rhs: Any) -> Any:
     """1 where `lhs < rhs`, otherwise 0."""
     return _core.operate("lesser", lhs, rhs)
 
 
-def lesser_equal(lhs: Any, rhs: Any) -> NDArray:
+def lesser_equal(lhs: Any, rhs: Any) -> Any:
     """1 where `lhs <= rhs`, otherwise 0."""
     return _core.operate("lesser_equal", lhs, rhs)
 
 
-def logical_and(lhs: Any, rhs: Any) -> NDArray:
+def logical_and(lhs: Any, rhs: Any) -> Any:
     """1 where neither is 0, otherwise 0."""
     return _core.operate("logical_and", lhs, rhs)
 
 
-def logical_or(lhs: Any, rhs: Any) -> NDArray:
+def logical_or(lhs: Any, rhs: Any) -> Any:
     """1 where one of both is not 0, otherwise 0."""
     return _core.operate("logical_or", lhs, rhs)
 
 
-def logical_xor(lhs: Any, rhs: Any) -> NDArray:
+def logical_xor(lhs: Any, rhs: Any) -> Any:
     """1 where exactly one of both is 0, otherwise 0."""
     return _core.operate("logical_xor", lhs, rhs)

@@ -285,10 +285,13 @@ class NDArray(_core.Dense, Operators):
             raise TypeError(
                 f"reshape: unknown arguments {', '.join(sorted(unknown))}; known: shape, reverse"
             )
-        wanted = shape or attrs.pop("shape", None)
-        if isinstance(wanted, tuple) and len(wanted) == 1 and not hasattr(wanted[0], "__index__"):
-            wanted = wanted[0]
-        card = make("Reshape", {"shape": tuple(wanted or ()), **attrs})
+        given = shape or (attrs.pop("shape", ()),)
+        wanted = given[0] if len(given) == 1 else given
+        if isinstance(wanted, np.ndarray):
+            wanted = wanted.tolist()
+        if isinstance(wanted, list):
+            wanted = tuple(wanted)
+        card = make("Reshape", {"shape": () if wanted is None else wanted, **attrs})
         ((target, _),) = dispatch.infer(card, ((self.shape, self.dtype_name),))
         view = self.handle.reshape(target)
         if view is None:

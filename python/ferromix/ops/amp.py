@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
+from ..literal import MOST
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, register
 from .elemwise import Cast
 from .family import ALL_TYPES, Types
@@ -70,7 +71,7 @@ class AmpMulticast(OperatorProperty):
     variadic = "num_outputs"
     dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
     params: ClassVar[Params] = {
-        "num_outputs": Param("int", doc="The number of inputs and outputs.", low=1),
+        "num_outputs": Param("int", doc="The number of inputs and outputs.", low=1, high=MOST),
         "cast_narrow": Param("bool", False, "Whether to convert to the narrowest type."),
     }
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
-from .family import ALL_TYPES, NUMBERS
+from .family import ALL_TYPES, NUMBERS, Types
 from .param import Param, Params
 from .shapes import broadcast, normal_axes, normal_axis
 
@@ -145,7 +145,8 @@ class BroadcastAxis(Spread):
 class BroadcastLike(Spread):
     """The first input, repeated along axes of extent 1 to the shape of the second.
 
-    Formula: ``out[i, j] = lhs[i, 0]``. Shapes: ``out`` has the shape of ``rhs``. Types: all.
+    Formula: ``out[i, j] = lhs[i, 0]``. Shapes: ``out`` has the shape of ``rhs``. Types: all;
+    ``rhs`` may have another one.
     Gradient: ``out_grad``, summed over the repeated axes; none for ``rhs``.
 
     Examples
@@ -173,6 +174,10 @@ class BroadcastLike(Spread):
         out = rhs if self.attrs["lhs_axes"] is None else self._along_axes(lhs, rhs)
         self.check_spread(lhs, out)
         return [lhs, rhs], [out], []
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """The output has the type of the first input."""
+        return list(in_types), [in_types[0]], []
 
     def ignored_inputs(self) -> list[int]:
         """The second input gives its shape only."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..error import InvalidArgumentError
+from ..literal import brief, names_of
 from .card import OperatorProperty, make
 from .param import REQUIRED
 
@@ -96,7 +97,7 @@ def _require_input(
     if not is_input(value):
         raise InvalidArgumentError(
             f"{card.name}: argument '{name}' must be an array or a symbol, "
-            f"got {type(value).__name__} {value!r}"
+            f"got {type(value).__name__} {brief(value)}"
         )
 
 
@@ -118,7 +119,7 @@ def bind(
     names = made.list_arguments() + made.list_auxiliary_states()
     if len(positional) > len(names):
         raise InvalidArgumentError(
-            f"{card.name}: takes {len(names)} inputs ({', '.join(names)}) with these attributes, "
+            f"{card.name}: takes {len(names)} inputs ({names_of(names)}) with these attributes, "
             f"got {len(positional)}"
         )
     inputs: dict[str, Any] = dict(zip(names, positional, strict=False))
@@ -127,7 +128,7 @@ def bind(
             near = difflib.get_close_matches(name, names, n=1)
             hint = f" (did you mean '{near[0]}'?)" if near else ""
             raise InvalidArgumentError(
-                f"{card.name}: unknown input '{name}'{hint}; inputs: {', '.join(names) or 'none'}"
+                f"{card.name}: unknown input '{name}'{hint}; inputs: {names_of(names)}"
             )
         if inputs.get(name) is not None:
             raise InvalidArgumentError(f"{card.name}: argument '{name}' is given twice")
@@ -135,7 +136,7 @@ def bind(
     missing = [n for n in names if inputs.get(n) is None]
     if missing:
         raise InvalidArgumentError(
-            f"{card.name}: argument '{missing[0]}' is missing; inputs: {', '.join(names)}"
+            f"{card.name}: argument '{missing[0]}' is missing; inputs: {names_of(names)}"
         )
     return made, [inputs[n] for n in names]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..error import InvalidArgumentError
@@ -138,6 +138,11 @@ class OperatorProperty:
     def list_outputs(self) -> list[str]:
         """The names of the outputs."""
         return ["output"]
+
+    @cached_property
+    def output_names(self) -> tuple[str, ...]:
+        """What :meth:`list_outputs` gives, made once: graphs ask for every entry."""
+        return tuple(self.list_outputs())
 
     def list_auxiliary_states(self) -> list[str]:
         """The names of the inputs that forward changes and that have no gradient."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ..literal import MOST
 from .card import Entry, GradientGraph, register
 from .family import (
     ALL_TYPES,
-    FLOATS,
     NUMBERS,
     Backward,
     Elementwise,
@@ -194,7 +194,7 @@ class GradientMultiplier(Unary):
 class MakeLoss(Unary):
     """A copy that is the root of a backward pass.
 
-    Formula: ``out = data``. Shapes: any. Types: floats.
+    Formula: ``out = data``. Shapes: any. Types: all.
     Gradient: ``data_grad = 1``, whatever the gradient of the output.
 
     Examples
@@ -205,7 +205,7 @@ class MakeLoss(Unary):
 
     name = "make_loss"
     kernel = "_copy"
-    dtypes = FLOATS
+    dtypes = ALL_TYPES
 
     def list_outputs(self) -> list[str]:
         """MXNet's name, which shows in the names of outputs."""
@@ -320,7 +320,9 @@ class AddN(Elementwise):
     aliases = ("ElementWiseSum",)
     dtypes: ClassVar[tuple[str, ...]] = NUMBERS
     variadic = "num_args"
-    params: ClassVar[Params] = {"num_args": Param("int", doc="The number of inputs.", low=1)}
+    params: ClassVar[Params] = {
+        "num_args": Param("int", doc="The number of inputs.", low=1, high=MOST)
+    }
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The sum may take the place of its first term."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..error import InvalidArgumentError
+from ..literal import MOST, brief
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .family import ALL_TYPES, Backward
 from .param import Param, Params
@@ -34,7 +37,7 @@ class Concat(OperatorProperty):
     dtypes = ALL_TYPES
     variadic = "num_args"
     params: ClassVar[Params] = {
-        "num_args": Param("int", doc="The number of inputs.", low=1),
+        "num_args": Param("int", doc="The number of inputs.", low=1, high=MOST),
         "dim": Param("int", 1, "The axis along which they are joined."),
     }
 
@@ -124,7 +127,7 @@ class Stack(OperatorProperty):
     variadic = "num_args"
     params: ClassVar[Params] = {
         "axis": Param("int", 0, "Where the new axis is."),
-        "num_args": Param("int", doc="The number of inputs.", low=1),
+        "num_args": Param("int", doc="The number of inputs.", low=1, high=MOST),
     }
 
     def infer_shape(
@@ -244,7 +247,7 @@ class SliceChannel(Split):
     name = "SliceChannel"
     aliases = ("split",)
     params: ClassVar[Params] = {
-        "num_outputs": Param("int", doc="The number of parts.", low=1),
+        "num_outputs": Param("int", doc="The number of parts.", low=1, high=MOST),
         "axis": Param("int", 1, "The axis that is cut."),
         "squeeze_axis": _SQUEEZE,
     }
@@ -276,10 +279,14 @@ class SplitV2(Split):
 
     name = "_split_v2"
     params: ClassVar[Params] = {
-        "indices": Param("shape", doc="Where the parts begin; empty with `sections`.", low=0),
+        "indices": Param(
+            "shape", doc="Where the parts begin; empty with `sections`.", low=0, most=MOST
+        ),
         "axis": Param("int", 1, "The axis that is cut."),
         "squeeze_axis": _SQUEEZE,
-        "sections": Param("int", 0, "The number of equal parts; 0 with `indices`.", low=0),
+        "sections": Param(
+            "int", 0, "The number of equal parts; 0 with `indices`.", low=0, high=MOST
+        ),
     }
 
     def __init__(self, **attrs: Any) -> None:
@@ -288,7 +295,7 @@ class SplitV2(Split):
         if not self.attrs["sections"] and (not starts or starts[0] or [*starts] != sorted(starts)):
             raise InvalidArgumentError(
                 f"{self.name}: attribute 'indices' must begin with 0 and rise, unless 'sections' "
-                f"is given; got {starts}"
+                f"is given; got {brief(starts)}"
             )
 
     def parts(self) -> int:
@@ -302,7 +309,7 @@ class SplitV2(Split):
             return _equal_parts(self.name, "sections", self.parts(), extent)
         if 0 <= extent < starts[-1]:
             raise InvalidArgumentError(
-                f"{self.name}: indices={starts} go beyond an axis of extent {extent}"
+                f"{self.name}: indices={brief(starts)} go beyond an axis of extent {extent}"
             )
         ends = (*starts[1:], extent)
         return [-1 if e < 0 else e - s for s, e in zip(starts, ends, strict=True)]
@@ -327,15 +334,15 @@ def split_v2_attrs(
         For what is neither an int nor a sequence of ints.
     """
     attrs = {"axis": axis, "squeeze_axis": squeeze_axis}
-    if isinstance(indices_or_sections, int):
+    if isinstance(indices_or_sections, (int, np.integer)):
         if indices_or_sections < 1:
             raise InvalidArgumentError(
                 f"split_v2: sections must be at least 1, got {indices_or_sections}"
             )
-        return {"indices": (), "sections": indices_or_sections, **attrs}
+        return {"indices": (), "sections": int(indices_or_sections), **attrs}
     if not isinstance(indices_or_sections, (list, tuple)):
         raise InvalidArgumentError(
             "split_v2: indices_or_sections must be an int or a tuple of ints, "
-            f"got {indices_or_sections!r}"
+            f"got {brief(indices_or_sections)}"
         )
     return {"indices": (0, *indices_or_sections), "sections": 0, **attrs}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from ..literal import MOST
 from .adaptive import BETA1, BETA2, MOMENTS
 from .card import register
 from .multi_sgd import COUNT, LRS, WDS, MultiUpdate
@@ -40,7 +41,7 @@ class MultiAdamwUpdate(MultiUpdate):
         "lrs": LRS,
         **MOMENTS,
         "wds": WDS,
-        "etas": Param("floats", doc="The factor of the schedule for each weight."),
+        "etas": Param("floats", doc="The factor of the schedule for each weight.", most=MOST),
         "clip_gradient": CLIP,
         "num_weights": COUNT,
     }
@@ -105,7 +106,9 @@ class MultiLambUpdate(MultiUpdate):
         "upper_bound": Param("float", -1.0, "The largest norm of a weight; none where negative."),
         "clip_gradient": CLIP,
         "bias_correction": Param("bool", True, "Whether the moments are corrected."),
-        "step_count": Param("shape", doc="The number of the step of each weight, from 1."),
+        "step_count": Param(
+            "shape", doc="The number of the step of each weight, from 1.", most=MOST
+        ),
         "num_tensors": COUNT,
     }
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
+from ..literal import MOST, brief
 from .card import MaybeShape, merge_shapes, register
 from .family import Types, derive
 from .optimizer import CLIP, MOMENTUM, RESCALE, Update
@@ -17,9 +18,9 @@ from .param import Param
 
 __all__ = ["MultiUpdate"]
 
-COUNT = Param("int", 1, "The number of weights.", low=1)
-LRS = Param("floats", doc="The learning rate of each weight.")
-WDS = Param("floats", doc="The weight decay of each weight.")
+COUNT = Param("int", 1, "The number of weights.", low=1, high=MOST)
+LRS = Param("floats", doc="The learning rate of each weight.", most=MOST)
+WDS = Param("floats", doc="The weight decay of each weight.", most=MOST)
 
 
 class MultiUpdate(Update):
@@ -38,7 +39,7 @@ class MultiUpdate(Update):
             if attr in self.params and len(self.attrs[attr]) != self._count:
                 raise InvalidArgumentError(
                     f"{self.name}: attribute '{attr}' must have a number for each of "
-                    f"{self._count} weights, got {self.attrs[attr]}"
+                    f"{self._count} weights, got {brief(self.attrs[attr])}"
                 )
 
     @property

@@ -6,15 +6,14 @@ string such as ``"(2, 2)"``. Both ways lead through :meth:`Param.parse`.
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from ..error import InvalidArgumentError
+from ..literal import MOST_AXES, TooManyError, brief, integer, literal, members, real
 
 __all__ = ["REQUIRED", "Kind", "Param", "Params", "dtype_name"]
 
@@ -29,6 +28,10 @@ class _Required:
 
 
 REQUIRED: Final = _Required()
+_LONGEST_DTYPE = 32
+"""Characters of a type's name; NumPy would make sense of a list of thousands of fields."""
+
+_SINGLE = ("int", "float", "bool")
 
 DTYPES: Final = (
     "float32",
@@ -54,13 +57,13 @@ def dtype_name(dtype: Any) -> str:
     if dtype is float:
         return "float32"
     name = dtype if isinstance(dtype, str) else None
-    if name not in DTYPES:
+    if name not in DTYPES and (name is None or len(name) <= _LONGEST_DTYPE):
         try:
             name = np.dtype(dtype).name
-        except TypeError:
-            name = str(dtype)
+        except (TypeError, ValueError, SyntaxError, KeyError, RecursionError):
+            name = None
     if name not in DTYPES:
-        raise InvalidArgumentError(f"unknown dtype {dtype!r}; known: {', '.join(DTYPES)}")
+        raise InvalidArgumentError(f"unknown dtype {brief(dtype)}; known: {', '.join(DTYPES)}")
     return name
 
 
@@ -88,6 +91,8 @@ class Param:
         Whether an ``"int"`` or ``"float"`` may differ from run to run without a new card: runs
         bring its value, and the kernel reads it then, by ``Attrs::scalar``
         (``rust/kernels/src/attrs.rs``).
+    most
+        The most members that a tuple may have.
     """
 
     kind: Kind
@@ -98,6 +103,7 @@ class Param:
     high: float | None = None
     optional: bool = False
     dynamic: bool = False
+    most: int = MOST_AXES
 
     @property
     def required(self) -> bool:
@@ -114,9 +120,19 @@ class Param:
         """
         try:
             parsed = self._convert(value)
-        except (ValueError, TypeError, SyntaxError, KeyError, OverflowError):
+        except TooManyError as error:
             raise InvalidArgumentError(
-                f"{operator}: attribute '{name}' must be {self.describe()}, got {value!r}"
+                f"{operator}: attribute '{name}' must be {self.describe()}, got {brief(value)}, "
+                f"{error}"
+            ) from None
+        except OverflowError:
+            raise InvalidArgumentError(
+                f"{operator}: attribute '{name}' must be {self.describe()}, got {brief(value)}, "
+                "which does not fit into 64 bits"
+            ) from None
+        except (ValueError, TypeError, RecursionError):
+            raise InvalidArgumentError(
+                f"{operator}: attribute '{name}' must be {self.describe()}, got {brief(value)}"
             ) from None
         self._check(operator, name, parsed)
         return parsed
@@ -152,7 +168,7 @@ class Param:
         return str(value)
 
     def _convert(self, value: Any) -> Any:
-        if self.optional and (value is None or value == "None"):
+        if self.optional and (value is None or (isinstance(value, str) and value == "None")):
             return None
         if self.kind == "str":
             if not isinstance(value, str):
@@ -161,10 +177,10 @@ class Param:
         if self.kind == "dtype":
             return dtype_name(value)
         if isinstance(value, str):
-            value = _literal(value)
-        if isinstance(value, np.ndarray) and self.kind in ("int", "float", "bool"):
+            value = literal(value, self.most)
+        if isinstance(value, np.ndarray) and (value.ndim == 0 or self.kind in _SINGLE):
             value = value.item()
-        return _CONVERT[self.kind](value)
+        return _CONVERT[self.kind](value, self.most)
 
     def _check(self, operator: str, name: str, value: Any) -> None:
         if value is None:
@@ -176,24 +192,8 @@ class Param:
                 wrong |= self.high is not None and not number <= self.high
         if wrong:
             raise InvalidArgumentError(
-                f"{operator}: attribute '{name}' must be {self.describe()}, got {value!r}"
+                f"{operator}: attribute '{name}' must be {self.describe()}, got {brief(value)}"
             )
-
-
-def _literal(text: str) -> Any:
-    """A Python literal; saved graphs of Python 2 spell ints as ``3L``, and bools in lower case."""
-    text = re.sub(r"(?<=\d)L\b", "", text.strip())
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if text.lower() in ("inf", "-inf", "nan"):
-        return float(text)
-    return ast.literal_eval(text)
-
-
-def _int(value: Any) -> int:
-    if isinstance(value, float) and not value.is_integer():
-        raise ValueError
-    return int(value)
 
 
 def _bool(value: Any) -> bool:
@@ -202,40 +202,24 @@ def _bool(value: Any) -> bool:
     raise ValueError
 
 
-def _ints(value: Any) -> tuple[int, ...]:
-    if isinstance(value, (int, np.integer)):
-        return (int(value),)
-    if not isinstance(value, (Sequence, np.ndarray)):
-        raise TypeError
-    return tuple(_int(v) for v in value)
+def _maybe(value: Any) -> int | None:
+    return None if value is None else integer(value)
 
 
-def _floats(value: Any) -> tuple[float, ...]:
-    if isinstance(value, (int, float, np.integer, np.floating)):
-        return (float(value),)
-    if not isinstance(value, (Sequence, np.ndarray)):
-        raise TypeError
-    return tuple(float(v) for v in value)
-
-
-def _slots(value: Any) -> tuple[int | None, ...]:
-    members = value if isinstance(value, (list, tuple)) else (value,)
-    return tuple(None if v is None else _int(v) for v in members)
-
-
-def _axis(value: Any) -> int | tuple[int, ...]:
-    return int(value) if isinstance(value, (int, np.integer)) else _ints(value)
+def _axis(value: Any, most: int) -> int | tuple[int, ...]:
+    alone = not isinstance(value, (Sequence, np.ndarray))
+    return integer(value) if alone else members(value, integer, most)
 
 
 Params = Mapping[str, Param]
 """The attributes of an operator, by name."""
 
-_CONVERT = {
-    "int": _int,
-    "float": float,
-    "bool": _bool,
-    "shape": _ints,
-    "floats": _floats,
-    "slots": _slots,
+_CONVERT: Final[dict[str, Callable[[Any, int], Any]]] = {
+    "int": lambda value, most: integer(value),
+    "float": lambda value, most: real(value),
+    "bool": lambda value, most: _bool(value),
+    "shape": lambda value, most: members(value, integer, most),
+    "floats": lambda value, most: members(value, real, most),
+    "slots": lambda value, most: members(value, _maybe, most),
     "axis": _axis,
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from .card import Entry, GradientGraph, register
-from .family import ALL_TYPES, NUMBERS, Types, Unary, derive, document
+from .family import ALL_TYPES, FLOATS, NUMBERS, Types, Unary, derive, document
 from .param import Param, Params
 from .term import Term
 
@@ -20,21 +20,24 @@ ScalarRule = Callable[[Term, Term, Term, float], Term]
 class Scalar(Unary):
     """The base of operators of one input and one number.
 
-    An integer tensor takes the whole part of the number, and stays an integer tensor; a bool
-    tensor becomes an int64 or float64 one, as `is_int` says.
+    An integer tensor takes the whole part of the number, and stays an integer tensor, a bool tensor
+    becomes an int64 one; unless `is_int` says that the number is none, when both become float64.
     """
 
     params: ClassVar[Params] = {
         "scalar": Param("float", 1.0, "The number."),
-        "is_int": Param("bool", True, "Whether the number is an integer; matters for bools only."),
+        "is_int": Param("bool", True, "Whether integers stay integers; float64 otherwise."),
     }
     scalar_rule: ClassVar[ScalarRule | None] = None
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the input, unless that is bool."""
+        """The output has the type of the input, unless that is bool or meets a fraction."""
         (given,) = in_types
-        number = "int64" if self.attrs["is_int"] else "float64"
-        return [given], [number if given == "bool" else given], []
+        if given is None or given in FLOATS:
+            return [given], [given], []
+        if not self.attrs["is_int"]:
+            return [given], ["float64"], []
+        return [given], ["int64" if given == "bool" else given], []
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The output may take the place of the input, unless it has another type."""
@@ -46,7 +49,11 @@ class Scalar(Unary):
         if rule is None:
             return [None]
         g, x, y = (Term(graph, e[0]) for e in (graph.out_grad, graph.in_data, graph.out_data))
-        return [rule(g, x, y, self.attrs["scalar"]).entry]
+        if self.attrs["is_int"]:
+            return [rule(g, x, y, self.attrs["scalar"]).entry]
+        # Data of integers are computed with as what they become, and so is their gradient.
+        found = rule(g, x.op("_backward_Cast", y), y, self.attrs["scalar"])
+        return [found.op("_backward_Cast", x).entry]
 
 
 def scalar(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..error import InvalidArgumentError
+from ..literal import brief
 from .card import MaybeShape, Shape
 
 __all__ = [
@@ -16,9 +17,12 @@ __all__ = [
     "is_known",
     "normal_axes",
     "normal_axis",
+    "require_countable",
     "require_rank",
     "spatial",
 ]
+
+_MOST_ELEMENTS = (1 << 63) - 1
 
 
 def is_known(shape: MaybeShape) -> bool:
@@ -64,7 +68,7 @@ def normal_axes(operator: str, axes: Sequence[int], rank: int) -> tuple[int, ...
     """
     found = tuple(normal_axis(operator, a, rank) for a in axes)
     if len(set(found)) != len(found):
-        raise InvalidArgumentError(f"{operator}: an axis is given twice in {tuple(axes)}")
+        raise InvalidArgumentError(f"{operator}: an axis is given twice in {brief(tuple(axes))}")
     return found
 
 
@@ -96,6 +100,21 @@ def broadcast(operator: str, names: tuple[str, str], a: MaybeShape, b: MaybeShap
                 "equal or 1"
             )
     return tuple(out)
+
+
+def require_countable(operator: str, output: str, shape: Sequence[int]) -> None:
+    """Checks that 64 bits can count the elements of an output.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For more, naming the operator, the output and its shape.
+    """
+    if max(shape, default=0) > _MOST_ELEMENTS or count(shape) > _MOST_ELEMENTS:
+        raise InvalidArgumentError(
+            f"{operator}: '{output}' would have the shape {brief(tuple(shape))}, which is more "
+            "elements than 64 bits can count"
+        )
 
 
 def require_rank(operator: str, argument: str, shape: Shape, rank: int, what: str) -> None:

@@ -32,7 +32,8 @@ class Slice(Linear):
     """Ranges of indices of the first axes, with steps.
 
     Formula: ``out = data[begin[0]:end[0]:step[0], begin[1]:end[1]:step[1], ...]``. Shapes: the
-    extent of each range; axes without one stay whole. What lies beyond the end is left out.
+    extent of each range; axes without one stay whole. What lies beyond either end is left out, as
+    in Python.
     Types: all.
     Gradient: ``out_grad`` in its place, and 0 elsewhere.
 
@@ -92,10 +93,6 @@ class Slice(Linear):
     def _extent(self, extent: int, begin: int | None, end: int | None, step: int) -> int:
         if extent < 0:
             return -1
-        if begin is not None and begin < -extent:
-            raise InvalidArgumentError(
-                f"{self.name}: begin={begin} lies before the start of an axis of extent {extent}"
-            )
         return len(range(*builtins.slice(begin, end, step).indices(extent)))
 
 
@@ -211,13 +208,15 @@ class SliceLike(LikeAnother):
             )
         out = list(data)
         for axis in axes or range(len(data)):
-            a, b = normal_axis(self.name, axis, len(data)), normal_axis(self.name, axis, len(like))
-            if 0 <= data[a] < like[b]:
+            # A negative axis counts from the end of the data for both tensors, as in MXNet.
+            a = normal_axis(self.name, axis, len(data))
+            normal_axis(self.name, a, len(like))
+            if 0 <= data[a] < like[a]:
                 raise InvalidArgumentError(
                     f"{self.name}: argument 'data' of shape {data} is shorter along axis {a} than "
                     f"'shape_like' of shape {like}"
                 )
-            out[a] = like[b]
+            out[a] = like[a]
         return [data, like], [tuple(out)], []
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ..literal import MOST
 from .card import MaybeShape, OperatorProperty, register
 from .family import ALL_TYPES, FLOATS, Types
 from .param import Param, Params
 
 __all__ = ["AllFinite", "MultiAllFinite", "MultiSumSq", "ResetArrays"]
 
-COUNT = Param("int", doc="The number of inputs.", low=1)
+COUNT = Param("int", doc="The number of inputs.", low=1, high=MOST)
 INIT = Param(
     "bool", True, "Whether 1 is written too; else only 0 is, so that runs can share an output."
 )
@@ -108,7 +109,7 @@ class MultiAllFinite(Tensors):
 
     name = "multi_all_finite"
     params: ClassVar[Params] = {
-        "num_arrays": Param("int", 1, "The number of inputs.", low=1),
+        "num_arrays": Param("int", 1, "The number of inputs.", low=1, high=MOST),
         "init_output": INIT,
     }
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from ..error import DTypeError, InvalidArgumentError
+from ..literal import factor
 
 __all__ = ["BINARY", "Arithmetic", "Names", "is_scalar"]
 
@@ -73,7 +74,7 @@ class Arithmetic:
             )
         op = names.left if reflected else names.right
         hint = op if sign in COMPARISONS else op.replace("_scalar", "scalar")
-        return self._make(op, [self], {"scalar": float(other)}, hint)
+        return self._make(op, [self], {"scalar": factor(op, other)}, hint)
 
     def __add__(self, other: Any) -> Self:
         return self._binary("+", other)
@@ -110,7 +111,8 @@ class Arithmetic:
 
     def __rpow__(self, other: Any) -> Self:
         if is_scalar(other):  # Only here MXNet's automatic name keeps the underscore.
-            return self._make("_rpower_scalar", [self], {"scalar": float(other)}, "_rpower_scalar")
+            number = factor("_rpower_scalar", other)
+            return self._make("_rpower_scalar", [self], {"scalar": number}, "_rpower_scalar")
         return self._binary("**", other, True)
 
     def __neg__(self) -> Self:

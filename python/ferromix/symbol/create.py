@@ -9,6 +9,7 @@ from ..attribute import HIDDEN_KEYS, AttrScope
 from ..context import spelled
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, argument_names
+from ..literal import names_of
 from ..name import NameManager
 from ..ops.call import split
 from ..ops.card import OperatorProperty, find, make
@@ -46,7 +47,7 @@ def create(
     for key in inputs:
         if key not in names:
             raise InvalidArgumentError(
-                f"{card.name}: unknown input '{key}'; inputs: {', '.join(names) or 'none'}"
+                f"{card.name}: unknown input '{key}'; inputs: {names_of(names)}"
             )
     attrs = AttrScope.current.get(attr)
     require_own(card, attrs)
@@ -90,7 +91,7 @@ def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
     names = argument_names(made)
     if len(positional) > len(names):
         raise InvalidArgumentError(
-            f"{card.name}: takes {len(names)} inputs ({', '.join(names)}) with these attributes, "
+            f"{card.name}: takes {len(names)} inputs ({names_of(names)}) with these attributes, "
             f"got {len(positional)}"
         )
     inputs = {n: s for n, s in zip(names, positional, strict=False) if s is not None}

@@ -9,11 +9,13 @@ from typing import Any
 from ..attribute import AttrScope
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node
+from ..literal import brief
+from ..numeric import of_numbers
 from ..ops.call import describe, signature
 from ..ops.card import find
 from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
-from .arithmetic import BINARY
+from .arithmetic import is_scalar
 from .create import call
 from .inference import DTYPE_CODES, STORAGE_TYPES, shape_text
 from .symbol import Symbol
@@ -157,23 +159,26 @@ def _either(sign: str, left: Any, right: Any) -> Any:
         return left._binary(sign, right)
     if isinstance(right, Symbol):
         return right._binary(sign, left, True)
-    raise InvalidArgumentError(
-        f"{BINARY[sign].hint.strip('_')}: one of the two must be a symbol, "
-        f"got {left!r} and {right!r}"
-    )
+    name = {"max": "maximum", "min": "minimum", "**": "power", "hypot": "hypot"}[sign]
+    for value in (left, right):
+        if not is_scalar(value):
+            raise InvalidArgumentError(
+                f"{name}: an operand must be a symbol or a number, got {brief(value)}"
+            )
+    return of_numbers(name, left, right)
 
 
-def maximum(left: Any, right: Any) -> Symbol:
+def maximum(left: Any, right: Any) -> Any:
     """The larger of two symbols, or of a symbol and a number, element by element."""
     return _either("max", left, right)
 
 
-def minimum(left: Any, right: Any) -> Symbol:
+def minimum(left: Any, right: Any) -> Any:
     """The smaller of two symbols, or of a symbol and a number, element by element."""
     return _either("min", left, right)
 
 
-def power(base: Any, exp: Any) -> Symbol:
+def power(base: Any, exp: Any) -> Any:
     """A symbol or a number to the power of a symbol or a number, element by element."""
     return _either("**", base, exp)
 
@@ -181,7 +186,7 @@ def power(base: Any, exp: Any) -> Symbol:
 pow = power
 
 
-def hypot(left: Any, right: Any) -> Symbol:
+def hypot(left: Any, right: Any) -> Any:
     """The hypotenuse over two symbols, or a symbol and a number, element by element."""
     return _either("hypot", left, right)
 

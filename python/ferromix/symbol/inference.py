@@ -6,18 +6,16 @@ MXNet's users write 0 for an extent, and ``()`` for a shape, that is not known; 
 
 from __future__ import annotations
 
-import ast
 import warnings
 from collections.abc import Mapping, Sequence
-from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base import brief
 from ..error import InvalidArgumentError
 from ..graph.infer import infer_shapes, infer_types, is_known
 from ..graph.node import Entry, Node, mutated_variables, topological, variables
+from ..literal import MOST_AXES, brief, extent, members, names_of
 from ..ops.card import MaybeShape
 from ..ops.param import dtype_name
 
@@ -173,13 +171,13 @@ def _given(
         raise InvalidArgumentError("give shapes or types by position or by name, not both")
     if len(args) > len(arguments):
         raise InvalidArgumentError(
-            f"there are {len(arguments)} arguments ({', '.join(n.name for n in arguments)}), "
+            f"there are {len(arguments)} arguments ({names_of(n.name for n in arguments)}), "
             f"got {len(args)} values"
         )
     unknown = kwargs.keys() - {n.name for n in inputs}
     if unknown:
         raise InvalidArgumentError(
-            f"there is no argument '{min(unknown)}'; arguments: {', '.join(n.name for n in inputs)}"
+            f"there is no argument '{min(unknown)}'; arguments: {names_of(n.name for n in inputs)}"
         )
     pairs = [(n, v) for n, v in zip(arguments, args, strict=False) if v is not None]
     return pairs + [(n, kwargs[n.name]) for n in inputs if kwargs.get(n.name) is not None]
@@ -221,14 +219,17 @@ def from_user_shape(shape: Any, name: str) -> MaybeShape:
     Raises
     ------
     InvalidArgumentError
-        For anything but an int or a sequence of ints; names the argument.
+        For anything but an int, a sequence or an array of ints, or the text of one; names the
+        argument.
     """
+    if isinstance(shape, str) and shape.strip() == "None":
+        return None
     try:
-        plain = shape.tolist() if isinstance(shape, np.ndarray) else shape
-        given = tuple(map(index, (plain,) if hasattr(plain, "__index__") else plain))
-    except TypeError:
+        given = members(shape, extent)
+    except (TypeError, ValueError, OverflowError, RecursionError):
         raise InvalidArgumentError(
-            f"the shape of '{name}' must be a tuple of ints, got {brief(shape)}"
+            f"the shape of '{name}' must be ints of 64 bits, {MOST_AXES} at most, "
+            f"got {brief(shape)}"
         ) from None
     if any(n < -1 for n in given):
         raise InvalidArgumentError(f"the shape of '{name}' has a negative extent: {brief(given)}")
@@ -242,22 +243,13 @@ def to_user_shape(shape: MaybeShape) -> tuple[int, ...]:
 
 def shape_text(shape: Any, name: str) -> str:
     """What ``__shape__`` holds for a shape that a user gave."""
-    plain = _literal(shape) if isinstance(shape, str) else shape
-    return str(to_user_shape(from_user_shape(plain, name)))
+    return str(to_user_shape(from_user_shape(shape, name)))
 
 
 def declared_shape(node: Node) -> MaybeShape:
     """The shape that a variable's ``__shape__`` states."""
     text = node.attrs.get("__shape__")
-    return None if text is None else from_user_shape(_literal(text), node.name)
-
-
-def _literal(text: str) -> Any:
-    """The value that a text spells, or the text itself."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
+    return None if text is None else from_user_shape(text, node.name)
 
 
 def declared_storage(node: Node) -> str:

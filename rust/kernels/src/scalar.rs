@@ -1,5 +1,5 @@
 //! Functions of a tensor and a scalar. The scalar is first converted to the type of the result, as
-//! MXNet does: 2.5 is 2 to an integer tensor.
+//! MXNet does: 2.5 is 2 to an integer tensor, unless the result is asked for as float64.
 
 use crate::binary::{Function, find};
 use crate::check::{arity, one_shape};
@@ -58,9 +58,10 @@ fn prepare(
     let ([data], [out]) = arity(name, inputs, outputs)?;
     one_shape(name, &[data, out])?;
     let scalar = attrs.float("scalar").map_err(|e| e.within(name))?;
-    if data.dtype != out.dtype && data.dtype != DType::Bool {
+    let widened = out.dtype == DType::F64 && !data.dtype.is_float();
+    if data.dtype != out.dtype && data.dtype != DType::Bool && !widened {
         return Err(Error::dtype(format!(
-            "{name} gives the dtype of its data, {}, not {}",
+            "{name} gives the dtype of its data, {}, or float64 for integers, not {}",
             data.dtype, out.dtype
         )));
     }

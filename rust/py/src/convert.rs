@@ -1,7 +1,7 @@
 //! Values between Python and the core.
 
 use crate::errors::to_py;
-use ferromix_base::{Context, DType, DeviceType};
+use ferromix_base::{Context, DType, DeviceType, Error};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
 use ferromix_runtime::Runtime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -84,7 +84,10 @@ pub(crate) fn number(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
         || value.is_instance_of::<PyInt>()
         || value.is_instance(FLOATING.import(value.py(), "numpy", "floating")?)?
         || is_int(value)?;
-    is_number.then(|| value.extract()).transpose()
+    let too_large = |_| to_py(Error::value("a number lies beyond the range of float64"));
+    is_number
+        .then(|| value.extract().map_err(too_large))
+        .transpose()
 }
 
 /// The attributes of an operator from a dict; those named `dynamic` have these places.
