@@ -140,7 +140,7 @@ RELU = {"attrs": {"act_type": "relu"}}
         ),
         (
             text([DATA, node("sum", "n", [[0, 0]], attrs={"axis": "-" * 100_000 + "1"})], [[1, 0]]),
-            ["'n'", "nested"],
+            ["'n'", "'axis'"],
         ),
         (text([DATA, node("null", "n", [[0, 0]])], [[1, 0]]), ["'n'", "no inputs"]),
         (text([DATA, node("sum", "n", [[1, 0]])], [[1, 0]]), ["'n'", "nodes before"]),
