@@ -98,3 +98,76 @@ def test_deep_graphs_do_not_overflow_the_stack():
         x = x + 1.0
     assert x.infer_shape(x=(2,))[1] == [(2,)]
     assert mx.sym.load_json(x.tojson()).list_arguments() == ["x"]
+
+
+# Operator, attributes, what is known of the inputs and of the output, and what MXNet 1.9.1 finds
+# out about the inputs and the output; 0 is unknown.
+PARTIAL = [
+    ("dot", {}, [(3, 4), (4, 0)], None, [(3, 4), (4, 0)], (3, 0)),
+    ("Concat", {"dim": 1}, [(2, 3), (0, 4)], None, [(2, 3), (2, 4)], (2, 7)),
+    ("transpose", {}, [(2, 0, 4)], None, [(2, 0, 4)], (4, 0, 2)),
+    ("transpose", {"axes": (1, 0, 2)}, [(0, 3, 4)], (3, 2, 4), [(2, 3, 4)], (3, 2, 4)),
+    ("elemwise_add", {}, [(2, 0), (0, 3)], None, [(2, 3), (2, 3)], (2, 3)),
+    ("exp", {}, [(0, 3)], (2, 0), [(2, 3)], (2, 3)),
+    ("Reshape", {"shape": (6, 4)}, [(0, 3, 4)], None, [(2, 3, 4)], (6, 4)),
+    ("Reshape", {"shape": (-4, 1, 2, -2)}, [(0, 3, 4)], None, [(2, 3, 4)], (1, 2, 3, 4)),
+    ("Reshape", {"shape": (0, -1)}, [(0, 3, 4)], None, [(0, 3, 4)], (0, 0)),
+    ("Pooling", {"kernel": (2, 2)}, [(0, 3, 6, 6)], None, [(0, 3, 6, 6)], (0, 3, 5, 5)),
+    ("cumsum", {"axis": 1}, [(0, 3)], (2, 3), [(2, 3)], (2, 3)),
+    ("broadcast_like", {}, [(1, 3), (2, 0)], None, [(1, 3), (2, 0)], (2, 3)),
+    ("shape_array", {}, [None], None, [()], (0,)),
+    (
+        "FullyConnected",
+        {"num_hidden": 4, "no_bias": True},
+        [(0, 3), None],
+        (2, 4),
+        [(2, 3), (4, 3)],
+        (2, 4),
+    ),
+    (
+        "Convolution",
+        {"kernel": (3, 3), "num_filter": 6, "no_bias": True},
+        [(0, 4, 7, 8), None],
+        None,
+        [(0, 4, 7, 8), (6, 4, 3, 3)],
+        (0, 6, 5, 6),
+    ),
+    (
+        "Convolution",
+        {"kernel": (3, 3), "num_filter": 6, "no_bias": True},
+        [(0, 4, 0, 0), None],
+        (2, 6, 5, 6),
+        [(2, 4, 7, 8), (6, 4, 3, 3)],
+        (2, 6, 5, 6),
+    ),
+    (
+        "Convolution",
+        {"kernel": (3,), "num_filter": 6, "no_bias": True, "stride": (2,), "pad": (1,)},
+        [(0, 4, 0), None],
+        (2, 6, 5),
+        [(2, 4, 0), (6, 4, 3)],
+        (2, 6, 5),
+    ),
+]
+# What follows, though MXNet leaves it open or refuses it.
+BEYOND = [
+    ("where", {}, [(0, 3), (2, 0), None], None, [(2, 3)] * 3, (2, 3)),
+    ("where", {}, [(2,), None, None], (2, 3), [(2,), (2, 3), (2, 3)], (2, 3)),
+    ("batch_dot", {}, [(2, 3, 4), (0, 4, 5)], None, [(2, 3, 4), (0, 4, 5)], (2, 3, 5)),
+    ("stack", {}, [(2, 0), (0, 3)], None, [(2, 3), (2, 3)], (2, 2, 3)),
+]
+
+
+@pytest.mark.parametrize(("op", "attrs", "given", "out", "inputs", "output"), PARTIAL + BEYOND)
+def test_partial_shapes(op, attrs, given, out, inputs, output):
+    names = [f"x{i}" for i in range(len(given))]
+    graph = getattr(mx.sym, op)(*map(mx.sym.Variable, names), **attrs)
+    known = {n: s for n, s in zip(names, given, strict=True) if s is not None}
+    if out is not None:
+        graph = mx.sym.elemwise_add(graph, mx.sym.Variable("z"))
+        known["z"] = out
+    found, outputs, _ = graph.infer_shape_partial(**known)
+    assert found[: len(names)] == inputs
+    assert outputs == [output]
+    if all(all(s) and s for s in (*inputs, output)):
+        assert graph.infer_shape(**known)[1] == [output]

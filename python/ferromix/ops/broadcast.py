@@ -49,8 +49,10 @@ class Spread(OperatorProperty):
     kernel: ClassVar[str | None] = "broadcast_to"
 
     def check_spread(self, shape: Shape, target: Shape) -> None:
-        """Raises where `shape` does not broadcast to `target`."""
-        if broadcast(self.name, (self.arguments[0], "shape"), shape, target) != target:
+        """Raises where `shape` does not broadcast to `target`, as far as both are known."""
+        spread = broadcast(self.name, (self.arguments[0], "shape"), shape, target) or ()
+        pairs = zip(spread, target, strict=False)
+        if len(spread) != len(target) or any(n != m for n, m in pairs if n >= 0 and m >= 0):
             raise InvalidArgumentError(
                 f"{self.name}: argument '{self.arguments[0]}' of shape {shape} does not "
                 f"broadcast to {target}"
@@ -173,6 +175,9 @@ class BroadcastLike(Spread):
             return [lhs, rhs], [None], []
         out = rhs if self.attrs["lhs_axes"] is None else self._along_axes(lhs, rhs)
         self.check_spread(lhs, out)
+        if len(lhs) == len(out):
+            # An extent other than 1 can only stay what it is.
+            out = tuple(n if m < 0 and n > 1 else m for n, m in zip(lhs, out, strict=True))
         return [lhs, rhs], [out], []
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:

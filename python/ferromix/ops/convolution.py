@@ -122,11 +122,12 @@ class Convolution(OperatorProperty):
     def infer_shape_backward(
         self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
     ) -> list[MaybeShape]:
-        """The number of images from the output."""
+        """The number of images from the output, and extents along which the stride is 1."""
         data, out = in_shapes[0], out_shapes[0]
-        if data is None or out is None:
+        rank = len(self.attrs["kernel"])
+        if data is None or out is None or len(data) != len(out) or len(out) != rank + 2:
             return list(in_shapes)
-        images = (out[0], *[-1] * (len(data) - 1))
+        images = (out[0], -1, *(self._extent_before(out, i) for i in range(rank)))
         return [merge_shapes(self.name, "data", data, images), *in_shapes[1:]]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
@@ -161,6 +162,14 @@ class Convolution(OperatorProperty):
                 f"smaller than kernel={self.attrs['kernel']} with dilate={self.attrs['dilate']}"
             )
         return room // stride + 1
+
+    def _extent_before(self, out: Shape, i: int) -> int:
+        kernel, stride, dilate, pad = (
+            self.attrs[a][i] for a in ("kernel", "stride", "dilate", "pad")
+        )
+        if stride > 1 or out[i + 2] < 0:
+            return -1
+        return max(-1, out[i + 2] - 1 - 2 * pad + dilate * (kernel - 1) + 1)
 
 
 @register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from .card import MaybeShape, register
+from .card import MaybeShape, merge_shapes, register
 from .family import Types
 from .linear import Back, Linear
 from .param import Param, Params
@@ -54,6 +54,14 @@ class CumSum(Linear):
             return [shape], [(count(shape),)], []
         normal_axis(self.name, axis, len(shape))
         return [shape], [shape], []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """The same, along an axis."""
+        if self.attrs["axis"] is None:
+            return list(in_shapes)
+        return [merge_shapes(self.name, "a", in_shapes[0], out_shapes[0])]
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
         """The attribute, or the type of the input."""

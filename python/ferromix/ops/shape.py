@@ -77,9 +77,10 @@ class Reshape(Reshaping):
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """The codes, applied to the shape of the input."""
+        """The codes, applied to the shape of the input, which may follow from them."""
         (shape,) = in_shapes
-        return [shape], [self._target(shape)], []
+        target = self._target(shape)
+        return self.infer_shape_backward([shape], [target]), [target], []
 
     def infer_shape_backward(
         self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
@@ -319,7 +320,7 @@ class ShapeArray(Telling):
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """One number for each dimension."""
         (shape,) = in_shapes
-        return [shape], [None if shape is None else (len(shape),)], []
+        return [shape], [(-1 if shape is None else len(shape),)], []
 
 
 @register
