@@ -391,7 +391,7 @@ def test_wrong_arguments_are_named():
             push(print, name=3)
 
 
-@pytest.mark.parametrize("wrong", [None, 3, "x", [], object()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 3, "x", [], Ellipsis], ids=repr)
 def test_what_is_no_variable_is_named(wrong):
     for act in (engine.delete_variable, engine.wait_for_var):
         with pytest.raises(TypeError, match=f"{act.__name__}: var must be .*got"):
