@@ -116,13 +116,15 @@ def integer(value: Any) -> int:
 
 
 def extent(value: Any) -> int:
-    """An extent of a shape: an int of 64 bits; unlike :func:`integer` it takes no floats.
+    """An extent of a shape: an int of 64 bits; unlike :func:`integer` it takes no floats or bools.
 
     Raises
     ------
     TypeError, OverflowError
         For anything else.
     """
+    if isinstance(value, bool):
+        raise TypeError
     return integer(operator.index(value))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from .error import InvalidArgumentError
+from .literal import brief
 
 __all__ = ["of_numbers"]
 
@@ -60,4 +61,4 @@ def of_numbers(name: str, left: Any, right: Any) -> Any:
     try:
         return _FUNCTIONS[name](left, right)
     except (ArithmeticError, ValueError) as error:
-        raise InvalidArgumentError(f"{name}: no result for two numbers: {error}") from None
+        raise InvalidArgumentError(f"{name} of {brief(left)} and {brief(right)}: {error}") from None
