@@ -9,10 +9,22 @@ from typing import Any
 from .error import ArgumentTypeError, InvalidArgumentError, MXNetError
 from .literal import MOST_AXES, brief, extent, members
 
-__all__ = ["MXNetError", "ShapeLike", "as_int", "as_shape"]
+__all__ = ["MXNetError", "ShapeLike", "as_int", "as_shape", "require_kind"]
 
 ShapeLike = int | Sequence[int]
 """An extent, or a sequence of extents."""
+
+
+def require_kind(what: str, value: object, kind: type, words: str) -> None:
+    """Refuses an argument that is no instance of `kind`, which `words` describe.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Names the argument by `what`.
+    """
+    if not isinstance(value, kind):
+        raise ArgumentTypeError(f"{what} must be {words}, got {brief(value)}")
 
 
 def as_int(what: str, value: Any, low: int | None = None, high: int | None = None) -> int:

@@ -27,7 +27,10 @@ def access(path: str | os.PathLike[str]) -> Iterator[None]:
         If the file, or its folder, is not there.
     FileAccessError
         If it cannot be read or written for another reason.
+    TypeError
+        For what is no path; numbers of open files are none.
     """
+    path = os.fspath(path)
     try:
         yield
     except (FileFormatError, OSError) as error:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from .error import InvalidArgumentError
+from .literal import brief
 
 __all__ = ["Registry"]
 
@@ -107,9 +108,9 @@ class Registry(Generic[T]):
             name, kwargs = json.loads(text)
             if not isinstance(name, str) or not isinstance(kwargs, dict):
                 raise ValueError
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidArgumentError(
-                f'{self._kind} as JSON must read ["name", {{arguments}}], got {text!r}'
+                f'{self._kind} as JSON must read ["name", {{arguments}}], got {brief(text)}'
             ) from None
         return name, kwargs
 

@@ -13,10 +13,13 @@ MXNet's ``MXNET_CPU_MEM_POOL_TYPE``, ``_RESERVE``, ``_PAGE_SIZE``, ``_ROUND_LINE
 from __future__ import annotations
 
 from . import _core
+from .base import as_int
 from .context import Context, cpu, placement
-from .error import InvalidArgumentError
 
 __all__ = ["limit", "release_all", "set_limit", "stats", "trim"]
+
+_MOST = 2**63 - 1
+"""Bytes that stand for any number beyond them."""
 
 
 def _code(ctx: Context | None) -> int:
@@ -69,8 +72,8 @@ def set_limit(limit: int | None, ctx: Context | None = None) -> None:
     ctx
         Whose pool; by default that of ``cpu()``.
     """
-    if limit is not None and limit < 0:
-        raise InvalidArgumentError(f"a limit cannot be negative, got {limit}")
+    if limit is not None:
+        limit = min(as_int("a limit", limit, 0), _MOST)
     _core.storage_set_limit(limit, _code(ctx))
 
 
@@ -88,9 +91,8 @@ def trim(keep: int = 0, ctx: Context | None = None) -> None:
     ctx
         Whose pool; by default that of ``cpu()``.
     """
-    if keep < 0:
-        raise InvalidArgumentError(f"the bytes to keep cannot be negative, got {keep}")
-    _core.storage_trim(keep, _code(ctx))
+    keep = as_int("the bytes to keep", keep, 0)
+    _core.storage_trim(min(keep, _MOST), _code(ctx))
 
 
 def release_all() -> None:

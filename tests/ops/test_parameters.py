@@ -313,3 +313,12 @@ def test_a_message_tells_what_does_not_fit():
         Param("int").parse("o", "a", 2**63)
     with pytest.raises(InvalidArgumentError, match=r"int, got .*2\.5"):
         Param("int").parse("o", "a", np.float32(2.5))
+
+
+def test_the_gradient_of_smooth_l1_with_a_scalar_whose_square_is_infinite():
+    x = mx.nd.array([-2.0, 0.5])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.smooth_l1(x, scalar=1e300)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [-1, 1]

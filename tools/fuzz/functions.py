@@ -31,6 +31,8 @@ LEFT_OUT = {
     "threads",
     "push_async",
 }
+# What is there for the package's other modules.
+INTERNAL = {"as_context", "invoke", "placement", "require_cpu", "spelled"}
 DUNDERS = (
     *("__getitem__", "__setitem__", "__add__", "__rsub__", "__mul__", "__truediv__", "__pow__"),
     *("__mod__", "__eq__", "__lt__", "__iadd__", "__imul__", "__bool__", "__len__", "__int__"),
@@ -49,7 +51,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         names = getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]
         for name in names:
             value = getattr(module, name, None)
-            if name in LEFT_OUT or not callable(value) or not _is_ours(value):
+            if name in LEFT_OUT | INTERNAL or not callable(value) or not _is_ours(value):
                 continue
             if module in (mx.nd, mx.sym) and card.exists(name):
                 continue

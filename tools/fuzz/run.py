@@ -32,7 +32,7 @@ KINDS = ("operators", "functions", "files")
 NOT_BEGUN, DONE = -2, -1
 # What lets a process be taken for stuck, in seconds, and its address space.
 STUCK = 15.0
-SPACE = 8 << 30
+SPACE = 3 << 30
 
 
 def case_of(options: argparse.Namespace, number: int) -> Any:

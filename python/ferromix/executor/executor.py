@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..base import require_kind
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, entry_name
@@ -269,7 +270,9 @@ class Executor:
         """
         groups = (("argument", self.arg_dict, arg_params), ("state", self.aux_dict, aux_params))
         for kind, arrays, values in groups:
-            for name, value in (values or {}).items():
+            values = {} if values is None else values
+            require_kind(f"copy_params_from: {kind}s", values, Mapping, "a dict of arrays by name")
+            for name, value in values.items():
                 if name not in arrays:
                     if allow_extra_params:
                         continue

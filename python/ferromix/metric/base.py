@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ..base import require_kind
 from ..ndarray import NDArray
 from ..registry import Registry
 from .arrays import Arrays
@@ -108,6 +109,7 @@ alias: Callable[..., Callable[[type], type]] = registry.alias
 
 def by_name(arrays: Mapping[str, _T], names: Sequence[str] | None) -> dict[str, _T]:
     """The arrays of the given names, or all."""
+    require_kind("arrays of a metric by name", arrays, Mapping, "a dict")
     return {name: arrays[name] for name in (arrays if names is None else names)}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from ..base import as_int, as_shape
+from ..base import as_int, as_shape, require_kind
 from ..context import Context, as_context, placement
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ops.card import make
@@ -234,18 +234,13 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     if not isinstance(arrays, (list, tuple)):
         raise ArgumentTypeError(f"concatenate: arrays must be a list, got {type(arrays).__name__}")
     for place, found in enumerate(arrays):
-        _require_array("concatenate", f"arrays[{place}]", found)
+        require_kind(f"concatenate: arrays[{place}]", found, NDArray, "an NDArray")
     if not arrays:
         raise InvalidArgumentError("concatenate needs at least one array")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     card = make("Concat", {"num_args": len(arrays), "dim": axis})
     return invoke(card, list(arrays))[0]
-
-
-def _require_array(name: str, argument: str, given: object) -> None:
-    if not isinstance(given, NDArray):
-        raise ArgumentTypeError(f"{name}: {argument} must be an NDArray, got {reprlib.repr(given)}")
 
 
 def moveaxis(
@@ -264,7 +259,7 @@ def moveaxis(
     >>> mx.nd.moveaxis(mx.nd.zeros((3, 4, 5)), (0, 1), (-1, -2)).shape
     (5, 4, 3)
     """
-    _require_array("moveaxis", "tensor", tensor)
+    require_kind("moveaxis: tensor", tensor, NDArray, "an NDArray")
     sources = normal_axes("moveaxis", _axes("source", source), tensor.ndim)
     places = normal_axes("moveaxis", _axes("destination", destination), tensor.ndim)
     if len(sources) != len(places):
@@ -303,5 +298,5 @@ def split_v2(
     >>> [part.shape for part in mx.nd.split_v2(mx.nd.zeros((5, 2)), (1, 3))]
     [(1, 2), (2, 2), (2, 2)]
     """
-    _require_array("split_v2", "ary", ary)
+    require_kind("split_v2: ary", ary, NDArray, "an NDArray")
     return ary.split_v2(indices_or_sections, axis, squeeze_axis)

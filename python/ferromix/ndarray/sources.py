@@ -42,7 +42,8 @@ def source(
         ]
         made, _ = call.bind(operator, *spelled(given, kwargs), _no_array)
         if out is None:
-            return placed(invoke(made, [])[0], made.attrs["ctx"] or "cpu(0)")
+            context = as_context(made.attrs["ctx"] or "cpu(0)")
+            return placed(invoke(made, [])[0], context)
         return fill(made, target(operator.name, out))
 
     run.__name__ = run.__qualname__ = name

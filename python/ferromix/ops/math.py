@@ -389,5 +389,5 @@ class SmoothL1(Unary):
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The straight line through zero, cut off at the slopes of the magnitude."""
         g, x = Term(graph, graph.out_grad[0]), Term(graph, graph.in_data[0])
-        line = x * self.attrs["scalar"] ** 2
+        line = x * self.attrs["scalar"] * self.attrs["scalar"]
         return [(g * line.op("clip", a_min=-1.0, a_max=1.0)).entry]

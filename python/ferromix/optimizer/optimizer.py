@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import ndarray as nd
-from ..error import DeprecatedError, InvalidArgumentError, ScheduledRateError
+from ..base import require_kind
+from ..error import ArgumentTypeError, DeprecatedError, InvalidArgumentError, ScheduledRateError
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
 from ..registry import Registry
@@ -67,16 +68,20 @@ class Optimizer:
         self.rescale_grad = rescale_grad
         self.wd = wd
         self.clip_gradient = clip_gradient
+        if sym is not None:
+            require_kind("sym", sym, Symbol, "a Symbol")
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None:
             self.lr = 0.01 if learning_rate is None else learning_rate
         elif learning_rate is not None:
-            lr_scheduler.base_lr = learning_rate
+            _set_base(lr_scheduler, learning_rate)
         self.multi_precision = multi_precision
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
         self._update_counts: dict[Index, int] = {}
         self.idx2name = dict(param_idx2name or {})
+        for name in self.idx2name.values():
+            require_kind("a name in param_idx2name", name, str, "a string")
         # Attributes only: an optimizer must stay small and picklable.
         self._variables = {} if sym is None else sym.attr_dict()
         self._arguments = () if sym is None else tuple(sym.list_arguments())
@@ -97,6 +102,7 @@ class Optimizer:
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """As :meth:`create_state`, with a copy in float32 where the weight's type calls for it."""
+        require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
         if self._needs_copy(weight):
             copy = weight.astype("float32")
             return copy, self.create_state(index, copy)
@@ -215,8 +221,18 @@ class Optimizer:
         return nd.clip(grad, a_min=-self.clip_gradient, a_max=self.clip_gradient)
 
 
+def _set_base(scheduler: LRScheduler, rate: float) -> None:
+    try:
+        scheduler.base_lr = rate  # Also of users' own classes, whatever they derive from.
+    except AttributeError:
+        raise ArgumentTypeError(
+            f"lr_scheduler must be an LRScheduler, got {type(scheduler).__name__}"
+        ) from None
+
+
 def zeros(weight: NDArray) -> NDArray:
     """Zeros of the shape, type and place of a weight."""
+    require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
     return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype_name)
 
 
