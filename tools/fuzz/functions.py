@@ -36,7 +36,7 @@ INTERNAL = {"as_context", "invoke", "placement", "require_cpu", "spelled"}
 DUNDERS = (
     *("__getitem__", "__setitem__", "__add__", "__rsub__", "__mul__", "__truediv__", "__pow__"),
     *("__mod__", "__eq__", "__lt__", "__iadd__", "__imul__", "__bool__", "__len__", "__int__"),
-    *("__float__", "__iter__", "__array__", "__contains__", "__reduce__", "__copy__"),
+    *("__float__", "__iter__", "__contains__", "__reduce__", "__copy__"),
 )
 
 
@@ -128,7 +128,7 @@ def case(draw: Draw) -> Case:
         name = draw.one(_methods(type(owner)))
         function = getattr(owner, name)
         name = f"{kind}.{name}"
-        if not callable(function):
+        if not callable(getattr(type(owner), name)):
             return Case(lambda: function, lambda: name)
     values, words = _arguments(draw, function)
     return Case(

@@ -79,16 +79,16 @@ def _function(module: Any, name: str) -> Callable[..., Any]:
 def _as_arrays(name: str, inputs: list[Any], attrs: dict[str, Any], backward: bool) -> Any:
     """The imperative call; with a gradient if asked for."""
     function = _function(mx.nd, name)
-    if not backward:
+    variables = [a for a in inputs if _is_array(a) and a.dtype_name.startswith("float")]
+    if not (backward and variables):
         return function(*inputs, **attrs)
-    for array in inputs:
-        if isinstance(array, mx.nd.NDArray) and array.dtype_name.startswith("float"):
-            array.attach_grad()
+    for variable in variables:
+        variable.attach_grad()
     with mx.autograd.record():
         found = function(*inputs, **attrs)
     head = found[0] if isinstance(found, (list, tuple)) else found
     head.backward()
-    return [found, *[a.grad for a in inputs if isinstance(a, mx.nd.NDArray)]]
+    return [found, *[variable.grad for variable in variables]]
 
 
 def _as_symbols(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
