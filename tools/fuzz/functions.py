@@ -125,10 +125,9 @@ def case(draw: Draw) -> Case:
     else:
         kind, make = draw.one(OBJECTS)
         owner = make(draw)
-        name = draw.one(_methods(type(owner)))
-        function = getattr(owner, name)
-        name = f"{kind}.{name}"
-        if not callable(getattr(type(owner), name)):
+        method = draw.one(_methods(type(owner)))
+        name, function = f"{kind}.{method}", getattr(owner, method)
+        if not callable(getattr(type(owner), method)):
             return Case(lambda: function, lambda: name)
     values, words = _arguments(draw, function)
     return Case(
