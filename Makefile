@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples fuzz msrv semver neon guide mutants mutants-all memcheck lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
+.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples fuzz msrv semver neon guide mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,7 +33,7 @@ test-rust:  ## Unit, integration and documentation tests of the crates
 	cargo test --workspace --exclude ferromix-py --quiet
 
 test-python: dev $(VENV)/checkers  ## Tests of the package, the examples and the layering
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 # The parts that push operations, again under settings that change how they run.
 KNOBS := FERROMIX_ENGINE_TYPE=NaiveEngine FERROMIX_CPU_WORKER_NTHREADS=1 \
@@ -43,7 +43,7 @@ PUSHERS := tests/ndarray tests/autograd tests/symbol tests/executor tests/optimi
 
 test-knobs: dev $(VENV)/checkers  ## The tests of arrays and graphs, naive, with one worker, unpooled
 	@for knob in $(KNOBS); do \
-	    echo "$$knob"; env $$knob $(BIN)/python -m pytest -q $(PUSHERS) || exit 1; \
+	    echo "$$knob"; env $$knob $(BIN)/python -m pytest -q -n auto $(PUSHERS) || exit 1; \
 	done
 
 # With the crates' own debug assertions, which state much of the protocol.
@@ -59,10 +59,11 @@ loom:  ## Model-check the lock-free parts, with their memory orderings
 shuttle:  ## Explore interleavings of the whole engine
 	RUSTFLAGS="--cfg shuttle" $(MODEL) --target-dir target/shuttle -p ferromix-engine --lib shuttle -- --nocapture
 
-stress:  ## A minute of load on the engine, with everything that is promised checked meanwhile
-	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 25 --pushers 4 --seed 1
-	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 25 --pushers 12 --seed 2
-	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds 10 --pushers 4 --seed 3 --bulk 15
+STRESS_SECONDS ?= 25
+stress:  ## Load on the engine, with everything that is promised checked meanwhile (STRESS_SECONDS=25)
+	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 4 --seed 1
+	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 12 --seed 2
+	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 4 --seed 3 --bulk 15
 
 examples:  ## Run the engine's examples, which check what they compute
 	@for example in cholesky pipeline replay_loop; do \
@@ -104,6 +105,9 @@ RUN_WITH := CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' '
 memcheck:  ## The tests of engine and pool under valgrind
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-engine --lib --tests -- --test-threads 2 --skip a_warm_engine --skip programs_that_must
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-storage --lib --test pool --test overlap -- --test-threads 2
+
+nightly: lint test test-knobs test-wheel loom shuttle stress examples msrv semver neon mutants-all memcheck guide docs  ## Everything, with a million calls of the fuzzer: some hours
+	$(MAKE) fuzz CALLS=1000000
 
 lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python
 	cargo fmt --all --check
