@@ -163,3 +163,11 @@ def test_context_and_bad_requests():
         mx.nd.empty((2, -1))
     with pytest.raises(InvalidArgumentError, match="unknown device type 'tpu'"):
         mx.Context("tpu")
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [(float, "float64"), (int, "int64"), (None, "float32")]
+)
+def test_types_of_python_are_those_of_mxnet(given, found):
+    assert mx.nd.zeros((2,), dtype=given).dtype_name == found
+    assert mx.nd.ones((2,), dtype="float16").astype(given).dtype_name == found

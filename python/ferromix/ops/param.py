@@ -54,7 +54,7 @@ def dtype_name(dtype: Any) -> str:
     InvalidArgumentError
         For a type that Ferromix lacks; the message lists those it has.
     """
-    if dtype is float:
+    if dtype is None:  # NumPy takes it for float64.
         return "float32"
     name = dtype if isinstance(dtype, str) else None
     if name not in DTYPES and (name is None or len(name) <= _LONGEST_DTYPE):
