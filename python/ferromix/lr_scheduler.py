@@ -122,7 +122,7 @@ class FactorScheduler(LRScheduler):
         self.stop_factor_lr = stop_factor_lr
 
     def _scheduled_lr(self, num_update: int) -> float:
-        reductions = max(0, int((num_update - 1) // self.step))
+        reductions = max(0, int(-(-num_update // self.step)) - 1)
         if reductions == 0:
             return self.base_lr
         return max(self.base_lr * self.factor**reductions, self.stop_factor_lr)

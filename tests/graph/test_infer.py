@@ -10,6 +10,8 @@ from ferromix.graph.infer import infer_shapes, infer_types
 from ferromix.graph.node import Entry, Node, topological
 from ferromix.ops.card import make
 
+S = mx.sym
+
 
 def variable(name):
     return Entry(Node(None, name), 0)
@@ -171,3 +173,24 @@ def test_partial_shapes(op, attrs, given, out, inputs, output):
     assert outputs == [output]
     if all(all(s) and s for s in (*inputs, output)):
         assert graph.infer_shape(**known)[1] == [output]
+
+
+def test_zeros_in_the_shape_of_a_tensor_made_from_nothing_are_open():
+    x, states = S.Variable("x"), S.zeros((0, 3))
+    assert (x + states).infer_shape(x=(2, 3)) == ([(2, 3)], [(2, 3)], [])
+    assert S.Concat(x, states, dim=1).infer_shape(x=(2, 3)) == ([(2, 3)], [(2, 6)], [])
+    assert states.infer_shape_partial() == ([], [(0, 3)], [])
+    for made, least in ((S.ones((0, 0)), 2), (S.random_uniform(low=1, high=2, shape=(0, 3)), 2)):
+        executor = (x + made).simple_bind(mx.cpu(), x=(2, 3))
+        executor.arg_dict["x"][:] = 1
+        (found,) = executor.forward()
+        assert found.shape == (2, 3)
+        assert (found.asnumpy() >= least).all()
+
+
+def test_a_recurrent_network_begins_with_states_of_any_batch():
+    step = S.FullyConnected(S.zeros((0, 4)), num_hidden=3, name="h")
+    net = S.FullyConnected(S.Variable("x"), num_hidden=3, name="i") + step
+    executor = net.simple_bind(mx.cpu(), x=(2, 5))
+    assert executor.arg_dict["h_weight"].shape == (3, 4)
+    assert executor.forward()[0].shape == (2, 3)

@@ -217,3 +217,8 @@ def test_inputs_that_give_a_shape_may_have_any_type(name, mine, other):
         found.backward()
         assert lhs.grad.dtype == lhs.dtype
         assert lhs.grad.asnumpy().sum() == 6
+
+
+def test_a_slice_of_no_ranges_is_everything():
+    x = mx.nd.array(np.arange(6.0).reshape(2, 3))
+    assert (mx.nd.slice(x, begin=(), end=()).asnumpy() == x.asnumpy()).all()

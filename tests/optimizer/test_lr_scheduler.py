@@ -63,3 +63,9 @@ def test_an_optimizer_starts_the_schedule_from_its_own_rate():
 def test_unfit_arguments(make, message):
     with pytest.raises(InvalidArgumentError, match=message):
         make()
+
+
+def test_a_fractional_step_counts_as_in_mxnet():
+    # From MXNet 1.9.1.
+    halve = FactorScheduler(1.5, 0.5, base_lr=1)
+    assert [halve(n) for n in range(9)] == [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 8, 1 / 8, 1 / 16, 1 / 32]

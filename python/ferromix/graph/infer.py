@@ -84,6 +84,8 @@ class _Shapes:
         found_args, found_outs, found_aux = card.infer_shape(args)
         for name, entry, shape in zip(names, node.inputs, [*found_args, *found_aux], strict=True):
             self.table[entry] = merge_shapes(card.name, name, self.table[entry], shape)
+        if not node.inputs:
+            found_outs = [_open(card, shape) for shape in found_outs]
         for name, entry, shape in zip(card.output_names, node.outputs(), found_outs, strict=True):
             require_countable(card.name, name, shape or ())
             self.table[entry] = merge_shapes(card.name, name, self.table[entry], shape)
@@ -95,6 +97,14 @@ class _Shapes:
             for name, entry in zip(names, node.inputs, strict=True)
         )
         return f"node '{node.name}' ({_card(node).name}) with {inputs or 'no inputs'}"
+
+
+def _open(card: OperatorProperty, shape: MaybeShape) -> MaybeShape:
+    """The shape of a tensor that is made from nothing: 0 in its attribute leaves an extent open, as
+    scripts write it for the states that a recurrent network begins with."""
+    if shape is None or "shape" not in card.given:
+        return shape
+    return tuple(extent or -1 for extent in shape)
 
 
 def infer_types(

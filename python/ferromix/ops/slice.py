@@ -55,7 +55,7 @@ class Slice(Linear):
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
         begin, end, step = (self.attrs[a] for a in ("begin", "end", "step"))
-        if not begin or len(begin) != len(end) or len(step) not in (0, len(begin)):
+        if len(begin) != len(end) or len(step) not in (0, len(begin)):
             raise InvalidArgumentError(
                 f"{self.name}: begin={begin}, end={end} and step={step} must have one length "
                 "(step may be empty)"
