@@ -58,6 +58,10 @@ def as_int(what: str, value: Any, low: int | None = None, high: int | None = Non
     return found
 
 
+def _is_extent(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
 def as_shape(shape: Any) -> tuple[int, ...]:
     """A tuple of extents from an int, a sequence or an array of ints, or the text of one.
 
@@ -66,6 +70,8 @@ def as_shape(shape: Any) -> tuple[int, ...]:
     InvalidArgumentError
         For anything else, a negative extent, or one that no memory could hold.
     """
+    if type(shape) is tuple and len(shape) <= MOST_AXES and all(map(_is_extent, shape)):
+        return shape  # What most callers pass, without the detours.
     try:
         found = members(shape, extent)
     except (TypeError, ValueError, OverflowError, RecursionError):

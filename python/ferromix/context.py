@@ -231,6 +231,10 @@ def placement(context: Context | str | None) -> tuple[int, int]:
 
     All of ``cpu(0)``, ``cpu(1)`` and so on are one device.
     """
+    if context is None:
+        context = current_context()
+    if context is _CPU:
+        return 1, 0
     context = require_cpu(context)
     if context.device_type == "cpu":
         return 1, 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from ..context import Context, as_context
+from ..context import Context, as_context, placement
 from .function import function
 from .ndarray import NDArray
 
@@ -62,6 +63,9 @@ def normal(
     return _draw("random_normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, kwargs)
 
 
+_operator = cache(function)
+
+
 def _draw(
     name: str,
     attrs: dict[str, float],
@@ -73,4 +77,6 @@ def _draw(
 ) -> NDArray:
     if shape is None and out is None:
         shape = (1,)
-    return function(name)(**attrs, shape=shape, dtype=dtype, ctx=as_context(ctx), out=out, **rest)
+    if ctx is not None or placement(None) != (1, 0):
+        rest = {"ctx": as_context(ctx), **rest}
+    return _operator(name)(**attrs, shape=shape, dtype=dtype, out=out, **rest)

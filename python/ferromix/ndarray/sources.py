@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..context import as_context, placement, spelled
+from ..context import Context, as_context, placement, spelled
 from ..error import ArgumentTypeError
 from ..ops import call
 from ..ops.card import OperatorProperty, make
@@ -32,7 +32,7 @@ def source(
 
     def run(*args: Any, **kwargs: Any) -> Any:
         out, context = kwargs.get("out"), kwargs.get("ctx")
-        if out is None and context is None and len(args) <= before:
+        if out is None and len(args) <= before and _is_common(context):
             kwargs.pop("ctx", None)
             return plain(*args, **kwargs)
         kwargs.pop("out", None)
@@ -86,6 +86,11 @@ def fill(card: OperatorProperty, out: NDArray) -> NDArray:
 def placed(array: NDArray, ctx: Any) -> NDArray:
     """`array`, or a copy of it where `ctx` is another memory."""
     return array.as_in_context(as_context(ctx)) if placement(ctx) != (1, 0) else array
+
+
+def _is_common(context: Any) -> bool:
+    """Whether it is certain, and quickly found out, that the result lies in ordinary memory."""
+    return context is None or (isinstance(context, Context) and context.device_type == "cpu")
 
 
 def _completed(shape: Sequence[int] | None, known: tuple[int, ...]) -> tuple[int, ...]:

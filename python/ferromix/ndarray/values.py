@@ -64,6 +64,8 @@ def numbers(value: Any) -> np.ndarray:
 def _converted(value: Any, dtype: str, name: str) -> np.ndarray:
     """`value` as numbers of `dtype` in C order; errors speak of an array of `name`."""
     values = numbers(value)
+    if values.dtype == dtype:
+        return np.ascontiguousarray(values).reshape(values.shape)
     try:
         # What a type cannot hold is as in a cast of MXNet, which does not warn.
         with np.errstate(all="ignore"):
