@@ -7,6 +7,7 @@ use ferromix_engine::{Engine, OpSpec};
 use ferromix_runtime::held::{self, Held};
 use ferromix_runtime::{Array, Runtime, copy, read_into, wait_to_read, write_from};
 use ferromix_storage::{Config, HostBackend, Pool};
+use std::error::Error;
 use std::sync::{Arc, mpsc};
 
 fn runtime() -> Arc<Runtime> {
@@ -150,7 +151,7 @@ fn a_pause_finishes_the_work_and_keeps_failures() {
     copy(&one, &array(&rt, 0), 0).unwrap();
     assert!(!rt.is_paused());
     rt.resume();
-    let error = rt.engine().wait_for_var(var[0]).unwrap_err().to_string();
-    assert!(error.contains("torn"), "{error}");
+    let error = rt.engine().wait_for_var(var[0]).unwrap_err();
+    assert_eq!(error.source().unwrap().to_string(), "torn", "{error}");
     rt.engine().wait_for_all().unwrap();
 }

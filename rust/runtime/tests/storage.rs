@@ -6,6 +6,7 @@ use ferromix_engine::{Engine, Kind, Name, OnComplete, OpSpec};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
 use ferromix_runtime::{Array, Bound, Prepared, Runtime, copy, read_into, write_from};
 use ferromix_storage::{Config, HostBackend, Pool};
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
@@ -175,7 +176,8 @@ fn an_operation_without_memory_fails_and_the_next_one_works() {
     rt.engine().wait_for_all().unwrap();
     rt.pool().set_limit(Some(rt.pool().stats().in_use));
     turn.bound.push(&rt, 0).unwrap();
-    let error = rt.engine().wait_for_all().unwrap_err().to_string();
+    let failed = rt.engine().wait_for_all().unwrap_err();
+    let error = failed.source().unwrap().to_string();
     assert!(error.contains("cannot allocate 4194304 bytes"), "{error}");
     rt.pool().set_limit(None);
     turn.bound.push(&rt, 0).unwrap();
