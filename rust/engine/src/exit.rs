@@ -25,7 +25,14 @@ pub(crate) fn enlist(engine: &'static Engine, limit: Duration) {
 
 /// The thread that ends the process may have lost its thread-locals: another one waits.
 extern "C" fn finish() {
-    on_a_thread(finish_engines);
+    #[cfg(all(unix, not(any(loom, shuttle))))]
+    if let Ok(thread) = crate::native::NativeThread::start(finish_engines) {
+        thread.join();
+    }
+    #[cfg(not(all(unix, not(any(loom, shuttle)))))]
+    if let Ok(thread) = std::thread::Builder::new().spawn(finish_engines) {
+        let _ = thread.join();
+    }
 }
 
 fn finish_engines() {
@@ -41,47 +48,5 @@ fn finish_engines() {
             }
             Err(error) => eprintln!("ferromix-engine: at the end of the process: {error}"),
         }
-    }
-}
-
-/// Runs `work` to its end, by the system's own calls: older versions of the standard library panic
-/// if a thread without thread-locals starts another one.
-#[cfg(unix)]
-fn on_a_thread(work: fn()) {
-    use std::ffi::{c_int, c_void};
-    use std::ptr;
-
-    type Start = extern "C" fn(*mut c_void) -> *mut c_void;
-    unsafe extern "C" {
-        // A `pthread_t` is a number or a pointer, of a pointer's size.
-        fn pthread_create(
-            thread: *mut usize,
-            attributes: *const c_void,
-            start: Start,
-            argument: *mut c_void,
-        ) -> c_int;
-        fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int;
-    }
-    extern "C" fn start(work: *mut c_void) -> *mut c_void {
-        // SAFETY: the function below, which waits until this one has ended.
-        let work = unsafe { *work.cast::<fn()>() };
-        // What panics has said so.
-        let _ = std::panic::catch_unwind(work);
-        ptr::null_mut()
-    }
-
-    let (mut thread, mut work) = (0, work);
-    // SAFETY: the signatures are POSIX's; `thread` and `work` outlive the thread, which is joined.
-    unsafe {
-        if pthread_create(&mut thread, ptr::null(), start, (&raw mut work).cast()) == 0 {
-            let _ = pthread_join(thread, ptr::null_mut());
-        }
-    }
-}
-
-#[cfg(not(unix))]
-fn on_a_thread(work: fn()) {
-    if let Ok(thread) = std::thread::Builder::new().spawn(work) {
-        let _ = thread.join();
     }
 }

@@ -9,7 +9,7 @@ use crate::queue::Queue;
 use crate::spec::{Device, FnProperty, Name};
 use crate::sync::{
     AcqRel, Acquire, Arc, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, JoinHandle, Mutex,
-    MutexGuard, SMALL, SeqCst, ThreadBuilder, fence, has_ended, lock,
+    MutexGuard, SMALL, SeqCst, fence, lock, start_thread,
 };
 use crate::worker;
 
@@ -130,7 +130,7 @@ struct Roster {
 /// A thread, and at how many stops of its lane it does not end.
 pub(crate) struct Hired {
     stops: u32,
-    pub(crate) handle: JoinHandle<()>,
+    pub(crate) handle: JoinHandle,
 }
 
 /// One queue and its threads, which are started when there is work for them.
@@ -265,12 +265,9 @@ impl Lane {
         let name = format!("{}{index}", self.key.label());
         // One that helps to finish a stopped lane ends like those from before the stop.
         let stops = self.stops() - u32::from(self.is_stopped());
-        match ThreadBuilder::new()
-            .name(name)
-            .spawn(move || worker::run(&core, lane, index, stops))
-        {
+        match start_thread(name, move || worker::run(&core, lane, index, stops)) {
             Ok(handle) => {
-                roster.threads.retain(|thread| !has_ended(&thread.handle));
+                roster.threads.retain(|thread| !thread.handle.has_ended());
                 roster.threads.push(Hired { stops, handle });
                 true
             }

@@ -7,8 +7,7 @@ use crate::core::Core;
 use crate::lane::{Lane, LaneKey, Sizes};
 use crate::spec::{Device, FnProperty};
 use crate::sync::{
-    AcqRel, Acquire, AtomicBool, AtomicPtr, AtomicUsize, JoinHandle, Relaxed, SeqCst, fence,
-    has_ended, is_current, sleep,
+    AcqRel, Acquire, AtomicBool, AtomicPtr, AtomicUsize, JoinHandle, Relaxed, SeqCst, fence, sleep,
 };
 use crate::wait::Patience;
 
@@ -159,9 +158,8 @@ impl Lanes {
                     lane.put_back(thread);
                     return false;
                 }
-                if !is_current(&thread.handle) {
-                    // A worker does not panic: operations are caught. If one did, it is gone anyway.
-                    let _ = thread.handle.join();
+                if !thread.handle.is_current() {
+                    thread.handle.join();
                 }
             }
         }
@@ -182,12 +180,12 @@ impl Lanes {
 }
 
 /// Waits until a thread has ended, or cannot because it is the calling one.
-fn join(thread: &JoinHandle<()>, patience: &mut Option<&mut dyn Patience>) -> bool {
+fn join(thread: &JoinHandle, patience: &mut Option<&mut dyn Patience>) -> bool {
     let Some(patience) = patience else {
         return true; // The caller's join waits.
     };
     let mut nap = NAP;
-    while !has_ended(thread) && !is_current(thread) {
+    while !thread.has_ended() && !thread.is_current() {
         let Some(time) = patience.before_sleep() else {
             return false;
         };

@@ -38,6 +38,8 @@ mod loom_edges;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod names;
+#[cfg(all(unix, not(any(loom, shuttle))))]
+mod native;
 mod number;
 mod op;
 mod op_list;

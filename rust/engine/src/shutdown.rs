@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::failure::{Failure, WaitError};
 use crate::ready::Agenda;
 use crate::spec::Name;
-use crate::sync::{Arc, Instant, MODEL, Release, ThreadBuilder};
+use crate::sync::{Arc, Instant, MODEL, Release, start_thread};
 use crate::thread;
 use crate::unwind::Contained;
 use crate::wait::{Patience, Until};
@@ -164,8 +164,7 @@ impl Drop for Handle {
         // The last handle went with an operation's function, which must end first, also if it is
         // another engine's, or with a worker.
         let core = self.core.clone();
-        let end = ThreadBuilder::new().name("fmx-end".to_owned());
-        if let Err(error) = end.spawn(move || core.end_of_handles()) {
+        if let Err(error) = start_thread("fmx-end".to_owned(), move || core.end_of_handles()) {
             eprintln!("ferromix-engine: dropped, and left to its threads, as {error}");
         }
     }

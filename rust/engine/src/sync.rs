@@ -61,15 +61,58 @@ mod imp {
 /// Threads and clocks. Models under loom start none of the engine's own threads.
 #[cfg(not(shuttle))]
 mod threads {
-    pub(crate) use std::thread::{Builder as ThreadBuilder, JoinHandle, sleep};
+    use std::io;
+    pub(crate) use std::thread::sleep;
     pub(crate) use std::time::Instant;
 
-    pub(crate) fn has_ended(handle: &JoinHandle<()>) -> bool {
-        handle.is_finished()
+    #[cfg(all(unix, not(loom)))]
+    use crate::native::NativeThread;
+
+    /// A thread of the engine.
+    pub(crate) enum JoinHandle {
+        Library(std::thread::JoinHandle<()>),
+        /// In the child of a fork.
+        #[cfg(all(unix, not(loom)))]
+        Native(NativeThread),
     }
 
-    pub(crate) fn is_current(handle: &JoinHandle<()>) -> bool {
-        handle.thread().id() == std::thread::current().id()
+    pub(crate) fn start_thread(
+        name: String,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JoinHandle> {
+        #[cfg(all(unix, not(loom)))]
+        if crate::inherit::process() > 0 {
+            return NativeThread::start(work).map(JoinHandle::Native);
+        }
+        let builder = std::thread::Builder::new().name(name);
+        builder.spawn(work).map(JoinHandle::Library)
+    }
+
+    impl JoinHandle {
+        pub(crate) fn has_ended(&self) -> bool {
+            match self {
+                Self::Library(thread) => thread.is_finished(),
+                #[cfg(all(unix, not(loom)))]
+                Self::Native(thread) => thread.has_ended(),
+            }
+        }
+
+        pub(crate) fn is_current(&self) -> bool {
+            match self {
+                Self::Library(thread) => thread.thread().id() == std::thread::current().id(),
+                #[cfg(all(unix, not(loom)))]
+                Self::Native(thread) => thread.is_current(),
+            }
+        }
+
+        /// Waits for the end. The engine's threads do not panic: operations are caught.
+        pub(crate) fn join(self) {
+            match self {
+                Self::Library(thread) => drop(thread.join()),
+                #[cfg(all(unix, not(loom)))]
+                Self::Native(thread) => thread.join(),
+            }
+        }
     }
 }
 
@@ -131,16 +174,33 @@ mod imp {
 
 #[cfg(shuttle)]
 mod threads {
-    pub(crate) use shuttle::thread::{Builder as ThreadBuilder, JoinHandle, sleep};
+    pub(crate) use shuttle::thread::sleep;
     use std::cell::Cell;
+    use std::io;
     use std::time::Duration;
 
-    pub(crate) fn has_ended(_: &JoinHandle<()>) -> bool {
-        false
+    pub(crate) struct JoinHandle(shuttle::thread::JoinHandle<()>);
+
+    pub(crate) fn start_thread(
+        name: String,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JoinHandle> {
+        let builder = shuttle::thread::Builder::new().name(name);
+        builder.spawn(work).map(JoinHandle)
     }
 
-    pub(crate) fn is_current(handle: &JoinHandle<()>) -> bool {
-        handle.thread().id() == shuttle::thread::current().id()
+    impl JoinHandle {
+        pub(crate) fn has_ended(&self) -> bool {
+            false
+        }
+
+        pub(crate) fn is_current(&self) -> bool {
+            self.0.thread().id() == shuttle::thread::current().id()
+        }
+
+        pub(crate) fn join(self) {
+            drop(self.0.join());
+        }
     }
 
     /// A clock that a model can rely on: each look at it takes four milliseconds.

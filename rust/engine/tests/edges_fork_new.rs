@@ -19,7 +19,7 @@ use std::time::Duration;
 use bombs::assert_works;
 use busy::{TWO, while_busy};
 use ferromix_engine::{Engine, Kind, Name, OpSpec, Program, PushError, WaitError};
-use forks::{HUNG, forked, in_child};
+use forks::{HUNG, forked, in_child, on_another_thread};
 
 /// More than the pool of a thread keeps for itself, of blocks of several sizes.
 fn push_many(engine: &Engine) {
@@ -92,8 +92,7 @@ fn new_engines_work_however_busy_the_pools_were() {
                 let code = forked(|| {
                     let engine = Engine::builder().workers(1 + round % 3).build();
                     push_many(&engine);
-                    let other = engine.clone();
-                    spawn(move || push_many(&other)).join().unwrap();
+                    on_another_thread(|| push_many(&engine));
                     engine.wait_for_all().unwrap();
                     assert_eq!(engine.counters().completed, 480);
                 });

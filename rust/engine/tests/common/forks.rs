@@ -1,7 +1,9 @@
 //! Forks whose children are watched: what hangs in one is ended, and is a failed test.
 #![allow(dead_code)] // Each file of tests uses some.
 
+use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
 use super::watchdog;
@@ -13,6 +15,13 @@ unsafe extern "C" {
     fn alarm(seconds: u32) -> u32;
     fn signal(signal: i32, action: usize) -> usize;
     fn _exit(code: i32) -> !;
+    fn pthread_create(
+        thread: *mut usize,
+        attributes: *const c_void,
+        start: extern "C" fn(*mut c_void) -> *mut c_void,
+        argument: *mut c_void,
+    ) -> i32;
+    fn pthread_join(thread: usize, result: *mut *mut c_void) -> i32;
 }
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -26,15 +35,34 @@ pub(crate) const HUNG: i32 = -SIGKILL;
 
 /// Runs the body of a test that forks; see `watchdog`.
 ///
-/// Where nobody handles faults, the standard library does, to tell of full stacks. For that each
-/// thread takes a lock of its own when it begins and when it ends, and a child that inherits it locked
-/// can start no threads. So nobody tells of full stacks here; faults are deadly all the same.
+/// Where nobody handles faults, the standard library does, to tell of full stacks. For that each of its
+/// threads takes a lock when it begins, and a child that inherits it locked can start none, but for the
+/// engine's. So nobody tells of full stacks here; faults are deadly all the same.
 pub(crate) fn in_child(name: &str, seconds: u64, body: impl FnOnce()) {
     for fault in FAULTS {
         // SAFETY: takes a handler away, which the process that runs the body does not install then.
         unsafe { signal(fault, SIG_IGN) };
     }
     watchdog::in_child(name, seconds, body);
+}
+
+/// Runs `f` on another thread, to its end: not one of the standard library's, which in a child may
+/// never begin, or end, where the parent's threads did so at the fork.
+pub(crate) fn on_another_thread(f: impl FnOnce() + Send) {
+    extern "C" fn begin(f: *mut c_void) -> *mut c_void {
+        // SAFETY: what is below, which waits for this.
+        let f: &mut Option<Box<dyn FnOnce() + Send>> = unsafe { &mut *f.cast() };
+        f.take().unwrap()();
+        null_mut()
+    }
+    let f: Box<dyn FnOnce() + Send> = Box::new(f);
+    let (mut thread, mut f) = (0, Some(f));
+    // SAFETY: the signatures are POSIX's; the thread is joined before `f` goes.
+    unsafe {
+        let code = pthread_create(&mut thread, null_mut(), begin, (&raw mut f).cast());
+        assert_eq!(code, 0);
+        pthread_join(thread, null_mut());
+    }
 }
 
 /// A child process.
