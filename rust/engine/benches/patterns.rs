@@ -18,7 +18,7 @@ use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use ferromix_engine::{Engine, OpSpec, Program};
-use shapes::{Bound, FIVE, GRAPHS, GRIDS, Shape};
+use shapes::{Binding, FIVE, GRAPHS, GRIDS, Shape};
 
 const OPS: usize = 100_000;
 /// Operations of a program.
@@ -26,8 +26,8 @@ const LENGTH: usize = 10_000;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-fn push_all(engine: &Engine, bound: &Bound<'_>) {
-    for (reads, writes) in bound.ops() {
+fn push_all(engine: &Engine, binding: &Binding<'_>) {
+    for (reads, writes) in binding.ops() {
         let spec = OpSpec::new("add").reads(reads).writes(writes);
         let pushed = engine.push_sync(&spec, |_| {
             COUNT.fetch_add(1, Relaxed);
@@ -38,9 +38,9 @@ fn push_all(engine: &Engine, bound: &Bound<'_>) {
     engine.wait_for_all().unwrap();
 }
 
-fn program(bound: &Bound<'_>) -> Program {
+fn program(binding: &Binding<'_>) -> Program {
     let mut builder = Program::builder("bench");
-    for (reads, writes) in bound.ops() {
+    for (reads, writes) in binding.ops() {
         builder = builder.op(&OpSpec::new("add").reads(reads).writes(writes), |_| {
             COUNT.fetch_add(1, Relaxed);
             Ok(())
@@ -54,7 +54,7 @@ fn each_shape(
     criterion: &mut Criterion,
     name: &str,
     ops: usize,
-    bench: impl Fn(&mut BenchmarkGroup<'_, WallTime>, BenchmarkId, &Engine, &Bound<'_>),
+    bench: impl Fn(&mut BenchmarkGroup<'_, WallTime>, BenchmarkId, &Engine, &Binding<'_>),
 ) {
     let mut group = criterion.benchmark_group(name);
     group
@@ -72,14 +72,14 @@ fn each_shape(
 }
 
 fn push(criterion: &mut Criterion) {
-    each_shape(criterion, "push", OPS, |group, id, engine, bound| {
-        group.bench_function(id, |bencher| bencher.iter(|| push_all(engine, bound)));
+    each_shape(criterion, "push", OPS, |group, id, engine, binding| {
+        group.bench_function(id, |bencher| bencher.iter(|| push_all(engine, binding)));
     });
 }
 
 fn replay(criterion: &mut Criterion) {
-    each_shape(criterion, "replay", LENGTH, |group, id, engine, bound| {
-        let program = program(bound);
+    each_shape(criterion, "replay", LENGTH, |group, id, engine, binding| {
+        let program = program(binding);
         group.bench_function(id, |bencher| {
             bencher.iter(|| {
                 for _ in 0..OPS / LENGTH {

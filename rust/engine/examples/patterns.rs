@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use ferromix_engine::{Engine, OpSpec, Program};
-use shapes::{Bound, Shape};
+use shapes::{Binding, Shape};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -75,9 +75,9 @@ impl Options {
     }
 }
 
-fn push(engine: &Engine, bound: &Bound<'_>, count: usize, grain: u32) -> Outcome {
+fn push(engine: &Engine, binding: &Binding<'_>, count: usize, grain: u32) -> Outcome {
     for left in (1..=count).rev().step_by(CYCLE) {
-        for (reads, writes) in bound.ops().take(left) {
+        for (reads, writes) in binding.ops().take(left) {
             let spec = OpSpec::new("add").reads(reads).writes(writes);
             engine.push_sync(&spec, move |_| {
                 payload(grain);
@@ -88,9 +88,9 @@ fn push(engine: &Engine, bound: &Bound<'_>, count: usize, grain: u32) -> Outcome
     Ok(())
 }
 
-fn program(bound: &Bound<'_>, length: usize, grain: u32) -> Program {
+fn program(binding: &Binding<'_>, length: usize, grain: u32) -> Program {
     let mut builder = Program::builder("patterns");
-    for (reads, writes) in bound.ops().take(length) {
+    for (reads, writes) in binding.ops().take(length) {
         let spec = OpSpec::new("add").reads(reads).writes(writes);
         builder = builder.op(&spec, move |_| {
             payload(grain);
@@ -171,13 +171,13 @@ fn main() -> Outcome {
         return dump(&shape);
     }
     let engine = Engine::builder().workers(options.workers).build();
-    let bound = shape.on(&engine);
+    let binding = shape.on(&engine);
     if mode == "replay" {
-        let program = program(&bound, options.length, options.grain);
+        let program = program(&binding, options.length, options.grain);
         let run = |count| launch(&engine, &program, count);
         measure(&engine, &options, program.len(), run)?;
     } else {
-        let run = |count| push(&engine, &bound, count, options.grain);
+        let run = |count| push(&engine, &binding, count, options.grain);
         measure(&engine, &options, 1, run)?;
     }
     if let Some(peak) = peak_mib() {

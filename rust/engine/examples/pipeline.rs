@@ -9,7 +9,7 @@
 //!   the files in the order of the pushes, whichever was ready first.
 //!
 //! There are fewer slots than files. The next read of a slot mutates it, so it waits for the append
-//! of the file before: the pipeline bounds its memory without saying so.
+//! of the file before: the pipeline limits its memory without saying so.
 //!
 //! usage: `pipeline [FILES]`, by default 200, of up to 256 KiB each, in a folder of their own that is
 //! removed at the end. Unpacks the archive and compares it with the files, then reads a file that is

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use ferromix_engine::{Engine, OpSpec, Program};
-use shapes::{Bound, GRIDS, Shape};
+use shapes::{Binding, GRIDS, Shape};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -42,8 +42,8 @@ fn work(turns: u32) {
     TURNS.fetch_add(u64::from(turns), Relaxed);
 }
 
-fn push_all(engine: &Engine, bound: &Bound<'_>, turns: u32) -> Outcome {
-    for (reads, writes) in bound.ops() {
+fn push_all(engine: &Engine, binding: &Binding<'_>, turns: u32) -> Outcome {
+    for (reads, writes) in binding.ops() {
         let spec = OpSpec::new("point").reads(reads).writes(writes);
         engine.push_sync(&spec, move |_| {
             work(turns);
@@ -53,9 +53,9 @@ fn push_all(engine: &Engine, bound: &Bound<'_>, turns: u32) -> Outcome {
     Ok(())
 }
 
-fn compile(bound: &Bound<'_>, turns: u32) -> Program {
+fn compile(binding: &Binding<'_>, turns: u32) -> Program {
     let mut builder = Program::builder("steps");
-    for (reads, writes) in bound.ops() {
+    for (reads, writes) in binding.ops() {
         let spec = OpSpec::new("point").reads(reads).writes(writes);
         builder = builder.op(&spec, move |_| {
             work(turns);
@@ -115,11 +115,11 @@ fn measure(shape: &str, workers: usize, points: usize) -> Outcome<[Option<f64>; 
         let steps = (100_000_000 / turns as usize / points).clamp(2, 400) & !1;
         let shape = Shape::grid(shape, points, steps * points).ok_or("no such shape")?;
         let engine = Engine::builder().workers(workers).build();
-        let bound = shape.on(&engine);
-        let program = compile(&bound, turns);
+        let binding = shape.on(&engine);
+        let program = compile(&binding, turns);
         let all = turns as u64 * shape.len() as u64;
         let times = [
-            best(&engine, all, || push_all(&engine, &bound, turns))?,
+            best(&engine, all, || push_all(&engine, &binding, turns))?,
             best(&engine, all, || Ok(engine.launch(&program)?))?,
         ];
         let per = workers as f64 / shape.len() as f64;

@@ -94,7 +94,7 @@ fn a_warm_engine_allocates_nothing() {
     assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0);
 
     // A bulk of many variables has a larger block, and each operation one of its own, whose number
-    // the bound does not count.
+    // the limit does not count.
     let _bulk = engine.bulk(40);
     fill(&engine, &vars, &program, 30_000);
     let before = ALLOCATIONS.load(Relaxed);

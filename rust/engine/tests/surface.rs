@@ -12,11 +12,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
 
 use engines::{engines, threaded};
 use ferromix_engine::{
     Device, Engine, FnProperty, LaunchArgs, LocalVar, OpSpec, OpSpecBuf, Program, PushError,
-    WaitError,
+    WaitError, WaitPolicy,
 };
 use watchdog::in_child;
 
@@ -345,5 +346,98 @@ fn local_variables_order_steps_and_are_each_programs_own() {
             .build();
         assert!(empty.is_empty());
         engine.launch(&empty).unwrap();
+    });
+}
+
+#[test]
+fn devices_are_read_as_they_are_written() {
+    for kind in [1, 2, 3, 5, 0, 9, 255] {
+        for id in [0, 1, u16::MAX] {
+            let device = Device::new(kind, id);
+            assert_eq!(device.to_string().parse(), Ok(device));
+            assert_eq!(format!(" {device}\n").parse(), Ok(device));
+        }
+    }
+    assert_eq!(Device::new(3, 7).to_string(), "cpu_pinned(7)");
+    assert_eq!("cpu_shared".parse(), Ok(Device::new(5, 0)));
+    for text in [
+        "",
+        "gpu(",
+        "gpu()",
+        "gpu)",
+        "gpu(-1)",
+        "gpu(+1)",
+        "gpu(65536)",
+        "gpu(0)(0)",
+        "GPU(0)",
+        "tpu",
+        "kind",
+        "kind256",
+        "kind-1",
+        "(1)",
+    ] {
+        let error = text.parse::<Device>().unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with(&format!("'{text}' names no device"))
+        );
+    }
+}
+
+/// Gives up at once.
+struct Impatient;
+
+impl WaitPolicy for Impatient {
+    fn before_sleep(&mut self) -> Option<Duration> {
+        None
+    }
+}
+
+/// As long as it takes.
+struct Patient;
+
+impl WaitPolicy for Patient {
+    fn before_sleep(&mut self) -> Option<Duration> {
+        Some(Duration::from_millis(1))
+    }
+}
+
+#[test]
+fn waits_to_write_and_stops_can_be_given_up() {
+    everywhere("waits_to_write_and_stops_can_be_given_up", |engine| {
+        let var = engine.new_variable();
+        engine.wait_to_write_with(var, &mut Impatient).unwrap();
+        if engine.num_workers() > 0 {
+            let (go, gate) = channel::<()>();
+            let vars = [var];
+            let read = OpSpec::new("reads").reads(&vars);
+            engine.push_sync(&read, move |_| Ok(gate.recv()?)).unwrap();
+            engine.wait_for_var(var).unwrap(); // does not wait for readers
+            let given_up = engine.wait_to_write_with(var, &mut Impatient);
+            assert!(matches!(given_up, Err(WaitError::GivenUp)));
+            let given_up = engine.stop_with(&mut Impatient);
+            assert!(matches!(given_up, Err(WaitError::GivenUp)));
+            go.send(()).unwrap();
+        }
+        engine.wait_to_write_with(var, &mut Patient).unwrap();
+        let ran = Arc::new(AtomicU64::new(0));
+        for round in 1..4 {
+            engine.stop_with(&mut Patient).unwrap();
+            engine.start();
+            let counter = ran.clone();
+            let spec = OpSpec::new("counts");
+            let push = engine.push_sync(&spec.writes(&[var]), move |_| {
+                counter.fetch_add(1, Relaxed);
+                Ok(())
+            });
+            push.unwrap();
+            engine.wait_to_write_with(var, &mut Patient).unwrap();
+            assert_eq!(ran.load(Relaxed), round);
+        }
+        let stale = engine.new_variable();
+        engine.delete_variable(stale, || ()).unwrap();
+        let error = engine.wait_to_write_with(stale, &mut Patient).unwrap_err();
+        assert!(matches!(error, WaitError::StaleVariable(_)));
     });
 }

@@ -121,10 +121,10 @@ impl Shape {
     }
 
     /// The shape over new variables of an engine.
-    pub fn on(&self, engine: &Engine) -> Bound<'_> {
+    pub fn on(&self, engine: &Engine) -> Binding<'_> {
         let made: Vec<Var> = (0..self.variables).map(|_| engine.new_variable()).collect();
         let vars = self.vars.iter().map(|&var| made[var as usize]).collect();
-        Bound { shape: self, vars }
+        Binding { shape: self, vars }
     }
 }
 
@@ -136,12 +136,12 @@ fn fan(place: u32, vars: &mut Vec<u32>) {
 }
 
 /// A shape over the variables of an engine.
-pub struct Bound<'a> {
+pub struct Binding<'a> {
     shape: &'a Shape,
     vars: Vec<Var>,
 }
 
-impl Bound<'_> {
+impl Binding<'_> {
     /// What each operation reads, and what it mutates.
     pub fn ops(&self) -> impl Iterator<Item = (&[Var], &[Var])> {
         self.shape.spans().map(|(begin, end)| {
@@ -159,17 +159,17 @@ impl Random {
         Self(88_172_645_463_325_252)
     }
 
-    fn below(&mut self, bound: u32) -> u32 {
+    fn below(&mut self, limit: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 >> 11) as u32 % bound
+        (self.0 >> 11) as u32 % limit
     }
 
     /// Appends so many different numbers to an empty list.
-    fn distinct(&mut self, count: usize, bound: u32, into: &mut Vec<u32>) {
+    fn distinct(&mut self, count: usize, limit: u32, into: &mut Vec<u32>) {
         while into.len() < count {
-            let number = self.below(bound);
+            let number = self.below(limit);
             if !into.contains(&number) {
                 into.push(number);
             }

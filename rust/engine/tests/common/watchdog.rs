@@ -20,9 +20,17 @@ pub(crate) fn in_child(name: &str, seconds: u64, body: impl FnOnce()) {
         println!("{ENDED}");
         return;
     }
+    // The thread of a test has its name, with the module that it is in.
+    let thread = std::thread::current();
+    let full = thread.name().filter(|full| full.ends_with(name));
     // With one thread the test would run on the main one, whose stack is larger.
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture", "--test-threads=2"])
+        .args([
+            full.unwrap_or(name),
+            "--exact",
+            "--nocapture",
+            "--test-threads=2",
+        ])
         .env(INSIDE, name)
         .env("RUST_BACKTRACE", "0") // What is said last is shown.
         .stdin(Stdio::null())
