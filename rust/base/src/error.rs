@@ -5,12 +5,16 @@
 pub enum ErrorKind {
     /// A value, a shape or an attribute that does not fit.
     Value,
+    /// An index that an axis lacks.
+    Index,
     /// An element type that does not fit.
     Type,
     /// Memory that could not be had.
     Memory,
     /// A file that cannot be read or written, or is malformed.
     Io,
+    /// A call that makes no sense now.
+    Misuse,
     /// A fault of Ferromix itself.
     Internal,
 }
@@ -37,6 +41,16 @@ impl Error {
     /// A value, shape or attribute that does not fit.
     pub fn value(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Value, message)
+    }
+
+    /// A call that makes no sense now.
+    pub fn misuse(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Misuse, message)
+    }
+
+    /// An index that an axis lacks.
+    pub fn index(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Index, message)
     }
 
     /// An element type that does not fit.

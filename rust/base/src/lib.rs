@@ -1,14 +1,15 @@
-//! The vocabulary that every other crate of Ferromix shares: element types, shapes, contexts and
-//! errors. It holds no behaviour of its own, so that no crate needs another one for a word.
+#![doc = include_str!("../README.md")]
 
 mod context;
 mod dtype;
 mod error;
+mod storage_type;
 
 pub use context::{Context, DeviceType};
 pub use dtype::{DType, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use half::{bf16, f16};
+pub use storage_type::StorageType;
 
 /// The extents of a tensor; inline up to six dimensions.
 pub type Shape = smallvec::SmallVec<[usize; 6]>;

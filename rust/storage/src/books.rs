@@ -10,9 +10,11 @@
 //! are cancelled, so that nobody can reach a new peak on an old credit.
 
 use crate::class::{CLASSES, Class};
+use crate::fork;
 use crossbeam_utils::CachePadded;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 /// How much more than it reported a thread may hold.
 const STEP: i64 = 1 << 20;
@@ -139,6 +141,26 @@ struct Sum {
 struct Threads {
     ledgers: Vec<Arc<Ledger>>,
     past: Sum,
+}
+
+/// The ledgers, while nobody else has them. The lock goes before the word that keeps forks away.
+struct Locked<'a> {
+    threads: MutexGuard<'a, Threads>,
+    _no_fork: RwLockReadGuard<'static, ()>,
+}
+
+impl Deref for Locked<'_> {
+    type Target = Threads;
+
+    fn deref(&self) -> &Threads {
+        &self.threads
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Threads {
+        &mut self.threads
+    }
 }
 
 /// The accounts of one pool.
@@ -270,9 +292,11 @@ impl Books {
         }
     }
 
-    fn threads(&self) -> std::sync::MutexGuard<'_, Threads> {
+    fn threads(&self) -> Locked<'_> {
+        let _no_fork = fork::away(fork::Lock::Ledgers);
         // Nothing panics while it is held, and sums stay sums.
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        Locked { threads, _no_fork }
     }
 
     /// A ledger for a thread that is new to the pool.

@@ -7,6 +7,7 @@ use crate::class::{Class, Classes, MAX_BLOCK};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::depot::Depot;
+use crate::fork;
 use crate::handle::Handle;
 use ferromix_base::{Context, Error, Result};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -81,6 +82,7 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(context: Context, backend: Box<dyn Backend>, config: Config) -> Core {
         static IDS: AtomicU64 = AtomicU64::new(1);
+        fork::watch();
         Core {
             // Relaxed: only makes ids distinct.
             id: IDS.fetch_add(1, Ordering::Relaxed),

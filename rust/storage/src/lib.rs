@@ -8,6 +8,7 @@ mod clock;
 mod config;
 mod core;
 mod depot;
+mod fork;
 mod handle;
 mod pinned;
 mod pool;

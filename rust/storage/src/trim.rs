@@ -3,6 +3,7 @@
 use crate::cache;
 use crate::clock::KEPT;
 use crate::core::Core;
+use crate::fork;
 use std::sync::{Arc, PoisonError};
 
 impl Core {
@@ -34,6 +35,7 @@ impl Core {
     /// are kept or only magazines younger than `age` epochs are left. Says whether there were any.
     pub(crate) fn trim_to(&self, target: usize, age: u32) -> bool {
         // Nothing panics while it is held, and it guards nothing but the order of events.
+        let _no_fork = fork::away(fork::Lock::Trimming);
         let _one_at_a_time = self.trimming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut excess = self.cached().saturating_sub(target);
         if excess == 0 {
