@@ -1,85 +1,23 @@
-//! CPU kernels of Ferromix: pure functions over strided views. They allocate no outputs, know no
-//! engine and no Python, and give the same bits whatever the number of threads.
-//!
-//! A kernel is found by the name of its operator ([`find`]), prepared once for attributes, shapes
-//! and element types, and then run any number of times.
+#![doc = include_str!("../README.md")]
 
-mod activation;
-mod adaptive;
-mod add_n;
-mod allclose;
-mod amp;
-mod arg;
-mod attrs;
-mod axes;
-mod batch_norm;
-mod binary;
-mod blockwise;
-mod body;
-mod check;
-mod convert;
-mod convolution;
+mod affine;
+mod api;
+mod blocks;
 mod copy;
-mod diag;
-mod dot;
-mod dropout;
-mod elemwise;
-mod fill;
+mod elementwise;
 mod fold;
-mod fully_connected;
-mod gemm;
-mod init;
-mod join;
-mod kernel;
-mod l2_normalization;
-mod lamb;
+mod iter;
+mod linalg;
 mod loops;
-mod loss;
 mod math;
-mod memory;
-mod moments;
-mod multi_adaptive;
-mod multi_sgd;
-mod number;
-mod optimizer;
-mod order;
-mod pad;
+mod ops;
 pub mod par;
-mod place;
-mod plan;
-mod pooling;
-mod powers;
-mod prepared;
-pub mod random;
-mod raw;
-mod reader;
-mod real;
-mod reduce;
-mod repeat;
-mod rows_dot;
-mod sample;
-mod scalar;
-mod scan;
-mod select;
-mod shape;
-mod slice;
-mod slice_assign;
+mod simd;
 mod softmax;
-mod softmax_output;
-mod stages;
-mod strips;
-mod sums;
-mod tensors;
-mod tile;
-mod transformer;
-mod transpose;
+mod table;
 mod update;
-mod vector;
-mod view;
-mod walk;
-mod wide;
 
-pub use attrs::{Attrs, Scalar, Value};
+pub use api::random;
+pub use api::{Attrs, Call, Desc, Kernel, Prepare, Req, Row, SMALL_WORK, Scalar, Value, View};
 pub use copy::copy;
-pub use kernel::{Call, Desc, Kernel, Prepare, Req, Row, SMALL_WORK, find, names};
-pub use view::View;
+pub use table::{find, names};

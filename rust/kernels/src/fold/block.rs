@@ -1,9 +1,9 @@
 //! Loops over single blocks, and the trees that join their results.
 
 use super::{Fold, GROUP};
-use crate::body::{LONG_ROW, PIECE};
-use crate::number::Number;
-use crate::vector::versions;
+use crate::simd::body::{LONG_ROW, PIECE};
+use crate::simd::number::Number;
+use crate::simd::vector::versions;
 
 /// Joins the halves of `x`.
 #[inline(always)]

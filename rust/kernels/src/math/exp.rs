@@ -4,7 +4,7 @@
 //! Functions", 1980); a polynomial in `r` does the rest. `tools/math/fit.py` finds the polynomials.
 
 use super::{poly, wide_poly};
-use crate::wide::{Function, ROUNDER_32, Wide, power_of_two as power_of_two_32};
+use crate::math::wide::{Function, ROUNDER_32, Wide, power_of_two as power_of_two_32};
 
 /// Adding this rounds to an integer, which then stands in the lowest bits of the sum.
 pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0;
@@ -108,7 +108,7 @@ impl Function for Exp {
     #[inline(always)]
     fn of<V: Wide>(x: V) -> V {
         let (n, p) = parts_32(x.at_least(-104.0).at_most(89.0));
-        p.raised(n)
+        p.ldexp(n)
     }
 }
 

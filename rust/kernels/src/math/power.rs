@@ -4,7 +4,7 @@
 #![allow(clippy::approx_constant)] // Some entries of tables are constants that have names.
 
 use super::{exp, log, wide_poly};
-use crate::wide::{ROUNDER_32NDS, Table, Wide};
+use crate::math::wide::{ROUNDER_32NDS, Table, Wide};
 
 /// The result, and where it must be [`by_rules`]: of arguments that are not positive, normal and finite,
 /// and where it might be subnormal or infinite. Error 0.53 units while the result is between 2^-16 and

@@ -1,7 +1,7 @@
 //! The hyperbolic tangent in single precision, from a table: a polynomial of the fourth degree in each
 //! of 32 intervals. `tools/math/fit.py` finds them.
 
-use crate::wide::{Function, Table, Wide};
+use crate::math::wide::{Function, Table, Wide};
 
 /// `tanh(x)`; error 1.31 units.
 pub(crate) struct Tanh;

@@ -7,7 +7,7 @@
 
 use super::exp::ROUNDER;
 use super::{poly, wide_poly};
-use crate::wide::ROUNDER_32;
+use crate::math::wide::ROUNDER_32;
 
 /// The largest argument of [`sin`] and its like in double precision.
 pub(super) const NEAR: f64 = 1e5;

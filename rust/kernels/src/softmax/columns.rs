@@ -3,8 +3,8 @@
 //! exponentials with their sum, the quotients.
 
 use super::WIDTH;
-use crate::real::Real;
-use crate::vector::versions;
+use crate::math::real::Real;
+use crate::simd::vector::versions;
 
 /// Columns of two matrices, at most [`WIDTH`] of each. Whoever makes them vouches that the rows are
 /// there, that the input's stay as they are, and that nobody else uses these columns of the output,

@@ -1,11 +1,14 @@
 //! Softmax of the first elements along the axis, as many as a second tensor says for each position; the
 //! others are 0. One position at a time.
 
-use super::{Kind, Layout, Tile, work};
-use crate::blockwise::store;
-use crate::raw::{Source, Target};
-use crate::real::{Float, Real};
-use crate::{Req, View, par};
+use super::Kind;
+use super::tile::{Tile, work};
+use crate::api::{Req, View};
+use crate::blocks::along_axis::AlongAxis;
+use crate::blocks::blockwise::store;
+use crate::blocks::raw::{Source, Target};
+use crate::math::real::{Float, Real};
+use crate::par;
 use ferromix_base::{DType, Result};
 
 /// How many elements of each position count: at most `k`.
@@ -21,7 +24,7 @@ pub(super) fn lengths(view: &View, k: usize) -> Result<Vec<usize>> {
 
 /// Runs `kind` on the first `lengths[i]` elements of each position `i`.
 pub(super) fn run<T: Float>(
-    (kind, l, t): (Kind, Layout, T::Real),
+    (kind, l, t): (Kind, AlongAxis, T::Real),
     sources: &[Source<T>],
     target: &Target<T>,
     lengths: &[usize],
@@ -32,7 +35,7 @@ pub(super) fn run<T: Float>(
         let (mut a, mut b) = (Tile::empty(), Tile::empty());
         for i in range {
             let (outer, at) = (i / l.inner, i % l.inner);
-            let part = Layout { k: lengths[i], ..l };
+            let part = AlongAxis { k: lengths[i], ..l };
             let place = |k: usize| (outer * l.k + k) * l.inner + at;
             for (tile, source) in [&mut a, &mut b].into_iter().zip(sources) {
                 tile.data.clear();

@@ -1,20 +1,21 @@
 //! Softmax between element types, and of negated data: through a copy in scratch memory of the type that
 //! is computed in.
 
-use super::{Kind, Layout, run};
+use super::{Kind, run};
+use crate::api::{Call, Desc, Kernel, Req, View};
+use crate::blocks::along_axis::AlongAxis;
+use crate::blocks::raw::{Scratch, scratch_bytes};
 use crate::copy::assign;
-use crate::raw::{Scratch, scratch_bytes};
-use crate::real::Real;
-use crate::{Call, Desc, Kernel, Req, View};
+use crate::math::real::Real;
 use ferromix_base::{DType, Result};
 
 /// The kernel.
-pub(super) struct Mixed {
-    pub(super) kind: Kind,
-    pub(super) layout: Layout,
-    pub(super) temperature: f64,
-    pub(super) masked: bool,
-    pub(super) negative: bool,
+pub(crate) struct Mixed {
+    pub(crate) kind: Kind,
+    pub(crate) layout: AlongAxis,
+    pub(crate) temperature: f64,
+    pub(crate) masked: bool,
+    pub(crate) negative: bool,
     /// Whether to compute in double precision.
     double: bool,
     /// How many inputs are numbers of the output's shape, and their number of elements.
@@ -24,8 +25,8 @@ pub(super) struct Mixed {
 
 impl Mixed {
     /// The kernel for `inputs`, of which the last is no number where `masked`, and one output.
-    pub(super) fn new(
-        (kind, layout, temperature): (Kind, Layout, f64),
+    pub(crate) fn new(
+        (kind, layout, temperature): (Kind, AlongAxis, f64),
         (masked, negative): (bool, bool),
         inputs: &[Desc],
         output: &Desc,
@@ -48,8 +49,8 @@ impl Mixed {
         let mut scratch = Scratch::new(call.workspace);
         let mut copies = Vec::with_capacity(self.inputs + 1);
         for input in &call.inputs[..self.inputs] {
-            let room = scratch.take::<R>(self.elements)?;
-            let mut copy = View::of_slice(room, input.shape())?;
+            let memory = scratch.take::<R>(self.elements)?;
+            let mut copy = View::of_slice(memory, input.shape())?;
             crate::copy(input, &mut copy)?;
             copies.push(copy);
         }

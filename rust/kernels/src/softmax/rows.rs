@@ -3,9 +3,9 @@
 //! elements at once, however short the rows are.
 
 use crate::fold::lanes_of;
-use crate::memory::{finish_stream, stream};
-use crate::real::Real;
-use crate::vector::versions;
+use crate::iter::memory::{finish_stream, stream};
+use crate::math::real::Real;
+use crate::simd::vector::versions;
 
 /// Elements of the rows that go through a step before the next: they stay in the first-level cache.
 pub(super) const GROUP: usize = 4096;
@@ -49,7 +49,7 @@ versions! {
 
 /// The logarithm of that.
 pub(super) fn log_softmax<R: Real>(x: &[R], y: &mut [R], k: usize, t: R) {
-    // To clear a large room takes longer than little work in it.
+    // To clear a large scratch takes longer than little work in it.
     if x.len() <= LITTLE {
         logs::<R, LITTLE>(x, y, k, t);
     } else {
@@ -57,22 +57,22 @@ pub(super) fn log_softmax<R: Real>(x: &[R], y: &mut [R], k: usize, t: R) {
     }
 }
 
-/// Elements for which the room is little.
+/// Elements for which the scratch is little.
 const LITTLE: usize = 256;
 
 versions! {
-    /// The same, with room for so many exponentials.
-    fn logs[R: Real, const ROOM: usize](x: &[R], y: &mut [R], k: usize, t: R) [R, ROOM] {
-        let group = (ROOM / k).clamp(1, MOST) * k;
-        let (mut room, mut sums) = ([R::ZERO; ROOM], [R::ONE; MOST]);
+    /// The same, with scratch for so many exponentials.
+    fn logs[R: Real, const SCRATCH: usize](x: &[R], y: &mut [R], k: usize, t: R) [R, SCRATCH] {
+        let group = (SCRATCH / k).clamp(1, MOST) * k;
+        let (mut scratch, mut sums) = ([R::ZERO; SCRATCH], [R::ONE; MOST]);
         for (x, y) in x.chunks(group).zip(y.chunks_mut(group)) {
             shift(x, y, k, t);
-            // A row longer than the room fills it several times.
+            // A row longer than the scratch fills it several times.
             let mut totals = [0.0; MOST];
-            for y in y.chunks(ROOM) {
-                let room = &mut room[..y.len()];
-                room.iter_mut().zip(y).for_each(|(r, &y)| *r = y.exp());
-                room.chunks(k).zip(&mut totals).for_each(|(r, s)| *s += sum(r));
+            for y in y.chunks(SCRATCH) {
+                let scratch = &mut scratch[..y.len()];
+                scratch.iter_mut().zip(y).for_each(|(r, &y)| *r = y.exp());
+                scratch.chunks(k).zip(&mut totals).for_each(|(r, s)| *s += sum(r));
             }
             let sums = &mut sums[..y.len().div_ceil(k)];
             sums.iter_mut().zip(&totals).for_each(|(s, &total)| *s = R::of(total));
@@ -84,9 +84,9 @@ versions! {
     }
 }
 
-/// Runs `work` on rows of `k`, at most [`GROUP`], by way of a buffer, from which results go past the
+/// Runs `work` on rows of `k`, at most [`GROUP`], by way of a buffer, from which results are stored non-temporally to the
 /// caches.
-pub(super) fn past_caches<R: Real>(
+pub(super) fn streamed<R: Real>(
     work: fn(&[R], &mut [R], usize, R),
     x: &[R],
     y: &mut [R],
@@ -94,17 +94,17 @@ pub(super) fn past_caches<R: Real>(
     t: R,
 ) {
     let group = GROUP / k * k;
-    let mut room = vec![R::ZERO; group];
+    let mut scratch = vec![R::ZERO; group];
     for (x, y) in x.chunks(group).zip(y.chunks_mut(group)) {
-        let room = &mut room[..x.len()];
-        work(x, room, k, t);
+        let scratch = &mut scratch[..x.len()];
+        work(x, scratch, k, t);
         let ahead = [x.as_ptr_range().end.cast()];
         // SAFETY: the two slices have the same length, and are different memory.
         unsafe {
             stream(
                 y.as_mut_ptr().cast(),
-                room.as_ptr().cast(),
-                size_of_val(room),
+                scratch.as_ptr().cast(),
+                size_of_val(scratch),
                 &ahead,
             )
         };

@@ -1,0 +1,9 @@
+//! Kernels that work on contiguous blocks in scratch memory, with a task for each range.
+
+pub(crate) mod along_axis;
+pub(crate) mod blockwise;
+pub(crate) mod indices;
+pub(crate) mod raw;
+pub(crate) mod rows;
+pub(crate) mod staged;
+pub(crate) mod sums;

@@ -1,0 +1,145 @@
+//! Memory of arguments as kernels hold it while tasks run in parallel: addresses with lengths, of
+//! which each task makes slices that no other task writes.
+
+use crate::api::View;
+use ferromix_base::{Element, Result};
+use std::ops::Range;
+
+/// The elements of a contiguous input.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<T> {
+    ptr: *const T,
+    len: usize,
+}
+
+/// The elements of a contiguous output, or scratch memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<T> {
+    ptr: *mut T,
+    len: usize,
+}
+
+// SAFETY: addresses of plain data; whoever makes slices of them vouches for the absence of races.
+unsafe impl<T: Element> Send for Source<T> {}
+// SAFETY: as above.
+unsafe impl<T: Element> Sync for Source<T> {}
+// SAFETY: as above.
+unsafe impl<T: Element> Send for Target<T> {}
+// SAFETY: as above.
+unsafe impl<T: Element> Sync for Target<T> {}
+
+impl<T: Element> Source<T> {
+    /// The elements of `view`.
+    ///
+    /// # Errors
+    /// Another element type, or gaps.
+    pub(crate) fn of(view: &View) -> Result<Self> {
+        let data = view.read::<T>()?;
+        Ok(Source {
+            ptr: data.as_ptr(),
+            len: data.len(),
+        })
+    }
+
+    /// The elements of `range`.
+    ///
+    /// # Safety
+    /// Nobody writes them while the slice lives.
+    pub(crate) unsafe fn slice(&self, range: Range<usize>) -> &[T] {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: within the memory of the view; the caller vouches that nobody writes it.
+        unsafe { std::slice::from_raw_parts(self.ptr.add(range.start), range.len()) }
+    }
+
+    /// Whether `range` shares memory with `other` of `target`.
+    pub(crate) fn overlaps(
+        &self,
+        range: &Range<usize>,
+        target: &Target<T>,
+        other: &Range<usize>,
+    ) -> bool {
+        let size = size_of::<T>();
+        let (a, b) = (self.ptr.addr(), target.ptr.addr());
+        a + range.start * size < b + other.end * size
+            && b + other.start * size < a + range.end * size
+    }
+}
+
+impl<T: Element> Target<T> {
+    /// The elements of `view`.
+    ///
+    /// # Errors
+    /// Another element type, or gaps.
+    pub(crate) fn of(view: &mut View) -> Result<Self> {
+        Ok(Self::of_slice(view.write::<T>()?))
+    }
+
+    /// The elements of a slice, which the caller keeps borrowed while tasks run.
+    pub(crate) fn of_slice(data: &mut [T]) -> Self {
+        Target {
+            ptr: data.as_mut_ptr(),
+            len: data.len(),
+        }
+    }
+
+    /// The address of an element.
+    ///
+    /// # Safety
+    /// `index` is within the memory.
+    pub(crate) unsafe fn at(&self, index: usize) -> *mut T {
+        debug_assert!(index < self.len);
+        // SAFETY: within the memory, as the caller vouches.
+        unsafe { self.ptr.add(index) }
+    }
+
+    /// Number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The elements of `range`.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes them while the slice lives.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn slice(&self, range: Range<usize>) -> &mut [T] {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: within the memory of the view; the caller vouches for exclusive access.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.add(range.start), range.len()) }
+    }
+}
+
+/// Cuts scratch memory into arrays, each aligned to 64 bytes.
+pub(crate) struct Scratch<'a> {
+    rest: &'a mut [u8],
+}
+
+/// Bytes that [`Scratch::take`] uses for `n` elements of `T`.
+pub(crate) fn scratch_bytes<T>(n: usize) -> usize {
+    (n * size_of::<T>()).next_multiple_of(64)
+}
+
+impl<'a> Scratch<'a> {
+    pub(crate) fn new(workspace: &'a mut [u8]) -> Self {
+        Scratch { rest: workspace }
+    }
+
+    /// The next `n` elements, with arbitrary values.
+    ///
+    /// # Errors
+    /// Less memory than the kernel asked for.
+    pub(crate) fn take<T: crate::math::real::Real>(&mut self, n: usize) -> Result<&'a mut [T]> {
+        let bytes = scratch_bytes::<T>(n);
+        let rest = std::mem::take(&mut self.rest);
+        if rest.len() < bytes || !rest.as_ptr().addr().is_multiple_of(align_of::<T>()) {
+            return Err(ferromix_base::Error::internal(format!(
+                "kernel needs {bytes} more bytes of aligned scratch memory, got {}",
+                rest.len()
+            )));
+        }
+        let (mine, rest) = rest.split_at_mut(bytes);
+        self.rest = rest;
+        // SAFETY: aligned, large enough, borrowed exclusively, and any bytes are a real number.
+        Ok(unsafe { std::slice::from_raw_parts_mut(mine.as_mut_ptr().cast(), n) })
+    }
+}

@@ -1,0 +1,242 @@
+//! Products of matrices: `C = alpha A B + beta C` for operands of any strides, on the `gemm`
+//! crate, or on our own loops where packing would take as long as multiplying. `C` is cut into tiles by the sizes of the problem alone, one task each, so that the
+//! result has the same bits whatever the number of threads.
+
+use crate::blocks::raw::Target;
+use crate::linalg::rows_dot::{self, RowsDot};
+use crate::par;
+
+/// A matrix in memory: element `(i, j)` stands at `i * rows + j * cols`.
+#[derive(Clone, Copy)]
+pub(crate) struct Operand<'a, T> {
+    data: &'a [T],
+    rows: usize,
+    cols: usize,
+}
+
+impl<'a, T> Operand<'a, T> {
+    /// A row-major matrix of `width` columns.
+    pub(crate) fn new(data: &'a [T], width: usize) -> Self {
+        Operand {
+            data,
+            rows: width,
+            cols: 1,
+        }
+    }
+
+    /// The matrix with rows and columns exchanged.
+    #[must_use]
+    pub(crate) fn transposed(self) -> Self {
+        Operand {
+            data: self.data,
+            rows: self.cols,
+            cols: self.rows,
+        }
+    }
+
+    /// The matrix itself, or transposed where `flip`.
+    #[must_use]
+    pub(crate) fn flipped(self, flip: bool) -> Self {
+        if flip { self.transposed() } else { self }
+    }
+
+    fn fits(&self, m: usize, n: usize) -> bool {
+        m == 0 || n == 0 || (m - 1) * self.rows + (n - 1) * self.cols < self.data.len()
+    }
+}
+
+/// Multiplications that are worth a task of their own.
+const TASK: usize = 1 << 20;
+/// Most tasks of one product.
+const MAX_TASKS: usize = 64;
+
+/// Operands that both run along the contracted axis are multiplied as they lie where one of them
+/// has no more rows than this.
+const ROWS_LIMIT: usize = 16;
+
+/// Rows and columns of a task's part of an `m` by `n` result.
+fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
+    let work = m.saturating_mul(n).saturating_mul(k);
+    let tasks = (work / TASK).clamp(1, MAX_TASKS);
+    let (mut rows, mut cols) = (m, n);
+    while m.div_ceil(rows) * n.div_ceil(cols) < tasks {
+        if cols >= rows && cols > 96 {
+            cols = cols.div_ceil(2).next_multiple_of(48);
+        } else if rows > 16 {
+            rows = rows.div_ceil(2).next_multiple_of(8);
+        } else {
+            break;
+        }
+    }
+    (rows, cols)
+}
+
+/// `C = alpha A B + beta C` for a row-major `C` of `n` columns; `A` is `m` by `k`. With `beta` = 0
+/// the old `C` is not read.
+///
+/// # Panics
+/// Operands that are too short, which is a fault of the caller.
+pub(crate) fn gemm<T: RowsDot>(
+    (m, n, k): (usize, usize, usize),
+    alpha: T,
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    beta: T,
+    c: &mut [T],
+) {
+    assert!(a.fits(m, k) && b.fits(k, n) && c.len() >= m * n);
+    if m == 0 || n == 0 {
+        return;
+    }
+    let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
+    let (rows, cols) = tile(m, n, k);
+    let across = n.div_ceil(cols);
+    let target = Target::of_slice(c);
+    par::for_each(m.div_ceil(rows) * across, |task| {
+        let (i, j) = (task / across * rows, task % across * cols);
+        let (mt, nt) = (rows.min(m - i), cols.min(n - j));
+        // SAFETY: `fits` has checked the operands. The tiles of different tasks do not overlap.
+        unsafe {
+            let c = target.at(i * n + j);
+            if by_rows {
+                let (a, b) = (
+                    (&a.data[i * a.rows..], a.rows),
+                    (&b.data[j * b.cols..], b.cols),
+                );
+                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, n));
+            }
+            let a_at = a.data.as_ptr().wrapping_add(i * a.rows);
+            let b_at = b.data.as_ptr().wrapping_add(j * b.cols);
+            gemm::gemm(
+                mt,
+                nt,
+                k,
+                c,
+                1,
+                n as isize,
+                beta != T::ZERO,
+                a_at,
+                a.cols as isize,
+                a.rows as isize,
+                b_at,
+                b.cols as isize,
+                b.rows as isize,
+                beta,
+                alpha,
+                false,
+                false,
+                false,
+                gemm::Parallelism::None,
+            );
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(n: usize, seed: usize) -> Vec<f64> {
+        (0..n)
+            .map(|i| ((i * 37 + seed * 11) % 23) as f64 / 4.0 - 2.5)
+            .collect()
+    }
+
+    fn product(
+        (m, n, k): (usize, usize, usize),
+        (ta, tb): (bool, bool),
+        (alpha, beta): (f64, f64),
+        c: &mut [f64],
+    ) {
+        let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+        let a = Operand::new(&a, if ta { m } else { k }).flipped(ta);
+        let b = Operand::new(&b, if tb { k } else { n }).flipped(tb);
+        gemm((m, n, k), alpha, a, b, beta, c);
+    }
+
+    #[test]
+    fn agrees_with_the_definition() {
+        let sizes = [0, 1, 2, 3, 17, 50];
+        for m in sizes {
+            for n in sizes {
+                for k in sizes {
+                    for case in 0..12 {
+                        let (ta, tb) = (case & 1 == 1, case & 2 == 2);
+                        let (alpha, beta) = [(1.0, 0.0), (2.0, 1.0), (-0.5, 0.25)][case / 4];
+                        let start = if beta == 0.0 {
+                            vec![f64::NAN; m * n]
+                        } else {
+                            numbers(m * n, 3)
+                        };
+                        let mut c = start.clone();
+                        product((m, n, k), (ta, tb), (alpha, beta), &mut c);
+                        let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+                        for i in 0..m {
+                            for j in 0..n {
+                                let dot: f64 = (0..k)
+                                    .map(|p| {
+                                        let x = if ta { a[p * m + i] } else { a[i * k + p] };
+                                        let y = if tb { b[j * k + p] } else { b[p * n + j] };
+                                        x * y
+                                    })
+                                    .sum();
+                                let old = if beta == 0.0 {
+                                    0.0
+                                } else {
+                                    beta * start[i * n + j]
+                                };
+                                let want = alpha * dot + old;
+                                let got = c[i * n + j];
+                                assert!(
+                                    (got - want).abs() <= 1e-12 * (1.0 + want.abs()),
+                                    "{got} {want}"
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bits_do_not_depend_on_threads() {
+        for size in [
+            (64, 300, 784),
+            (333, 20, 1000),
+            (1, 4096, 1024),
+            (500, 500, 3),
+        ] {
+            let run = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .unwrap();
+                let (m, n, k) = size;
+                let a: Vec<f32> = numbers(m * k, 5)
+                    .iter()
+                    .map(|&x| (x * 0.37) as f32)
+                    .collect();
+                let b: Vec<f32> = numbers(k * n, 6)
+                    .iter()
+                    .map(|&x| (x * 0.73) as f32)
+                    .collect();
+                let mut c = vec![0f32; m * n];
+                pool.install(|| {
+                    gemm(
+                        size,
+                        1.0,
+                        Operand::new(&a, k),
+                        Operand::new(&b, k).transposed(),
+                        0.0,
+                        &mut c,
+                    );
+                });
+                c.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+            };
+            let one = run(1);
+            assert_eq!(one, run(2));
+            assert_eq!(one, run(3));
+        }
+    }
+}

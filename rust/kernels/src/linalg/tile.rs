@@ -1,0 +1,239 @@
+//! Register tiles of matrix products: the innermost loops of convolutions. A tile is a few rows of
+//! `C` by one or two vector registers of columns; `B` comes in panels of that width, `A` in panels
+//! of the tile's rows. The scheme is that of Goto and van de Geijn,
+//! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
+
+use crate::linalg::lanes::{Lanes, Plain};
+use crate::math::real::Real;
+use crate::simd::vector::{Level, level};
+
+/// Most rows of a tile, on any CPU.
+const MOST_ROWS: usize = 12;
+
+/// `depth, a, b, c, distance between rows of c, whether to start from zero`.
+type Micro<T> = unsafe fn(usize, *const T, *const T, *mut T, usize, bool);
+
+/// The tile loops for this CPU.
+pub(crate) struct Tiles<T: 'static> {
+    /// Columns of a tile.
+    pub(crate) width: usize,
+    /// Most rows of a tile.
+    pub(crate) most_rows: usize,
+    panels: &'static [Micro<T>; MOST_ROWS],
+}
+
+/// Types that there are tiles for.
+pub(crate) trait Tiled: Real {
+    /// Tiles of two vectors of columns.
+    fn tiles() -> Tiles<Self>;
+    /// Tiles of one vector of columns.
+    fn narrow_tiles() -> Tiles<Self>;
+}
+
+/// The operands of one tile.
+pub(crate) struct Operands<'a, T> {
+    pub(crate) depth: usize,
+    pub(crate) a: &'a [T],
+    pub(crate) b: &'a [T],
+    pub(crate) c: &'a mut [T],
+    /// Distance between rows of `c`.
+    pub(crate) c_stride: usize,
+    /// Whether `c` is overwritten; otherwise it is added to.
+    pub(crate) fresh: bool,
+}
+
+impl<T: Tiled> Tiles<T> {
+    /// A tile of `n` rows with `A` as a panel: element `(r, k)` at `k * n + r`.
+    ///
+    /// # Panics
+    /// Slices that are too short, which is a fault of the caller.
+    pub(crate) fn panels(&self, n: usize, o: Operands<'_, T>) {
+        assert!(o.a.len() >= o.depth * n);
+        assert!(n >= 1 && o.b.len() >= o.depth * self.width);
+        assert!(o.c.len() >= (n - 1) * o.c_stride + self.width);
+        let (a, b, c) = (o.a.as_ptr(), o.b.as_ptr(), o.c.as_mut_ptr());
+        // SAFETY: the table is for this CPU, and the lengths were checked here and by the caller.
+        unsafe { self.panels[n - 1](o.depth, a, b, c, o.c_stride, o.fresh) };
+    }
+}
+
+/// # Safety
+/// The CPU has the instructions of `V`; the memory is as [`Tiles::panels`] checks it.
+#[inline(always)]
+unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
+    depth: usize,
+    a: *const T,
+    b: *const T,
+    c: *mut T,
+    c_stride: usize,
+    fresh: bool,
+) {
+    // SAFETY: the caller vouches for the CPU and the memory.
+    unsafe {
+        let mut acc = [[V::zero(); W]; N];
+        if !fresh {
+            for (r, acc) in acc.iter_mut().enumerate() {
+                let c = c.add(r * c_stride);
+                *acc = std::array::from_fn(|j| V::load(c.add(j * V::N)));
+            }
+        }
+        for k in 0..depth {
+            let b = b.add(k * W * V::N);
+            let b: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
+            let a = a.add(k * N);
+            for (r, acc) in acc.iter_mut().enumerate() {
+                let x = V::splat(*a.add(r));
+                for (acc, &b) in acc.iter_mut().zip(&b) {
+                    *acc = acc.fma(x, b);
+                }
+            }
+        }
+        for (r, acc) in acc.iter().enumerate() {
+            let c = c.add(r * c_stride);
+            for (j, acc) in acc.iter().enumerate() {
+                acc.store(c.add(j * V::N));
+            }
+        }
+    }
+}
+
+macro_rules! table {
+    ($loop:ident, $t:ty, $v:ty, $w:literal) => {
+        &[
+            $loop::<$t, $v, 1, $w>,
+            $loop::<$t, $v, 2, $w>,
+            $loop::<$t, $v, 3, $w>,
+            $loop::<$t, $v, 4, $w>,
+            $loop::<$t, $v, 5, $w>,
+            $loop::<$t, $v, 6, $w>,
+            $loop::<$t, $v, 7, $w>,
+            $loop::<$t, $v, 8, $w>,
+            $loop::<$t, $v, 9, $w>,
+            $loop::<$t, $v, 10, $w>,
+            $loop::<$t, $v, 11, $w>,
+            $loop::<$t, $v, 12, $w>,
+        ]
+    };
+}
+
+macro_rules! compiled_for {
+    ($($name:ident: $features:literal),*) => {$(
+        /// # Safety
+        /// As [`body`].
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $name<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
+            depth: usize,
+            a: *const T,
+            b: *const T,
+            c: *mut T,
+            c_stride: usize,
+            fresh: bool,
+        ) {
+            // SAFETY: as the caller vouches.
+            unsafe { body::<T, V, N, W>(depth, a, b, c, c_stride, fresh) }
+        }
+    )*};
+}
+compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
+
+macro_rules! tiles {
+    ($t:ty, $v4:ident, $v3:ident, $lanes:literal, $w:literal) => {
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::V4 => Tiles {
+                width: $w * <std::arch::x86_64::$v4 as Lanes<$t>>::N,
+                most_rows: 12,
+                panels: table!(v4, $t, std::arch::x86_64::$v4, $w),
+            },
+            #[cfg(target_arch = "x86_64")]
+            Level::V3 => Tiles {
+                width: $w * <std::arch::x86_64::$v3 as Lanes<$t>>::N,
+                most_rows: 6,
+                panels: table!(v3, $t, std::arch::x86_64::$v3, $w),
+            },
+            Level::Base => Tiles {
+                width: $w * $lanes,
+                most_rows: 4,
+                panels: table!(body, $t, Plain<$t, $lanes>, $w),
+            },
+        }
+    };
+}
+
+macro_rules! tiled {
+    ($($t:ty: $v4:ident, $v3:ident, $lanes:literal);*) => {$(
+        impl Tiled for $t {
+            fn tiles() -> Tiles<$t> {
+                tiles!($t, $v4, $v3, $lanes, 2)
+            }
+            fn narrow_tiles() -> Tiles<$t> {
+                tiles!($t, $v4, $v3, $lanes, 1)
+            }
+        }
+    )*};
+}
+tiled!(f32: __m512, __m256, 4; f64: __m512d, __m256d, 2);
+
+/// Cuts `n` rows into as few tiles as possible, of nearly the same number of rows each; gives the
+/// first row and the number of rows.
+pub(crate) fn tile_rows(n: usize, most: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
+    let tiles = n.div_ceil(most).max(1);
+    let (base, longer) = (n / tiles, n % tiles);
+    (0..tiles)
+        .map(move |i| (i * base + i.min(longer), base + usize::from(i < longer)))
+        .filter(|&(_, rows)| rows > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_cut_evenly() {
+        let cut = |n| tile_rows(n, 12).collect::<Vec<_>>();
+        assert_eq!(cut(0), []);
+        assert_eq!(cut(20), [(0, 10), (10, 10)]);
+        assert_eq!(cut(25), [(0, 9), (9, 8), (17, 8)]);
+    }
+
+    fn check<T: Tiled>(t: Tiles<T>) {
+        let width = t.width;
+        let number = |i: usize| T::of(((i * 29) % 17) as f64 - 8.0);
+        for n in 1..=t.most_rows {
+            for (depth, fresh) in [(0, false), (1, true), (7, false), (7, true)] {
+                let a: Vec<T> = (0..depth * n).map(number).collect();
+                let b: Vec<T> = (0..depth * width).map(|i| number(i + 5)).collect();
+                let c_stride = width + 3;
+                let start: Vec<T> = (0..n * c_stride).map(|i| number(i + 9)).collect();
+                let mut c = start.clone();
+                let o = Operands {
+                    depth,
+                    a: &a,
+                    b: &b,
+                    c: &mut c,
+                    c_stride,
+                    fresh,
+                };
+                t.panels(n, o);
+                for (at, (&got, &old)) in c.iter().zip(&start).enumerate() {
+                    let (r, j) = (at / c_stride, at % c_stride);
+                    let inside = j < width;
+                    let mut want = if fresh && inside { T::ZERO } else { old };
+                    for k in 0..if inside { depth } else { 0 } {
+                        want += a[k * n + r] * b[k * width + j];
+                    }
+                    assert_eq!(got, want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_agree_with_the_definition() {
+        check(f32::tiles());
+        check(f32::narrow_tiles());
+        check(f64::tiles());
+        check(f64::narrow_tiles());
+    }
+}

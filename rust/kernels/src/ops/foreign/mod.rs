@@ -1,0 +1,3 @@
+//! Functions that users compiled, by address.
+
+pub(crate) mod address;

@@ -1,0 +1,3 @@
+//! Products of tensors.
+
+pub(crate) mod dot;

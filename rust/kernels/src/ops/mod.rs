@@ -1,0 +1,13 @@
+//! The operators. A family is a file with its rows; families do not use each other, and what two of them
+//! share is in a folder below this one.
+
+pub(crate) mod elementwise;
+pub(crate) mod foreign;
+pub(crate) mod indexing;
+pub(crate) mod linalg;
+pub(crate) mod nn;
+pub(crate) mod optimizer;
+pub(crate) mod random;
+pub(crate) mod reduce;
+pub(crate) mod shape;
+pub(crate) mod sparse;

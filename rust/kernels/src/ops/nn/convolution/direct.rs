@@ -1,0 +1,263 @@
+//! Innermost loops that read a convolution's field where it lies. In the product, a vector holds
+//! neighbouring positions, which every tap reads at its own distance; in the sums of the weights'
+//! gradient, a vector holds filters, and the numbers that taps read are broadcast. Nothing is
+//! gathered, and the tile stays in registers over all taps or positions of a block.
+
+use super::field::Run;
+use crate::linalg::lanes::{Lanes, Plain};
+use crate::linalg::tile::Tiled;
+use crate::math::real::Real;
+use crate::simd::vector::{Level, level};
+
+/// Most rows of a tile, on any CPU.
+const MOST_ROWS: usize = 12;
+
+/// `taps, a, b of both vectors, c, distance between rows of c, whether to start from zero`.
+type ProductLoop<T> = unsafe fn(&[usize], *const T, [*const T; 2], *mut T, usize, bool);
+/// `runs, taps, distance between positions, x, b, c, distance between rows of c`.
+type SumsLoop<T> = unsafe fn(&[Run], &[usize], usize, *const T, *const T, *mut T, usize);
+
+/// The loops for this CPU.
+pub(crate) struct Loops<T: 'static> {
+    /// Numbers in a vector.
+    pub(crate) lanes: usize,
+    product: &'static [ProductLoop<T>; MOST_ROWS],
+    /// For tiles of one and of two vectors.
+    sums: [&'static [SumsLoop<T>; MOST_ROWS]; 2],
+}
+
+/// Types that there are loops for.
+pub(crate) trait Direct: Tiled {
+    /// The loops for this CPU.
+    fn loops() -> Loops<Self>;
+}
+
+/// Where taps read, from the place of a position.
+#[derive(Clone, Copy)]
+pub(crate) struct Taps<'a> {
+    places: &'a [usize],
+    furthest: usize,
+}
+
+impl<'a> Taps<'a> {
+    pub(crate) fn new(places: &'a [usize]) -> Self {
+        let furthest = places.iter().copied().max().unwrap_or(0);
+        Taps { places, furthest }
+    }
+}
+
+/// A tile of the result, in memory.
+pub(crate) struct Tile<'a, T> {
+    pub(crate) c: &'a mut [T],
+    /// Distance between rows.
+    pub(crate) stride: usize,
+    /// Whether the tile is overwritten; otherwise it is added to.
+    pub(crate) fresh: bool,
+}
+
+impl<T: Direct> Loops<T> {
+    /// A tile of `n` rows by two vectors: row `r` is the sum over `taps` of `a[k * n + r]` times
+    /// the vectors at `starts` plus the tap in `x`.
+    ///
+    /// # Panics
+    /// Slices that are too short, which is a fault of the caller.
+    pub(crate) fn product(
+        &self,
+        n: usize,
+        (x, starts, taps): (&[T], [usize; 2], Taps<'_>),
+        a: &[T],
+        tile: Tile<'_, T>,
+    ) {
+        let last = starts[0].max(starts[1]) + taps.furthest + self.lanes;
+        let taps = taps.places;
+        assert!(n >= 1 && last <= x.len() && a.len() >= n * taps.len());
+        assert!(tile.c.len() >= (n - 1) * tile.stride + 2 * self.lanes);
+        let b = starts.map(|s| x[s..].as_ptr());
+        let c = tile.c.as_mut_ptr();
+        // SAFETY: the table is for this CPU, and the lengths were checked.
+        unsafe { self.product[n - 1](taps, a.as_ptr(), b, c, tile.stride, tile.fresh) };
+    }
+
+    /// Adds to a tile of one row per tap, and of `vectors` vectors, the sum over the positions of
+    /// `runs` of what the tap reads in `x` times the row of `b` of the position.
+    ///
+    /// # Panics
+    /// As [`Loops::product`].
+    pub(crate) fn sums(
+        &self,
+        vectors: usize,
+        (x, taps, step): (&[T], Taps<'_>, usize),
+        (b, runs): (&[T], &[Run]),
+        (c, stride): (&mut [T], usize),
+    ) {
+        let width = vectors * self.lanes;
+        let (furthest, taps) = (taps.furthest, taps.places);
+        for run in runs {
+            assert!(run.len == 0 || run.source + furthest + (run.len - 1) * step < x.len());
+            assert!((run.at + run.len) * width <= b.len());
+        }
+        assert!(!taps.is_empty() && c.len() >= (taps.len() - 1) * stride + width);
+        let table = self.sums[vectors - 1];
+        let (x, b, c) = (x.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+        // SAFETY: the table is for this CPU, and the lengths were checked.
+        unsafe { table[taps.len() - 1](runs, taps, step, x, b, c, stride) };
+    }
+}
+
+/// # Safety
+/// The CPU has the instructions of `V`; the memory is as [`Loops::product`] checks it.
+#[inline(always)]
+unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
+    taps: &[usize],
+    a: *const T,
+    b: [*const T; 2],
+    c: *mut T,
+    stride: usize,
+    fresh: bool,
+) {
+    // SAFETY: the caller vouches for the CPU and the memory.
+    unsafe {
+        let mut acc = [[V::zero(); 2]; N];
+        if !fresh {
+            for (r, acc) in acc.iter_mut().enumerate() {
+                let c = c.add(r * stride);
+                *acc = [V::load(c), V::load(c.add(V::N))];
+            }
+        }
+        for (k, &tap) in taps.iter().enumerate() {
+            let b = [V::load(b[0].add(tap)), V::load(b[1].add(tap))];
+            let a = a.add(k * N);
+            for (r, acc) in acc.iter_mut().enumerate() {
+                let x = V::splat(*a.add(r));
+                *acc = [acc[0].fma(x, b[0]), acc[1].fma(x, b[1])];
+            }
+        }
+        for (r, acc) in acc.iter().enumerate() {
+            let c = c.add(r * stride);
+            acc[0].store(c);
+            acc[1].store(c.add(V::N));
+        }
+    }
+}
+
+/// # Safety
+/// The CPU has the instructions of `V`; there are `N` taps; the memory is as [`Loops::sums`]
+/// checks it.
+#[inline(always)]
+unsafe fn sums<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
+    runs: &[Run],
+    taps: &[usize],
+    step: usize,
+    x: *const T,
+    b: *const T,
+    c: *mut T,
+    stride: usize,
+) {
+    // SAFETY: the caller vouches for the CPU and the memory.
+    unsafe {
+        let mut acc = [[V::zero(); W]; N];
+        for (r, acc) in acc.iter_mut().enumerate() {
+            *acc = std::array::from_fn(|j| V::load(c.add(r * stride + j * V::N)));
+        }
+        for run in runs {
+            let x: [*const T; N] = std::array::from_fn(|r| x.add(run.source + taps[r]));
+            let b = b.add(run.at * W * V::N);
+            for k in 0..run.len {
+                let b = b.add(k * W * V::N);
+                let b: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
+                for (acc, x) in acc.iter_mut().zip(&x) {
+                    let x = V::splat(*x.add(k * step));
+                    for (acc, &b) in acc.iter_mut().zip(&b) {
+                        *acc = acc.fma(x, b);
+                    }
+                }
+            }
+        }
+        for (r, acc) in acc.iter().enumerate() {
+            for (j, acc) in acc.iter().enumerate() {
+                acc.store(c.add(r * stride + j * V::N));
+            }
+        }
+    }
+}
+
+/// The loops compiled for one level of vector instructions.
+macro_rules! compiled_for {
+    ($($name:ident: $features:literal),*) => {$(
+        #[cfg(target_arch = "x86_64")]
+        mod $name {
+            use super::{Lanes, Real, Run};
+
+            /// # Safety
+            /// As the loop of this name outside.
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
+                taps: &[usize],
+                a: *const T,
+                b: [*const T; 2],
+                c: *mut T,
+                stride: usize,
+                fresh: bool,
+            ) {
+                // SAFETY: as the caller vouches.
+                unsafe { super::product::<T, V, N>(taps, a, b, c, stride, fresh) }
+            }
+
+            /// # Safety
+            /// As the loop of this name outside.
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn sums<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
+                runs: &[Run],
+                taps: &[usize],
+                step: usize,
+                x: *const T,
+                b: *const T,
+                c: *mut T,
+                stride: usize,
+            ) {
+                // SAFETY: as the caller vouches.
+                unsafe { super::sums::<T, V, N, W>(runs, taps, step, x, b, c, stride) }
+            }
+        }
+    )*};
+}
+compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
+
+macro_rules! table {
+    ($loop:path, $t:ty, $v:ty $(, $w:literal)?) => {
+        table!(@ [1 2 3 4 5 6 7 8 9 10 11 12] $loop, $t, $v $(, $w)?)
+    };
+    (@ [$($n:literal)*] $loop:path, $t:ty, $v:ty) => {
+        &[$({ use $loop as f; f::<$t, $v, $n> }),*]
+    };
+    (@ [$($n:literal)*] $loop:path, $t:ty, $v:ty, $w:literal) => {
+        &[$({ use $loop as f; f::<$t, $v, $n, $w> }),*]
+    };
+}
+
+macro_rules! loops {
+    ($t:ty, $v:ty, $product:path, $sums:path) => {
+        Loops {
+            lanes: <$v as Lanes<$t>>::N,
+            product: table!($product, $t, $v),
+            sums: [table!($sums, $t, $v, 1), table!($sums, $t, $v, 2)],
+        }
+    };
+}
+
+macro_rules! direct {
+    ($($t:ty: $v4:ident, $v3:ident, $lanes:literal);*) => {$(
+        impl Direct for $t {
+            fn loops() -> Loops<$t> {
+                match level() {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::V4 => loops!($t, std::arch::x86_64::$v4, self::v4::product, self::v4::sums),
+                    #[cfg(target_arch = "x86_64")]
+                    Level::V3 => loops!($t, std::arch::x86_64::$v3, self::v3::product, self::v3::sums),
+                    Level::Base => loops!($t, Plain<$t, $lanes>, self::product, self::sums),
+                }
+            }
+        }
+    )*};
+}
+direct!(f32: __m512, __m256, 4; f64: __m512d, __m256d, 2);

@@ -1,0 +1,160 @@
+//! What a convolution reads: planes of numbers with a border of zeros, so that the inner loops
+//! need no checks.
+
+use super::geometry::volume;
+use crate::blocks::raw::Target;
+use crate::math::real::Real;
+use crate::par;
+
+/// Numbers behind the last plane that a vector may read.
+const SLACK: usize = 16;
+
+/// Planes with a border.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    /// Number of planes: batch times channels.
+    pub(crate) planes: usize,
+    /// Extents without the border.
+    pub(crate) inner: [usize; 3],
+    /// Zeros in front.
+    pub(crate) before: [usize; 3],
+    /// Zeros behind.
+    pub(crate) after: [usize; 3],
+}
+
+impl Field {
+    /// Extents with the border.
+    pub(crate) fn extents(&self) -> [usize; 3] {
+        std::array::from_fn(|i| self.before[i] + self.inner[i] + self.after[i])
+    }
+
+    /// Distances between neighbours along each axis.
+    pub(crate) fn steps(&self) -> [usize; 3] {
+        let [_, high, wide] = self.extents();
+        [high * wide, wide, 1]
+    }
+
+    /// Elements of a plane with its border.
+    pub(crate) fn plane(&self) -> usize {
+        volume(&self.extents())
+    }
+
+    /// Scratch elements: none without a border, since the tensor itself serves then.
+    pub(crate) fn scratch(&self) -> usize {
+        if self.before == [0; 3] && self.after == [0; 3] {
+            0
+        } else {
+            self.planes * self.plane() + SLACK
+        }
+    }
+
+    /// The planes of `x` with their border, in `scratch` if there is one.
+    pub(crate) fn fill<'a, T: Real>(&self, x: &'a [T], scratch: &'a mut [T]) -> &'a [T] {
+        if self.scratch() == 0 {
+            return x;
+        }
+        let (plane, inner) = (self.plane(), volume(&self.inner));
+        let [_, high, wide] = self.inner;
+        let steps = self.steps();
+        let target = Target::of_slice(scratch);
+        par::for_ranges(self.planes, (32_768 / plane.max(1)).max(1), |planes| {
+            for p in planes {
+                // SAFETY: planes belong to one task each.
+                let to = unsafe { target.slice(p * plane..(p + 1) * plane) };
+                to.fill(T::ZERO);
+                for (i, row) in x[p * inner..(p + 1) * inner]
+                    .chunks_exact(wide.max(1))
+                    .enumerate()
+                {
+                    let (z, y) = (i / high + self.before[0], i % high + self.before[1]);
+                    let at = z * steps[0] + y * steps[1] + self.before[2];
+                    to[at..at + wide].copy_from_slice(row);
+                }
+            }
+        });
+        scratch
+    }
+}
+
+/// Positions of an output grid, counted over the batch, with the places they read and write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    pub(crate) batch: usize,
+    pub(crate) extents: [usize; 3],
+    /// Distance between what neighbours read, along each axis, and between samples.
+    pub(crate) source: [usize; 3],
+    pub(crate) source_sample: usize,
+    /// The same for what they write.
+    pub(crate) target: [usize; 3],
+    pub(crate) target_sample: usize,
+}
+
+/// Neighbouring positions along the last axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// First position, counted from the start of the block.
+    pub(crate) at: usize,
+    pub(crate) len: usize,
+    pub(crate) source: usize,
+    pub(crate) target: usize,
+}
+
+impl Grid {
+    /// Vectors of `lanes` positions, all of one line, that cover a line.
+    pub(crate) fn vectors(&self, lanes: usize) -> usize {
+        self.extents[2].div_ceil(lanes)
+    }
+
+    /// Vectors `start..start + n` of `lanes` positions each: one run per vector, of the positions
+    /// that no vector before it covers. The last vector of a line ends with the line, where that
+    /// is long enough.
+    pub(crate) fn vector_runs(&self, start: usize, n: usize, lanes: usize, out: &mut Vec<Run>) {
+        out.clear();
+        let [deep, high, wide] = self.extents;
+        let per_line = self.vectors(lanes);
+        for i in 0..n {
+            let (line, x) = ((start + i) / per_line, (start + i) % per_line * lanes);
+            let (slice, y) = (line / high, line % high);
+            let (sample, z) = (slice / deep, slice % deep);
+            let len = lanes.min(wide - x);
+            let place = |sample_step: usize, steps: [usize; 3]| {
+                sample * sample_step + z * steps[0] + y * steps[1] + x * steps[2]
+            };
+            let late = if wide < lanes { 0 } else { lanes - len };
+            out.push(Run {
+                at: i * lanes + late,
+                len,
+                source: place(self.source_sample, self.source),
+                target: place(self.target_sample, self.target),
+            });
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.batch * volume(&self.extents)
+    }
+
+    /// The runs of positions `start..start + n`, broken at multiples of `panel` too.
+    pub(crate) fn runs(&self, start: usize, n: usize, panel: usize, out: &mut Vec<Run>) {
+        out.clear();
+        let [_, high, wide] = self.extents;
+        let mut at = 0;
+        while at < n {
+            let position = start + at;
+            let (line, x) = (position / wide, position % wide);
+            let (slice, y) = (line / high, line % high);
+            let (sample, z) = (slice / self.extents[0], slice % self.extents[0]);
+            let len = (wide - x).min(n - at).min(panel - at % panel);
+            let place = |sample_step: usize, steps: [usize; 3]| {
+                sample * sample_step + z * steps[0] + y * steps[1] + x * steps[2]
+            };
+            out.push(Run {
+                at,
+                len,
+                source: place(self.source_sample, self.source),
+                target: place(self.target_sample, self.target),
+            });
+            at += len;
+        }
+    }
+}

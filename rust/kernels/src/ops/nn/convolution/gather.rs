@@ -1,0 +1,97 @@
+//! Gathering what the taps of a convolution read. The loop over taps is the inner one, so that the
+//! length of a run is looked at once; a run is moved in two vectors that may overlap.
+
+use super::field::Run;
+use crate::math::real::Real;
+use crate::simd::vector::multiversion;
+
+multiversion! {
+    /// Gathers what `taps` read at the positions of `runs`: one row of numbers per tap, `place.1` apart,
+    /// that begins with position `place.0`. What a tap reads at neighbouring positions is
+    /// `step` apart in `x`.
+    pub(crate) fn gather<T: Real>(
+        x: &[T],
+        taps: &[usize],
+        runs: &[Run],
+        step: usize,
+        place: (usize, usize),
+        out: &mut [T],
+    ) {
+        let (first, width) = place;
+        let furthest = taps.iter().copied().max().unwrap_or(0);
+        for run in runs {
+            let (at, len) = (run.at - first, run.len);
+            let end = run.source + furthest + len * step;
+            match (step, len) {
+                (1, 16..) => pairs::<T, 16>(x, taps, run.source, len, (at, width), out),
+                (1, 8..) => pairs::<T, 8>(x, taps, run.source, len, (at, width), out),
+                (1, 4..) => pairs::<T, 4>(x, taps, run.source, len, (at, width), out),
+                (2, 8..16) if end <= x.len() => {
+                    every_other::<T, 8, 16>(x, taps, run.source, len, (at, width), out);
+                }
+                (2, 16..) if end <= x.len() => {
+                    every_other::<T, 16, 32>(x, taps, run.source, len, (at, width), out);
+                }
+                _ => {
+                    for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(width)) {
+                        let from = x[run.source + tap..].iter().step_by(step);
+                        row[at..at + len].iter_mut().zip(from).for_each(|(o, &v)| *o = v);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Moves runs of `N` to `2 N` neighbours.
+#[inline(always)]
+fn pairs<T: Real, const N: usize>(
+    x: &[T],
+    taps: &[usize],
+    source: usize,
+    len: usize,
+    (at, width): (usize, usize),
+    out: &mut [T],
+) {
+    for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(width)) {
+        let from = &x[source + tap..][..len];
+        let to = &mut row[at..][..len];
+        let ends = (from.first_chunk::<N>(), from.last_chunk::<N>());
+        if let (Some(low), Some(high)) = ends {
+            let (low, high) = (*low, *high);
+            if let Some(to) = to.first_chunk_mut() {
+                *to = low;
+            }
+            if let Some(to) = to.last_chunk_mut() {
+                *to = high;
+            }
+        }
+    }
+}
+
+/// As [`pairs`] for every other one of `M = 2 N` to `4 N` numbers.
+#[inline(always)]
+fn every_other<T: Real, const N: usize, const M: usize>(
+    x: &[T],
+    taps: &[usize],
+    source: usize,
+    len: usize,
+    (at, width): (usize, usize),
+    out: &mut [T],
+) {
+    for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(width)) {
+        let from = &x[source + tap..][..2 * len];
+        let to = &mut row[at..][..len];
+        let ends = (from.first_chunk::<M>(), from.last_chunk::<M>());
+        if let (Some(low), Some(high)) = ends {
+            let low: [T; N] = std::array::from_fn(|i| low[2 * i]);
+            let high: [T; N] = std::array::from_fn(|i| high[2 * i]);
+            if let Some(to) = to.first_chunk_mut() {
+                *to = low;
+            }
+            if let Some(to) = to.last_chunk_mut() {
+                *to = high;
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `FullyConnected`: `out = data weight^T + bias`, on rows of `data`, and its gradients.
+
+use crate::api::prepared::{boxed, check_args, check_shape};
+use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
+use crate::blocks::blockwise;
+use crate::blocks::raw::Target;
+use crate::blocks::sums;
+use crate::linalg::gemm::{Operand, gemm};
+use crate::linalg::rows_dot::RowsDot;
+use crate::math::real::{Real, by_real};
+use crate::par;
+use ferromix_base::{Error, Result};
+
+pub(crate) const ROWS: &[Row] = &[
+    Row::new("FullyConnected", prepare_forward).unknown_cost(),
+    Row::new("_backward_FullyConnected", prepare_backward).unknown_cost(),
+];
+
+/// Sizes of the product.
+#[derive(Clone, Copy)]
+struct Sizes {
+    rows: usize,
+    width: usize,
+    hidden: usize,
+    bias: bool,
+}
+
+impl Sizes {
+    /// Sizes for data and weight; `out` must have the rows of `data` and `num_hidden` columns.
+    fn new(attrs: &Attrs, data: &Desc, weight: &Desc, out: &Desc) -> Result<Self> {
+        let name = "FullyConnected";
+        let hidden = usize::try_from(attrs.int("num_hidden")?).unwrap_or(0);
+        let shape = &data.shape[..];
+        if shape.is_empty() || hidden == 0 {
+            return Err(Error::value(format!(
+                "{name}: needs data of at least one dimension and num_hidden > 0, got shape \
+                 {shape:?} and num_hidden {hidden}"
+            )));
+        }
+        let cut = if attrs.bool("flatten")? {
+            1
+        } else {
+            shape.len() - 1
+        };
+        let rows = shape[..cut].iter().product();
+        let width = shape[cut..].iter().product();
+        check_shape(name, "weight", weight, &[hidden, width])?;
+        let expected = rows * hidden;
+        if out.shape.iter().product::<usize>() != expected {
+            return Err(Error::value(format!(
+                "{name}: output of shape {:?} does not hold {rows} rows of {hidden}",
+                &out.shape[..]
+            )));
+        }
+        let bias = !attrs.bool("no_bias")?;
+        Ok(Sizes {
+            rows,
+            width,
+            hidden,
+            bias,
+        })
+    }
+}
+
+fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "FullyConnected";
+    let n = if attrs.bool("no_bias")? { 2 } else { 3 };
+    check_args(name, (ins, n), (outs, 1))?;
+    let sizes = Sizes::new(attrs, &ins[0], &ins[1], &outs[0])?;
+    if sizes.bias {
+        check_shape(name, "bias", &ins[2], &[sizes.hidden])?;
+    }
+    by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| forward::<T>(sizes, call)))
+}
+
+fn forward<T: RowsDot>(s: Sizes, call: &mut Call<'_>) -> Result<()> {
+    let req = call.reqs[0];
+    if req == Req::Null {
+        return Ok(());
+    }
+    let data = call.inputs[0].read::<T>()?;
+    let weight = call.inputs[1].read::<T>()?;
+    let out = call.outputs[0].write::<T>()?;
+    let mut beta = if req == Req::Add { T::ONE } else { T::ZERO };
+    if s.bias {
+        let bias = call.inputs[2].read::<T>()?;
+        for row in out.chunks_mut(s.hidden) {
+            blockwise::store(bias, row, req);
+        }
+        beta = T::ONE;
+    }
+    let weight = Operand::new(weight, s.width).transposed();
+    let size = (s.rows, s.hidden, s.width);
+    gemm(size, T::ONE, Operand::new(data, s.width), weight, beta, out);
+    Ok(())
+}
+
+fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "_backward_FullyConnected";
+    let n_outs = if attrs.bool("no_bias")? { 2 } else { 3 };
+    check_args(name, (ins, 3), (outs, n_outs))?;
+    let sizes = Sizes::new(attrs, &ins[1], &ins[2], &ins[0])?;
+    check_shape(name, "data gradient", &outs[0], &ins[1].shape)?;
+    check_shape(name, "weight gradient", &outs[1], &ins[2].shape)?;
+    if sizes.bias {
+        check_shape(name, "bias gradient", &outs[2], &[sizes.hidden])?;
+    }
+    by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(sizes, call)))
+}
+
+fn backward<T: RowsDot>(s: Sizes, call: &mut Call<'_>) -> Result<()> {
+    let head = call.inputs[0].read::<T>()?;
+    let data = Operand::new(call.inputs[1].read::<T>()?, s.width);
+    let weight = Operand::new(call.inputs[2].read::<T>()?, s.width);
+    let grad = Operand::new(head, s.hidden);
+    if let Some(beta) = wanted::<T>(call.reqs[0]) {
+        let out = call.outputs[0].write::<T>()?;
+        gemm((s.rows, s.width, s.hidden), T::ONE, grad, weight, beta, out);
+    }
+    if let Some(beta) = wanted::<T>(call.reqs[1]) {
+        let out = call.outputs[1].write::<T>()?;
+        gemm(
+            (s.hidden, s.width, s.rows),
+            T::ONE,
+            grad.transposed(),
+            data,
+            beta,
+            out,
+        );
+    }
+    if s.bias && call.reqs[2] != Req::Null {
+        column_sums(head, s.hidden, call.outputs[2].write::<T>()?, call.reqs[2]);
+    }
+    Ok(())
+}
+
+/// The factor of the old value, or nothing where no result is wanted.
+fn wanted<T: Real>(req: Req) -> Option<T> {
+    match req {
+        Req::Null => None,
+        Req::Add => Some(T::ONE),
+        Req::Write | Req::Inplace => Some(T::ZERO),
+    }
+}
+
+/// The sums over rows of `width` elements, each in the order of the rows.
+fn column_sums<T: Real>(x: &[T], width: usize, out: &mut [T], req: Req) {
+    const COLUMNS: usize = 64;
+    let target = Target::of_slice(out);
+    par::for_ranges(
+        width,
+        if x.len() < 65_536 { width } else { COLUMNS },
+        |columns| {
+            let mut totals = vec![0.0; columns.len()];
+            if let Some(from) = x.get(columns.start..) {
+                sums::add_rows(from, width, &mut totals);
+            }
+            let totals: Vec<T> = totals.into_iter().map(T::of).collect();
+            // SAFETY: columns belong to one task each.
+            blockwise::store(&totals, unsafe { target.slice(columns) }, req);
+        },
+    );
+}

@@ -1,0 +1,13 @@
+//! Layers of neural networks.
+
+pub(crate) mod activation;
+pub(crate) mod batch_norm;
+pub(crate) mod convolution;
+pub(crate) mod dropout;
+pub(crate) mod embedding;
+pub(crate) mod fully_connected;
+pub(crate) mod loss;
+pub(crate) mod pooling;
+pub(crate) mod regression;
+pub(crate) mod softmax;
+pub(crate) mod softmax_output;

@@ -1,0 +1,7 @@
+//! Steps of optimizers.
+
+pub(crate) mod adaptive;
+pub(crate) mod lamb;
+pub(crate) mod multi_adaptive;
+pub(crate) mod multi_sgd;
+pub(crate) mod optimizer;

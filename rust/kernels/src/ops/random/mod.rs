@@ -1,0 +1,3 @@
+//! Random numbers.
+
+pub(crate) mod sample;
