@@ -1,16 +1,17 @@
-//! File formats: readers that trust no byte of a file, writers that never leave half of one.
-//!
-//! A reader's error names the file, the offset, what was expected there and what was found. A
-//! count or shape is believed only as far as the file has bytes for it, so a damaged or hostile
-//! file costs neither a panic nor memory beyond a small multiple of its own size.
+#![doc = include_str!("../README.md")]
 
 mod atomic_write;
 mod cursor;
 mod idx;
+mod json;
 mod params;
 mod params_write;
+mod safetensors;
 
 pub use atomic_write::atomic_write;
 pub use idx::{IdxArray, read_idx, write_idx};
-pub use params::{Params, Tensor, read_params, read_params_bytes};
-pub use params_write::{Entry, params_bytes, write_params};
+pub use params::{Params, Sparse, Tensor, read_params, read_params_bytes};
+pub use params_write::{Entry, Part, SparseEntry, params_bytes, write_params};
+pub use safetensors::{
+    SafeTensors, read_safetensors, read_safetensors_bytes, safetensors_bytes, write_safetensors,
+};

@@ -11,10 +11,14 @@
 //! | 2 | `0xF993FAC9: u32`, storage kind `i32`, `ndim: i32`, extents `i64` | elements in C order |
 //! | 3 | as 2 with `0xF993FACA`; 0-d arrays are possible | |
 //!
+//! A sparse array, storage kind 1 or 2 of versions 2 and 3, has the shape of its stored values before
+//! its own, dtype code and shape of each index array after its dtype, and their elements at the end:
+//! for `row_sparse` the numbers of the rows, for `csr` the row pointers, then the columns.
+//!
 //! The format was worked out from files that MXNet 1.9.1 writes and reads.
 
 use crate::cursor::{Cursor, Length, byte_count, little_endian};
-use ferromix_base::{DType, Error, Result, Shape};
+use ferromix_base::{DType, Error, Result, Shape, StorageType};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -32,7 +36,7 @@ pub(crate) const MAX_NDIM: usize = 32;
 /// Bytes of the smallest array: version 0, one dimension of extent 0.
 const SMALLEST: u64 = 20;
 
-/// A dense array.
+/// A dense array, or the stored values of a sparse one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     /// The type of the elements.
@@ -41,6 +45,28 @@ pub struct Tensor {
     pub shape: Shape,
     /// The elements in C order, native byte order.
     pub data: Vec<u8>,
+    /// What makes it a sparse array.
+    pub sparse: Option<Box<Sparse>>,
+}
+
+/// What a sparse array has besides its stored values. Whether the indices make sense is not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sparse {
+    /// `RowSparse` or `Csr`.
+    pub storage: StorageType,
+    /// The extents of the whole array, which no bytes of the file stand for.
+    pub shape: Shape,
+    /// Row numbers, or row pointers and columns, in the order of the file.
+    pub indices: Vec<Tensor>,
+}
+
+/// How many index arrays an array of this storage type has.
+pub(crate) fn index_arrays(storage: StorageType) -> usize {
+    match storage {
+        StorageType::Default => 0,
+        StorageType::RowSparse => 1,
+        StorageType::Csr => 2,
+    }
 }
 
 /// What a `.params` file holds.
@@ -113,13 +139,10 @@ fn names<R: Read>(cursor: &mut Cursor<'_, R>, tensors: usize) -> Result<Vec<Stri
 fn tensor<R: Read>(cursor: &mut Cursor<'_, R>) -> Result<Tensor> {
     let start = cursor.offset();
     let magic = cursor.u32("array magic")?;
-    let shape = match magic {
-        V1 => shape(cursor)?,
-        V2 | V3 => {
-            dense(cursor)?;
-            shape(cursor)?
-        }
-        ndim if ndim as usize <= MAX_NDIM => legacy_shape(cursor, ndim)?,
+    let (storage, shape) = match magic {
+        V1 => (StorageType::Default, shape(cursor)?),
+        V2 | V3 => (storage(cursor)?, shape(cursor)?),
+        ndim if ndim as usize <= MAX_NDIM => (StorageType::Default, legacy_shape(cursor, ndim)?),
         _ => {
             let expected = format_args!(
                 "an array: {V1:#x}, {V2:#x}, {V3:#x} or at most {MAX_NDIM} dimensions"
@@ -131,22 +154,46 @@ fn tensor<R: Read>(cursor: &mut Cursor<'_, R>) -> Result<Tensor> {
         let found = "none: it was saved before it was given one";
         return Err(cursor.error(start, "an array that has a shape", found));
     }
+    if storage != StorageType::Default {
+        return sparse(cursor, storage, shape);
+    }
     // Where the array lived matters no more.
     cursor.u64("device")?;
     let dtype = dtype(cursor)?;
-    let data = elements(cursor, dtype, &shape)?;
-    Ok(Tensor { dtype, shape, data })
+    elements(cursor, dtype, shape)
 }
 
-fn dense<R: Read>(cursor: &mut Cursor<'_, R>) -> Result<()> {
+/// The rest of a sparse array, whose stored values have the shape `stored`.
+fn sparse<R: Read>(
+    cursor: &mut Cursor<'_, R>,
+    storage: StorageType,
+    stored: Shape,
+) -> Result<Tensor> {
+    let shape = shape(cursor)?;
+    cursor.u64("device")?;
+    let kind = dtype(cursor)?;
+    let headers = (0..index_arrays(storage))
+        .map(|_| Ok((dtype(cursor)?, self::shape(cursor)?)))
+        .collect::<Result<Vec<_>>>()?;
+    let mut values = elements(cursor, kind, stored)?;
+    let indices = headers
+        .into_iter()
+        .map(|(dtype, shape)| elements(cursor, dtype, shape))
+        .collect::<Result<Vec<_>>>()?;
+    values.sparse = Some(Box::new(Sparse {
+        storage,
+        shape,
+        indices,
+    }));
+    Ok(values)
+}
+
+fn storage<R: Read>(cursor: &mut Cursor<'_, R>) -> Result<StorageType> {
     let offset = cursor.offset();
-    let found = match cursor.i32("storage kind")? {
-        0 => return Ok(()),
-        1 => "1, a row_sparse array: sparse arrays cannot be read, save tostype('default')".into(),
-        2 => "2, a csr array: sparse arrays cannot be read, save tostype('default')".into(),
-        other => other.to_string(),
-    };
-    Err(cursor.error(offset, "storage kind 0, a dense array", found))
+    let code = cursor.i32("storage kind")?;
+    let known = StorageType::ALL.into_iter().find(|s| *s as i32 == code);
+    let expected = "storage kind 0, 1 or 2: a dense, row_sparse or csr array";
+    known.ok_or_else(|| cursor.error(offset, expected, code))
 }
 
 fn shape<R: Read>(cursor: &mut Cursor<'_, R>) -> Result<Shape> {
@@ -189,17 +236,18 @@ fn dtype<R: Read>(cursor: &mut Cursor<'_, R>) -> Result<DType> {
     })
 }
 
-fn elements<R: Read>(cursor: &mut Cursor<'_, R>, dtype: DType, shape: &Shape) -> Result<Vec<u8>> {
+pub(crate) fn elements<R: Read>(
+    cursor: &mut Cursor<'_, R>,
+    dtype: DType,
+    shape: Shape,
+) -> Result<Tensor> {
     let offset = cursor.offset();
-    let shape = &shape[..];
-    let count = byte_count(shape, dtype.size()).ok_or_else(|| {
-        cursor.error(
-            offset,
-            "an array that fits into memory",
-            format_args!("shape {shape:?}"),
-        )
+    let count = byte_count(&shape, dtype.size()).ok_or_else(|| {
+        let found = format_args!("shape {:?}", &shape[..]);
+        cursor.error(offset, "an array that fits into memory", found)
     })?;
-    let mut data = cursor.bytes(count, &format!("{dtype} elements of shape {shape:?}"))?;
+    let what = format!("{dtype} elements of shape {:?}", &shape[..]);
+    let mut data = cursor.bytes(count, &what)?;
     // A byte that is neither would be no value of `bool` at all.
     if let Some(at) = data
         .iter()
@@ -209,5 +257,10 @@ fn elements<R: Read>(cursor: &mut Cursor<'_, R>, dtype: DType, shape: &Shape) ->
         return Err(cursor.error(offset + at as u64, "0 or 1 in a bool array", data[at]));
     }
     little_endian(&mut data, dtype.size());
-    Ok(data)
+    Ok(Tensor {
+        dtype,
+        shape,
+        data,
+        sparse: None,
+    })
 }

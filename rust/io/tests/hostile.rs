@@ -5,7 +5,7 @@ mod common;
 
 use common::{Folder, golden};
 use ferromix_base::{DType, ErrorKind};
-use ferromix_io::{params_bytes, read_idx, read_params, read_params_bytes};
+use ferromix_io::{Entry, params_bytes, read_idx, read_params, read_params_bytes};
 use proptest::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -56,7 +56,14 @@ fn frugal<R>(file: usize, read: impl FnOnce() -> R) -> R {
 fn samples() -> Vec<(String, Vec<u8>)> {
     let read = |name: &str| (name.to_owned(), std::fs::read(golden(name)).unwrap());
     let names = [
-        "v0_dict", "v1_list", "v2_list", "v2_dict", "v2_empty", "v3_dict", "v2_csr",
+        "v0_dict",
+        "v1_list",
+        "v2_list",
+        "v2_dict",
+        "v2_empty",
+        "v3_dict",
+        "v2_csr",
+        "v2_row_sparse",
     ];
     names.map(|name| read(&format!("{name}.params"))).to_vec()
 }
@@ -96,10 +103,7 @@ fn params_cut_on_disk_are_the_same_error() {
 
 #[test]
 fn trailing_bytes_are_an_error() {
-    for (name, mut bytes) in samples()
-        .into_iter()
-        .filter(|(name, _)| !name.contains("csr"))
-    {
+    for (name, mut bytes) in samples() {
         let whole = bytes.len();
         bytes.extend([0; 3]);
         let message = params_error(&bytes);
@@ -136,6 +140,19 @@ fn lies_about_shapes_and_counts_are_found_out() {
         ]
         .concat())
     };
+    let sparse = |stored: &[i64], extents: &[i64], rows: i64| {
+        one(&[
+            &0xF993_FAC9u32.to_le_bytes()[..],
+            &1i32.to_le_bytes(),
+            &(stored.len() as i32).to_le_bytes(),
+            &words(stored),
+            &(extents.len() as i32).to_le_bytes(),
+            &words(extents),
+            &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0],
+            &words(&[rows]),
+        ]
+        .concat())
+    };
     let mut counts = words(&[0x112, 0, i64::MAX]);
     counts.extend([0; 100]);
     let mut names = words(&[0x112, 0, 0]);
@@ -164,6 +181,19 @@ fn lies_about_shapes_and_counts_are_found_out() {
             "expected a dtype that Ferromix has, found 99; unknown dtype",
         ),
         (shape(1, &[1], 8), "found 8 (int16)"),
+        (
+            one(&[&0xF993_FAC9u32.to_le_bytes()[..], &3i32.to_le_bytes()].concat()),
+            "at byte 28: expected storage kind 0, 1 or 2: a dense, row_sparse or csr array, found 3",
+        ),
+        (sparse(&[1 << 40], &[2, 2], 0), "found the end of the file"),
+        (
+            sparse(&[0], &[2, -2], 0),
+            "expected an extent of 0 or more, found -2",
+        ),
+        (
+            sparse(&[0], &[2, 2], 1 << 40),
+            "bytes of int64 elements of shape [1099511627776]",
+        ),
         (shape(0, &[], 0), "expected an array that has a shape"),
         (
             one(&77u32.to_le_bytes()),
@@ -184,7 +214,8 @@ fn lies_about_shapes_and_counts_are_found_out() {
 
 #[test]
 fn bytes_that_are_no_bool_and_names_that_are_no_text_are_errors() {
-    let mut bytes = params_bytes(&[("b", DType::Bool, &[3], &[0, 1, 1])], true).unwrap();
+    let mut bytes =
+        params_bytes(&[Entry::dense("b", DType::Bool, &[3], &[0, 1, 1])], true).unwrap();
     let last_bool = bytes.len() - 8 - 8 - 1 - 1;
     bytes[last_bool] = 2;
     assert!(params_error(&bytes).contains(&format!("at byte {last_bool}: expected 0 or 1")));
@@ -192,8 +223,8 @@ fn bytes_that_are_no_bool_and_names_that_are_no_text_are_errors() {
     *bytes.last_mut().unwrap() = 0xFF;
     assert!(params_error(&bytes).contains("expected a name in UTF-8"));
     let two = [
-        ("a", DType::U8, &[1][..], &[1][..]),
-        ("b", DType::U8, &[1], &[2]),
+        Entry::dense("a", DType::U8, &[1], &[1]),
+        Entry::dense("b", DType::U8, &[1], &[2]),
     ];
     let mut bytes = params_bytes(&two, true).unwrap();
     let names = bytes.len() - 2 * 9 - 8;
@@ -283,7 +314,7 @@ proptest! {
 
     /// Flipped bytes may still make a valid file, but never one that holds more than its bytes.
     #[test]
-    fn flipped_bytes_never_panic(sample in 0..7usize,
+    fn flipped_bytes_never_panic(sample in 0..8usize,
                                  flips in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..6)) {
         let (_, mut bytes) = samples().swap_remove(sample);
         for (place, byte) in flips {

@@ -4,8 +4,11 @@
 mod common;
 
 use common::{Folder, golden, values};
-use ferromix_base::{DType, ErrorKind};
-use ferromix_io::{Entry, Params, params_bytes, read_params, read_params_bytes, write_params};
+use ferromix_base::{DType, ErrorKind, StorageType};
+use ferromix_io::{
+    Entry, Params, Part, SparseEntry, Tensor, params_bytes, read_params, read_params_bytes,
+    write_params,
+};
 
 const NUMBERS: [DType; 7] = [
     DType::F32,
@@ -29,11 +32,24 @@ fn check(params: &Params, expected: &[(&str, DType, &[usize])]) {
     }
 }
 
+fn part(tensor: &Tensor) -> Part<'_> {
+    (tensor.dtype, &tensor.shape, &tensor.data)
+}
+
 fn entries(params: &Params) -> Vec<Entry<'_>> {
     let name = |i| params.names.get(i).map_or("", String::as_str);
     let entry = |(i, t)| {
-        let tensor: &ferromix_io::Tensor = t;
-        (name(i), tensor.dtype, &tensor.shape[..], &tensor.data[..])
+        let tensor: &Tensor = t;
+        let sparse = tensor.sparse.as_ref().map(|s| SparseEntry {
+            storage: s.storage,
+            shape: &s.shape,
+            indices: s.indices.iter().map(part).collect(),
+        });
+        Entry {
+            name: name(i),
+            values: part(tensor),
+            sparse,
+        }
     };
     params.tensors.iter().enumerate().map(entry).collect()
 }
@@ -107,7 +123,7 @@ fn versions_0_and_1_are_read() {
 
 #[test]
 fn empty_arrays_need_no_version_3() {
-    let bytes = params_bytes(&[("e", DType::F16, &[2, 0, 5], &[])], true).unwrap();
+    let bytes = params_bytes(&[Entry::dense("e", DType::F16, &[2, 0, 5], &[])], true).unwrap();
     assert_eq!(bytes[24..28], 0xF993_FAC9u32.to_le_bytes());
     let back = read_params_bytes("e", &bytes).unwrap();
     assert_eq!(
@@ -116,37 +132,82 @@ fn empty_arrays_need_no_version_3() {
     );
 }
 
+fn int64(values: &[i64]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_ne_bytes()).collect()
+}
+
 #[test]
-fn sparse_arrays_are_refused_by_name() {
-    for (file, kind) in [
-        ("v2_row_sparse.params", "row_sparse"),
-        ("v2_csr.params", "csr"),
-    ] {
-        let error = read_params(golden(file)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io);
-        let message = error.to_string();
-        for part in [
-            file,
-            "at byte 28",
-            kind,
-            "tostype('default')",
-            "array 0 of 1",
-        ] {
-            assert!(message.contains(part), "{part} not in: {message}");
-        }
-    }
+fn sparse_arrays_are_read_and_written_as_by_mxnet() {
+    // Of shape (4, 2), and one of the values 0, which MXNet does not store.
+    let read = |name| read_params(golden(name)).unwrap().tensors.remove(0);
+    let nonzero: Vec<u8> = [-0.75_f32, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0]
+        .iter()
+        .flat_map(|x| x.to_ne_bytes())
+        .collect();
+    let csr = read("v2_csr.params");
+    assert_eq!((&csr.shape[..], &csr.data), (&[7][..], &nonzero));
+    let sparse = csr.sparse.unwrap();
+    assert_eq!(
+        (sparse.storage, &sparse.shape[..]),
+        (StorageType::Csr, &[4, 2][..])
+    );
+    let indices: Vec<_> = sparse.indices.iter().map(part).collect();
+    let (indptr, columns) = (int64(&[0, 2, 3, 5, 7]), int64(&[0, 1, 0, 0, 1, 0, 1]));
+    let expected = [
+        (DType::I64, &[5][..], &indptr[..]),
+        (DType::I64, &[7], &columns),
+    ];
+    assert_eq!(indices, expected);
+    rewritten("v2_csr.params", false);
+
+    let rows = read("v2_row_sparse.params");
+    assert_eq!(rows.shape[..], [4, 2]);
+    assert_eq!(rows.data, values(DType::F32, 8));
+    let sparse = rows.sparse.unwrap();
+    assert_eq!(
+        (sparse.storage, &sparse.shape[..]),
+        (StorageType::RowSparse, &[4, 2][..])
+    );
+    assert_eq!(sparse.indices[0].data, int64(&[0, 1, 2, 3]));
+    rewritten("v2_row_sparse.params", false);
+}
+
+#[test]
+fn a_sparse_array_without_its_indices_is_not_written() {
+    let sparse = SparseEntry {
+        storage: StorageType::Csr,
+        shape: &[2, 2],
+        indices: vec![(DType::I64, &[0], &[])],
+    };
+    let entry = Entry {
+        sparse: Some(sparse),
+        ..Entry::dense("w", DType::F32, &[0], &[])
+    };
+    let error = params_bytes(&[entry], true).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Value);
+    assert!(
+        error
+            .message()
+            .contains("has 1 index arrays; its storage type has 2")
+    );
 }
 
 #[test]
 fn what_does_not_fit_is_not_written() {
     let folder = Folder::new("refused");
     let path = folder.file("x.params");
-    let wrong = write_params(&path, &[("w", DType::F32, &[2, 3], &[0; 23])], true).unwrap_err();
+    let wrong = write_params(
+        &path,
+        &[Entry::dense("w", DType::F32, &[2, 3], &[0; 23])],
+        true,
+    )
+    .unwrap_err();
     assert_eq!(
         wrong.to_string(),
         "array 'w': 23 bytes are no float32 array of shape [2, 3]"
     );
-    let deep = write_params(&path, &[("w", DType::U8, &[1; 33], &[0])], true).unwrap_err();
+    let deep =
+        write_params(&path, &[Entry::dense("w", DType::U8, &[1; 33], &[0])], true).unwrap_err();
     assert!(deep.to_string().contains("33 dimensions"), "{deep}");
     assert_eq!(deep.kind(), ErrorKind::Value);
     assert!(folder.listing().is_empty());

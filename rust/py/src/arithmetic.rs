@@ -1,12 +1,15 @@
 //! The operators of Python between arrays and numbers, so that `a + b` and `a > 1` run no Python
 //! code. What an operator means, its cards and its errors, is Python's part
-//! (`ferromix/ndarray/arithmetic.py`), which sets the table up.
+//! (`ferromix/ndarray/arithmetic.py`).
 
 use crate::array::Array;
 use crate::call::{Call, Outputs};
-use crate::convert::number;
 use crate::dense::{Dense, Outcome, wrap};
-use crate::hash::Hashing;
+use crate::protocol::Frontend;
+use crate::support::convert::number;
+use crate::support::errors::to_py;
+use crate::support::hash::Hashing;
+use ferromix_base::Error;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -60,12 +63,6 @@ pub(crate) struct Table {
     pub(crate) class: Py<PyType>,
     /// Its constructor, which it inherits from [`Dense`].
     pub(crate) new: ffi::newfunc,
-    /// `apply(name, lhs, rhs, out)` for whatever is not in the table.
-    apply: Py<PyAny>,
-    /// `is_operand(value)` says whether `apply` takes it.
-    is_operand: Py<PyAny>,
-    /// `scalar(name, number, reflected)` gives the call of an operator with a number.
-    scalar: Py<PyAny>,
     /// Calls of arrays, by operator.
     arrays: Vec<Py<Call>>,
 }
@@ -80,9 +77,6 @@ static SCALARS: Mutex<Option<HashMap<Key, Py<Call>, Hashing>>> = Mutex::new(None
 fn set_arithmetic(
     py: Python<'_>,
     class: Py<PyType>,
-    apply: Py<PyAny>,
-    is_operand: Py<PyAny>,
-    scalar: Py<PyAny>,
     arrays: HashMap<String, Py<Call>>,
 ) -> PyResult<()> {
     let find = |&(_, name): &(Operator, &str)| {
@@ -100,9 +94,6 @@ fn set_arithmetic(
     let table = Table {
         class,
         new: new.ok_or_else(|| PyTypeError::new_err("results need a constructor"))?,
-        apply,
-        is_operand,
-        scalar,
         arrays: OPERATORS.iter().map(find).collect::<PyResult<_>>()?,
     };
     TABLE
@@ -119,7 +110,6 @@ pub(crate) fn table(py: Python<'_>) -> PyResult<&'static Table> {
 /// The call of an operator with a number.
 fn scalar_call(
     py: Python<'_>,
-    table: &Table,
     operator: Operator,
     number: f64,
     reflected: bool,
@@ -133,10 +123,7 @@ fn scalar_call(
         return Ok(call);
     }
     drop(calls);
-    let made = table
-        .scalar
-        .call1(py, (operator.name(), number, reflected))?;
-    let made: Py<Call> = made.extract(py)?;
+    let made = py.scalar_call(operator.name(), number, reflected)?;
     let mut calls = SCALARS.lock().unwrap_or_else(PoisonError::into_inner);
     let forgotten = calls.take_if(|calls| calls.len() >= MOST);
     let table = calls.get_or_insert_default();
@@ -169,8 +156,8 @@ pub(crate) fn apply<'py>(
     let py = lhs.py();
     match run(lhs, rhs, operator, reflected, &[])? {
         Some(result) => wrap(py, result),
-        None if reflected => fall_back(py, operator, rhs, lhs, None),
-        None => fall_back(py, operator, lhs, rhs, None),
+        None if reflected => py.apply(operator.name(), rhs, lhs, None),
+        None => py.apply(operator.name(), lhs, rhs, None),
     }
 }
 
@@ -181,9 +168,15 @@ pub(crate) fn apply_in_place<'py>(
     operator: Operator,
 ) -> PyResult<()> {
     let py = lhs.py();
+    if !lhs.get().writable(py) {
+        return Err(to_py(Error::value(format!(
+            "{}: a read-only NDArray cannot be changed in place; copy it first",
+            operator.name()
+        ))));
+    }
     let out = slice::from_ref(lhs.get().handle(py));
     if run(lhs, rhs, operator, false, out)?.is_none() {
-        fall_back(py, operator, lhs, rhs, Some(lhs))?;
+        py.apply(operator.name(), lhs, rhs, Some(lhs))?;
     }
     Ok(())
 }
@@ -198,16 +191,18 @@ pub(crate) fn apply_equality<'py>(
     if let Some(result) = run(lhs, rhs, operator, false, &[])? {
         return wrap(py, result);
     }
-    let is_operand = table(py)?.is_operand.bind(py);
-    if !is_operand.call1((rhs,))?.is_truthy()? {
+    if !py.compares(rhs)? {
         return Ok(py.NotImplemented().into_bound(py));
     }
-    fall_back(py, operator, lhs, rhs, None)
+    py.apply(operator.name(), lhs, rhs, None)
 }
 
 /// The operator of one array.
 pub(crate) fn apply_alone<'py>(array: &Bound<'py, Dense>, operator: Operator) -> Outcome<'py> {
     let py = array.py();
+    if !array.get().is_dense() {
+        return py.apply_alone(operator.name(), array);
+    }
     let call = table(py)?.arrays[operator as usize].get();
     wrap(
         py,
@@ -215,7 +210,7 @@ pub(crate) fn apply_alone<'py>(array: &Bound<'py, Dense>, operator: Operator) ->
     )
 }
 
-/// Runs an operator on an array and an array or a number; None for any other operand.
+/// Runs an operator on a dense array and another one or a number; None for any other operand.
 fn run<'py>(
     lhs: &Bound<'py, Dense>,
     rhs: &Bound<'py, PyAny>,
@@ -225,8 +220,14 @@ fn run<'py>(
 ) -> PyResult<Option<Bound<'py, Array>>> {
     let py = lhs.py();
     let table = table(py)?;
+    if !lhs.get().is_dense() {
+        return Ok(None);
+    }
     let own = lhs.get().array(py);
     let results = if let Ok(other) = rhs.cast::<Dense>() {
+        if !other.get().is_dense() {
+            return Ok(None);
+        }
         let other = other.get().array(py);
         let arrays = if reflected {
             [other, own]
@@ -237,7 +238,7 @@ fn run<'py>(
             .get()
             .run(py, &arrays, out, None, &[])
     } else if let Some(number) = number(rhs)? {
-        let call = scalar_call(py, table, operator, number, reflected)?;
+        let call = scalar_call(py, operator, number, reflected)?;
         call.get().run(py, &[own], out, None, &[])
     } else {
         return Ok(None);
@@ -250,18 +251,6 @@ fn only(results: Outputs<'_>) -> PyResult<Bound<'_, Array>> {
     results.into_iter().next().ok_or_else(missing)
 }
 
-/// What Python makes of operands that are not in the table.
-fn fall_back<'py>(
-    py: Python<'py>,
-    operator: Operator,
-    lhs: &Bound<'py, PyAny>,
-    rhs: &Bound<'py, PyAny>,
-    out: Option<&Bound<'py, Dense>>,
-) -> Outcome<'py> {
-    let apply = table(py)?.apply.bind(py);
-    apply.call1((operator.name(), lhs, rhs, out))
-}
-
 /// What the functions are: the operator of that name, between arrays and numbers.
 #[pyfunction]
 fn operate<'py>(name: &str, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Outcome<'py> {
@@ -269,7 +258,7 @@ fn operate<'py>(name: &str, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) ->
     match (lhs.cast::<Dense>(), rhs.cast::<Dense>()) {
         (Ok(lhs), _) => apply(lhs, rhs, operator, false),
         (_, Ok(rhs)) => apply(rhs, lhs, operator, true),
-        _ => fall_back(lhs.py(), operator, lhs, rhs, None),
+        _ => lhs.py().apply(operator.name(), lhs, rhs, None),
     }
 }
 

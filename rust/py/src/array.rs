@@ -1,12 +1,13 @@
 //! `_core.Array`: what an NDArray holds.
 
 use crate::callback::push;
-use crate::convert::{dtype, place, runtime};
-use crate::errors::{push_to_py, to_py};
+use crate::engine::wait_to_write;
 use crate::index;
-use crate::site;
+use crate::support::convert::{dtype, place, runtime};
+use crate::support::errors::{push_to_py, to_py};
+use crate::support::site;
+use crate::support::wait::wait;
 use crate::tape::{self, Slot};
-use crate::wait::wait;
 use ferromix_base::DeviceType;
 use ferromix_runtime as rt;
 use pyo3::buffer::PyBuffer;
@@ -21,6 +22,13 @@ pub(crate) struct Array(pub(crate) rt::Array, pub(crate) Slot);
 impl From<rt::Array> for Array {
     fn from(array: rt::Array) -> Self {
         Array(array, Slot::default())
+    }
+}
+
+impl Array {
+    /// The same elements, from the same origin.
+    pub(crate) fn twin(&self) -> Self {
+        Array(self.0.clone(), self.1.twin())
     }
 }
 
@@ -135,6 +143,12 @@ impl Array {
             .map_err(push_to_py)
     }
 
+    /// Whether the memory may be written; that of another owner may be for reading only.
+    #[getter]
+    fn writable(&self) -> bool {
+        !self.0.chunk().is_read_only()
+    }
+
     /// A view of the same memory, `offset` elements after this array's first one.
     fn view(&self, offset: isize, shape: Vec<usize>, strides: Vec<isize>) -> PyResult<Self> {
         self.0
@@ -229,6 +243,43 @@ impl Array {
         tape::require_unrecorded(self, operator)
     }
 
+    /// The address of the first element. The memory lives as long as the array, and is there to be used
+    /// by the function of an operation that has it.
+    fn address(&self) -> PyResult<usize> {
+        Ok(self.0.address().map_err(to_py)?.addr())
+    }
+
+    /// Whether the function that this thread runs as an operation has the array, to read and to write.
+    #[getter]
+    fn held(&self) -> (bool, bool) {
+        let chunk = self.0.chunk();
+        let (runtime, var) = (chunk.runtime(), chunk.var());
+        (
+            rt::held::may_read(runtime, var),
+            rt::held::may_write(runtime, var),
+        )
+    }
+
+    /// Whether some element lies in the memory of `other`'s.
+    fn overlaps(&self, other: &Array) -> bool {
+        self.0.overlaps(&other.0)
+    }
+
+    /// Attaches an object that lives as long as the memory, for arrays that stand for something else.
+    fn attach(&self, object: Py<PyAny>) -> PyResult<()> {
+        if self.0.chunk().attach(Box::new(object)) {
+            return Ok(());
+        }
+        Err(PyValueError::new_err("the array has an object already"))
+    }
+
+    /// The object that was attached, or None.
+    #[getter]
+    fn attached(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let object = self.0.chunk().attached()?.downcast_ref::<Py<PyAny>>()?;
+        Some(object.clone_ref(py))
+    }
+
     /// The same memory, off the tape.
     fn detach(&self) -> Self {
         Array::from(self.0.clone())
@@ -239,7 +290,12 @@ impl Array {
         if rt::is_quiet(&self.0) {
             return Ok(());
         }
-        wait(py, |patience| rt::wait_to_read_with(&self.0, patience))
+        wait(py, |policy| rt::wait_to_read_with(&self.0, policy))
+    }
+
+    /// Waits until everything pushed before that uses the memory is done.
+    fn wait_to_write(&self, py: Python<'_>) -> PyResult<()> {
+        wait_to_write(py, runtime()?, self.0.chunk().var())
     }
 
     /// Waits for the array and gives its only element as a Python number.
@@ -262,7 +318,7 @@ impl Array {
         if out.len() <= SMALL_READ && rt::read_if_quiet(&self.0, out).map_err(to_py)? {
             return Ok(());
         }
-        wait(py, |patience| rt::read_into_with(&self.0, out, patience))
+        wait(py, |policy| rt::read_into_with(&self.0, out, policy))
     }
 }
 

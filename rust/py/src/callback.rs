@@ -2,7 +2,7 @@
 
 use ferromix_base::Error;
 use ferromix_engine as engine;
-use ferromix_engine::{Name, OpError};
+use ferromix_engine::{FnProperty, Name, OpError};
 use ferromix_runtime::held::{self, Held};
 use ferromix_runtime::{ReadError, Runtime};
 use pyo3::exceptions::{PyBaseException, PyTypeError};
@@ -10,14 +10,14 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::errors::{misuse, to_py};
-use crate::memory::attached;
 use crate::profiler::recording;
-use crate::wait::{hold_back, settle, wait};
+use crate::support::errors::{misuse, to_py};
+use crate::support::memory::attached;
+use crate::support::wait::{hold_back, settle, wait};
 
 /// Python operations that were pushed and are not finished.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
@@ -47,11 +47,20 @@ pub(crate) fn pending() -> usize {
 
 /// The end of an operation, to be announced once. Dropped instead, it fails the operation.
 pub(crate) struct Finish {
-    pub(crate) on_complete: engine::OnComplete,
-    pub(crate) ticket: Ticket,
+    on_complete: engine::OnComplete,
+    ticket: Ticket,
 }
 
 impl Finish {
+    /// Of an operation that is about to be pushed, and counts from now on.
+    pub(crate) fn later() -> impl FnOnce(engine::OnComplete) -> Finish + Send {
+        let ticket = Ticket::new();
+        move |on_complete| Finish {
+            on_complete,
+            ticket,
+        }
+    }
+
     fn announce(self, result: Result<(), OpError>) {
         self.on_complete.complete(result);
         drop(self.ticket);
@@ -91,15 +100,89 @@ impl OnComplete {
     }
 }
 
-/// A function that is ready to run.
-pub(crate) struct Job {
-    pub(crate) function: Py<PyAny>,
+/// Where and how an operation runs, for its function.
+#[pyclass(frozen, module = "ferromix._core")]
+pub(crate) struct RunContext {
+    /// The device that it was pushed for.
+    #[pyo3(get)]
+    ctx: Py<PyAny>,
+    /// The stream of the worker that the engine chose, as a number; None on devices without streams.
+    #[pyo3(get)]
+    stream: Option<u64>,
+    /// The priority that it was pushed with.
+    #[pyo3(get)]
+    priority: i32,
+    name: Name,
+}
+
+impl RunContext {
+    pub(crate) fn new(ctx: Py<PyAny>, priority: i32, name: Name) -> Self {
+        RunContext {
+            ctx,
+            stream: None,
+            priority,
+            name,
+        }
+    }
+}
+
+#[pymethods]
+impl RunContext {
+    /// What errors call the operation.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.name.as_str()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let ctx = self.ctx.bind(py).repr()?;
+        Ok(format!(
+            "RunContext({}, priority={}, name={:?})",
+            ctx.to_str()?,
+            self.priority,
+            self.name.as_str()
+        ))
+    }
+}
+
+/// A number for a push, greater than those of pushes before it.
+pub(crate) fn next_number() -> u64 {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    // Relaxed: only that numbers grow along each thread's pushes matters.
+    NUMBER.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What an operation is to run.
+pub(crate) struct Work {
+    /// Shared, as operators and programs run their functions again and again.
+    pub(crate) function: Arc<Py<PyAny>>,
+    /// What it gets, if it takes that.
+    pub(crate) context: Option<RunContext>,
+    /// Whether it gets an [`OnComplete`].
     pub(crate) asynchronous: bool,
     pub(crate) held: Arc<Held>,
-    pub(crate) finish: Finish,
+    pub(crate) profiled: bool,
+    pub(crate) property: FnProperty,
     pub(crate) priority: i32,
     pub(crate) name: Name,
     pub(crate) number: u64,
+}
+
+impl Work {
+    /// Its turn has come, on a worker with this stream.
+    pub(crate) fn ready(self, stream: Option<u64>, finish: Finish) -> Job {
+        let context = self.context.map(|context| RunContext { stream, ..context });
+        Job {
+            work: Work { context, ..self },
+            finish,
+        }
+    }
+}
+
+/// A function that is ready to run.
+pub(crate) struct Job {
+    pub(crate) work: Work,
+    finish: Finish,
 }
 
 /// Why a function did not run.
@@ -117,28 +200,28 @@ impl std::error::Error for Exiting {}
 impl Job {
     /// Runs the function on this thread.
     pub(crate) fn run(self) {
-        let begin = recording().map(|_| Instant::now());
-        let Job {
-            function,
-            asynchronous,
-            held,
-            finish,
-            name,
-            ..
-        } = self;
+        let Job { work, finish } = self;
+        let (name, profiled) = (work.name, work.profiled);
+        let begin = recording().filter(|_| profiled).map(|_| Instant::now());
         let record = || {
             if let (Some(begin), Some(engine)) = (begin, recording()) {
                 engine.trace_span(Name::new("python"), name, begin);
             }
         };
-        if asynchronous {
-            Python::attach(|py| run_async(py, function.into_bound(py), &held, finish));
+        if work.asynchronous {
+            Python::attach(|py| run_async(py, work, finish));
             return record();
         }
         // The function and what it refers to go before the operation is finished.
         let result = Python::attach(|py| {
-            let function = function.into_bound(py);
-            held.during(|| call(&function, PyTuple::empty(py)))
+            let arguments = arguments(py, work.context, None)?;
+            let Work { function, held, .. } = work;
+            // What the function refers to is dropped where its arrays are held, too.
+            held.during(|| {
+                let result = call(function.bind(py), arguments);
+                drop(function);
+                result
+            })
         });
         // Before anybody is told that it is over, and may write the profile.
         record();
@@ -148,23 +231,35 @@ impl Job {
     /// Fails the operation without running the function, whose reference is leaked: there may be
     /// no interpreter to give it back to.
     pub(crate) fn refuse(self) {
-        std::mem::forget(self.function);
+        std::mem::forget(self.work);
         self.finish.announce(Err(Box::new(Exiting)));
     }
 }
 
-fn run_async(py: Python<'_>, function: Bound<'_, PyAny>, held: &Arc<Held>, finish: Finish) {
+fn arguments<'py>(
+    py: Python<'py>,
+    context: Option<RunContext>,
+    on_complete: Option<&Py<OnComplete>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let context = context.map(|context| Bound::new(py, context)).transpose()?;
+    let on_complete = on_complete.map(|object| object.bind(py).clone().into_any());
+    let given = context.map(Bound::into_any).into_iter().chain(on_complete);
+    PyTuple::new(py, given.collect::<Vec<_>>())
+}
+
+fn run_async(py: Python<'_>, work: Work, finish: Finish) {
+    let function = work.function.bind(py);
     let on_complete = match Py::new(py, OnComplete(Mutex::new(Some(finish)))) {
         Ok(object) => object,
         // No memory; the operation was failed with the `Finish` that was dropped.
-        Err(e) => return e.write_unraisable(py, Some(&function)),
+        Err(e) => return e.write_unraisable(py, Some(function)),
     };
-    let result = PyTuple::new(py, [on_complete.clone_ref(py)])
-        .and_then(|arguments| held.during(|| call(&function, arguments)));
+    let result = arguments(py, work.context, Some(&on_complete))
+        .and_then(|arguments| work.held.during(|| call(function, arguments)));
     let Err(error) = result else { return };
     match on_complete.get().take() {
         Some(finish) => py.detach(|| finish.announce(Err(Box::new(error)))),
-        None => error.write_unraisable(py, Some(&function)),
+        None => error.write_unraisable(py, Some(function)),
     }
 }
 
@@ -214,7 +309,8 @@ impl PartialOrd for Job {
 /// Greater is sooner: by priority, then by order of push.
 impl Ord for Job {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.priority, Reverse(self.number)).cmp(&(other.priority, Reverse(other.number)))
+        let key = |job: &Job| (job.work.priority, Reverse(job.work.number));
+        key(self).cmp(&key(other))
     }
 }
 

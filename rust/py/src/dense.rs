@@ -2,14 +2,18 @@
 
 use crate::arithmetic::{Operator, apply, apply_alone, apply_equality, apply_in_place, table};
 use crate::array::Array;
+use crate::foreign::buffer;
 use crate::index;
+use crate::protocol::Frontend;
 use crate::tape;
+use ferromix_base::StorageType;
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::ptr;
 
 /// What a slot gives.
@@ -26,6 +30,8 @@ pub(crate) struct Dense {
     /// The core's array.
     #[pyo3(get)]
     handle: Py<Array>,
+    storage: StorageType,
+    writable: bool,
 }
 
 impl Dense {
@@ -35,6 +41,11 @@ impl Dense {
 
     pub(crate) fn array<'a>(&'a self, py: Python<'a>) -> &'a Array {
         self.handle.bind(py).get()
+    }
+
+    /// Whether kernels can take the array as it is. What is sparse goes by way of Python.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.storage == StorageType::Default
     }
 }
 
@@ -60,13 +71,29 @@ pub(crate) fn wrap<'py>(py: Python<'py>, array: Bound<'py, Array>) -> Outcome<'p
 impl Dense {
     /// Around `handle`; without it, around what [`wrap`] has put down.
     #[new]
-    #[pyo3(signature = (handle=None))]
-    fn new(handle: Option<Py<Array>>) -> PyResult<Self> {
+    #[pyo3(signature = (handle=None, stype=None, writable=true))]
+    fn new(handle: Option<Py<Array>>, stype: Option<&str>, writable: bool) -> PyResult<Self> {
         let handle = handle.or_else(|| NEXT.take());
         let missing = || PyTypeError::new_err("an NDArray needs an array of the core");
+        let unknown = || PyValueError::new_err("an NDArray is default, row_sparse or csr");
+        let storage = stype.map_or(Some(StorageType::Default), StorageType::from_name);
         Ok(Dense {
             handle: handle.ok_or_else(missing)?,
+            storage: storage.ok_or_else(unknown)?,
+            writable,
         })
+    }
+
+    /// The storage type: ``"default"``, that is dense, ``"row_sparse"`` or ``"csr"``.
+    #[getter]
+    fn stype(&self) -> &'static str {
+        self.storage.name()
+    }
+
+    /// Whether the array may be assigned to.
+    #[getter]
+    pub(crate) fn writable(&self, py: Python<'_>) -> bool {
+        self.writable && !self.array(py).0.chunk().is_read_only()
     }
 
     fn __add__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> Outcome<'py> {
@@ -175,16 +202,45 @@ impl Dense {
         slf.as_ptr() as usize >> 4
     }
 
-    /// A view for a basic index that is not recorded; `_select` is Python's part.
+    /// See [`buffer::fill`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let own = slf.get();
+        if !own.is_dense() {
+            return Err(PyBufferError::new_err(
+                "a sparse array has no buffer; take its data, or tostype('default')",
+            ));
+        }
+        // SAFETY: the caller's promise.
+        unsafe { buffer::fill(slf.as_any(), own.array(slf.py()), view, flags) }
+    }
+
+    /// See [`buffer::release`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: the caller's promise.
+        unsafe { buffer::release(view) }
+    }
+
+    /// A view for a basic index that is not recorded; everything else is Python's part.
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> Outcome<'py> {
         let py = slf.py();
         let array = slf.get().array(py);
         if !tape::records(array)
+            && slf.get().is_dense()
             && let Some(view) = index::basic(&array.0, key)?
         {
             return wrap(py, Bound::new(py, Array::from(view))?);
         }
-        slf.call_method1(intern!(py, "_select"), (key,))
+        py.select(slf, key)
     }
 }
 

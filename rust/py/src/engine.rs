@@ -1,27 +1,27 @@
-//! Python functions pushed on the engine, variables, waiting, and the state of the random numbers.
+//! The engine as Python sees it: variables, waits, its start and end. What is pushed is in `pushed.rs`.
 
-use crate::array::Array;
-use crate::callback::{Finish, Job, OnComplete, Ticket};
-use crate::convert::{context, runtime};
-use crate::errors::{misuse, push_to_py, to_py};
-use crate::lane::lane;
-use crate::site;
-use crate::wait::{Bulk, hold_back, set_naive, settle, wait};
-use ferromix_engine::{FnProperty, Name, OpSpec, Var};
+use crate::support::convert::runtime;
+use crate::support::errors::{misuse, push_to_py, to_py};
+use crate::support::wait::{Bulk, set_naive, wait};
+use ferromix_engine::Var;
 use ferromix_kernels::par;
 use ferromix_runtime::Runtime;
-use ferromix_runtime::held::{self, Held};
-use pyo3::exceptions::PyTypeError;
+use ferromix_runtime::held;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A variable of the engine: stands for anything that operations share.
 #[pyclass(frozen, weakref, module = "ferromix._core")]
 pub(crate) struct Variable {
     runtime: &'static Arc<Runtime>,
     var: Var,
+}
+
+impl Variable {
+    pub(crate) fn var(&self) -> Var {
+        self.var
+    }
 }
 
 #[pymethods]
@@ -47,7 +47,12 @@ impl Variable {
         if held::may_read(self.runtime, self.var) {
             return Ok(());
         }
-        wait(py, |patience| self.runtime.wait_for_var(self.var, patience))
+        wait(py, |policy| self.runtime.wait_for_var(self.var, policy))
+    }
+
+    /// Waits for everything pushed before that uses it.
+    fn wait_to_write(&self, py: Python<'_>) -> PyResult<()> {
+        wait_to_write(py, self.runtime, self.var)
     }
 
     /// Ends it after its last user.
@@ -64,82 +69,23 @@ impl Drop for Variable {
     }
 }
 
-fn vars(objects: &[Bound<'_, PyAny>], what: &str) -> PyResult<Vec<Var>> {
-    let var = |object: &Bound<'_, PyAny>| {
-        if let Ok(array) = object.cast::<Array>() {
-            Ok(array.get().0.chunk().var())
-        } else if let Ok(variable) = object.cast::<Variable>() {
-            Ok(variable.get().var)
-        } else {
-            Err(PyTypeError::new_err(format!(
-                "{what} must be arrays or engine variables, got {}",
-                object.get_type()
-            )))
-        }
-    };
-    objects.iter().map(var).collect()
-}
-
-/// Pushes a Python function that reads and mutates what arrays and variables stand for. With
-/// `asynchronous` it gets a callable to call when it is done.
-#[pyfunction]
-fn push(
+/// Waits for everything pushed before that uses the variable.
+pub(crate) fn wait_to_write(
     py: Python<'_>,
-    function: Py<PyAny>,
-    const_vars: Vec<Bound<'_, PyAny>>,
-    mutable_vars: Vec<Bound<'_, PyAny>>,
-    priority: i32,
-    name: &str,
-    asynchronous: bool,
+    runtime: &'static Arc<Runtime>,
+    var: Var,
 ) -> PyResult<()> {
-    // Relaxed: only that numbers grow along each thread's pushes matters.
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let runtime = runtime()?;
     runtime.check_usable().map_err(to_py)?;
-    let reads = vars(&const_vars, "const_vars")?;
-    let writes = vars(&mutable_vars, "mutable_vars")?;
-    for array in mutable_vars.iter().filter_map(|v| v.cast::<Array>().ok()) {
-        array.get().0.chunk().note_write();
+    if held::may_write(runtime, var) {
+        return Ok(());
     }
-    let held = Held::new(runtime, &reads, &writes);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    // The engine's own threads only hand the function over, at once.
-    let name = Name::intern(name);
-    let spec = OpSpec::new(name)
-        .property(FnProperty::CpuPrioritized)
-        .priority(priority)
-        .tag(site::current(py))
-        .reads(&reads)
-        .writes(&writes);
-    hold_back(py, runtime)?;
-    let (naive, ticket) = (runtime.is_naive(), Ticket::new());
-    let start = move |_: &_, on_complete| {
-        let job = Job {
-            function,
-            asynchronous,
-            held,
-            finish: Finish {
-                on_complete,
-                ticket,
-            },
-            priority,
-            name,
-            number,
-        };
-        if naive {
-            job.run();
-        } else {
-            lane().submit(job);
-        }
-    };
-    let engine = runtime.engine();
-    let done = if naive {
-        py.detach(|| engine.push_async(&spec, start))
-    } else {
-        engine.push_async(&spec, start)
-    };
-    done.map_err(push_to_py)?;
-    settle(py, runtime)
+    if held::may_read(runtime, var) {
+        return Err(misuse(
+            "the function of an operation waits to write what the operation was pushed with as \
+             constant, which would never end; list it among the mutable variables",
+        ));
+    }
+    wait(py, |policy| runtime.wait_to_write(var, policy))
 }
 
 /// Waits for everything pushed before; raises the first error that no wait has raised yet.
@@ -153,14 +99,57 @@ fn wait_all(py: Python<'_>) -> PyResult<()> {
              wait for single arrays or variables instead",
         ));
     }
-    wait(py, |patience| runtime.wait_for_all(patience))
+    wait(py, |policy| runtime.wait_for_all(policy))
+}
+
+/// Finishes what was pushed and ends the workers; pushes are refused until `start`.
+#[pyfunction]
+fn stop(py: Python<'_>) -> PyResult<()> {
+    let runtime = runtime()?;
+    runtime.check_usable().map_err(to_py)?;
+    if held::inside() {
+        return Err(misuse(
+            "an operation stopped the engine, which would wait for itself; stop it elsewhere",
+        ));
+    }
+    wait(py, |policy| runtime.stop(policy))
+}
+
+/// Undoes `stop`.
+#[pyfunction]
+fn start(py: Python<'_>) -> PyResult<()> {
+    let runtime = runtime()?;
+    runtime.check_usable().map_err(to_py)?;
+    wait(py, |policy| runtime.start(policy))
+}
+
+/// Further pushes are refused, for good.
+#[pyfunction]
+fn notify_shutdown() -> PyResult<()> {
+    runtime()?.engine().notify_shutdown();
+    Ok(())
+}
+
+/// How many threads an operation may use that does not say so itself; 0 for all.
+#[pyfunction]
+fn num_threads_per_worker() -> PyResult<u16> {
+    Ok(runtime()?.engine().num_threads_per_worker())
+}
+
+/// Sets that, for what runs from now on.
+#[pyfunction]
+fn set_num_threads_per_worker(most: u16) -> PyResult<()> {
+    runtime()?.engine().set_num_threads_per_worker(most);
+    Ok(())
 }
 
 /// Which engine runs, its threads, and how much it has done.
 #[pyfunction]
 fn engine_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let runtime = runtime()?;
-    let counters = runtime.engine().counters();
+    // Without the interpreter: a thread that is about to fork holds the engine's locks, and may have to
+    // wait for the interpreter before it goes on.
+    let counters = py.detach(|| runtime.engine().counters());
     let dict = PyDict::new(py);
     dict.set_item("naive", runtime.is_naive())?;
     dict.set_item("workers", runtime.engine().num_workers())?;
@@ -168,18 +157,6 @@ fn engine_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("completed", counters.completed)?;
     dict.set_item("in_flight", counters.in_flight)?;
     Ok(dict)
-}
-
-/// Starts the random numbers over.
-#[pyfunction]
-#[pyo3(signature = (value, device=None))]
-fn seed(value: u64, device: Option<(i32, u16)>) -> PyResult<()> {
-    let random = runtime()?.random();
-    if let Some((code, id)) = device {
-        return random.reseed_on(context(code, id)?, value).map_err(to_py);
-    }
-    random.reseed(value);
-    Ok(())
 }
 
 /// Threads that a kernel may use whose operation this thread pushes now.
@@ -204,13 +181,15 @@ fn num_workers() -> PyResult<usize> {
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Variable>()?;
-    m.add_class::<OnComplete>()?;
-    m.add_function(wrap_pyfunction!(push, m)?)?;
+    m.add_function(wrap_pyfunction!(stop, m)?)?;
+    m.add_function(wrap_pyfunction!(start, m)?)?;
+    m.add_function(wrap_pyfunction!(notify_shutdown, m)?)?;
+    m.add_function(wrap_pyfunction!(num_threads_per_worker, m)?)?;
+    m.add_function(wrap_pyfunction!(set_num_threads_per_worker, m)?)?;
     m.add_function(wrap_pyfunction!(wait_all, m)?)?;
     m.add_class::<Bulk>()?;
     m.add_function(wrap_pyfunction!(set_naive, m)?)?;
     m.add_function(wrap_pyfunction!(engine_info, m)?)?;
-    m.add_function(wrap_pyfunction!(seed, m)?)?;
     m.add_function(wrap_pyfunction!(num_threads, m)?)?;
     m.add_function(wrap_pyfunction!(set_thread_budget, m)?)?;
     m.add_function(wrap_pyfunction!(num_workers, m)?)

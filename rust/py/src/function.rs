@@ -1,10 +1,11 @@
 //! What `mx.nd.X` is: finds the call that belongs to what a user passed. Python works that out once
-//! for each way of passing it (`way.rs`).
+//! for each call signature (`signature.rs`).
 
 use crate::array::Array;
 use crate::call::{Arrays, Call};
 use crate::dense::{Dense, Outcome, wrap};
-use crate::way::{Arguments, Dynamic, Seen, Way, Ways};
+use crate::protocol::Frontend;
+use crate::signature::{Arguments, Dynamic, Seen, Signature, Signatures};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -18,10 +19,10 @@ use std::{ptr, slice};
 #[pyclass(frozen, module = "ferromix._core")]
 struct Function {
     module: Py<PyString>,
-    /// `resolve(args, kwargs)` gives the call, and the arrays for it in order.
-    resolve: Py<PyAny>,
+    /// The class of its cards.
+    operator: Py<PyAny>,
     dynamic: Vec<Dynamic>,
-    ways: Ways,
+    signatures: Signatures,
 }
 
 #[pymethods]
@@ -35,7 +36,7 @@ impl Function {
 
 type Passed<'a, 'py> = SmallVec<[&'a Bound<'py, Dense>; 4]>;
 
-/// The function `name` of `module`, which runs an operator on what the user passes, into `out=` if
+/// The function `name` of `module`, which runs the operator of a class of cards on what the user passes, into `out=` if
 /// that is given: the visible output, or a list of them; `name=` is ignored. `doc` is the signature
 /// with the documentation, as CPython has them in one. `dynamic` are the names of the dynamic
 /// attributes, with their places among the positional arguments, and whether they are ints.
@@ -45,15 +46,15 @@ fn function<'py>(
     name: CString,
     module: &Bound<'py, PyString>,
     doc: CString,
-    resolve: Py<PyAny>,
+    operator: Py<PyAny>,
     dynamic: Vec<Dynamic>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let ways = Ways::default();
+    let signatures = Signatures::default();
     let function = Function {
         module: module.clone().unbind(),
-        resolve,
+        operator,
         dynamic,
-        ways,
+        signatures,
     };
     let function = Bound::new(py, function)?;
     // There are as many functions as operators, and they live as long as the process.
@@ -116,16 +117,22 @@ impl Function {
     fn call<'py>(&self, py: Python<'py>, arguments: &Arguments<'_, 'py>) -> Outcome<'py> {
         let seen = arguments.look(&self.dynamic)?;
         let out = seen.out.map(|place| &arguments.values()[place]);
-        if let Some(way) = self.ways.find(arguments, &seen) {
+        if let Some(signature) = self.signatures.find(arguments, &seen)
+            && !out.is_some_and(is_sparse)
+        {
             let array = |&place: &usize| Ok(arguments.values()[place].cast::<Dense>()?);
-            let inputs: Passed<'_, 'py> = way.order().iter().map(array).collect::<PyResult<_>>()?;
-            return run(py, way.call(), &inputs, out, &seen);
+            let inputs: Passed<'_, 'py> = signature
+                .order()
+                .iter()
+                .map(array)
+                .collect::<PyResult<_>>()?;
+            return run(py, signature.call(), &inputs, out, &seen);
         }
-        let resolved = self
-            .resolve
-            .bind(py)
-            .call1(arguments.to_python(py, &seen)?)?;
-        let (call, inputs): (Py<Call>, Vec<Bound<'py, Dense>>) = resolved.extract()?;
+        let (args, kwargs) = arguments.to_python(py, &seen)?;
+        if seen.sparse || out.is_some_and(is_sparse) {
+            return py.call_sparse(&self.operator, args, kwargs, out);
+        }
+        let (call, inputs) = py.resolve(&self.operator, args, kwargs)?;
         let result = run(
             py,
             call.get(),
@@ -133,8 +140,8 @@ impl Function {
             out,
             &seen,
         )?;
-        if let Some(way) = Way::new(arguments, &seen, call, &inputs) {
-            self.ways.remember(&seen, way);
+        if let Some(signature) = Signature::new(arguments, &seen, call, &inputs) {
+            self.signatures.remember(&seen, signature);
         }
         Ok(result)
     }
@@ -173,6 +180,15 @@ fn run<'py>(
     }
     let all = std::iter::from_fn(next).collect::<PyResult<Vec<_>>>()?;
     Ok(PyList::new(py, all)?.into_any())
+}
+
+/// Whether `out` is a sparse array, or has one among several.
+fn is_sparse(out: &Bound<'_, PyAny>) -> bool {
+    let sparse = |array: &Bound<'_, Dense>| !array.get().is_dense();
+    match out.cast::<Dense>() {
+        Ok(array) => sparse(array),
+        Err(_) => several(out).is_ok_and(|all| all.iter().any(sparse)),
+    }
 }
 
 fn several<'py>(out: &Bound<'py, PyAny>) -> PyResult<SmallVec<[Bound<'py, Dense>; 1]>> {

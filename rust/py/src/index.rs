@@ -1,13 +1,37 @@
 //! Basic indexing: ints, slices, None and `...` become an offset and strides.
 
-use crate::convert::is_int;
-use crate::errors::to_py;
+use crate::support::convert::is_int;
+use crate::support::errors::to_py;
 use ferromix_base::{Shape, Strides};
 use ferromix_runtime as rt;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PySlice, PyTuple};
 use smallvec::SmallVec;
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether the thread's shapes are NumPy's.
+    static NP_SHAPE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets whether the thread's shapes are NumPy's, so that a single element has the shape `()`; returns
+/// what was set before.
+#[pyfunction]
+fn set_np_shape(active: bool) -> bool {
+    NP_SHAPE.replace(active)
+}
+
+/// Whether the thread's shapes are NumPy's.
+#[pyfunction]
+fn is_np_shape() -> bool {
+    NP_SHAPE.get()
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(set_np_shape, m)?)?;
+    m.add_function(wrap_pyfunction!(is_np_shape, m)?)
+}
 
 /// One part of an index.
 enum Part<'a, 'py> {
@@ -19,7 +43,8 @@ enum Part<'a, 'py> {
 
 type Parts<'a, 'py> = SmallVec<[Part<'a, 'py>; 4]>;
 
-/// The view that `key` selects, of shape `(1,)` for a single element, as in MXNet; None where the
+/// The view that `key` selects, of shape `(1,)` for a single element, as in MXNet outside of
+/// `np_shape`; None where the
 /// index is not a basic one.
 pub(crate) fn basic(array: &rt::Array, key: &Bound<'_, PyAny>) -> PyResult<Option<rt::Array>> {
     let Ok(tuple) = key.cast::<PyTuple>() else {
@@ -91,7 +116,7 @@ fn view(array: &rt::Array, parts: &[Part<'_, '_>]) -> PyResult<rt::Array> {
             }
         }
     }
-    if shape.is_empty() && !array.shape().is_empty() {
+    if shape.is_empty() && !array.shape().is_empty() && !NP_SHAPE.get() {
         shape.push(1);
         strides.push(1);
     }

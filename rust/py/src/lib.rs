@@ -1,28 +1,27 @@
-//! The Python bindings: the only crate that names PyO3. It converts values and errors, releases
-//! the interpreter while it waits, and leaves everything else to the crates below.
+#![doc = include_str!("../README.md")]
 
 mod arithmetic;
 mod array;
 mod call;
 mod callback;
-mod convert;
+mod composite;
 mod dense;
 mod engine;
-mod errors;
 mod files;
+mod foreign;
 mod function;
-mod hash;
 mod index;
 mod lane;
 mod life;
-mod memory;
 mod operator;
 mod profiler;
-mod site;
+mod protocol;
+mod pushed;
+mod random;
+mod signature;
 mod storage;
+mod support;
 mod tape;
-mod wait;
-mod way;
 
 use pyo3::prelude::*;
 
@@ -36,11 +35,19 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<operator::Prepared>()?;
     m.add_class::<operator::Plan>()?;
     arithmetic::register(m)?;
+    composite::register(m)?;
+    support::device::register(m)?;
+    support::errors::register(m)?;
+    foreign::register(m)?;
+    index::register(m)?;
     function::register(m)?;
     operator::register(m)?;
     engine::register(m)?;
     life::register(m)?;
     profiler::register(m)?;
+    protocol::register(m)?;
+    pushed::register(m)?;
+    random::register(m)?;
     storage::register(m)?;
     tape::register(m)?;
     files::register(m)

@@ -1,6 +1,7 @@
 //! The ends of processes and their forks.
 
-use crate::{callback, lane, memory, wait};
+use crate::support::{memory, wait};
+use crate::{callback, foreign, lane};
 use ferromix_kernels::par;
 use ferromix_runtime::{Runtime, held};
 use pyo3::prelude::*;
@@ -10,7 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a fork waits for Python operations to finish.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// How long it waits for kernels while none finishes: what was pushed might wait for the thread that
+/// forks.
+const LONGEST_KERNEL: Duration = Duration::from_secs(60);
+/// The same with the interpreter lock, which what it waits for might need.
+const LOCKED_WAIT: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_micros(200);
 
 /// Whether some thread is about to fork. The interpreter lock orders it all.
@@ -23,46 +29,51 @@ thread_local! {
 
 /// The interpreter is about to end: nothing waits for what is pending, and nothing new is taken.
 #[pyfunction]
-fn shut_down() {
+fn shut_down(py: Python<'_>) {
+    foreign::shut_down(py);
     let Some(runtime) = Runtime::existing() else {
         return;
     };
     runtime.engine().notify_shutdown();
     // On a thread that the process need not wait for: there may be millions of functions to refuse.
-    let _ = std::thread::Builder::new().spawn(|| lane::lane().close());
+    let _ = std::thread::Builder::new().spawn(lane::close);
 }
 
 /// Brings the engine to rest. False if a Python operation does not come to its end.
+///
+/// At rest this thread holds the engine's locks, for which a thread that pushes may be waiting, with
+/// the interpreter. So it comes to rest with the interpreter, and keeps it until the fork.
 fn come_to_rest(py: Python<'_>, runtime: &Runtime) -> bool {
     if held::inside() {
         return false;
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + LONGEST_WAIT;
     loop {
         // Without the interpreter, so that Python operations can run.
-        let rest = py.detach(|| {
+        let finished = py.detach(|| {
             while callback::pending() > 0 {
                 if Instant::now() > deadline {
                     return false;
                 }
                 std::thread::sleep(NAP);
             }
-            runtime.pause()
+            runtime.finish_before_pause(LONGEST_KERNEL)
         });
-        if rest {
-            // Other threads may have pushed until the interpreter was ours again.
-            if runtime.is_paused() {
-                return true;
-            }
-            runtime.resume();
-        }
         // With the interpreter, so that nobody can push.
-        if callback::pending() == 0 && runtime.pause() {
+        if finished && callback::pending() == 0 && runtime.pause(LOCKED_WAIT) {
             return true;
         }
         if Instant::now() > deadline {
             return false;
         }
+    }
+}
+
+/// Before a push of a function from outside of operations: lets a fork that another thread is about to
+/// make come first, which waits until no such function is pending.
+pub(crate) fn let_forks_pass(py: Python<'_>) {
+    while FORKING.load(Ordering::Relaxed) && FORK.get().is_none() && !held::inside() {
+        py.detach(|| std::thread::sleep(NAP));
     }
 }
 

@@ -1,13 +1,15 @@
 //! `_core.Prepared` and `_core.Plan`: operators for fixed shapes, and bound graphs of them.
 
 use crate::array::Array;
-use crate::callback::push;
-use crate::convert::{attrs, desc, req, runtime};
-use crate::errors::to_py;
-use crate::memory::attached;
-use crate::site;
+use crate::callback::{Ticket, push};
+use crate::lane::PythonRun;
+use crate::protocol::Frontend;
+use crate::support::convert::{attrs, desc, req, runtime};
+use crate::support::errors::to_py;
+use crate::support::memory::attached;
+use crate::support::site;
+use crate::support::wait::{hold_back, settle, wait};
 use crate::tape::{Reads, Recording};
-use crate::wait::{hold_back, settle, wait};
 use ferromix_base::Error;
 use ferromix_engine::Name;
 use ferromix_kernels::{self as kernels, Req};
@@ -18,18 +20,23 @@ use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A kernel prepared for attributes, shapes and element types.
+/// What computes an operator.
+enum Work {
+    Kernel(Arc<rt::Prepared>),
+    /// A callable of Python, for inputs and outputs such as these; see [`PythonRun`].
+    Python(Py<PyAny>, Vec<kernels::Desc>, Vec<kernels::Desc>),
+}
+
+/// A kernel, or a function of Python, prepared for attributes, shapes and element types.
 #[pyclass(frozen, module = "ferromix._core")]
 pub(crate) struct Prepared {
-    prepared: Arc<rt::Prepared>,
+    work: Work,
     name: Name,
     card: Option<Py<PyAny>>,
-    /// Gives, for the card, what its gradient rule reads.
-    rule: Option<Py<PyAny>>,
     reads: OnceLock<Reads>,
     /// How many of the inputs it changes: its last outputs.
     changed: usize,
-    spare: Spare,
+    binding: BindingCache,
 }
 
 impl Prepared {
@@ -38,8 +45,20 @@ impl Prepared {
         self.name
     }
 
-    pub(crate) fn prepared(&self) -> &rt::Prepared {
-        &self.prepared
+    /// Shapes and types of the inputs.
+    pub(crate) fn inputs(&self) -> &[kernels::Desc] {
+        match &self.work {
+            Work::Kernel(prepared) => prepared.inputs(),
+            Work::Python(_, inputs, _) => inputs,
+        }
+    }
+
+    /// Shapes and types of the outputs, and of the inputs that it changes.
+    pub(crate) fn outputs(&self) -> &[kernels::Desc] {
+        match &self.work {
+            Work::Kernel(prepared) => prepared.outputs(),
+            Work::Python(_, _, outputs) => outputs,
+        }
     }
 
     /// The operator's card.
@@ -52,14 +71,14 @@ impl Prepared {
         if let Some(reads) = self.reads.get() {
             return Ok(reads);
         }
-        let (Some(card), Some(rule)) = (&self.card, &self.rule) else {
+        let Some(card) = &self.card else {
             return Err(to_py(Error::value(format!(
                 "operator {}: cannot be recorded, as it was prepared without its card",
                 self.name
             ))));
         };
-        let (inputs, outputs) = rule.call1(py, (card,))?.extract(py)?;
-        Ok(self.reads.get_or_init(|| Reads { inputs, outputs }))
+        let reads = py.gradient_reads(card)?;
+        Ok(self.reads.get_or_init(|| reads))
     }
 }
 
@@ -69,20 +88,20 @@ fn bind(
     inputs: &[&Array],
     outputs: &[Option<&Array>],
     reqs: &[Req],
-) -> PyResult<Arc<rt::Bound>> {
-    attached(|| rt::Bound::new(prepared, name, inputs, outputs, reqs)).map_err(to_py)
+) -> PyResult<Arc<rt::Binding>> {
+    attached(|| rt::Binding::new(prepared, name, inputs, outputs, reqs)).map_err(to_py)
 }
 
-/// What a run is bound in: kept from run to run, so that one needs not be made each time.
+/// The binding of the last run, to be bound to the arrays of the next one.
 #[derive(Default)]
-pub(crate) struct Spare(Mutex<Option<Arc<rt::Bound>>>);
+pub(crate) struct BindingCache(Mutex<Option<Arc<rt::Binding>>>);
 
-impl Spare {
-    fn take(&self) -> Option<Arc<rt::Bound>> {
+impl BindingCache {
+    fn take(&self) -> Option<Arc<rt::Binding>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn put(&self, bound: Arc<rt::Bound>) {
+    fn put(&self, bound: Arc<rt::Binding>) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(bound);
     }
@@ -99,40 +118,65 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn bind(&self, prepared: &Prepared) -> Result<Arc<rt::Bound>, Error> {
+    fn bind(
+        &self,
+        prepared: &Arc<rt::Prepared>,
+        name: Name,
+        cache: &BindingCache,
+    ) -> Result<Arc<rt::Binding>, Error> {
         let &Run {
             inputs,
             outputs,
             reqs,
             scalars,
         } = self;
-        if let Some(mut bound) = prepared.spare.take()
-            && rt::Bound::rebind(&mut bound, inputs, outputs, reqs, scalars)?
+        if let Some(mut bound) = cache.take()
+            && rt::Binding::rebind(&mut bound, inputs, outputs, reqs, scalars)?
         {
             return Ok(bound);
         }
-        let (prepared, name) = (&prepared.prepared, prepared.name);
-        rt::Bound::with_scalars(prepared, name, inputs, outputs, reqs, scalars)
+        rt::Binding::with_scalars(prepared, name, inputs, outputs, reqs, scalars)
     }
 
-    /// Pushes it, and records it where this thread records and an input is on the tape.
-    pub(crate) fn push(&self, prepared: &Bound<'_, Prepared>) -> PyResult<()> {
+    /// Pushes it on behalf of the line `site`, and records it where this thread records and an input
+    /// is on the tape.
+    pub(crate) fn push(&self, prepared: &Bound<'_, Prepared>, site: u64) -> PyResult<()> {
         let (py, me) = (prepared.py(), prepared.get());
-        let bound = attached(|| self.bind(me)).map_err(to_py)?;
         let last = self.outputs.len().saturating_sub(me.changed);
         let (written, changed) = self.outputs.split_at(last);
         let recording = Recording::start(me.name, self.inputs, written)?;
-        let (runtime, site) = (runtime()?, site::current(py));
+        match &me.work {
+            Work::Kernel(kernel) => {
+                let cache = &me.binding;
+                let bound = attached(|| self.bind(kernel, me.name, cache)).map_err(to_py)?;
+                let runtime = runtime()?;
+                self.note_writes();
+                push(py, || bound.push(runtime, site))?;
+                cache.put(bound);
+            }
+            Work::Python(function, inputs, outputs) => {
+                let operator = me.name.to_string();
+                let given = self.inputs.iter().map(|a| Some(&a.0));
+                rt::check(&operator, "input", inputs, given).map_err(to_py)?;
+                let given = self.outputs.iter().map(|a| a.map(|a| &a.0));
+                rt::check(&operator, "output", outputs, given).map_err(to_py)?;
+                let bound = PythonRun::new(py, function, me.name, self)?;
+                self.note_writes();
+                bound.push_from(py, site)?;
+            }
+        }
+        recording.map_or(Ok(()), |r| {
+            r.finish(prepared, self.inputs, written, changed, site)
+        })
+    }
+
+    /// Announces the writes.
+    fn note_writes(&self) {
         for (output, req) in self.outputs.iter().zip(self.reqs) {
             if let (Some(output), true) = (output, *req != Req::Null) {
                 output.0.chunk().note_write();
             }
         }
-        push(py, || bound.push(runtime, site))?;
-        me.spare.put(bound);
-        recording.map_or(Ok(()), |r| {
-            r.finish(prepared, self.inputs, written, changed, site)
-        })
     }
 }
 
@@ -154,11 +198,10 @@ impl Prepared {
     /// Prepares the kernel `row` of the operator `operator`; shapes and types come as pairs.
     ///
     /// The attributes named `dynamic` may differ from run to run, which gives them by their places
-    /// here. The last `changed` outputs are inputs that the operator changes. What the tape records of it
-    /// is `card`, and of its values those for which `rule(card)` says that the gradient reads them;
-    /// it must have both, or its runs cannot be recorded.
+    /// here. The last `changed` outputs are inputs that the operator changes. Without its `card`, runs
+    /// cannot be recorded.
     #[new]
-    #[pyo3(signature = (operator, row, attributes, inputs, outputs, changed=0, card=None, rule=None,
+    #[pyo3(signature = (operator, row, attributes, inputs, outputs, changed=0, card=None,
                         dynamic=Vec::new()))]
     #[allow(clippy::too_many_arguments)] // they come from Python by name
     fn new(
@@ -169,7 +212,6 @@ impl Prepared {
         outputs: Vec<(Vec<usize>, String)>,
         changed: usize,
         card: Option<Py<PyAny>>,
-        rule: Option<Py<PyAny>>,
         dynamic: Vec<String>,
     ) -> PyResult<Self> {
         let inputs = inputs.into_iter().map(desc).collect::<PyResult<_>>()?;
@@ -177,13 +219,37 @@ impl Prepared {
         let attrs = attrs(attributes, &dynamic)?;
         let prepared = rt::Prepared::new(operator, row, &attrs, inputs, outputs);
         Ok(Prepared {
-            prepared: prepared.map_err(to_py)?,
+            work: Work::Kernel(prepared.map_err(to_py)?),
             name: Name::intern(operator),
             changed,
             card,
-            rule,
             reads: OnceLock::new(),
-            spare: Spare::default(),
+            binding: BindingCache::default(),
+        })
+    }
+
+    /// The function of Python `bind` as the operator `operator`. It is called with the arrays of the
+    /// inputs and of the outputs, None for those that nobody wants, and the requests; it gives a
+    /// callable without arguments, which runs as an operation on them, in a plan again and again,
+    /// and the variables that this changes besides.
+    #[staticmethod]
+    fn python(
+        operator: &str,
+        bind: Py<PyAny>,
+        inputs: Vec<(Vec<usize>, String)>,
+        outputs: Vec<(Vec<usize>, String)>,
+        changed: usize,
+        card: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let inputs = inputs.into_iter().map(desc).collect::<PyResult<_>>()?;
+        let outputs = outputs.into_iter().map(desc).collect::<PyResult<_>>()?;
+        Ok(Prepared {
+            work: Work::Python(bind, inputs, outputs),
+            name: Name::intern(operator),
+            changed,
+            card: Some(card),
+            reads: OnceLock::new(),
+            binding: BindingCache::default(),
         })
     }
 
@@ -201,7 +267,7 @@ impl Prepared {
             reqs: &requests(&reqs)?,
             scalars: &[],
         };
-        run.push(slf)
+        run.push(slf, site::current(slf.py()))
     }
 
     /// Records a run whose outputs are views of its input, without running anything.
@@ -239,6 +305,7 @@ impl Plan {
     /// plans uses the memory of `buffers`; plans that share one share `token`, which stands for them.
     #[new]
     fn new(
+        py: Python<'_>,
         steps: Vec<Step<'_>>,
         buffers: Vec<PyRef<'_, Array>>,
         token: PyRef<'_, Array>,
@@ -247,13 +314,21 @@ impl Plan {
         let mut written = HashMap::new();
         let private: HashSet<usize> = buffers.iter().map(|b| b.0.chunk().id()).collect();
         for (prepared, name, inputs, outputs, reqs) in steps {
-            bound.push(bind(
-                &prepared.prepared,
-                Name::intern(&name),
-                &given(&inputs),
-                &given_or_none(&outputs),
-                &requests(&reqs)?,
-            )?);
+            let name = Name::intern(&name);
+            let run = Run {
+                inputs: &given(&inputs),
+                outputs: &given_or_none(&outputs),
+                reqs: &requests(&reqs)?,
+                scalars: &[],
+            };
+            bound.push(match &prepared.work {
+                Work::Kernel(kernel) => {
+                    rt::Step::Kernel(bind(kernel, name, run.inputs, run.outputs, run.reqs)?)
+                }
+                Work::Python(function, ..) => {
+                    rt::Step::Async(Arc::new(PythonRun::new(py, function, name, &run)?))
+                }
+            });
             arrays.extend(inputs.iter().map(|a| a.0.clone()));
             for output in outputs.iter().flatten() {
                 let chunk = output.0.chunk();
@@ -279,9 +354,12 @@ impl Plan {
         let (site, stop) = (site::current(py), stop.unwrap_or(self.plan.len()));
         self.written.iter().for_each(rt::Chunk::note_write);
         hold_back(py, runtime()?)?;
+        // A fork waits for the launch, whose functions need the interpreter.
+        let foreign = self.plan.has_async(start..stop);
+        let guard = foreign.then(|| Box::new(Ticket::new()) as _);
         wait(py, |_| {
             self.plan
-                .run(start..stop, site)
+                .run(start..stop, site, guard)
                 .map_err(rt::ReadError::from)
         })?;
         settle(py, runtime()?)

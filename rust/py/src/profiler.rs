@@ -1,7 +1,7 @@
 //! Recording what runs when, for `ferromix.profiler`.
 
-use crate::convert::runtime;
-use crate::errors::misuse;
+use crate::support::convert::runtime;
+use crate::support::errors::misuse;
 use ferromix_engine::{Engine, Name};
 use ferromix_runtime::Runtime;
 use pyo3::prelude::*;
@@ -19,22 +19,25 @@ pub(crate) fn recording() -> Option<&'static Engine> {
 
 /// Starts a new recording.
 #[pyfunction]
-fn profiler_start() -> PyResult<()> {
-    runtime()?.engine().start_trace();
+fn profiler_start(py: Python<'_>) -> PyResult<()> {
+    let engine = runtime()?.engine();
+    py.detach(|| engine.start_trace());
     Ok(())
 }
 
 /// Records nothing for a while.
 #[pyfunction]
-fn profiler_pause() -> PyResult<()> {
-    runtime()?.engine().pause_trace();
+fn profiler_pause(py: Python<'_>) -> PyResult<()> {
+    let engine = runtime()?.engine();
+    py.detach(|| engine.pause_trace());
     Ok(())
 }
 
 /// Goes on with the recording.
 #[pyfunction]
-fn profiler_resume() -> PyResult<()> {
-    runtime()?.engine().resume_trace();
+fn profiler_resume(py: Python<'_>) -> PyResult<()> {
+    let engine = runtime()?.engine();
+    py.detach(|| engine.resume_trace());
     Ok(())
 }
 

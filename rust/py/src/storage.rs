@@ -1,9 +1,9 @@
 //! The memory pools as Python sees them, and memory that processes share.
 
-use crate::convert::{place, runtime};
-use crate::errors::to_py;
-use crate::memory::attached;
-use ferromix_base::{DType, DeviceType, Error, Result};
+use crate::support::convert::{place, runtime};
+use crate::support::errors::to_py;
+use crate::support::memory::attached;
+use ferromix_base::{DType, Error, Result};
 use ferromix_runtime as rt;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
@@ -11,14 +11,10 @@ use pyo3::types::PyDict;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-fn device(code: i32) -> PyResult<DeviceType> {
-    place(code, 0).map(|context| context.device_type)
-}
-
 /// What the pool of a device holds and how it served.
 #[pyfunction]
-fn storage_stats(py: Python<'_>, code: i32) -> PyResult<Bound<'_, PyDict>> {
-    let (stats, temporary) = runtime()?.storage(device(code)?).map_err(to_py)?;
+fn storage_stats(py: Python<'_>, code: i32, number: u16) -> PyResult<Bound<'_, PyDict>> {
+    let (stats, temporary) = runtime()?.storage(place(code, number)?).map_err(to_py)?;
     let dict = PyDict::new(py);
     dict.set_item("in_use", stats.in_use)?;
     dict.set_item("cached", stats.cached)?;
@@ -34,25 +30,25 @@ fn storage_stats(py: Python<'_>, code: i32) -> PyResult<Bound<'_, PyDict>> {
 
 /// Most bytes in use and cached together; None: no limit.
 #[pyfunction]
-fn storage_limit(code: i32) -> PyResult<Option<usize>> {
-    let pool = runtime()?.pool_of(device(code)?).map_err(to_py)?;
+fn storage_limit(code: i32, number: u16) -> PyResult<Option<usize>> {
+    let pool = runtime()?.pool_of(place(code, number)?).map_err(to_py)?;
     Ok(pool.stats().limit)
 }
 
 /// Limits the bytes in use and cached together; None lifts the limit.
 #[pyfunction]
-#[pyo3(signature = (limit, code))]
-fn storage_set_limit(limit: Option<usize>, code: i32) -> PyResult<()> {
-    let pool = runtime()?.pool_of(device(code)?).map_err(to_py)?;
+#[pyo3(signature = (limit, code, number))]
+fn storage_set_limit(limit: Option<usize>, code: i32, number: u16) -> PyResult<()> {
+    let pool = runtime()?.pool_of(place(code, number)?).map_err(to_py)?;
     pool.set_limit(limit);
     Ok(())
 }
 
 /// Gives cached memory of a device back to the system, but for `keep` bytes.
 #[pyfunction]
-fn storage_trim(py: Python<'_>, keep: usize, code: i32) -> PyResult<()> {
-    let (runtime, device) = (runtime()?, device(code)?);
-    py.detach(|| runtime.trim(device, keep)).map_err(to_py)
+fn storage_trim(py: Python<'_>, keep: usize, code: i32, number: u16) -> PyResult<()> {
+    let (runtime, context) = (runtime()?, place(code, number)?);
+    py.detach(|| runtime.trim(context, keep)).map_err(to_py)
 }
 
 /// Gives cached memory of all devices back to the system.

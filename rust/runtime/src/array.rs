@@ -77,6 +77,23 @@ impl Array {
         }
     }
 
+    /// Elements of a chunk. The caller sees to it that they are inside.
+    pub(crate) fn over(
+        chunk: Chunk,
+        offset: usize,
+        dtype: DType,
+        shape: Shape,
+        strides: Strides,
+    ) -> Self {
+        Array {
+            chunk,
+            offset,
+            dtype,
+            shape,
+            strides,
+        }
+    }
+
     /// The chunk.
     pub fn chunk(&self) -> &Chunk {
         &self.chunk
@@ -129,7 +146,7 @@ impl Array {
     ///
     /// # Errors
     /// Memory that cannot be had.
-    pub(crate) fn address(&self) -> Result<*mut u8> {
+    pub fn address(&self) -> Result<*mut u8> {
         Ok(self.chunk.address()?.wrapping_add(self.offset))
     }
 
@@ -138,6 +155,30 @@ impl Array {
         self.dtype == view.dtype()
             && self.shape[..] == *view.shape()
             && self.strides[..] == *view.strides()
+    }
+
+    /// The address of the first element for somebody outside, taking memory where there is none. Who
+    /// uses it must keep a clone of the array, and wait for what the engine has in flight.
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
+    pub fn data(&self) -> Result<*mut u8> {
+        self.address()
+    }
+
+    /// Whether the array may be written.
+    ///
+    /// # Errors
+    /// An array in foreign memory that is read-only; `operator` is who would write.
+    pub fn require_writable(&self, operator: impl std::fmt::Display) -> Result<()> {
+        if !self.chunk.is_read_only() {
+            return Ok(());
+        }
+        Err(Error::value(format!(
+            "operator {operator}: cannot write into an array of shape {:?}, whose memory its owner \
+             gave for reading only; copy it first",
+            self.shape
+        )))
     }
 
     /// The kernel's view of the elements, taking memory where there is none.
@@ -269,7 +310,7 @@ fn byte_count(shape: &[usize], dtype: DType) -> Result<usize> {
 
 /// Lowest byte and the byte after the highest that a non-empty view reaches, from its first
 /// element; `None` on overflow.
-fn extent(shape: &[usize], strides: &[isize], size: isize) -> Option<(isize, isize)> {
+pub(crate) fn extent(shape: &[usize], strides: &[isize], size: isize) -> Option<(isize, isize)> {
     let (mut low, mut high) = (0isize, size);
     for (&d, &s) in shape.iter().zip(strides) {
         let reach = isize::try_from(d)

@@ -1,9 +1,11 @@
 //! A piece of memory with the engine variable that orders its users.
 
-use crate::Runtime;
+use crate::foreign::Foreign;
 use crate::memory::Memory;
+use crate::{Runtime, held};
 use ferromix_base::{Context, Result};
 use ferromix_engine::Var;
+use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +22,7 @@ struct Inner {
     memory: OnceLock<Memory>,
     /// Writes that were announced.
     writes: AtomicU64,
+    attached: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl Chunk {
@@ -44,6 +47,17 @@ impl Chunk {
         Chunk::make(runtime, context, size, Memory::received(block).into())
     }
 
+    /// A chunk of memory that somebody else owns.
+    pub(crate) fn foreign(
+        runtime: &Arc<Runtime>,
+        context: Context,
+        size: usize,
+        memory: Foreign,
+    ) -> Self {
+        let memory = Memory::Foreign(Box::new(memory));
+        Chunk::make(runtime, context, size, memory.into())
+    }
+
     fn make(
         runtime: &Arc<Runtime>,
         context: Context,
@@ -57,6 +71,7 @@ impl Chunk {
             context,
             memory,
             writes: AtomicU64::new(0),
+            attached: OnceLock::new(),
         }))
     }
 
@@ -85,13 +100,24 @@ impl Chunk {
         self.0.memory.get().is_some()
     }
 
+    /// Whether nothing may write to the memory, as its owner says.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.0.memory.get(), Some(Memory::Foreign(memory)) if memory.read_only)
+    }
+
     /// A number that is the same for chunks that share memory, and unique while one lives.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
 
-    /// Announces that a write is about to be pushed, for those who rely on the values.
+    /// Announces that a write is about to be pushed, for those who rely on the values. A user's
+    /// function that [holds](held) the memory writes on behalf of its operation, whose write was
+    /// announced when that was pushed.
     pub fn note_write(&self) {
+        if held::inside() && held::may_write(&self.0.runtime, self.0.var) {
+            return;
+        }
         // Relaxed: a count only. Whoever compares two readings orders its own pushes between them.
         self.0.writes.fetch_add(1, Ordering::Relaxed);
     }
@@ -99,6 +125,16 @@ impl Chunk {
     /// How many writes were announced so far, whether or not they are done.
     pub fn writes(&self) -> u64 {
         self.0.writes.load(Ordering::Relaxed)
+    }
+
+    /// Attaches something that lives as long as the memory. False if there is something already.
+    pub fn attach(&self, thing: Box<dyn Any + Send + Sync>) -> bool {
+        self.0.attached.set(thing).is_ok()
+    }
+
+    /// What was attached.
+    pub fn attached(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.0.attached.get().map(AsRef::as_ref)
     }
 
     /// The address, taking memory first where there is none.
@@ -123,7 +159,7 @@ impl Chunk {
         if let Some(memory) = self.0.memory.get() {
             return Ok(memory);
         }
-        let pool = self.0.runtime.pool_of(self.0.context.device_type)?;
+        let pool = self.0.runtime.pool_of(self.0.context)?;
         let memory = Memory::take(pool, self.0.size)?;
         if let Err(second) = self.0.memory.set(memory) {
             second.give_back(&self.0.runtime);

@@ -3,7 +3,7 @@
 use crate::scratch::{Scratch, padded};
 use crate::{Array, Forever, Runtime, fork, held};
 use ferromix_base::{DType, Error, Result};
-use ferromix_engine::{OpSpec, Patience, WaitError};
+use ferromix_engine::{OpSpec, WaitError, WaitPolicy};
 use ferromix_kernels as kernels;
 
 /// Elements of a copy that is not worth another thread.
@@ -42,6 +42,7 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
             dst.shape()
         )));
     }
+    dst.require_writable("_copyto")?;
     let (from, to) = (src.view()?, dst.view()?);
     let overlap = src.overlaps(dst);
     let runtime = dst.chunk().runtime().clone();
@@ -71,18 +72,18 @@ pub fn wait_to_read(array: &Array) -> std::result::Result<(), ReadError> {
     wait_to_read_with(array, &mut Forever)
 }
 
-/// [`wait_to_read`] as long as `patience` says.
+/// [`wait_to_read`] as long as `policy` says.
 ///
 /// # Errors
 /// As there, and [`WaitError::GivenUp`].
 pub fn wait_to_read_with(
     array: &Array,
-    patience: &mut dyn Patience,
+    policy: &mut dyn WaitPolicy,
 ) -> std::result::Result<(), ReadError> {
     let (runtime, var) = (array.chunk().runtime(), array.chunk().var());
     runtime.check_usable()?;
     if !held::may_read(runtime, var) {
-        runtime.wait_for_var(var, patience)?;
+        runtime.wait_for_var(var, policy)?;
     }
     Ok(())
 }
@@ -101,17 +102,17 @@ pub fn read_into(array: &Array, out: &mut [u8]) -> std::result::Result<(), ReadE
     read_into_with(array, out, &mut Forever)
 }
 
-/// [`read_into`], with a wait as long as `patience` says.
+/// [`read_into`], with a wait as long as `policy` says.
 ///
 /// # Errors
 /// As there, and [`WaitError::GivenUp`].
 pub fn read_into_with(
     array: &Array,
     out: &mut [u8],
-    patience: &mut dyn Patience,
+    policy: &mut dyn WaitPolicy,
 ) -> std::result::Result<(), ReadError> {
     check_bytes(array, out.len())?;
-    wait_to_read_with(array, patience)?;
+    wait_to_read_with(array, policy)?;
     let _inside = fork::enter();
     copy_out(array, out)?;
     Ok(())

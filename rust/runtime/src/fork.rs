@@ -2,6 +2,7 @@
 //! child's copy of engine, pool and arrays is as good as the parent's, and both go on.
 
 use crate::Runtime;
+use crate::waits::WhileSomethingFinishes;
 use ferromix_base::{Error, Result};
 use ferromix_kernels::par;
 use std::cell::Cell;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long [`Runtime::pause`] waits for threads that are inside the core.
-const PATIENCE: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
 const NAP: Duration = Duration::from_micros(50);
 
 const CLOSED: u32 = 1 << 31;
@@ -57,7 +58,7 @@ fn close() -> bool {
     let begin = Instant::now();
     // Pairs with `enter` and `drop`, as said there.
     while GATE.fetch_or(CLOSED, Ordering::AcqRel) & !CLOSED != 0 {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > LONGEST_WAIT {
             open();
             return false;
         }
@@ -71,36 +72,56 @@ fn open() {
 }
 
 impl Runtime {
+    /// Finishes what was pushed, so that [`pause`](Runtime::pause) has little to do; false as there.
+    pub fn finish_before_pause(&self, limit: Duration) -> bool {
+        let finished = self.end_work(limit);
+        if finished {
+            self.restart();
+        }
+        finished
+    }
+
+    /// Finishes what was pushed and ends the engine's threads; false if nothing finishes for `limit`. What
+    /// was pushed may wait for the very thread that forks, so never without end.
+    fn end_work(&self, limit: Duration) -> bool {
+        let mut policy = WhileSomethingFinishes::new(self.engine(), limit);
+        self.engine().stop_with(&mut policy).is_ok()
+    }
+
     /// Finishes what was pushed, ends the engine's threads and keeps other threads out, for a fork.
-    /// False if that cannot be; then nothing has changed. Failures stay where they are.
+    /// False if that cannot be, or if nothing finishes for `limit`; then nothing has changed. Failures
+    /// stay where they are.
     ///
     /// Must be followed by [`resume`](Runtime::resume), or after a fork by
     /// [`resume_in_child`](Runtime::resume_in_child). The caller keeps threads from pushing that
-    /// use arrays from within operations; the calling thread must not be inside an operation.
-    pub fn pause(&self) -> bool {
-        if self.engine().stop().is_err() {
+    /// use arrays from within operations; the calling thread must not be inside an operation. Afterwards
+    /// it holds the engine's locks: it must not wait for a thread that pushes.
+    pub fn pause(&self, limit: Duration) -> bool {
+        if !self.end_work(limit) {
             return false;
         }
         if close() {
-            if self.engine().prepare_fork(PATIENCE).is_ok() {
+            if self.engine().prepare_fork(LONGEST_WAIT).is_ok() {
                 return true;
             }
             open();
         }
-        self.engine().start();
+        self.restart();
         false
-    }
-
-    /// Whether nothing was pushed since [`pause`](Runtime::pause) by this thread.
-    pub fn is_paused(&self) -> bool {
-        self.engine().is_at_rest()
     }
 
     /// Undoes [`pause`](Runtime::pause).
     pub fn resume(&self) {
         self.engine().resume_in_parent();
-        self.engine().start();
+        self.restart();
         open();
+    }
+
+    /// Starts the engine again, unless the user has stopped it.
+    fn restart(&self) {
+        if !self.is_stopped() {
+            self.engine().start();
+        }
     }
 
     /// Undoes [`pause`](Runtime::pause) in the child process.
@@ -108,8 +129,9 @@ impl Runtime {
         // Relaxed: this is the only thread.
         GATE.store(0, Ordering::Relaxed);
         par::forget_threads();
+        self.settle_switch();
         self.engine().resume_in_child();
-        self.engine().start();
+        self.restart();
     }
 
     /// Says that this process is the child of a fork for which [`pause`](Runtime::pause) did not

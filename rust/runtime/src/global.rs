@@ -2,8 +2,9 @@
 
 use crate::RandomState;
 use crate::pools::Pools;
-use crate::scratch::Shelf;
-use ferromix_base::{Context, DeviceType, Error, Result};
+use crate::scratch::WorkspaceCache;
+use crate::stop::Switch;
+use ferromix_base::{Context, Error, Result};
 use ferromix_engine::Engine;
 use ferromix_kernels::par;
 use ferromix_storage::{Config, HostBackend, Pool, Stats};
@@ -13,8 +14,9 @@ use std::sync::{Arc, OnceLock};
 pub struct Runtime {
     engine: Engine,
     pools: Pools,
-    shelf: Shelf,
+    workspaces: WorkspaceCache,
     random: RandomState,
+    switch: Switch,
 }
 
 /// Runs a function that waits, without what the calling thread keeps others from having meanwhile.
@@ -29,8 +31,9 @@ impl Runtime {
         Arc::new_cyclic(|weak| Runtime {
             engine,
             pools: Pools::new(pool, weak.clone()),
-            shelf: Shelf::new(),
+            workspaces: WorkspaceCache::new(),
             random: RandomState::default(),
+            switch: Switch::new(),
         })
     }
 
@@ -86,8 +89,8 @@ impl Runtime {
     ///
     /// # Errors
     /// A device without memory here, or settings in the environment that make no sense.
-    pub fn pool_of(&self, device: DeviceType) -> Result<&Pool> {
-        self.pools.of(device)
+    pub fn pool_of(&self, context: Context) -> Result<&Pool> {
+        self.pools.of(context)
     }
 
     pub(crate) fn pools(&self) -> &Pools {
@@ -99,43 +102,35 @@ impl Runtime {
     ///
     /// # Errors
     /// As for [`pool_of`](Runtime::pool_of).
-    pub fn storage(&self, device: DeviceType) -> Result<(Stats, usize)> {
-        let mut stats = self.pool_of(device)?.stats();
-        if device != DeviceType::Cpu {
+    pub fn storage(&self, context: Context) -> Result<(Stats, usize)> {
+        let mut stats = self.pool_of(context)?.stats();
+        if context != Context::cpu() {
             return Ok((stats, 0));
         }
-        let (asked, bytes) = self.shelf.bytes();
+        let (asked, bytes) = self.workspaces.bytes();
         stats.in_use = stats.in_use.saturating_sub(bytes);
         stats.cached += bytes;
         stats.waste = stats.waste.saturating_sub(bytes - asked);
         Ok((stats, bytes))
     }
 
-    /// Gives temporary space and kept memory of a device back to the system, but for `keep` bytes.
+    /// Gives temporary space and cached memory of a device back to the system, but for `keep` bytes.
     ///
     /// # Errors
     /// As for [`pool_of`](Runtime::pool_of).
-    pub fn trim(&self, device: DeviceType, keep: usize) -> Result<()> {
-        let pool = self.pool_of(device)?;
-        if device == DeviceType::Cpu {
-            self.shelf.clear(pool);
+    pub fn trim(&self, context: Context, keep: usize) -> Result<()> {
+        let pool = self.pool_of(context)?;
+        if context == Context::cpu() {
+            self.workspaces.clear(pool);
         }
         pool.trim_to(keep);
         Ok(())
     }
 
-    /// Gives back all temporary space and kept memory of all devices.
+    /// Gives back all temporary space and cached memory of all devices.
     pub fn release_all(&self) {
-        self.shelf.clear(self.pool());
-        for device in [
-            DeviceType::Cpu,
-            DeviceType::CpuPinned,
-            DeviceType::CpuShared,
-        ] {
-            if let Some(pool) = self.pools.existing(device) {
-                pool.release_all();
-            }
-        }
+        self.workspaces.clear(self.pool());
+        self.pools.all().for_each(Pool::release_all);
     }
 
     /// Why some memory of `cpu_pinned` is not locked, if so.
@@ -143,8 +138,12 @@ impl Runtime {
         self.pools.unlocked()
     }
 
-    pub(crate) fn shelf(&self) -> &Shelf {
-        &self.shelf
+    pub(crate) fn workspaces(&self) -> &WorkspaceCache {
+        &self.workspaces
+    }
+
+    pub(crate) fn switch(&self) -> &Switch {
+        &self.switch
     }
 
     /// The state of the random numbers.
@@ -155,7 +154,7 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        self.shelf.clear(self.pools.host());
+        self.workspaces.clear(self.pools.host());
     }
 }
 

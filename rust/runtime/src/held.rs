@@ -76,7 +76,8 @@ pub fn may_read(runtime: &Arc<Runtime>, var: Var) -> bool {
     })
 }
 
-fn may_write(runtime: &Arc<Runtime>, var: Var) -> bool {
+/// Whether the function that this thread runs may change what the variable stands for.
+pub fn may_write(runtime: &Arc<Runtime>, var: Var) -> bool {
     any(runtime, |held| held.writes.contains(&var))
 }
 
@@ -96,7 +97,7 @@ pub(crate) fn submit<F>(runtime: &Arc<Runtime>, spec: &OpSpec<'_>, run: F) -> Re
 where
     F: FnOnce(&Runtime) -> Result<()> + Send + 'static,
 {
-    runtime.check_usable()?;
+    runtime.check_pushable()?;
     let vars = || spec.const_vars.iter().chain(spec.mutate_vars);
     if inside() && vars().any(|&var| may_read(runtime, var)) {
         return run_now(runtime, spec, run);

@@ -1,33 +1,35 @@
-//! The glue of Ferromix: arrays over pool memory and engine variables, kernels prepared once and
-//! pushed often, and plans that push a whole graph in one call.
-//!
-//! It knows nothing of Python and names no operator; what to run comes from the kernel table.
+#![doc = include_str!("../README.md")]
 
 mod array;
-mod bound;
+mod binding;
 mod chunk;
 mod copy;
+mod foreign;
 mod fork;
 mod global;
 pub mod held;
 mod memory;
+mod place;
 mod plan;
 mod pools;
 mod prepared;
 mod random;
 mod relief;
 mod scratch;
+mod stop;
 mod waits;
 
 pub use array::Array;
-pub use bound::Bound;
+pub use binding::Binding;
 pub use chunk::Chunk;
 pub use copy::{
     ReadError, copy, is_quiet, read_if_quiet, read_into, read_into_with, wait_to_read,
     wait_to_read_with, write_from,
 };
+pub use foreign::ForeignDesc;
 pub use global::{Detach, Runtime, thread_budget};
-pub use plan::{Plan, Private};
-pub use prepared::Prepared;
-pub use random::RandomState;
+pub use place::place_of;
+pub use plan::{AsyncStep, Plan, Private, Step};
+pub use prepared::{Prepared, check};
+pub use random::{Draws, RandomState};
 pub use waits::Forever;

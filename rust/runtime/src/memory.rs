@@ -1,6 +1,8 @@
-//! What a chunk holds: a block of a pool, or shared memory that came from another process.
+//! What a chunk holds: a block of a pool, shared memory that came from another process, or memory
+//! that somebody else in this process owns.
 
 use crate::Runtime;
+use crate::foreign::Foreign;
 use ferromix_base::Result;
 use ferromix_storage::{Handle, Pool};
 
@@ -11,6 +13,8 @@ pub(crate) enum Memory {
     /// Memory that other processes have, or may have.
     #[cfg(target_os = "linux")]
     Shared(Box<shared::Shared>),
+    /// Memory of another owner.
+    Foreign(Box<Foreign>),
 }
 
 // With a pointer beside it, what an operation keeps without a box.
@@ -34,6 +38,7 @@ impl Memory {
             Memory::Own(handle) => handle.as_ptr(),
             #[cfg(target_os = "linux")]
             Memory::Shared(shared) => shared.as_ptr(),
+            Memory::Foreign(foreign) => foreign.address,
         }
     }
 
@@ -43,9 +48,10 @@ impl Memory {
             Memory::Own(handle) => Some(handle),
             #[cfg(target_os = "linux")]
             Memory::Shared(shared) => shared.end(), // closes the descriptor
+            Memory::Foreign(_) => None, // tells the owner
         };
         let Some(handle) = handle else { return };
-        if let Some(pool) = runtime.pools().existing(handle.context().device_type) {
+        if let Some(pool) = runtime.pools().existing(handle.context()) {
             pool.free(handle);
         }
     }
@@ -122,12 +128,15 @@ pub(crate) mod shared {
         pub(crate) fn share(&self) -> Result<RawFd> {
             match self {
                 Memory::Shared(shared) => shared.descriptor(),
-                Memory::Own(handle) => Err(Error::value(format!(
-                    "memory of {} cannot be shared between processes: copy the array to \
-                     cpu_shared",
-                    handle.context()
-                ))),
+                Memory::Own(handle) => Err(unshared(&handle.context().to_string())),
+                Memory::Foreign(_) => Err(unshared("another owner")),
             }
         }
+    }
+
+    fn unshared(owner: &str) -> Error {
+        Error::value(format!(
+            "memory of {owner} cannot be shared between processes: copy the array to cpu_shared"
+        ))
     }
 }

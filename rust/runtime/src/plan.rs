@@ -1,11 +1,12 @@
 //! A bound graph: operators on fixed arrays, compiled to programs of the engine, so that a pass is
 //! one launch.
 
-use crate::{Array, Bound, Runtime, fork, held};
+use crate::{Array, Binding, Runtime, fork, held};
 use ferromix_base::{Error, Result};
-use ferromix_engine::{LaunchArgs, LocalVar, OpSpec, Program, Var};
+use ferromix_engine::{LaunchArgs, LocalVar, Name, OnComplete, OpSpec, Program, Var};
 use ferromix_kernels::random::Stream;
 use ferromix_kernels::{SMALL_WORK, par};
+use std::any::Any;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,18 +20,97 @@ pub struct Private {
     pub token: Array,
 }
 
-/// [Work](Bound::work) of a step that its thread keeps to itself, a few microseconds: a longer one may
+/// [Work](Binding::work) of a step that its thread keeps to itself, a few microseconds: a longer one may
 /// run beside others.
 const SMALL_STEP: usize = SMALL_WORK / 32;
 
-/// Steps, and [work](Bound::work), of a pass that runs on the thread that launches it if it finds it
+/// Steps, and [work](Binding::work), of a pass that runs on the thread that launches it if it finds it
 /// ready: a few tens of microseconds, about what it takes to wake another thread.
 const SMALL_PASS: (usize, usize) = (256, SMALL_WORK / 4);
+
+/// A step that no kernel does. It is started, on a thread that must not be kept, and says when it
+/// is over.
+pub trait AsyncStep: Send + Sync {
+    /// What errors call the operation.
+    fn name(&self) -> Name;
+    /// The variables that a run only reads.
+    fn reads(&self) -> &[Var];
+    /// The variables that a run changes.
+    fn writes(&self) -> &[Var];
+    /// Starts a run; the caller has the variables.
+    fn start(&self, on_complete: OnComplete);
+    /// Pushes a run. Inside a user's function that [holds](held) one of the variables, returns when
+    /// it is over.
+    ///
+    /// # Errors
+    /// An engine that takes no work; inside such a function, also what the run fails with.
+    fn push(&self, site: u64) -> Result<()>;
+}
+
+/// One step of a plan.
+#[derive(Clone)]
+pub enum Step {
+    /// A kernel.
+    Kernel(Arc<Binding>),
+    /// Something else.
+    Async(Arc<dyn AsyncStep>),
+}
+
+impl Step {
+    fn name(&self) -> Name {
+        match self {
+            Step::Kernel(binding) => binding.name(),
+            Step::Async(step) => step.name(),
+        }
+    }
+
+    fn reads(&self) -> &[Var] {
+        match self {
+            Step::Kernel(binding) => binding.reads(),
+            Step::Async(step) => step.reads(),
+        }
+    }
+
+    fn writes(&self) -> &[Var] {
+        match self {
+            Step::Kernel(binding) => binding.writes(),
+            Step::Async(step) => step.writes(),
+        }
+    }
+
+    fn is_random(&self) -> bool {
+        matches!(self, Step::Kernel(binding) if binding.is_random())
+    }
+
+    fn is_async(&self) -> bool {
+        matches!(self, Step::Async(_))
+    }
+
+    fn work(&self) -> Option<usize> {
+        match self {
+            Step::Kernel(binding) => binding.work(),
+            Step::Async(_) => None,
+        }
+    }
+
+    fn push(&self, runtime: &Arc<Runtime>, site: u64) -> Result<()> {
+        match self {
+            Step::Kernel(binding) => binding.push(runtime, site),
+            Step::Async(step) => step.push(site),
+        }
+    }
+}
+
+/// What a launch gives to its steps, and what lives until it is over.
+struct Given {
+    stream: Option<Stream>,
+    _guard: Option<Box<dyn Any + Send + Sync>>,
+}
 
 /// A list of bound operators in an order that respects the graph. It keeps their arrays alive.
 pub struct Plan {
     runtime: Arc<Runtime>,
-    steps: Vec<Arc<Bound>>,
+    steps: Vec<Step>,
     arrays: Arc<Vec<Array>>,
     token: Option<Array>,
     /// The local variables of the private buffers, by their engine's.
@@ -51,7 +131,7 @@ impl Plan {
     /// A plan of `steps`, which work on `arrays`, and on `private` memory.
     pub fn new(
         runtime: &Arc<Runtime>,
-        steps: Vec<Arc<Bound>>,
+        steps: Vec<Step>,
         mut arrays: Vec<Array>,
         private: Option<Private>,
     ) -> Self {
@@ -87,20 +167,31 @@ impl Plan {
         self.steps.is_empty()
     }
 
+    /// Whether some step of `range` is no kernel.
+    pub fn has_async(&self, range: Range<usize>) -> bool {
+        let steps = self.steps.get(range);
+        steps.is_some_and(|steps| steps.iter().any(Step::is_async))
+    }
+
     /// Launches the steps of `range`, as if they were pushed in order, and returns at once, unless
     /// two launches of it are under way. Inside a user's function that [holds](held) some arrays,
-    /// pushes them one by one.
+    /// pushes them one by one. `guard` lives until the launch is over.
     ///
     /// # Errors
     /// A range outside the plan, or an engine that was shut down.
-    pub fn run(&self, range: Range<usize>, site: u64) -> Result<()> {
+    pub fn run(
+        &self,
+        range: Range<usize>,
+        site: u64,
+        guard: Option<Box<dyn Any + Send + Sync>>,
+    ) -> Result<()> {
         let steps = self.steps.get(range.clone()).ok_or_else(|| {
             Error::value(format!(
                 "steps {range:?} of a plan of {} steps",
                 self.steps.len()
             ))
         })?;
-        self.runtime.check_usable()?;
+        self.runtime.check_pushable()?;
         if steps.is_empty() {
             return Ok(());
         }
@@ -110,8 +201,14 @@ impl Plan {
         }
         let compiled = self.compiled(range, steps);
         let mut args = LaunchArgs::new().tag(site).threads(par::budget());
-        if compiled.random > 0 {
-            args = args.argument(Arc::new(self.runtime.random().take(compiled.random)));
+        let random = compiled.random;
+        if random > 0 || guard.is_some() {
+            let stream = (random > 0).then(|| self.runtime.random().take(random));
+            let given = Given {
+                stream,
+                _guard: guard,
+            };
+            args = args.argument(Arc::new(given));
         }
         self.runtime
             .engine()
@@ -120,7 +217,7 @@ impl Plan {
     }
 
     /// Between what launches do with private memory before and afterwards, like a launch.
-    fn push_each(&self, steps: &[Arc<Bound>], site: u64) -> Result<()> {
+    fn push_each(&self, steps: &[Step], site: u64) -> Result<()> {
         let push = || {
             steps
                 .iter()
@@ -144,7 +241,7 @@ impl Plan {
         fence()
     }
 
-    fn compiled(&self, range: Range<usize>, steps: &[Arc<Bound>]) -> Compiled {
+    fn compiled(&self, range: Range<usize>, steps: &[Step]) -> Compiled {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = programs.iter().find(|known| known.range == range) {
             return known.clone();
@@ -161,7 +258,7 @@ impl Plan {
         (external.copied().collect(), local.copied().collect())
     }
 
-    fn compile(&self, range: Range<usize>, steps: &[Arc<Bound>]) -> Compiled {
+    fn compile(&self, range: Range<usize>, steps: &[Step]) -> Compiled {
         let mut builder = Program::builder("graph");
         // All private memory is taken first and given back last, so that launches follow each other.
         let memory: Vec<LocalVar> = self.locals.values().copied().collect();
@@ -184,19 +281,24 @@ impl Plan {
             let (reads, local_reads) = self.split(step.reads());
             let (writes, local_writes) = self.split(step.writes());
             let spec = OpSpec::new(step.name()).reads(&reads).writes(&writes);
-            let (step, runtime) = (step.clone(), self.runtime.clone());
             let small = step.work().is_some_and(|work| work <= SMALL_STEP);
-            builder = builder.op(&spec.inline(small), move |context| {
-                let stream = number.and_then(|number| {
-                    let first = context.argument::<Stream>()?;
-                    Some(Stream {
-                        number: first.number + number,
-                        ..*first
-                    })
-                });
-                let run = || step.run(&runtime, stream);
-                held::within_budget(context, run).map_err(|e| Box::new(e) as _)
-            });
+            let (spec, runtime) = (spec.inline(small), self.runtime.clone());
+            builder = match step.clone() {
+                Step::Kernel(step) => builder.op(&spec, move |context| {
+                    let stream = number.and_then(|number| {
+                        let first = context.argument::<Given>()?.stream?;
+                        Some(Stream {
+                            number: first.number + number,
+                            ..first
+                        })
+                    });
+                    let run = || step.run(&runtime, stream);
+                    held::within_budget(context, run).map_err(|e| Box::new(e) as _)
+                }),
+                Step::Async(step) => builder.async_op(&spec, move |context, on_complete| {
+                    held::within_budget(context, || step.start(on_complete));
+                }),
+            };
             builder = builder.locals(&local_reads, &local_writes);
         }
         if has_memory {

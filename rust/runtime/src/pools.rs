@@ -1,27 +1,34 @@
-//! The pools of host memory: ordinary, page-locked, shared between processes. The latter two are
+//! The pools of host memory, one for each device. That of `cpu(0)` is always there, the others are
 //! made when somebody asks for them.
 
 use crate::{Runtime, relief};
 use ferromix_base::{Context, DeviceType, Error, Result};
-use ferromix_storage::{Backend, Config, PinnedIfAllowed, Pool};
+use ferromix_storage::{Backend, Config, HostBackend, PinnedIfAllowed, Pool};
+use std::iter::successors;
 use std::sync::{OnceLock, Weak};
 
 /// The pools of a runtime.
 pub(crate) struct Pools {
     host: Pool,
-    pinned: OnceLock<Result<Pool>>,
-    shared: OnceLock<Result<Pool>>,
+    others: OnceLock<Box<Other>>,
     locking: PinnedIfAllowed,
     runtime: Weak<Runtime>,
 }
 
+/// The pool of another device than `cpu(0)`, and those that were made after it: a list that only
+/// grows, so that what is found stays where it is.
+struct Other {
+    context: Context,
+    pool: Result<Pool>,
+    next: OnceLock<Box<Other>>,
+}
+
 impl Pools {
     pub(crate) fn new(host: Pool, runtime: Weak<Runtime>) -> Self {
-        relieve(&host, DeviceType::Cpu, &runtime);
+        relieve(&host, Context::cpu(), &runtime);
         Pools {
             host,
-            pinned: OnceLock::new(),
-            shared: OnceLock::new(),
+            others: OnceLock::new(),
             locking: PinnedIfAllowed::default(),
             runtime,
         }
@@ -32,30 +39,49 @@ impl Pools {
     }
 
     /// The pool for the memory of a device.
-    pub(crate) fn of(&self, device: DeviceType) -> Result<&Pool> {
-        let made = match device {
-            DeviceType::Cpu => return Ok(&self.host),
-            DeviceType::CpuPinned => self
-                .pinned
-                .get_or_init(|| self.make(device, self.locking.clone())),
-            DeviceType::CpuShared => self.shared.get_or_init(|| self.make_shared()),
-            DeviceType::Gpu => {
-                return Err(Error::value(
-                    "this build has no memory on gpu; use cpu, cpu_pinned or cpu_shared",
-                ));
+    pub(crate) fn of(&self, context: Context) -> Result<&Pool> {
+        if context == Context::cpu() {
+            return Ok(&self.host);
+        }
+        let mut place = &self.others;
+        loop {
+            let make = || {
+                Box::new(Other {
+                    context,
+                    pool: self.make(context),
+                    next: OnceLock::new(),
+                })
+            };
+            let other = place.get_or_init(make);
+            if other.context == context {
+                return other.pool.as_ref().map_err(Error::clone);
             }
-        };
-        made.as_ref().map_err(Error::clone)
+            place = &other.next;
+        }
     }
 
     /// That pool, if there is one yet.
-    pub(crate) fn existing(&self, device: DeviceType) -> Option<&Pool> {
-        match device {
-            DeviceType::Cpu => Some(&self.host),
-            DeviceType::CpuPinned => self.pinned.get()?.as_ref().ok(),
-            DeviceType::CpuShared => self.shared.get()?.as_ref().ok(),
-            DeviceType::Gpu => None,
+    pub(crate) fn existing(&self, context: Context) -> Option<&Pool> {
+        if context == Context::cpu() {
+            return Some(&self.host);
         }
+        let mut others = self.others();
+        others
+            .find(|other| other.context == context)?
+            .pool
+            .as_ref()
+            .ok()
+    }
+
+    /// All pools that there are.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Pool> {
+        let others = self.others().filter_map(|other| other.pool.as_ref().ok());
+        std::iter::once(&self.host).chain(others)
+    }
+
+    fn others(&self) -> impl Iterator<Item = &Other> {
+        let first = self.others.get().map(|other| &**other);
+        successors(first, |other| other.next.get().map(|next| &**next))
     }
 
     /// Why some page-locked memory is not locked, if so.
@@ -63,35 +89,42 @@ impl Pools {
         self.locking.refusal()
     }
 
-    fn make(&self, device: DeviceType, backend: impl Backend + 'static) -> Result<Pool> {
-        let context = Context {
-            device_type: device,
-            device_id: 0,
-        };
+    fn make(&self, context: Context) -> Result<Pool> {
+        match context.device_type {
+            DeviceType::Cpu => self.over(context, HostBackend),
+            DeviceType::CpuPinned => self.over(context, self.locking.clone()),
+            DeviceType::CpuShared => self.make_shared(context),
+            DeviceType::Gpu => Err(Error::value(
+                "this build has no memory on gpu; use cpu, cpu_pinned or cpu_shared",
+            )),
+        }
+    }
+
+    fn over(&self, context: Context, backend: impl Backend + 'static) -> Result<Pool> {
         let pool = Pool::new(context, backend, Config::from_env(context)?);
-        relieve(&pool, device, &self.runtime);
+        relieve(&pool, context, &self.runtime);
         Ok(pool)
     }
 
     #[cfg(target_os = "linux")]
-    fn make_shared(&self) -> Result<Pool> {
-        self.make(DeviceType::CpuShared, ferromix_storage::SharedBackend)
+    fn make_shared(&self, context: Context) -> Result<Pool> {
+        self.over(context, ferromix_storage::SharedBackend)
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn make_shared(&self) -> Result<Pool> {
+    fn make_shared(&self, _context: Context) -> Result<Pool> {
         Err(Error::value("memory of cpu_shared needs Linux; use cpu"))
     }
 }
 
 /// Has a pool that is exhausted wait for arrays that are about to be freed.
-fn relieve(pool: &Pool, device: DeviceType, runtime: &Weak<Runtime>) {
+fn relieve(pool: &Pool, context: Context, runtime: &Weak<Runtime>) {
     let runtime = runtime.clone();
     pool.on_exhaustion(move || {
         let Some(runtime) = runtime.upgrade() else {
             return false;
         };
-        let pool = runtime.pools().existing(device);
+        let pool = runtime.pools().existing(context);
         pool.is_some_and(|pool| relief::wait(&runtime, pool))
     });
 }

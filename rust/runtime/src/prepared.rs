@@ -70,27 +70,40 @@ impl Prepared {
         expected: &[Desc],
         got: impl ExactSizeIterator<Item = Option<&'a Array>>,
     ) -> Result<()> {
-        if expected.len() != got.len() {
+        check(&self.operator, what, expected, got)
+    }
+}
+
+/// Sees that the arrays for an operator are those that it was prepared for; `what` they are.
+///
+/// # Errors
+/// Another number of arrays, or one of another shape or type.
+pub fn check<'a>(
+    operator: &str,
+    what: &str,
+    expected: &[Desc],
+    got: impl ExactSizeIterator<Item = Option<&'a Array>>,
+) -> Result<()> {
+    if expected.len() != got.len() {
+        return Err(Error::value(format!(
+            "operator {}: expects {} {what}s, got {}",
+            operator,
+            expected.len(),
+            got.len()
+        )));
+    }
+    for (i, (e, g)) in expected.iter().zip(got).enumerate() {
+        let Some(g) = g else { continue };
+        if g.shape() != &e.shape[..] || g.dtype() != e.dtype {
             return Err(Error::value(format!(
-                "operator {}: expects {} {what}s, got {}",
-                self.operator,
-                expected.len(),
-                got.len()
+                "operator {}: {what} {i} must be {} {:?}, got {} {:?}",
+                operator,
+                e.dtype,
+                &e.shape[..],
+                g.dtype(),
+                g.shape()
             )));
         }
-        for (i, (e, g)) in expected.iter().zip(got).enumerate() {
-            let Some(g) = g else { continue };
-            if g.shape() != &e.shape[..] || g.dtype() != e.dtype {
-                return Err(Error::value(format!(
-                    "operator {}: {what} {i} must be {} {:?}, got {} {:?}",
-                    self.operator,
-                    e.dtype,
-                    &e.shape[..],
-                    g.dtype(),
-                    g.shape()
-                )));
-            }
-        }
-        Ok(())
     }
+    Ok(())
 }

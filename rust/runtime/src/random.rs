@@ -4,6 +4,8 @@
 
 use ferromix_base::{Context, DeviceType, Error, Result};
 use ferromix_kernels::random::Stream;
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// GPUs that have a generator.
@@ -37,6 +39,43 @@ impl Generator {
             seed: self.seed.load(Ordering::Relaxed),
             number,
         }
+    }
+}
+
+/// The first number of a device that stands for a resource.
+const RESOURCES: usize = 1 << 15;
+
+/// Random numbers apart from those of the devices, for the operations that share a resource: their
+/// order is that of the resource's variable, whatever else draws meanwhile.
+#[derive(Debug, Default)]
+pub struct Draws(Generator);
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Draws>>> = const { RefCell::new(None) };
+}
+
+impl Draws {
+    /// The numbers of the resource of this number, 0 to 2^15 - 1, for the seed.
+    pub fn new(seed: u64, resource: u16) -> Self {
+        let draws = Draws::default();
+        draws.reseed(seed, resource);
+        draws
+    }
+
+    /// Starts over.
+    pub fn reseed(&self, seed: u64, resource: u16) {
+        self.0.reseed(seed, RESOURCES | usize::from(resource));
+    }
+
+    /// The numbers of the next operation.
+    pub fn next(&self) -> Stream {
+        self.0.take(1)
+    }
+
+    /// From now on, what this thread pushes draws from `draws`, or again from the host's numbers;
+    /// returns what it drew from before.
+    pub fn set_current(draws: Option<Arc<Draws>>) -> Option<Arc<Draws>> {
+        CURRENT.replace(draws)
     }
 }
 
@@ -84,8 +123,18 @@ impl RandomState {
     }
 
     /// The numbers of the next operation on the host, for the first of `count`; the others' follow.
+    /// Those of [`Draws::set_current`], where this thread has set any.
     pub fn take(&self, count: u64) -> Stream {
-        self.host.take(count)
+        CURRENT.with_borrow(|draws| match draws {
+            Some(draws) => draws.0.take(count),
+            None => self.host.take(count),
+        })
+    }
+
+    /// The seed of the host's numbers.
+    pub fn seed(&self) -> u64 {
+        // Relaxed, as in `reseed`.
+        self.host.seed.load(Ordering::Relaxed)
     }
 
     /// The numbers of the next operation on a device.
@@ -143,6 +192,25 @@ mod tests {
         assert_ne!(draw(&state, on(DeviceType::Gpu, 1)), gpus[0]);
         let error = state.next_on(on(DeviceType::Gpu, 64)).unwrap_err();
         assert!(error.message().contains("gpu(64)"), "{error}");
+    }
+
+    #[test]
+    fn a_resource_has_numbers_of_its_own_on_the_thread_that_asks_for_them() {
+        let state = RandomState::default();
+        state.reseed(5);
+        let draws = Arc::new(Draws::new(state.seed(), 3));
+        let outer = Draws::set_current(Some(draws.clone()));
+        assert!(outer.is_none());
+        let first = state.next();
+        let elsewhere = std::thread::scope(|scope| scope.spawn(|| state.next()).join().unwrap());
+        let second = state.take(2);
+        assert!(Draws::set_current(None).is_some());
+        assert_eq!((first.seed, first.number >> DEVICE_SHIFT), (5, 0x8003));
+        assert_eq!(second.number, first.number + 1);
+        assert_eq!((elsewhere.number, state.next().number), (0, 1));
+        assert_eq!(draws.next().number, first.number + 3);
+        draws.reseed(6, 3);
+        assert_eq!(draws.next(), Stream { seed: 6, ..first });
     }
 
     #[test]

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a thread outside of operations waits without any operation finishing.
-const PATIENCE: Duration = Duration::from_secs(10);
+const IDLE_LIMIT: Duration = Duration::from_secs(10);
 /// And one inside of an operation, for which others may be waiting.
-const PATIENCE_INSIDE: Duration = Duration::from_secs(2);
+const IDLE_LIMIT_INSIDE: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_micros(100);
 const LONG_NAP: Duration = Duration::from_millis(2);
 
@@ -42,7 +42,7 @@ pub(crate) fn in_kernel<R>(f: impl FnOnce() -> R) -> R {
 /// Gives temporary space back, or waits until operations that were pushed have freed some memory
 /// of `pool`. `false`: there is nothing to wait for, or it takes too long.
 pub(crate) fn wait(runtime: &Runtime, pool: &Pool) -> bool {
-    if runtime.shelf().clear(runtime.pool()) {
+    if runtime.workspaces().clear(runtime.pool()) {
         return true;
     }
     if runtime.is_naive() {
@@ -63,7 +63,11 @@ pub(crate) fn wait(runtime: &Runtime, pool: &Pool) -> bool {
 }
 
 fn look_on(runtime: &Runtime, pool: &Pool, inside: bool) -> bool {
-    let patience = if inside { PATIENCE_INSIDE } else { PATIENCE };
+    let limit = if inside {
+        IDLE_LIMIT_INSIDE
+    } else {
+        IDLE_LIMIT
+    };
     let before = pool.stats().in_use;
     let (mut completed, mut since, mut nap) = (0, Instant::now(), NAP);
     loop {
@@ -76,7 +80,7 @@ fn look_on(runtime: &Runtime, pool: &Pool, inside: bool) -> bool {
         }
         if counters.completed != completed {
             (completed, since) = (counters.completed, Instant::now());
-        } else if since.elapsed() > patience {
+        } else if since.elapsed() > limit {
             return false;
         }
         std::thread::sleep(nap);

@@ -1,7 +1,7 @@
 //! Temporary space for one run of a kernel. Each thread has a block for it, which grows to what its
 //! runs need and stays, so that a warm run asks the pool for nothing.
 //!
-//! The blocks lie on a shelf that the whole runtime can reach: when memory runs out, or is trimmed,
+//! A cache that the whole runtime can reach holds the blocks: when memory runs out, or is trimmed,
 //! those not in use go back to the pool.
 
 use crate::{Runtime, relief};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, TryLockError};
 
 const ALIGN: usize = 64;
-/// Places on a shelf. Threads beyond that many share, and may find their place empty.
+/// Places in the cache. Threads beyond that many share, and may find their place empty.
 const PLACES: usize = 64;
 
 thread_local! {
@@ -43,14 +43,14 @@ impl Place {
 
 /// The blocks of all threads that are not in use.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct WorkspaceCache {
     places: Vec<Place>,
 }
 
-impl Shelf {
+impl WorkspaceCache {
     pub(crate) fn new() -> Self {
         let places = (0..PLACES).map(|_| Place::default()).collect();
-        Shelf { places }
+        WorkspaceCache { places }
     }
 
     fn own(&self) -> Option<&Place> {
@@ -128,15 +128,18 @@ impl<'a> Scratch<'a> {
         }
         let ptr = self.cut(size);
         // SAFETY: the piece is `size` bytes long and nobody else's; the run that uses it ends
-        // before self is dropped (`Bound::run` keeps both in one frame). Any byte is a valid u8.
+        // before self is dropped (`Binding::run` keeps both in one frame). Any byte is a valid u8.
         unsafe { std::slice::from_raw_parts_mut(ptr, size) }
     }
 }
 
 /// The thread's block, if it is large enough, or a new one in its stead.
 fn block(runtime: &Runtime, size: usize) -> Result<Handle> {
-    let kept = runtime.shelf().own().and_then(|place| place.swap(None));
-    match kept {
+    let cached = runtime
+        .workspaces()
+        .own()
+        .and_then(|place| place.swap(None));
+    match cached {
         Some(block) if block.capacity() >= size => return Ok(block),
         Some(small) => runtime.pool().free(small),
         None => {}
@@ -149,7 +152,7 @@ impl Drop for Scratch<'_> {
         let Some(handle) = self.handle.take() else {
             return;
         };
-        let left = match self.runtime.shelf().own() {
+        let left = match self.runtime.workspaces().own() {
             Some(place) => place.swap(Some(handle)),
             None => Some(handle),
         };

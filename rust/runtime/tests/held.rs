@@ -5,7 +5,7 @@
 use ferromix_base::{Context, DType, ErrorKind};
 use ferromix_engine::{Engine, OpSpec};
 use ferromix_runtime::held::{self, Held};
-use ferromix_runtime::{Array, Runtime, copy, read_into, wait_to_read, write_from};
+use ferromix_runtime::{Array, Forever, Runtime, copy, read_into, wait_to_read, write_from};
 use ferromix_storage::{Config, HostBackend, Pool};
 use std::error::Error;
 use std::sync::{Arc, mpsc};
@@ -146,12 +146,76 @@ fn a_pause_finishes_the_work_and_keeps_failures() {
     rt.engine()
         .push_sync(&spec, |_| Err("torn".into()))
         .unwrap();
-    assert!(rt.pause());
-    assert!(rt.is_paused());
+    assert!(rt.pause(std::time::Duration::from_secs(60)));
+    assert!(rt.engine().is_at_rest());
     copy(&one, &array(&rt, 0), 0).unwrap();
-    assert!(!rt.is_paused());
+    assert!(!rt.engine().is_at_rest());
     rt.resume();
     let error = rt.engine().wait_for_var(var[0]).unwrap_err();
     assert_eq!(error.source().unwrap().to_string(), "torn", "{error}");
     rt.engine().wait_for_all().unwrap();
+}
+
+#[test]
+fn a_pause_gives_up_on_what_does_not_finish() {
+    let rt = runtime();
+    let (a, one) = (array(&rt, 0), array(&rt, 1));
+    let var = [a.chunk().var()];
+    let (go, gate) = mpsc::channel::<()>();
+    let spec = OpSpec::new("waits").writes(&var);
+    rt.engine()
+        .push_sync(&spec, move |_| Ok(gate.recv()?))
+        .unwrap();
+    copy(&one, &a, 0).unwrap();
+    assert!(!rt.pause(std::time::Duration::from_millis(20)));
+    assert!(!rt.engine().is_at_rest());
+    go.send(()).unwrap();
+    assert_eq!(value(&a), 1);
+    assert!(rt.pause(std::time::Duration::from_secs(60)));
+    rt.resume();
+}
+
+#[test]
+fn a_stopped_runtime_refuses_work_and_has_none() {
+    let rt = runtime();
+    let (a, one) = (array(&rt, 0), array(&rt, 1));
+    copy(&one, &a, 0).unwrap();
+    rt.stop(&mut Forever).unwrap();
+    rt.stop(&mut Forever).unwrap();
+    assert!(rt.is_stopped());
+    assert_eq!(rt.engine().counters().in_flight, 0);
+    let refused = copy(&one, &a, 0).unwrap_err();
+    assert!(refused.message().contains("stopped"), "{refused:?}");
+    assert!(rt.check_pushable().is_err() && rt.check_usable().is_ok());
+    let held = Held::new(&rt, &[], &[]);
+    assert!(held.during(|| rt.check_pushable()).is_ok());
+    assert!(held.during(|| rt.stop(&mut Forever)).is_err());
+    assert_eq!(value(&a), 1);
+    rt.start(&mut Forever).unwrap();
+    rt.start(&mut Forever).unwrap();
+    copy(&a, &one, 0).unwrap();
+    assert_eq!(value(&one), 1);
+}
+
+#[test]
+fn a_stop_that_is_given_up_changes_nothing() {
+    struct Never;
+    impl ferromix_engine::WaitPolicy for Never {
+        fn before_sleep(&mut self) -> Option<std::time::Duration> {
+            None
+        }
+    }
+    let rt = runtime();
+    let (a, one) = (array(&rt, 0), array(&rt, 1));
+    let var = [a.chunk().var()];
+    let (go, gate) = mpsc::channel::<()>();
+    let spec = OpSpec::new("waits").writes(&var);
+    rt.engine()
+        .push_sync(&spec, move |_| Ok(gate.recv()?))
+        .unwrap();
+    assert!(rt.stop(&mut Never).is_err());
+    assert!(!rt.is_stopped());
+    copy(&one, &a, 0).unwrap();
+    go.send(()).unwrap();
+    assert_eq!(value(&a), 1);
 }

@@ -6,7 +6,7 @@ use ferromix_base::{Context, DType, Error, ErrorKind};
 use ferromix_engine::{Engine, Name, WaitError};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
 use ferromix_runtime::{
-    Array, Bound, Plan, Prepared, Private, ReadError, Runtime, read_into, write_from,
+    Array, Binding, Plan, Prepared, Private, ReadError, Runtime, Step, read_into, write_from,
 };
 use ferromix_storage::{Config, HostBackend, Pool};
 use std::error::Error as _;
@@ -53,10 +53,10 @@ fn bind(
     inputs: &[Array],
     outputs: &[Option<Array>],
     reqs: &[Req],
-) -> ferromix_base::Result<Arc<Bound>> {
+) -> ferromix_base::Result<Arc<Binding>> {
     let inputs: Vec<&Array> = inputs.iter().collect();
     let outputs: Vec<Option<&Array>> = outputs.iter().map(Option::as_ref).collect();
-    Bound::new(prepared, name, &inputs, &outputs, reqs)
+    Binding::new(prepared, name, &inputs, &outputs, reqs)
 }
 
 fn run(rt: &Arc<Runtime>, row: &str, inputs: &[&Array], output: &Array, req: Req) {
@@ -106,14 +106,14 @@ fn what_was_bound_runs_on_other_arrays() {
     let (a, b, out) = (make(1.0), make(2.0), make(0.0));
     let prepared = prepare("broadcast_add", &[&a, &b], &out);
     let write = [Req::Write];
-    let mut bound = Bound::new(&prepared, NAME, &[&a, &b], &[Some(&out)], &write).unwrap();
+    let mut bound = Binding::new(&prepared, NAME, &[&a, &b], &[Some(&out)], &write).unwrap();
     bound.push(&rt, 0).unwrap();
     let (c, other) = (make(5.0), make(0.0));
     // Wait for the run, which holds it.
     assert_eq!(values(&out), [3.0; 4]);
     rt.engine().wait_for_all().unwrap();
     let mut rebind = |inputs: [&Array; 2], output: &Array, reqs: &[Req]| {
-        Bound::rebind(&mut bound, &inputs, &[Some(output)], reqs, &[]).unwrap()
+        Binding::rebind(&mut bound, &inputs, &[Some(output)], reqs, &[]).unwrap()
     };
     assert!(!rebind([&a, &other], &other, &write), "memory overlaps");
     let turned = c.strided(0, &[2, 2], &[1, 2]).unwrap();
@@ -128,7 +128,7 @@ fn what_was_bound_runs_on_other_arrays() {
     assert_eq!(values(&other), [7.0; 4]);
     assert_eq!(values(&out), [3.0; 4]);
     let used = bound.clone();
-    let again = Bound::rebind(&mut bound, &[&a, &b], &[Some(&out)], &write, &[]);
+    let again = Binding::rebind(&mut bound, &[&a, &b], &[Some(&out)], &write, &[]);
     assert!(!again.unwrap(), "in use");
     drop(used);
 }
@@ -189,7 +189,7 @@ fn arrays_that_differ_from_what_was_prepared_are_refused() {
 }
 
 /// A convolution whose scratch memory the pool refuses, so that it fails on a worker.
-fn failing(rt: &Arc<Runtime>, out: &Array) -> (Arc<Bound>, [Array; 2]) {
+fn failing(rt: &Arc<Runtime>, out: &Array) -> (Arc<Binding>, [Array; 2]) {
     let data = array(rt, &[4, 8, 32, 32], &[1.0; 4 * 8 * 32 * 32]);
     let weight = array(rt, &[8, 8, 5, 5], &[1.0; 1600]);
     let ints = |v: &[i64]| Value::Ints(v.to_vec());
@@ -247,25 +247,19 @@ fn a_plan_pushes_its_ranges_in_order() {
     let (y, z) = (array(&rt, &[2], &[0.0; 2]), array(&rt, &[2], &[0.0; 2]));
     let add = prepare("broadcast_add", &[&x, &one], &y);
     let step = |from: &Array, to: &Array| {
-        bind(
-            &add,
-            NAME,
-            &[from.clone(), one.clone()],
-            &[Some(to.clone())],
-            &[Req::Write],
-        )
-        .unwrap()
+        let inputs = [from.clone(), one.clone()];
+        Step::Kernel(bind(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap())
     };
     let steps = vec![step(&x, &y), step(&y, &z), step(&z, &x)];
     let plan = Plan::new(&rt, steps, vec![], None);
     assert_eq!(plan.len(), 3);
-    plan.run(0..2, 0).unwrap();
+    plan.run(0..2, 0, None).unwrap();
     assert_eq!((values(&y), values(&z)), (vec![2.0, 3.0], vec![3.0, 4.0]));
     for _ in 0..100 {
-        plan.run(0..3, 0).unwrap();
+        plan.run(0..3, 0, None).unwrap();
     }
     assert_eq!(values(&x), [301.0, 302.0]);
-    assert!(plan.run(2..4, 0).is_err());
+    assert!(plan.run(2..4, 0, None).is_err());
 }
 
 /// Through memory that only plans use: one plan leaves there what another one reads, launch after
@@ -279,7 +273,7 @@ fn plans_share_private_memory() {
     let token = Array::new(&rt, &[1], DType::U8).unwrap();
     let step = |from: &Array, to: &Array| {
         let inputs = [from.clone(), one.clone()];
-        bind(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap()
+        Step::Kernel(bind(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap())
     };
     let plan = |steps| {
         let private = Private {
@@ -291,8 +285,8 @@ fn plans_share_private_memory() {
     let there = plan(vec![step(&x, &buffers[0]), step(&buffers[0], &buffers[1])]);
     let back = plan(vec![step(&buffers[1], &buffers[0]), step(&buffers[0], &x)]);
     for _ in 0..200 {
-        there.run(0..2, 0).unwrap();
-        back.run(0..2, 0).unwrap();
+        there.run(0..2, 0, None).unwrap();
+        back.run(0..2, 0, None).unwrap();
     }
     drop((there, back, buffers));
     assert_eq!(values(&x), [800.0; 2]);
@@ -307,9 +301,9 @@ fn failures_stay_in_private_memory() {
     let add = prepare("broadcast_add", &[&buffer, &buffer], &y);
     let double = |to: &Array| {
         let inputs = [buffer.clone(), buffer.clone()];
-        bind(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap()
+        Step::Kernel(bind(&add, NAME, &inputs, &[Some(to.clone())], &[Req::Write]).unwrap())
     };
-    let steps = vec![fails, double(&y), double(&z)];
+    let steps = vec![Step::Kernel(fails), double(&y), double(&z)];
     let private = Private {
         buffers: vec![buffer.clone()],
         token: Array::new(&rt, &[1], DType::U8).unwrap(),
@@ -317,14 +311,14 @@ fn failures_stay_in_private_memory() {
     let plan = Plan::new(&rt, steps, inputs.to_vec(), Some(private));
     rt.engine().wait_for_all().unwrap();
     rt.pool().set_limit(Some(rt.pool().stats().in_use));
-    plan.run(0..2, 41).unwrap();
-    plan.run(2..3, 42).unwrap();
+    plan.run(0..2, 41, None).unwrap();
+    plan.run(2..3, 42, None).unwrap();
     let Err(ReadError::Wait(WaitError::Failed(failure))) = read(&z) else {
         panic!("the read must report the failure");
     };
     assert_eq!((failure.name, failure.tag), (NAME, 41));
     rt.pool().set_limit(None);
-    plan.run(0..3, 43).unwrap();
+    plan.run(0..3, 43, None).unwrap();
     assert_eq!(values(&y), values(&z));
     rt.engine().wait_for_all().unwrap();
 }
@@ -341,14 +335,14 @@ fn random_steps_of_a_plan_take_the_next_numbers() {
         |out: &Array| bind(&prepared, NAME, &[], &[Some(out.clone())], &[Req::Write]).unwrap();
     let plan = Plan::new(
         &rt,
-        vec![bind(&outs[0]), bind(&outs[1])],
+        vec![Step::Kernel(bind(&outs[0])), Step::Kernel(bind(&outs[1]))],
         outs.clone(),
         None,
     );
     rt.random().reseed(9);
-    plan.run(0..2, 0).unwrap();
+    plan.run(0..2, 0, None).unwrap();
     let first: Vec<_> = outs[..2].iter().map(values).collect();
-    plan.run(0..2, 0).unwrap();
+    plan.run(0..2, 0, None).unwrap();
     rt.random().reseed(9);
     bind(&outs[2]).push(&rt, 0).unwrap();
     bind(&outs[3]).push(&rt, 0).unwrap();

@@ -4,7 +4,7 @@
 use ferromix_base::{Context, DType, DeviceType, ErrorKind};
 use ferromix_engine::{Engine, Kind, Name, OnComplete, OpSpec};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
-use ferromix_runtime::{Array, Bound, Prepared, Runtime, copy, read_into, write_from};
+use ferromix_runtime::{Array, Binding, Prepared, Runtime, copy, read_into, write_from};
 use ferromix_storage::{Config, HostBackend, Pool};
 use std::error::Error;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn bytes(array: &Array) -> Vec<u8> {
 
 /// A transposing copy in place, which needs a packed copy of `size` by `size` floats.
 struct Turn {
-    bound: Arc<Bound>,
+    bound: Arc<Binding>,
     _array: Array,
 }
 
@@ -52,7 +52,7 @@ impl Turn {
         let row = "_plus_scalar";
         let prepared = Prepared::new(row, row, &attrs, vec![desc()], vec![desc()]).unwrap();
         let out = [Some(&array)];
-        let bound = Bound::new(
+        let bound = Binding::new(
             &prepared,
             Name::new("turn"),
             &[&turned],
@@ -83,11 +83,11 @@ fn a_warm_run_asks_the_pool_for_nothing() {
         rt.engine().wait_for_all().unwrap();
         let after = rt.pool().stats();
         assert_eq!((after.hits, after.misses), (before.hits, before.misses));
-        let (stats, temporary) = rt.storage(DeviceType::Cpu).unwrap();
+        let (stats, temporary) = rt.storage(Context::cpu()).unwrap();
         assert!(temporary >= 300 * 300 * 4, "{temporary}");
         assert_eq!(stats.in_use + temporary, after.in_use);
-        rt.trim(DeviceType::Cpu, 0).unwrap();
-        assert_eq!(rt.storage(DeviceType::Cpu).unwrap().1, 0);
+        rt.trim(Context::cpu(), 0).unwrap();
+        assert_eq!(rt.storage(Context::cpu()).unwrap().1, 0);
         assert_eq!(rt.pool().stats().in_use, after.in_use - temporary);
     }
 }
@@ -187,18 +187,24 @@ fn an_operation_without_memory_fails_and_the_next_one_works() {
 #[test]
 fn arrays_live_where_they_were_placed() {
     let rt = runtime(2);
-    for device in [DeviceType::CpuPinned, DeviceType::CpuShared] {
-        let array = Array::on(&rt, on(device), &[1000], DType::U8).unwrap();
-        assert_eq!(array.chunk().context(), on(device));
+    let second = Context {
+        device_id: 1,
+        ..Context::cpu()
+    };
+    for place in [on(DeviceType::CpuPinned), on(DeviceType::CpuShared), second] {
+        let array = Array::on(&rt, place, &[1000], DType::U8).unwrap();
+        assert_eq!(array.chunk().context(), place);
         write_from(&array, &[7; 1000], 0).unwrap();
         let here = Array::new(&rt, &[1000], DType::U8).unwrap();
         copy(&array, &here, 0).unwrap();
         assert_eq!(bytes(&here), [7; 1000]);
-        assert_eq!(rt.storage(device).unwrap().0.in_use, 4096);
+        // Locked and shared memory comes in pages.
+        let bytes = if place == second { 1024 } else { 4096 };
+        assert_eq!(rt.storage(place).unwrap().0.in_use, bytes);
         drop(array);
         rt.engine().wait_for_all().unwrap();
         rt.release_all();
-        let stats = rt.storage(device).unwrap().0;
+        let stats = rt.storage(place).unwrap().0;
         assert_eq!((stats.in_use, stats.cached), (0, 0));
     }
     let array = Array::on(&rt, on(DeviceType::Gpu), &[1], DType::U8).unwrap();

@@ -2,15 +2,19 @@
 //!
 //! There is no list. An array that an operation gave refers to the operation's node, and a node to
 //! the nodes that its inputs came from; so what no living array depends on is freed at once, and
-//! each thread's recording is its own. What a backward pass makes of it is Python's part
-//! (`ferromix/dispatch/tape.py`).
+//! each thread's recording is its own. The cards' rules say what a backward pass runs, so Python
+//! makes a program of it (`ferromix/dispatch/tape.py`), once for each structure that is recorded.
 
+mod backward;
 mod node;
+mod program;
 mod record;
 mod trace;
 
 pub(crate) use node::Slot;
+pub(crate) use program::Program;
 pub(crate) use record::{Reads, Recording, gradient, mark, records, require_unrecorded};
+pub(crate) use trace::Trace;
 
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -50,5 +54,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(is_training, m)?)?;
     m.add_function(wrap_pyfunction!(set_recording, m)?)?;
     m.add_function(wrap_pyfunction!(set_training, m)?)?;
-    m.add_function(wrap_pyfunction!(record::record_python, m)?)
+    m.add_function(wrap_pyfunction!(record::record_python, m)?)?;
+    m.add_function(wrap_pyfunction!(backward::backward, m)?)?;
+    m.add_function(wrap_pyfunction!(backward::gradients, m)?)
 }

@@ -1,6 +1,7 @@
 //! Nodes: a variable that gradients are asked for, or one run of an operator.
 
 use crate::operator::Prepared;
+use ferromix_base::Context;
 use ferromix_engine::Name;
 use ferromix_kernels::Desc;
 use ferromix_runtime as rt;
@@ -36,6 +37,10 @@ impl Slot {
         drop(old); // may run Python code, so not under the lock
     }
 
+    pub(crate) fn twin(&self) -> Self {
+        Slot(Mutex::new(self.get()))
+    }
+
     /// The origin, where a backward pass could start from it.
     pub(crate) fn live(&self) -> Option<Origin> {
         self.get().filter(|origin| !origin.node.is_freed())
@@ -67,7 +72,9 @@ pub(super) struct Variable {
 pub(super) struct Operation {
     pub(super) operator: Operator,
     pub(super) inputs: SmallVec<[Input; 2]>,
-    pub(super) outputs: SmallVec<[Kept; 1]>,
+    pub(super) outputs: SmallVec<[Saved; 1]>,
+    /// Where it ran.
+    pub(super) place: Context,
     /// The user's line.
     pub(super) site: u64,
 }
@@ -79,6 +86,13 @@ pub(super) enum Operator {
 }
 
 impl Operator {
+    pub(super) fn card(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        match self {
+            Operator::Prepared(prepared) => prepared.get().card(py),
+            Operator::Python(card, _) => Some(card.clone_ref(py)),
+        }
+    }
+
     pub(super) fn name(&self) -> Name {
         match self {
             Operator::Prepared(prepared) => prepared.get().name(),
@@ -90,11 +104,11 @@ impl Operator {
 pub(super) struct Input {
     /// None for a constant.
     pub(super) origin: Option<Origin>,
-    pub(super) value: Kept,
+    pub(super) value: Saved,
 }
 
-/// What a node keeps of an array.
-pub(super) enum Kept {
+/// The saved value of an array, as far as the gradient rule reads it.
+pub(super) enum Saved {
     /// Nothing: the gradient rule does not read it, and the prepared operator knows the shape.
     Nothing,
     Desc(Desc),

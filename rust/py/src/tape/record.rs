@@ -1,16 +1,17 @@
 //! Appending to the tape, inside of the call that runs an operator.
 
 use super::IS_RECORDING;
-use super::node::{Input, Kept, Node, Operation, Operator, Origin, State, Variable};
+use super::node::{Input, Node, Operation, Operator, Origin, Saved, State, Variable};
 use crate::array::Array;
-use crate::errors::to_py;
 use crate::operator::Prepared;
-use crate::site;
-use ferromix_base::Error;
+use crate::support::errors::to_py;
+use crate::support::site;
+use ferromix_base::{Context, Error};
 use ferromix_engine::Name;
 use ferromix_runtime as rt;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::ops::Deref;
 
 /// The inputs and the outputs whose values an operator's gradient rule reads.
 pub(crate) struct Reads {
@@ -92,6 +93,7 @@ impl Recording {
         changed: &[Option<&Array>],
         site: u64,
     ) -> PyResult<()> {
+        let place = place_of(inputs);
         let reads = prepared.get().reads(prepared.py())?;
         let rows = self.origins.into_iter().zip(self.writes).zip(inputs);
         let inputs = rows
@@ -100,19 +102,20 @@ impl Recording {
                 origin,
                 value: if read {
                     let is_changed = changed.iter().flatten().any(|c| c.0.overlaps(&array.0));
-                    Kept::Array(array.0.clone(), (!is_changed).then_some(writes))
+                    Saved::Array(array.0.clone(), (!is_changed).then_some(writes))
                 } else {
-                    Kept::Nothing
+                    Saved::Nothing
                 },
             });
-        let kept = outputs.iter().zip(&reads.outputs).map(|(output, &read)| {
+        let saved = outputs.iter().zip(&reads.outputs).map(|(output, &read)| {
             let array = output.as_ref().filter(|_| read);
-            array.map_or(Kept::Nothing, |a| keep(&a.0))
+            array.map_or(Saved::Nothing, |a| save(&a.0))
         });
         let operation = Operation {
             operator: Operator::Prepared(prepared.clone().unbind()),
             inputs: inputs.collect(),
-            outputs: kept.collect(),
+            outputs: saved.collect(),
+            place,
             site,
         };
         append(operation, outputs.iter().copied());
@@ -128,8 +131,16 @@ fn in_place(name: Name, output: &rt::Array) -> PyErr {
     )))
 }
 
-fn keep(array: &rt::Array) -> Kept {
-    Kept::Array(array.clone(), Some(array.chunk().writes()))
+/// Where an operator with these inputs ran.
+fn place_of(inputs: &[impl Deref<Target = Array>]) -> Context {
+    let first = inputs.first().map(|array| array.0.chunk().context());
+    first.map_or(Context::cpu(), Context::compute)
+}
+
+fn save(array: &rt::Array) -> Saved {
+    // What stands for something else is written by whoever uses that.
+    let has_values = array.chunk().attached().is_none();
+    Saved::Array(array.clone(), has_values.then(|| array.chunk().writes()))
 }
 
 /// Makes the node, and the outputs refer to it.
@@ -157,14 +168,16 @@ pub(super) fn record_python(
     if !IS_RECORDING.get() || origins.iter().all(Option::is_none) {
         return;
     }
+    let place = place_of(&inputs);
     let inputs = inputs.iter().zip(origins).map(|(array, origin)| Input {
         origin,
-        value: Kept::Desc(array.0.desc()),
+        value: Saved::Desc(array.0.desc()),
     });
     let operation = Operation {
         operator: Operator::Python(card, Name::intern(name)),
         inputs: inputs.collect(),
-        outputs: outputs.iter().map(|a| Kept::Desc(a.0.desc())).collect(),
+        outputs: outputs.iter().map(|a| Saved::Desc(a.0.desc())).collect(),
+        place,
         site: site::current(py),
     };
     append(operation, outputs.iter().map(|a| Some(&**a)));

@@ -1,9 +1,11 @@
 //! What a backward pass sees of the tape: the nodes that heads depend on, in order.
 
-use super::node::{Kept, Node, Operation, Operator, Origin, State};
+use super::node::{Node, Operation, Operator, Origin, Saved, State};
 use crate::array::Array;
-use crate::errors::to_py;
-use crate::site;
+use crate::operator::Prepared;
+use crate::support::errors::to_py;
+use crate::support::hash::Hashing;
+use crate::support::site;
 use ferromix_base::Error;
 use ferromix_kernels::Desc;
 use ferromix_runtime as rt;
@@ -15,11 +17,12 @@ use std::sync::Arc;
 
 /// The nodes that some heads depend on, each after those that it depends on.
 #[pyclass(frozen, module = "ferromix._core")]
-pub(super) struct Trace {
-    nodes: Vec<Arc<Node>>,
+pub(crate) struct Trace {
+    pub(super) nodes: Vec<Arc<Node>>,
     /// Positions of the nodes, by address.
-    positions: HashMap<usize, usize>,
-    heads: Vec<(usize, usize)>,
+    positions: HashMap<usize, usize, Hashing>,
+    /// Node and output of each head.
+    pub(super) heads: Vec<(usize, usize)>,
 }
 
 #[pymethods]
@@ -27,25 +30,7 @@ impl Trace {
     /// Follows the tape back from `heads`.
     #[new]
     fn new(heads: Vec<PyRef<'_, Array>>) -> PyResult<Self> {
-        let mut origins = Vec::with_capacity(heads.len());
-        for (i, head) in heads.iter().enumerate() {
-            let origin = head.1.get().ok_or_else(|| unrecorded(i, &head.0))?;
-            origins.push(origin);
-        }
-        let mut trace = Trace {
-            nodes: Vec::new(),
-            positions: HashMap::new(),
-            heads: Vec::new(),
-        };
-        for origin in &origins {
-            trace.visit(origin)?;
-        }
-        trace.heads = origins.iter().map(|o| trace.place(o)).collect();
-        Ok(trace)
-    }
-
-    fn __len__(&self) -> usize {
-        self.nodes.len()
+        Trace::of(&heads)
     }
 
     /// Node and output of each head.
@@ -54,22 +39,40 @@ impl Trace {
         self.heads.clone()
     }
 
-    /// The structure: for each node its request, if it is a variable, or its card and, for each
-    /// input, node and output that it came from, or None for a constant.
+    /// The structure: for each node its card, None for a variable, and for each input node and output
+    /// that it came from, None for a constant.
     fn structure<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let rows = self.nodes.iter().map(|node| self.row(py, node));
         PyTuple::new(py, rows.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The position of the node that an array came from, if it is a variable of this trace.
-    fn find(&self, array: &Array) -> Option<usize> {
-        let origin = array.1.get()?;
-        let known = self.positions.get(&address(&origin.node)).copied();
-        known.filter(|_| {
-            origin
-                .node
-                .with(|state| matches!(state, State::Variable(_)))
-        })
+    /// The variables whose gradients are requested, with the request.
+    #[getter]
+    fn requests(&self) -> Vec<(usize, u8)> {
+        self.requested()
+    }
+
+    /// The node of a variable; None for an array that is none of this trace.
+    fn variable(&self, array: &Array) -> Option<usize> {
+        self.find(array)
+    }
+
+    /// The value of an input of a node, or of an output of it.
+    fn value(&self, node: usize, is_input: bool, number: usize) -> PyResult<Array> {
+        match is_input {
+            true => self.input(node, number),
+            false => self.output(node, number),
+        }
+    }
+
+    /// The array that the gradient of a variable goes to.
+    fn target(&self, node: usize) -> PyResult<Array> {
+        self.gradient(node).map(Array::from)
+    }
+
+    /// Lets go of everything that the nodes hold, but for variables.
+    fn release(&self, py: Python<'_>) {
+        self.free(py);
     }
 
     /// The user's line that recorded a node.
@@ -81,16 +84,59 @@ impl Trace {
         });
         Ok(site::describe(site))
     }
+}
+
+impl Trace {
+    /// Follows the tape back from `heads`.
+    pub(super) fn of(heads: &[PyRef<'_, Array>]) -> PyResult<Self> {
+        let mut origins = Vec::with_capacity(heads.len());
+        for (i, head) in heads.iter().enumerate() {
+            let origin = head.1.get().ok_or_else(|| unrecorded(i, &head.0))?;
+            origins.push(origin);
+        }
+        let mut trace = Trace {
+            nodes: Vec::new(),
+            positions: HashMap::default(),
+            heads: Vec::new(),
+        };
+        for origin in &origins {
+            trace.visit(origin)?;
+        }
+        trace.heads = origins.iter().map(|o| trace.place(o)).collect();
+        Ok(trace)
+    }
+
+    /// The variables whose gradients are requested, with the request.
+    pub(super) fn requested(&self) -> Vec<(usize, u8)> {
+        let requests = self.nodes.iter().map(|node| {
+            node.with(|state| match state {
+                State::Variable(variable) => variable.request,
+                _ => 0,
+            })
+        });
+        requests.enumerate().filter(|row| row.1 != 0).collect()
+    }
+
+    /// The position of the node that an array came from, if it is a variable of this trace.
+    pub(super) fn find(&self, array: &Array) -> Option<usize> {
+        let origin = array.1.get()?;
+        let known = self.positions.get(&address(&origin.node)).copied();
+        known.filter(|_| {
+            origin
+                .node
+                .with(|state| matches!(state, State::Variable(_)))
+        })
+    }
 
     /// The value of an output of a node.
-    fn output(&self, node: usize, output: usize) -> PyResult<Array> {
+    pub(super) fn output(&self, node: usize, output: usize) -> PyResult<Array> {
         let owner = self.node(node)?.clone();
         let array = owner.with(|state| match state {
             State::Variable(variable) => Ok(variable.value.clone()),
             State::Operation(operation) => {
-                let kept = operation.outputs.get(output).ok_or_else(missing)?;
+                let saved = operation.outputs.get(output).ok_or_else(missing)?;
                 let what = || format!("its output {output}");
-                value(operation, kept, what, |p| p.outputs().get(output))
+                value(operation, saved, what, |p| p.outputs().get(output))
             }
             State::Freed { .. } => Err(missing()),
         })?;
@@ -103,7 +149,7 @@ impl Trace {
     }
 
     /// The value of an input of a node.
-    fn input(&self, node: usize, input: usize) -> PyResult<Array> {
+    pub(super) fn input(&self, node: usize, input: usize) -> PyResult<Array> {
         let (array, origin) = self.node(node)?.with(|state| {
             let State::Operation(operation) = state else {
                 return Err(missing());
@@ -119,29 +165,27 @@ impl Trace {
     }
 
     /// The array for the gradient of a variable.
-    fn gradient(&self, node: usize) -> PyResult<Option<Array>> {
+    pub(super) fn gradient(&self, node: usize) -> PyResult<rt::Array> {
         let gradient = self.node(node)?.with(|state| match state {
             State::Variable(variable) => variable.gradient.clone(),
             _ => None,
         });
-        Ok(gradient.map(Array::from))
+        gradient.ok_or_else(missing)
     }
 
     /// Lets go of everything that the nodes hold, but for variables.
-    fn free(&self, py: Python<'_>) {
+    pub(super) fn free(&self, py: Python<'_>) {
         let by = site::current(py);
         for node in &self.nodes {
             node.free(by);
         }
     }
-}
 
-impl Trace {
     fn node(&self, node: usize) -> PyResult<&Arc<Node>> {
         self.nodes.get(node).ok_or_else(missing)
     }
 
-    fn place(&self, origin: &Origin) -> (usize, usize) {
+    pub(super) fn place(&self, origin: &Origin) -> (usize, usize) {
         // Every origin was visited.
         (self.positions[&address(&origin.node)], origin.output)
     }
@@ -170,33 +214,19 @@ impl Trace {
     }
 
     fn row<'py>(&self, py: Python<'py>, node: &Node) -> PyResult<Bound<'py, PyAny>> {
-        let (card, sources) = match node.with(|state| self.describe(py, state)) {
-            Ok(found) => found,
-            Err(request) => return Ok(request.into_pyobject(py)?.into_any()),
-        };
+        let (card, sources) = node.with(|state| self.describe(py, state));
         let sources = PyTuple::new(py, sources)?;
         Ok((card, sources).into_pyobject(py)?.into_any())
     }
 
-    /// Card and sources of an operation, or the request of a variable.
-    fn describe(
-        &self,
-        py: Python<'_>,
-        state: &State,
-    ) -> Result<(Option<Py<PyAny>>, Vec<Source>), u8> {
-        match state {
-            State::Variable(variable) => Err(variable.request),
-            State::Freed { .. } => Err(0),
-            State::Operation(operation) => {
-                let card = match &operation.operator {
-                    Operator::Prepared(prepared) => prepared.get().card(py),
-                    Operator::Python(card, _) => Some(card.clone_ref(py)),
-                };
-                let inputs = operation.inputs.iter();
-                let sources = inputs.map(|i| i.origin.as_ref().map(|o| self.place(o)));
-                Ok((card, sources.collect()))
-            }
-        }
+    /// Card and sources of a node.
+    fn describe(&self, py: Python<'_>, state: &State) -> (Option<Py<PyAny>>, Vec<Source>) {
+        let State::Operation(operation) = state else {
+            return (None, Vec::new());
+        };
+        let inputs = operation.inputs.iter();
+        let sources = inputs.map(|i| i.origin.as_ref().map(|o| self.place(o)));
+        (operation.operator.card(py), sources.collect())
     }
 }
 
@@ -204,7 +234,8 @@ fn address(node: &Arc<Node>) -> usize {
     Arc::as_ptr(node) as usize
 }
 
-type Source = Option<(usize, usize)>;
+/// Node and output that an input came from; None for a constant.
+pub(super) type Source = Option<(usize, usize)>;
 
 /// The next node that a node came from, from its input `next` on.
 fn child(state: &State, next: usize) -> PyResult<Option<(usize, Arc<Node>)>> {
@@ -223,28 +254,28 @@ fn child(state: &State, next: usize) -> PyResult<Option<(usize, Arc<Node>)>> {
     }
 }
 
-/// The array that was kept, as it was then, or one that has the same shape only.
+/// The array that was saved, as it was then, or one that has the same shape only.
 fn value<'a>(
     operation: &'a Operation,
-    kept: &'a Kept,
+    saved: &'a Saved,
     what: impl Fn() -> String,
-    desc: impl Fn(&'a rt::Prepared) -> Option<&'a Desc>,
+    desc: impl Fn(&'a Prepared) -> Option<&'a Desc>,
 ) -> PyResult<rt::Array> {
-    let desc = match (kept, &operation.operator) {
-        (Kept::Array(array, writes), _) => {
+    let desc = match (saved, &operation.operator) {
+        (Saved::Array(array, writes), _) => {
             if writes.is_some_and(|w| w != array.chunk().writes()) {
                 return Err(overwritten(operation, &what(), array));
             }
             return Ok(array.clone());
         }
-        (Kept::Desc(desc), _) => desc,
-        (Kept::Nothing, Operator::Prepared(prepared)) => {
-            desc(prepared.get().prepared()).ok_or_else(missing)?
+        (Saved::Desc(desc), _) => desc,
+        (Saved::Nothing, Operator::Prepared(prepared)) => {
+            desc(prepared.get()).ok_or_else(missing)?
         }
-        (Kept::Nothing, Operator::Python(..)) => return Err(missing()),
+        (Saved::Nothing, Operator::Python(..)) => return Err(missing()),
     };
-    let runtime = crate::convert::runtime()?;
-    rt::Array::new(runtime, &desc.shape, desc.dtype).map_err(to_py)
+    let runtime = crate::support::convert::runtime()?;
+    rt::Array::on(runtime, operation.place, &desc.shape, desc.dtype).map_err(to_py)
 }
 
 fn overwritten(operation: &Operation, what: &str, array: &rt::Array) -> PyErr {

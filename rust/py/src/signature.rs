@@ -1,18 +1,18 @@
-//! Ways of calling an operator's function: which arguments are arrays, and the values of all others
-//! but for dynamic attributes, which go along with the run. A table knows the call of each way.
+//! Call signatures of an operator's function: which arguments are arrays, and the values of all others
+//! but for dynamic attributes, which go along with the run. A table knows the call for each of these.
 
 use crate::call::Call;
-use crate::convert::{is_int, number};
 use crate::dense::Dense;
-use crate::hash::{Hashing, Mixer};
+use crate::support::convert::{is_int, number};
+use crate::support::hash::{Hashing, Mixer};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyString, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ways that a function remembers.
+/// Call signatures that a function remembers.
 const MOST: usize = 4096;
 
 /// A dynamic attribute: its name, its place among the positional arguments, if it has one, and
@@ -29,6 +29,8 @@ pub(crate) struct Arguments<'a, 'py> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Array,
+    /// An array that Python makes dense, or has a kernel for.
+    Sparse,
     /// A number for the dynamic attribute at this place.
     Number(usize),
     Value,
@@ -44,7 +46,9 @@ pub(crate) struct Seen {
     pub(crate) scalars: SmallVec<[(usize, f64); 4]>,
     /// Where `out` is.
     pub(crate) out: Option<usize>,
-    /// Of everything that tells ways apart; None where a value cannot be hashed.
+    /// Whether an argument, or one in a list, is a sparse array.
+    pub(crate) sparse: bool,
+    /// Of everything that tells signatures apart; None where a value cannot be hashed.
     hash: Option<u64>,
 }
 
@@ -72,6 +76,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
             kinds: SmallVec::new(),
             scalars: SmallVec::new(),
             out: None,
+            sparse: false,
             hash: None,
         };
         let mut hasher = Mixer::default();
@@ -89,9 +94,16 @@ impl<'a, 'py> Arguments<'a, 'py> {
                 Kind::Out => seen.out = Some(place),
                 Kind::Value => match value.hash() {
                     Ok(hash) => hasher.write_u64(hash as u64),
-                    Err(_) => hashable = false,
+                    Err(_) => {
+                        hashable = false;
+                        seen.sparse |= holds_sparse(value);
+                    }
                 },
                 Kind::Array | Kind::Number(_) | Kind::Name => hasher.write_u64(1),
+                Kind::Sparse => {
+                    hashable = false;
+                    seen.sparse = true;
+                }
             }
             seen.kinds.push(kind);
         }
@@ -108,7 +120,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         let positional = PyTuple::new(py, &self.values[..self.positional()])?;
         let named = PyDict::new(py);
         for (place, (value, kind)) in self.values.iter().zip(&seen.kinds).enumerate() {
-            if let (Some(name), Kind::Array | Kind::Number(_) | Kind::Value) =
+            if let (Some(name), Kind::Array | Kind::Sparse | Kind::Number(_) | Kind::Value) =
                 (self.name(place), kind)
             {
                 named.set_item(name, value)?;
@@ -116,6 +128,14 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
         Ok((positional, named))
     }
+}
+
+/// Whether an array in a list or a tuple is sparse; arrays hash, so a list alone does not.
+fn holds_sparse(value: &Bound<'_, PyAny>) -> bool {
+    let sparse = |item: Bound<'_, PyAny>| item.cast::<Dense>().is_ok_and(|a| !a.get().is_dense());
+    value
+        .cast::<PyList>()
+        .is_ok_and(|all| all.iter().any(sparse))
 }
 
 fn kind(
@@ -128,8 +148,13 @@ fn kind(
     match name {
         Some("out") => return Kind::Out,
         Some("name") => return Kind::Name,
-        _ if value.is_instance_of::<Dense>() => return Kind::Array,
         _ => (),
+    }
+    if let Ok(array) = value.cast::<Dense>() {
+        return match array.get().is_dense() {
+            true => Kind::Array,
+            false => Kind::Sparse,
+        };
     }
     let slot = dynamic.iter().position(|(own, own_place, _)| match name {
         Some(name) => name == own,
@@ -146,8 +171,8 @@ fn kind(
     Kind::Value
 }
 
-/// A way of calling, with its call.
-pub(crate) struct Way {
+/// A call signature, with the call that belongs to it.
+pub(crate) struct Signature {
     kinds: SmallVec<[Kind; 8]>,
     positional: usize,
     names: Option<Py<PyTuple>>,
@@ -157,8 +182,8 @@ pub(crate) struct Way {
     order: SmallVec<[usize; 4]>,
 }
 
-impl Way {
-    /// None where the call cannot be found this way again: values that cannot be hashed, arrays in
+impl Signature {
+    /// None where the call cannot be found by it again: values that cannot be hashed, arrays in
     /// lists, or one array in two places.
     pub(crate) fn new(
         arguments: &Arguments<'_, '_>,
@@ -181,7 +206,7 @@ impl Way {
             let found = arrays.iter().find(|(_, value)| value.is(input));
             found.map(|(place, _)| *place)
         };
-        Some(Way {
+        Some(Signature {
             kinds: seen.kinds.clone(),
             positional: arguments.positional(),
             names: arguments.names.clone().map(Bound::unbind),
@@ -235,30 +260,36 @@ fn same(own: &Py<PyAny>, given: &Bound<'_, PyAny>) -> bool {
     own.eq(given).unwrap_or(false)
 }
 
-/// By the hashes of what was seen, which two ways may share.
-type Table = HashMap<u64, SmallVec<[Arc<Way>; 1]>, Hashing>;
+/// By the hashes of what was seen, which two signatures may share.
+type Table = HashMap<u64, SmallVec<[Arc<Signature>; 1]>, Hashing>;
 
-/// A function's ways.
+/// The call signatures of a function.
 #[derive(Default)]
-pub(crate) struct Ways(Mutex<Table>);
+pub(crate) struct Signatures(Mutex<Table>);
 
-impl Ways {
-    pub(crate) fn find(&self, arguments: &Arguments<'_, '_>, seen: &Seen) -> Option<Arc<Way>> {
-        let ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let candidates = ways.get(&seen.hash?)?.clone();
-        drop(ways); // comparing may run Python code, so not under the lock
-        candidates.into_iter().find(|way| way.is(arguments, seen))
+impl Signatures {
+    pub(crate) fn find(
+        &self,
+        arguments: &Arguments<'_, '_>,
+        seen: &Seen,
+    ) -> Option<Arc<Signature>> {
+        let signatures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let candidates = signatures.get(&seen.hash?)?.clone();
+        drop(signatures); // comparing may run Python code, so not under the lock
+        candidates
+            .into_iter()
+            .find(|signature| signature.is(arguments, seen))
     }
 
-    pub(crate) fn remember(&self, seen: &Seen, way: Way) {
+    pub(crate) fn remember(&self, seen: &Seen, signature: Signature) {
         let Some(hash) = seen.hash else { return };
-        let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let forgotten = (ways.len() >= MOST).then(|| std::mem::take(&mut *ways));
-        let same = ways.entry(hash).or_default();
-        // Two threads may come with the same way; so may a hash that two ways share.
+        let mut signatures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let forgotten = (signatures.len() >= MOST).then(|| std::mem::take(&mut *signatures));
+        let same = signatures.entry(hash).or_default();
+        // Two threads may come with the same signature; so may a hash that two signatures share.
         let replaced = same.drain(1.min(same.len())..).collect::<Vec<_>>();
-        same.insert(0, Arc::new(way));
-        drop(ways);
+        same.insert(0, Arc::new(signature));
+        drop(signatures);
         drop((forgotten, replaced)); // may run Python code, so not under the lock
     }
 }

@@ -5,14 +5,19 @@
 //! only during the function. While a function waits for the engine, another thread may work in its
 //! place. They are daemons: nothing waits for them when the process ends.
 
+mod python_run;
+
+pub(crate) use python_run::PythonRun;
+
 use crate::callback::Job;
+use ferromix_engine::FnProperty;
 use std::cell::Cell;
 use std::collections::BinaryHeap;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Functions that run at once; as MXNet, `MXNET_CUSTOM_OP_NUM_THREADS` sets it.
+/// Functions of a lane that run at once.
 const SIZE: usize = 4;
 /// Further threads while functions wait for the engine.
 const SPARE: usize = 256;
@@ -36,25 +41,51 @@ pub(crate) struct Lane {
     called: Condvar,
 }
 
-/// The lane of the process; null before its first use, and again in the child of a fork.
-static LANE: AtomicPtr<Lane> = AtomicPtr::new(ptr::null_mut());
+/// The settings that say how many functions run at once: of ordinary ones, and of those that are not
+/// to wait behind them.
+const SETTINGS: [[&str; 2]; 2] = [
+    [
+        "FERROMIX_CUSTOM_OP_NUM_THREADS",
+        "MXNET_CUSTOM_OP_NUM_THREADS",
+    ],
+    [
+        "FERROMIX_CPU_PRIORITY_NTHREADS",
+        "MXNET_CPU_PRIORITY_NTHREADS",
+    ],
+];
+
+/// The lanes of the process; null before their first use, and again in the child of a fork.
+static LANES: [AtomicPtr<Lane>; 2] = [const { AtomicPtr::new(ptr::null_mut()) }; 2];
 
 thread_local! {
-    static MEMBER: Cell<bool> = const { Cell::new(false) };
+    /// The lane that the thread belongs to.
+    static MEMBER: Cell<Option<&'static Lane>> = const { Cell::new(None) };
 }
 
-/// The lane of the process.
-pub(crate) fn lane() -> &'static Lane {
+/// The lane of functions of a kind: prioritized ones, those that only start something, and those that
+/// end something, do not wait behind ordinary ones.
+pub(crate) fn of(property: FnProperty) -> &'static Lane {
+    match property {
+        FnProperty::CpuPrioritized
+        | FnProperty::GpuPrioritized
+        | FnProperty::Async
+        | FnProperty::DeleteVar => lane(1),
+        _ => lane(0),
+    }
+}
+
+fn lane(number: usize) -> &'static Lane {
+    let place = &LANES[number];
     // Acquire: pairs with the exchange below, for the lane's contents.
-    let current = LANE.load(Ordering::Acquire);
+    let current = place.load(Ordering::Acquire);
     // SAFETY: null, or a lane that is never freed.
     if let Some(lane) = unsafe { current.as_ref() } {
         return lane;
     }
-    let made = Box::into_raw(Box::new(Lane::new()));
+    let made = Box::into_raw(Box::new(Lane::new(size(SETTINGS[number]))));
     let null = ptr::null_mut();
     // Release: the lane's contents. Acquire on failure: those of the other lane.
-    match LANE.compare_exchange(null, made, Ordering::AcqRel, Ordering::Acquire) {
+    match place.compare_exchange(null, made, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: published just now, and never freed.
         Ok(_) => unsafe { &*made },
         Err(first) => {
@@ -69,25 +100,39 @@ pub(crate) fn lane() -> &'static Lane {
 
 /// For the child of a fork, which has none of the threads: the next use makes a new lane.
 pub(crate) fn forget() {
-    // Release, as in `lane`; the child has one thread yet.
-    LANE.store(ptr::null_mut(), Ordering::Release);
+    MEMBER.set(None);
+    for place in &LANES {
+        // Release, as in `lane`; the child has one thread yet.
+        place.store(ptr::null_mut(), Ordering::Release);
+    }
 }
 
-fn size() -> usize {
-    [
-        "FERROMIX_CUSTOM_OP_NUM_THREADS",
-        "MXNET_CUSTOM_OP_NUM_THREADS",
-    ]
-    .iter()
-    .find_map(|name| std::env::var(name).ok()?.trim().parse().ok())
-    .filter(|n| (1..=4096).contains(n))
-    .unwrap_or(SIZE)
+/// All lanes take no more work, and refuse what is queued.
+pub(crate) fn close() {
+    (0..LANES.len()).for_each(|number| lane(number).close());
+}
+
+/// Runs `wait`, which waits for the engine; if a function of a lane is what waits, another thread of
+/// the lane may work meanwhile. `None` where too many wait already.
+pub(crate) fn wait<R>(wait: impl FnOnce() -> R) -> Option<R> {
+    match MEMBER.get() {
+        None => Some(wait()),
+        Some(lane) => lane.wait(wait),
+    }
+}
+
+fn size(names: [&str; 2]) -> usize {
+    names
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.trim().parse().ok())
+        .filter(|n| (1..=4096).contains(n))
+        .unwrap_or(SIZE)
 }
 
 impl Lane {
-    fn new() -> Self {
+    fn new(size: usize) -> Self {
         Lane {
-            size: size(),
+            size,
             state: Mutex::default(),
             called: Condvar::new(),
         }
@@ -141,8 +186,8 @@ impl Lane {
     }
 
     /// The life of a thread.
-    fn serve(&self) {
-        MEMBER.set(true);
+    fn serve(&'static self) {
+        MEMBER.set(Some(self));
         let mut state = self.lock();
         while !state.closed {
             if state.started - state.waiting > self.size {
@@ -167,7 +212,7 @@ impl Lane {
     }
 
     /// Takes no more work, and refuses what is queued.
-    pub(crate) fn close(&self) {
+    fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
         let jobs = std::mem::take(&mut state.queue);
@@ -176,12 +221,8 @@ impl Lane {
         jobs.into_iter().for_each(Job::refuse);
     }
 
-    /// Runs `wait`, which waits for the engine; if a function of this lane is what waits, another
-    /// thread may work meanwhile. `None` where too many wait already.
-    pub(crate) fn wait<R>(&'static self, wait: impl FnOnce() -> R) -> Option<R> {
-        if !MEMBER.get() {
-            return Some(wait());
-        }
+    /// As the function of that name, for a thread of this lane.
+    fn wait<R>(&'static self, wait: impl FnOnce() -> R) -> Option<R> {
         let mut state = self.lock();
         if state.waiting >= SPARE {
             return None;

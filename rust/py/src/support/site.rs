@@ -4,7 +4,7 @@
 //! Every push asks, so asking is a look at the frame's code and instruction, both of which are known
 //! from the second time on; the line of an instruction is worked out once.
 
-use crate::hash::Hashing;
+use crate::support::hash::Hashing;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;

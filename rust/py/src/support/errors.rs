@@ -1,26 +1,45 @@
 //! From the core's errors to the exceptions of `ferromix.error`.
 
 use crate::callback::Exiting;
-use crate::site;
+use crate::support::site;
 use ferromix_base::{Error, ErrorKind};
 use ferromix_engine::{NeverCompleted, PushError, WaitError};
 use ferromix_runtime::ReadError;
 use pyo3::PyErr;
 use pyo3::prelude::*;
+use std::cell::RefCell;
 use std::error::Error as _;
 
 /// The class in `ferromix.error` for each kind.
 fn class_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Value => "InvalidArgumentError",
+        ErrorKind::Index => "IndexOutOfBoundsError",
         ErrorKind::Type => "DTypeError",
         ErrorKind::Memory => "OutOfMemoryError",
         ErrorKind::Io => "FileFormatError",
+        ErrorKind::Misuse => "MXNetError",
         ErrorKind::Internal => "InternalError",
     }
 }
 
+thread_local! {
+    /// Class and message of the error that this thread raised last.
+    static LAST: RefCell<(String, String)> = const { RefCell::new((String::new(), String::new())) };
+}
+
+/// Class and message of the error that the core raised last on this thread; empty where there was none.
+#[pyfunction]
+fn last_error() -> (String, String) {
+    LAST.with_borrow(Clone::clone)
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(last_error, m)?)
+}
+
 fn raise(class: &str, message: String) -> PyErr {
+    LAST.set((class.to_owned(), message.clone()));
     Python::attach(|py| {
         let class = py.import("ferromix.error").and_then(|m| m.getattr(class));
         match class.and_then(|c| c.call1((message,))) {

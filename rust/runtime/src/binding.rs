@@ -14,7 +14,7 @@ const SMALL: u64 = 64 << 10;
 
 /// A prepared operator bound to arrays. It does not keep them alive: whoever pushes it does, and a
 /// push after an array died is an error.
-pub struct Bound {
+pub struct Binding {
     prepared: Arc<Prepared>,
     name: Name,
     inputs: SmallVec<[View; 3]>,
@@ -27,13 +27,13 @@ pub struct Bound {
     writes: SmallVec<[Var; 4]>,
     scalars: SmallVec<[f64; 4]>,
     scratch: usize,
-    /// See [`Bound::work`].
+    /// See [`Binding::work`].
     work: Option<usize>,
     /// Bytes of the outputs.
     bytes: u64,
 }
 
-impl Bound {
+impl Binding {
     /// Binds `prepared` to arrays. `name` is what errors call the operation; an output that is
     /// `None` must have the request `Null`.
     ///
@@ -46,10 +46,10 @@ impl Bound {
         outputs: &[Option<A>],
         reqs: &[Req],
     ) -> Result<Arc<Self>> {
-        Bound::with_scalars(prepared, name, inputs, outputs, reqs, &[])
+        Binding::with_scalars(prepared, name, inputs, outputs, reqs, &[])
     }
 
-    /// [`new`](Bound::new) for one run, with its values of dynamic attributes, by place; the others
+    /// [`new`](Binding::new) for one run, with its values of dynamic attributes, by place; the others
     /// are as prepared.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Bound {
         }
         let outs = outputs.iter().flatten();
         let elements = inputs.iter().chain(outs).map(|a| a.as_ref().len()).sum();
-        let mut bound = Bound {
+        let mut bound = Binding {
             prepared: prepared.clone(),
             name,
             inputs: SmallVec::new(),
@@ -135,7 +135,7 @@ impl Bound {
             let (Some(output), Some(var)) = (array(output), writes.next()) else {
                 return Ok(false);
             };
-            if !output.is_like(view) {
+            if !output.is_like(view) || output.chunk().is_read_only() {
                 return Ok(false);
             }
             *var = output.chunk().var();
@@ -189,6 +189,7 @@ impl Bound {
             self.reqs.push(Req::Null);
             return Ok(());
         };
+        output.require_writable(&self.prepared.operator)?;
         let staged = !self.prepared.row.strided && !output.is_contiguous();
         if staged {
             self.scratch += padded(output.len() * output.dtype().size());

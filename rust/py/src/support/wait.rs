@@ -5,10 +5,10 @@
 //! asks the interpreter to run the handlers. If one raises, as Ctrl-C's does, the wait is given up;
 //! what was waited for goes on.
 
-use crate::convert::runtime;
-use crate::errors::Raise;
-use crate::lane::lane;
-use ferromix_engine::{Patience, WaitError};
+use crate::lane;
+use crate::support::convert::runtime;
+use crate::support::errors::Raise;
+use ferromix_engine::{WaitError, WaitPolicy};
 use ferromix_runtime::{Runtime, held};
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -58,7 +58,7 @@ impl Signals {
     }
 }
 
-impl Patience for Signals {
+impl WaitPolicy for Signals {
     fn before_sleep(&mut self) -> Option<Duration> {
         if !self.is_main {
             return Some(Duration::MAX);
@@ -77,11 +77,11 @@ impl Patience for Signals {
 /// Waits, without the interpreter, for something that the engine does.
 pub(crate) fn wait<T: Send, E: From<WaitError> + Raise + Send>(
     py: Python<'_>,
-    wait: impl FnOnce(&mut dyn Patience) -> Result<T, E> + Send,
+    wait: impl FnOnce(&mut dyn WaitPolicy) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     let mut signals = Signals::new();
     let result = py
-        .detach(|| lane().wait(|| wait(&mut signals)))
+        .detach(|| lane::wait(|| wait(&mut signals)))
         .unwrap_or_else(|| Err(WaitError::TooManyBlocked.into()));
     let Some(raised) = signals.raised else {
         return result.map_err(Raise::raise);
@@ -126,14 +126,14 @@ pub(crate) fn settle(py: Python<'_>, runtime: &Runtime) -> PyResult<()> {
     if !NAIVE.get() || held::inside() {
         return Ok(());
     }
-    wait(py, |patience| runtime.wait_for_all(patience))
+    wait(py, |policy| runtime.wait_for_all(policy))
 }
 
 /// Before a push: if too much is in flight, waits until there is room. Not in a function that runs
 /// as an operation: what is in flight may wait for it.
 pub(crate) fn hold_back(py: Python<'_>, runtime: &Runtime) -> PyResult<()> {
-    if !runtime.engine().is_over_bound() || held::inside() {
+    if !runtime.engine().is_over_limit() || held::inside() {
         return Ok(());
     }
-    wait(py, |patience| runtime.wait_below_bound(patience))
+    wait(py, |policy| runtime.wait_below_limit(policy))
 }

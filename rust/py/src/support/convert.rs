@@ -1,6 +1,6 @@
 //! Values between Python and the core.
 
-use crate::errors::to_py;
+use crate::support::errors::to_py;
 use ferromix_base::{Context, DType, DeviceType, Error};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
 use ferromix_runtime::Runtime;
@@ -33,16 +33,12 @@ pub(crate) fn context(code: i32, device_id: u16) -> PyResult<Context> {
 /// That device, if arrays can be placed there.
 pub(crate) fn place(code: i32, device_id: u16) -> PyResult<Context> {
     let context = context(code, device_id)?;
-    if matches!(
-        context.device_type,
-        DeviceType::CpuPinned | DeviceType::CpuShared
-    ) || context == Context::cpu()
-    {
+    if context.is_host() {
         return Ok(context);
     }
-    Err(PyValueError::new_err(format!(
-        "no memory on {context}: this build has cpu(0), cpu_pinned and cpu_shared"
-    )))
+    Err(to_py(Error::value(format!(
+        "no memory on {context}: this build has cpu, cpu_pinned and cpu_shared"
+    ))))
 }
 
 /// An element type by name.
