@@ -1,7 +1,9 @@
 """Ferromix: MXNet's architecture on a Rust core; ``import ferromix as mx``."""
 
 from . import (
+    attribute,
     autograd,
+    base,
     callback,
     context,
     engine,
@@ -10,20 +12,29 @@ from . import (
     initializer,
     io,
     kvstore,
+    libinfo,
     lr_scheduler,
     metric,
     model,
+    monitor,
+    name,
     ndarray,
+    operator,
     optimizer,
     profiler,
     random,
+    registry,
+    resource,
     storage,
     symbol,
+    util,
 )
 from . import initializer as init
 from . import kvstore as kv
+from . import monitor as mon
 from . import ndarray as nd
 from . import optimizer as opt
+from . import random as rnd
 from . import symbol as sym
 from ._core import __version__
 from .attribute import AttrScope
@@ -40,6 +51,7 @@ from .error import MXNetError
 from .executor import Executor
 from .ndarray import NDArray
 from .symbol import Symbol
+from .util import is_np_array, is_np_shape, np_shape, set_np_shape, use_np_shape
 
 __all__ = [
     "AttrScope",
@@ -49,7 +61,9 @@ __all__ = [
     "NDArray",
     "Symbol",
     "__version__",
+    "attribute",
     "autograd",
+    "base",
     "callback",
     "context",
     "cpu",
@@ -63,19 +77,33 @@ __all__ = [
     "init",
     "initializer",
     "io",
+    "is_np_array",
+    "is_np_shape",
     "kv",
     "kvstore",
+    "libinfo",
     "lr_scheduler",
     "metric",
     "model",
+    "mon",
+    "monitor",
+    "name",
     "nd",
     "ndarray",
+    "np_shape",
     "num_gpus",
+    "operator",
     "opt",
     "optimizer",
     "profiler",
     "random",
+    "registry",
+    "resource",
+    "rnd",
+    "set_np_shape",
     "storage",
     "sym",
     "symbol",
+    "use_np_shape",
+    "util",
 ]

@@ -15,7 +15,14 @@ from .model import BatchEndParam, save_checkpoint
 from .ndarray import NDArray
 from .symbol import Symbol
 
-__all__ = ["ProgressBar", "Speedometer", "do_checkpoint", "log_train_metric"]
+__all__ = [
+    "LogValidationMetricsCallback",
+    "ProgressBar",
+    "Speedometer",
+    "do_checkpoint",
+    "log_train_metric",
+    "module_checkpoint",
+]
 
 _log = logging.getLogger(__name__)
 EpochEnd = Callable[[int, Symbol, Mapping[str, NDArray], Mapping[str, NDArray]], None]
@@ -26,11 +33,7 @@ def do_checkpoint(prefix: str | os.PathLike[str], period: int = 1) -> EpochEnd:
 
     The file of the first epoch has the number 1.
     """
-    if isinstance(period, float) and not math.isfinite(period):
-        raise InvalidArgumentError(
-            f"do_checkpoint: period must be a number of epochs, got {period}"
-        )
-    period = max(1, int(period))
+    period = _period("do_checkpoint", period)
 
     def save(
         epoch: int,
@@ -42,6 +45,37 @@ def do_checkpoint(prefix: str | os.PathLike[str], period: int = 1) -> EpochEnd:
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
 
     return save
+
+
+def module_checkpoint(
+    mod: Any, prefix: str | os.PathLike[str], period: int = 1, save_optimizer_states: bool = False
+) -> Callable[..., None]:
+    """An epoch-end callback that has a module save itself after every `period` epochs.
+
+    Parameters
+    ----------
+    mod
+        What has ``save_checkpoint(prefix, epoch, save_optimizer_states)``.
+    prefix
+        The beginning of the files' names.
+    period
+        Epochs from one checkpoint to the next.
+    save_optimizer_states
+        Whether what the optimizer remembers is saved, too.
+    """
+    period = _period("module_checkpoint", period)
+
+    def save(epoch: int, *_: Any) -> None:
+        if (epoch + 1) % period == 0:
+            mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states)
+
+    return save
+
+
+def _period(what: str, period: float) -> int:
+    if isinstance(period, float) and not math.isfinite(period):
+        raise InvalidArgumentError(f"{what}: period must be a number of epochs, got {period}")
+    return max(1, int(period))
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
@@ -117,6 +151,17 @@ class Speedometer:
             if self.auto_reset:
                 metric.reset_local()
         _log.info("%s", line)
+
+
+class LogValidationMetricsCallback:
+    """Logs the metric of a validation at the end of an epoch."""
+
+    def __call__(self, param: BatchEndParam) -> None:
+        """Logs one line for each name."""
+        _require_told(param)
+        if param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                _log.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
 
 
 class ProgressBar:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import reprlib
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from .base import as_int
+from . import _core
+from .base import ClassProperties, as_int, classproperty
 from .error import ArgumentTypeError, InvalidArgumentError
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "cpu_shared",
     "current_context",
     "gpu",
+    "gpu_memory_info",
     "num_gpus",
     "placement",
     "require_cpu",
@@ -32,7 +35,18 @@ _MOST = 2**16 - 1
 _NAME = re.compile(r"(\w+)(?:\(\s*(-?\d+)\s*\))?")
 
 
-class Context:
+def _get_default(cls: type[Context]) -> Context:
+    """The device of new arrays; deprecated for `current_context`."""
+    _warn_of_default(4)
+    return current_context()
+
+
+def _set_default(cls: type[Context], value: Context) -> None:
+    _warn_of_default(5)
+    _make_current(as_context(value))
+
+
+class Context(metaclass=ClassProperties):
     """A device, by kind and number; usable as a ``with`` block that sets the default device.
 
     Parameters
@@ -53,6 +67,7 @@ class Context:
     devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type: ClassVar[dict[str, int]] = {v: k for k, v in devtype2str.items()}
     _default: ClassVar[threading.local] = threading.local()
+    default_ctx = classproperty(_get_default).setter(_set_default)
 
     __slots__ = ("_outer", "device_id", "device_typeid")
 
@@ -76,6 +91,13 @@ class Context:
         """The kind of the device."""
         return self.devtype2str[self.device_typeid]
 
+    @property
+    def compute(self) -> Context:
+        """Where operators on this memory run: all memory of the CPU belongs to the ``cpu``."""
+        if self.device_typeid in (1, 2):
+            return self
+        return Context("cpu", self.device_id)
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Context)
@@ -92,29 +114,68 @@ class Context:
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
+    def empty_cache(self) -> None:
+        """Gives memory that is kept for reuse back to the system.
+
+        Memory that arrays use stays theirs.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> array = mx.nd.ones((1000, 1000), ctx=mx.cpu(1))
+        >>> del array
+        >>> mx.cpu(1).empty_cache()
+        """
+        _core.storage_trim(0, *placement(self))
+
     def __enter__(self) -> Context:
-        self._outer.append(current_context())
-        Context._default.value = self
+        outer = current_context()
+        _make_current(self)
+        self._outer.append(outer)
         return self
 
     def __exit__(self, *_: object) -> None:
-        Context._default.value = self._outer.pop()
+        _make_current(self._outer.pop())
+
+
+def _warn_of_default(depth: int) -> None:
+    warnings.warn(
+        "Context.default_ctx is deprecated; use mx.current_context() and `with` blocks of contexts",
+        DeprecationWarning,
+        stacklevel=depth,
+    )
+
+
+def _make_current(context: Context) -> None:
+    number = as_int("the number of a device", context.device_id, 0, _MOST)
+    _core.set_device(context.device_typeid, number)
+    Context._default.value = context
 
 
 _CPU = Context("cpu", 0)
 
 
 def cpu(device_id: int = 0) -> Context:
-    """The CPU."""
+    """The CPU.
+
+    Each number is a device with memory of its own, so that programs for several devices can be
+    tried on the CPU alone. All of them compute with the same cores.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.ones((2,), ctx=mx.cpu(1)).context
+    cpu(1)
+    """
     return Context("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
     """Page-locked memory of the CPU, which a device copies from without a detour.
 
-    Operators run on it as on any other; their results are on ``cpu(0)``. Where the system does not
-    let the process lock so much memory (``ulimit -l``), arrays use ordinary memory, and a
-    :class:`RuntimeWarning` says so once.
+    Operators run on it as on any other; their results are on the ``cpu`` of the same number. Where
+    the system does not let the process lock so much memory (``ulimit -l``), arrays use ordinary
+    memory, and a :class:`RuntimeWarning` says so once.
 
     Examples
     --------
@@ -150,6 +211,20 @@ def gpu(device_id: int = 0) -> Context:
 def num_gpus() -> int:
     """How many GPUs can be used: none, since this version runs on the CPU alone."""
     return 0
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Free and total bytes of the memory of a GPU.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A GPU that is not there.
+    """
+    number = as_int("device_id", device_id)
+    raise InvalidArgumentError(
+        f"gpu({number}) has no memory to tell of: the process has {num_gpus()} GPUs"
+    )
 
 
 def current_context() -> Context:
@@ -219,7 +294,7 @@ def require_cpu(context: Context | str | None) -> Context:
             f"cannot place an array on {context}: this version of Ferromix runs on the CPU; "
             "use ferromix.cpu()"
         )
-    if context.device_type != "cpu" and not 0 <= context.device_id <= _MOST:
+    if not 0 <= context.device_id <= _MOST:
         raise InvalidArgumentError(
             f"cannot place an array on {context}: devices have the numbers 0 to {_MOST}"
         )
@@ -227,15 +302,10 @@ def require_cpu(context: Context | str | None) -> Context:
 
 
 def placement(context: Context | str | None) -> tuple[int, int]:
-    """The core's name for the memory of `context`, by default that of the current one.
-
-    All of ``cpu(0)``, ``cpu(1)`` and so on are one device.
-    """
+    """The core's name for the memory of `context`, by default that of the current one."""
     if context is None:
         context = current_context()
     if context is _CPU:
         return 1, 0
     context = require_cpu(context)
-    if context.device_type == "cpu":
-        return 1, 0
     return context.device_typeid, context.device_id

@@ -4,16 +4,21 @@ The Rust core raises these same classes, and an error raised on a worker thread 
 them at the next wait.
 """
 
+from collections.abc import Callable
+
 __all__ = [
     "ArgumentTypeError",
     "DTypeError",
     "DeprecatedError",
     "FileAccessError",
     "FileFormatError",
+    "IndexOutOfBoundsError",
     "InternalError",
     "InvalidArgumentError",
     "MXNetError",
     "MissingFileError",
+    "NotImplementedForSymbol",
+    "NotSupportedForSparseNDArray",
     "OutOfMemoryError",
     "ScheduledRateError",
 ]
@@ -25,6 +30,10 @@ class MXNetError(RuntimeError):
 
 class InvalidArgumentError(MXNetError, ValueError):
     """A value, a shape or an attribute that does not fit."""
+
+
+class IndexOutOfBoundsError(InvalidArgumentError, IndexError):
+    """An index that an axis lacks; the message says which one, and how long the axis is."""
 
 
 class ArgumentTypeError(InvalidArgumentError, TypeError):
@@ -57,6 +66,36 @@ class ScheduledRateError(InvalidArgumentError, UserWarning):
 
 class DeprecatedError(MXNetError, DeprecationWarning):
     """What MXNet has given up, and refuses by raising a DeprecationWarning."""
+
+
+class _UnsupportedError(MXNetError):
+    """A function that does not take what it was given."""
+
+    what = ""
+
+    def __init__(
+        self, function: Callable[..., object] | str, alias: str | None, *args: object
+    ) -> None:
+        name = function if isinstance(function, str) else function.__name__
+        operator = f' (namely operator "{alias}")' if alias else ""
+        kinds = f" with arguments ({', '.join(str(type(a)) for a in args)})" if args else ""
+        super().__init__(
+            f"Function {name}{operator}{kinds} is not {self.what} and only available in NDArray."
+        )
+        self.function = name
+        self.alias = alias
+
+
+class NotImplementedForSymbol(_UnsupportedError):  # noqa: N818
+    """A function of arrays that was called with symbols."""
+
+    what = "implemented for Symbol"
+
+
+class NotSupportedForSparseNDArray(_UnsupportedError):  # noqa: N818
+    """A function of dense arrays that was called with sparse ones."""
+
+    what = "supported for SparseNDArray"
 
 
 class InternalError(MXNetError):

@@ -36,6 +36,7 @@ def save_checkpoint(
     symbol: Symbol | None,
     arg_params: Mapping[str, NDArray],
     aux_params: Mapping[str, NDArray],
+    remove_amp_cast: bool = True,
 ) -> None:
     """Writes the graph and the parameters after an epoch.
 
@@ -49,6 +50,8 @@ def save_checkpoint(
         The graph; not written where None.
     arg_params, aux_params
         Arguments and auxiliary states by name.
+    remove_amp_cast
+        As for :meth:`Symbol.save`.
     """
     prefix = os.fspath(prefix)
     if symbol is not None and not isinstance(symbol, Symbol):
@@ -57,7 +60,7 @@ def save_checkpoint(
         if not isinstance(params, Mapping):
             raise ArgumentTypeError(f"{what} must be a dict, got {type(params).__name__}")
     if symbol is not None:
-        symbol.save(f"{prefix}-symbol.json")
+        symbol.save(f"{prefix}-symbol.json", remove_amp_cast)
     named = {f"arg:{name}": array for name, array in arg_params.items()}
     named |= {f"aux:{name}": array for name, array in aux_params.items()}
     ndarray.save(_params_path(prefix, epoch), named)

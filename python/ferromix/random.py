@@ -6,7 +6,7 @@ are the same for any number of threads. docs/random.md describes which number go
 
 from __future__ import annotations
 
-from . import _core
+from . import _core, resource
 from .base import as_int
 from .context import Context, as_context
 from .ndarray.random import normal, uniform
@@ -38,7 +38,10 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     value = as_int("seed_state", seed_state) % 2**64
     if isinstance(ctx, str) and ctx == "all":
         _core.seed(value)
+        resource.reseed(value)
         return
     device = as_context(ctx)
     number = device.device_id if device.device_type == "gpu" else 0
+    if device.device_type != "gpu":
+        resource.reseed(value)
     _core.seed(value, (device.device_typeid, as_int("the number of a GPU", number, 0, 2**16 - 1)))

@@ -9,16 +9,20 @@ from __future__ import annotations
 import difflib
 import json
 import reprlib
+import warnings
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from .error import InvalidArgumentError
+from .error import ArgumentTypeError, InvalidArgumentError
 from .literal import brief
 
-__all__ = ["Registry"]
+__all__ = ["Registry", "get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
+
+
+_registries: dict[type, Registry[Any]] = {}
 
 
 class Registry(Generic[T]):
@@ -36,6 +40,11 @@ class Registry(Generic[T]):
         self._base = base
         self._kind = kind
         self._classes: dict[str, type[T]] = {}
+        _registries[base] = self
+
+    def classes(self) -> dict[str, type[T]]:
+        """The classes by their names in lower case; a copy."""
+        return dict(self._classes)
 
     def register(self, klass: C) -> C:
         """Enters a class under its own name; for use as a decorator. A later one replaces it."""
@@ -117,3 +126,111 @@ class Registry(Generic[T]):
 
 def _is_subclass(klass: object, base: type) -> bool:
     return isinstance(klass, type) and issubclass(klass, base)
+
+
+def _registry(base_class: type[T], nickname: str = "") -> Registry[T]:
+    if not isinstance(base_class, type):
+        raise ArgumentTypeError(f"base_class must be a class, got {brief(base_class)}")
+    return _registries.get(base_class) or Registry(base_class, nickname or base_class.__name__)
+
+
+def get_registry(base_class: type[T]) -> dict[str, type[T]]:
+    """The classes that were registered for a base, by their names in lower case; a copy.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.registry.get_registry(mx.init.Initializer)["xavier"].__name__
+    'Xavier'
+    """
+    return _registry(base_class).classes()
+
+
+def get_register_func(base_class: type[T], nickname: str) -> Callable[..., type[T]]:
+    """A function that registers subclasses of a base, under their names or a second argument.
+
+    A name that is taken goes to the new class, with a warning.
+
+    Parameters
+    ----------
+    base_class
+        The class that all entries derive from.
+    nickname
+        What an entry is called in messages.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> class Shape: ...
+    >>> register = mx.registry.get_register_func(Shape, "shape")
+    >>> @register
+    ... class Round(Shape): ...
+    >>> mx.registry.get_create_func(Shape, "shape")("round")  # doctest: +ELLIPSIS
+    <...Round object at 0x...>
+    """
+    registry = _registry(base_class, nickname)
+
+    def register(klass: type[T], name: str | None = None) -> type[T]:
+        key = (getattr(klass, "__name__", "") if name is None else name).lower()
+        taken = registry.classes().get(key)
+        registry.alias(key)(klass)
+        if taken is not None:
+            warnings.warn(
+                f"the {nickname} {klass.__module__}.{klass.__name__} takes the name {key} of "
+                f"{taken.__module__}.{taken.__name__}",
+                UserWarning,
+                stacklevel=2,
+            )
+        return klass
+
+    return register
+
+
+def get_alias_func(
+    base_class: type[T], nickname: str
+) -> Callable[..., Callable[[type[T]], type[T]]]:
+    """A decorator with names, under which it registers subclasses of a base.
+
+    The arguments are those of `get_register_func`.
+    """
+    register = get_register_func(base_class, nickname)
+
+    def alias(*aliases: str) -> Callable[[type[T]], type[T]]:
+        def enter(klass: type[T]) -> type[T]:
+            for name in aliases:
+                register(klass, name)
+            return klass
+
+        return enter
+
+    return alias
+
+
+def get_create_func(base_class: type[T], nickname: str) -> Callable[..., T]:
+    """A function that makes instances from names and arguments.
+
+    It takes a name with arguments, positionally or as the keyword `nickname`; a dict of these; JSON
+    of such a dict, or of ``["name", {arguments}]``; or an instance, which it returns. The arguments
+    are those of `get_register_func`.
+    """
+    registry = _registry(base_class, nickname)
+
+    def create(*args: Any, **kwargs: Any) -> T:
+        if not args:
+            if nickname not in kwargs:
+                raise ArgumentTypeError(f"there is no {nickname} among the arguments")
+            args = (kwargs.pop(nickname),)
+        spec: Any = args[0]
+        rest = args[1:]
+        if isinstance(spec, str) and spec.startswith("{") and not rest and not kwargs:
+            try:
+                spec = json.loads(spec)
+            except (ValueError, RecursionError):
+                raise InvalidArgumentError(
+                    f"{nickname} as JSON must be a dict of arguments, got {brief(spec)}"
+                ) from None
+        if isinstance(spec, dict) and not rest and not kwargs:
+            return create(**spec)
+        return registry.create(cast(Any, spec), *rest, **kwargs)
+
+    return create

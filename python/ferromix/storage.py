@@ -1,11 +1,11 @@
 """The pools that arrays live in: what they hold, their limits, and giving memory back.
 
-There is one for ordinary memory, ``cpu()``, one for ``cpu_pinned()`` and one for ``cpu_shared()``.
+There is one for each device: ``cpu()``, ``cpu(1)``, ``cpu_pinned()``, ``cpu_shared()`` and so on.
 Where a pool is exhausted, it gives back what was unused longest, waits for arrays that are about to
 be freed, gives back all it keeps, and only then does the operation fail, with an
 :class:`~ferromix.error.OutOfMemoryError`, which is also a :class:`MemoryError`.
 
-Environment variables set the pools up, for ``CPU``, ``CPU_PINNED`` and ``CPU_SHARED``:
+Environment variables set up each pool of ``CPU``, ``CPU_PINNED`` and ``CPU_SHARED``:
 ``FERROMIX_CPU_MEM_LIMIT``, ``FERROMIX_CPU_MEM_TRIM_AGE``, ``_TRIM_LOW``, ``_TRIM_HIGH``, and
 MXNet's ``MXNET_CPU_MEM_POOL_TYPE``, ``_RESERVE``, ``_PAGE_SIZE``, ``_ROUND_LINEAR_CUTOFF``.
 """
@@ -22,8 +22,8 @@ _MOST = 2**63 - 1
 """Bytes that stand for any number beyond them."""
 
 
-def _code(ctx: Context | None) -> int:
-    return placement(ctx or cpu())[0]
+def _device(ctx: Context | None) -> tuple[int, int]:
+    return placement(ctx or cpu())
 
 
 def stats(ctx: Context | None = None) -> dict[str, int]:
@@ -52,12 +52,12 @@ def stats(ctx: Context | None = None) -> dict[str, int]:
     >>> mx.storage.stats()["in_use"] - before
     1048576
     """
-    return _core.storage_stats(_code(ctx))
+    return _core.storage_stats(*_device(ctx))
 
 
 def limit(ctx: Context | None = None) -> int | None:
     """Most bytes in use and cached together; None where there is no limit."""
-    return _core.storage_limit(_code(ctx))
+    return _core.storage_limit(*_device(ctx))
 
 
 def set_limit(limit: int | None, ctx: Context | None = None) -> None:
@@ -74,7 +74,7 @@ def set_limit(limit: int | None, ctx: Context | None = None) -> None:
     """
     if limit is not None:
         limit = min(as_int("a limit", limit, 0), _MOST)
-    _core.storage_set_limit(limit, _code(ctx))
+    _core.storage_set_limit(limit, *_device(ctx))
 
 
 def trim(keep: int = 0, ctx: Context | None = None) -> None:
@@ -92,7 +92,7 @@ def trim(keep: int = 0, ctx: Context | None = None) -> None:
         Whose pool; by default that of ``cpu()``.
     """
     keep = as_int("the bytes to keep", keep, 0)
-    _core.storage_trim(min(keep, _MOST), _code(ctx))
+    _core.storage_trim(min(keep, _MOST), *_device(ctx))
 
 
 def release_all() -> None:

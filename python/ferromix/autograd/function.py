@@ -75,12 +75,14 @@ class Function:
                 f"{name}: an object of an autograd Function can be called once; make another one"
             )
         self._used = True
-        _require_arrays(name, "input", inputs)
+        for i, value in enumerate(inputs):
+            _require_array(f"{name}: input {i}", value)
         with modes(False, None):
             outputs = self.forward(*inputs)
         several = isinstance(outputs, (list, tuple))
         found = list(outputs) if several else [outputs]
-        _require_arrays(name, "output of forward", found)
+        for i, value in enumerate(found):
+            _require_array(f"{name}: output {i} of forward", value)
         # Objects of their own: what forward saved of its outputs must not hold the tape.
         results = [a.detach() for a in found]
         card = _Forward(self, inputs, len(results))
@@ -88,10 +90,9 @@ class Function:
         return results if several else results[0]
 
 
-def _require_arrays(name: str, what: str, found: Sequence[object]) -> None:
-    for i, value in enumerate(found):
-        if not isinstance(value, NDArray):
-            raise DTypeError(f"{name}: {what} {i} must be an NDArray, got {type(value).__name__}")
+def _require_array(what: str, value: object) -> None:
+    if not isinstance(value, NDArray):
+        raise DTypeError(f"{what} must be an NDArray, got {type(value).__name__}")
 
 
 class _Forward(PythonOperator):
@@ -141,7 +142,8 @@ class _Backward(PythonOperator):
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Calls the user's function, and checks what it gives."""
         function, descs = self.forward.function, self.forward.descs
-        gradients = function.backward(*map(NDArray, inputs))
+        # Copies, since the user may write into what is given, and others may have it.
+        gradients = function.backward(*(NDArray(a).copy() for a in inputs))
         found = list(gradients) if isinstance(gradients, (list, tuple)) else [gradients]
         if len(found) != len(descs):
             raise InvalidArgumentError(
@@ -154,7 +156,7 @@ class _Backward(PythonOperator):
     def _checked(self, i: int, gradient: Any, shape: Any, dtype: str, context: Any) -> Array:
         if gradient is None:
             return _zeros(shape, dtype, context)
-        _require_arrays(self.forward.name, f"gradient {i} from backward, counting from", [gradient])
+        _require_array(f"{self.forward.name}: gradient {i} from backward", gradient)
         if (gradient.shape, gradient.dtype_name) != (shape, dtype):
             raise InvalidArgumentError(
                 f"{self.forward.name}: backward gave a gradient of {gradient.dtype_name} "

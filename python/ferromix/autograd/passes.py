@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .. import _core
 from ..dispatch import tape
 from ..error import InvalidArgumentError
 from ..graph.node import Node, topological
 from ..ndarray import NDArray
 from ..ndarray.gradients import arrays_of, mark
 from ..ndarray.gradients import backward as run_backward
+from ..ndarray.sparse import taped
 from ..symbol import Symbol
 
 __all__ = ["backward", "get_symbol", "grad", "mark_variables"]
@@ -85,7 +87,8 @@ def backward(
         A head that was not recorded or whose graph was freed; no variable that needs a gradient;
         gradients of heads that do not fit; an array that was overwritten although its values are
         needed, or an operator without a gradient rule: these name the operator, and the line that
-        ran it.
+        ran it. Of these, nothing is computed. An error that a :class:`Function` raises comes in the
+        middle: some gradients may have been written then.
 
     Examples
     --------
@@ -147,13 +150,17 @@ def grad(
     """
     found = arrays_of("heads", heads)
     seeds = arrays_of("head_grads", head_grads, len(found), optional=True)
-    handles = tape.gradients(
+    wanted = arrays_of("variables", variables)
+    keeps = bool(create_graph if retain_graph is None else retain_graph)
+    modes = keeps, bool(create_graph), bool(train_mode)
+    sparse = taped.gradients(found, seeds, wanted, *modes)
+    if sparse is not None:
+        return sparse
+    handles = _core.gradients(
         [h.handle for h in found],
         [None if s is None else s.handle for s in seeds],
-        [v.handle for v in arrays_of("variables", variables)],
-        bool(create_graph if retain_graph is None else retain_graph),
-        bool(create_graph),
-        bool(train_mode),
+        [v.handle for v in wanted],
+        *modes,
     )
     return [NDArray(h) for h in handles]
 

@@ -1,1 +1,35 @@
-"""From cards to running kernels, one module per kind of device."""
+"""From cards to the core: how operators are called and differentiated, on every device."""
+
+from . import cpu
+from .backend import device_of
+from .operators import (
+    ADD,
+    INPLACE,
+    NULL,
+    WRITE,
+    Desc,
+    answer,
+    call,
+    infer,
+    invoke,
+    prepare,
+    record_view,
+    state_request,
+)
+
+__all__ = [
+    "ADD",
+    "INPLACE",
+    "NULL",
+    "WRITE",
+    "Desc",
+    "answer",
+    "call",
+    "cpu",
+    "device_of",
+    "infer",
+    "invoke",
+    "prepare",
+    "record_view",
+    "state_request",
+]

@@ -1,30 +1,89 @@
-"""Gradients of what was recorded: the core's tape becomes a graph, and the cards' rules run on it.
+"""Programs of backward passes: what was recorded, as a graph, on which the cards' rules run.
 
-The tape (``rust/py/src/tape``) says which operators were run and has the values that their gradient
-rules read. Here the same pass that serves symbols differentiates their graph, and the nodes of the
-gradients run one by one, as any operator does; so they are recorded too where that is asked for.
+The tape (``rust/py/src/tape``) says which operators were run, and has the values that their
+gradient rules read. Here the pass that serves symbols differentiates their graph, once for each
+structure; the core runs the program that comes of it, again and again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from dataclasses import dataclass
 
 from .. import _core
 from .._core import Array
 from ..error import InvalidArgumentError
-from ..graph.gradient import MissingRuleError
-from ..graph.node import Entry
-from ..ops.card import make
-from . import cpu
+from ..graph.gradient import Gradients, MissingRuleError, differentiate, reads
+from ..graph.liveness import last_uses
+from ..graph.node import Entry, Node
+from ..ops.card import OperatorProperty, make
+from .operators import call
 from .python_operator import PythonOperator
-from .tape_plan import Step, TapePlan, graph_of, make_plan
 
-__all__ = ["backward", "entries", "gradients", "modes"]
+__all__ = ["backward_program", "entries", "modes", "run_card"]
 
-_CACHEABLE = 5000
-"""Nodes of the longest tape whose plan is kept for the next time."""
+Place = tuple[int, bool, int]
+"""Where the tape has a value: the node, whether it is an input of it, and its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One run of an operator.
+
+    Attributes
+    ----------
+    work
+        The call, or a card that Python runs.
+    inputs, outputs
+        Slots; None for outputs that nobody reads.
+    last
+        Slots that no later step reads.
+    dying
+        The numbers of the inputs whose memory the outputs may take.
+    """
+
+    work: _core.Call | PythonOperator
+    inputs: list[int]
+    outputs: list[int | None]
+    last: list[int]
+    dying: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardProgram:
+    """A backward pass, as ``rust/py/src/tape/program.rs`` reads it.
+
+    Attributes
+    ----------
+    slots
+        The number of slots, each of which holds a value while it is needed.
+    loads
+        Slots of values that the tape has, and where it has them.
+    seeds
+        Slots of gradients of heads, and the number of the head.
+    steps
+        What runs, in order.
+    gradients
+        The slot of the gradient of each wanted variable; None where it is zero.
+    direct
+        Which of those steps can write, or add, to where they are wanted.
+    copy, zeros, ones
+        The calls of ``_copy``, ``zeros_like`` and ``ones_like``.
+    reusable
+        Whether another tape of the same structure can be differentiated by it.
+    """
+
+    slots: int
+    loads: list[tuple[int, list[Place]]]
+    seeds: list[tuple[int, int]]
+    steps: list[Step]
+    gradients: list[int | None]
+    direct: list[bool]
+    copy: _core.Call
+    zeros: _core.Call
+    ones: _core.Call
+    reusable: bool
 
 
 @contextmanager
@@ -43,223 +102,160 @@ def modes(recording: bool | None, training: bool | None) -> Iterator[None]:
             _core.set_training(old[1])
 
 
-def backward(
-    heads: Sequence[Array],
-    head_grads: Sequence[Array | None],
-    retain_graph: bool,
-    train_mode: bool,
-) -> None:
-    """Writes or adds the gradients of `heads` to those of the variables that they depend on.
-
-    Parameters
-    ----------
-    heads
-        Results on the tape.
-    head_grads
-        The gradient of each head; ones for None.
-    retain_graph
-        Whether the tape stays, to be differentiated again.
-    train_mode
-        Whether the gradients' operators train or predict.
-
-    Raises
-    ------
-    InvalidArgumentError
-        A head that is not on the tape, or whose graph was freed; nothing that needs a gradient; a
-        value that was overwritten; an operator without a gradient rule.
-    """
-    trace = _core.Trace(heads)
-    structure = trace.structure()
-    wanted = [i for i, row in enumerate(structure) if isinstance(row, int) and row]
-    if not wanted:
-        raise InvalidArgumentError(
-            "backward: the heads depend on no array that needs a gradient; call attach_grad() on "
-            "it before autograd.record(), with a grad_req other than 'null'"
-        )
-    adds = tuple(structure[i] == cpu.ADD for i in wanted)
-    plan = _plan(trace, structure, tuple(wanted), adds)
-    targets = [_target(trace, i) for i in wanted]
-    with modes(False, train_mode):
-        runner = _Runner(trace, plan, _seeds(plan, heads, head_grads))
-        direct = runner.use(targets)
-        found = runner.run()
-        for i, (add, target) in enumerate(zip(adds, targets, strict=True)):
-            if i not in direct:
-                _deliver(found[i], target, add)
-    if not retain_graph:
-        trace.free()
-
-
-def gradients(
-    heads: Sequence[Array],
-    head_grads: Sequence[Array | None],
-    variables: Sequence[Array],
-    retain_graph: bool,
-    create_graph: bool,
-    train_mode: bool,
-) -> list[Array]:
-    """The gradients of `heads` with respect to `variables`, as new arrays.
-
-    Parameters
-    ----------
-    variables
-        Marked arrays.
-    create_graph
-        Whether the gradients are recorded, to be differentiated in turn.
-
-    Raises
-    ------
-    InvalidArgumentError
-        As for :func:`backward`; also a variable that was not marked, or on which no head depends.
-    """
-    trace = _core.Trace(heads)
-    wanted = [trace.find(v) for v in variables]
-    for i, position in enumerate(wanted):
-        if position is None:
-            known = variables[i].is_recorded
-            problem = "no head depends on it" if known else "it does not require a gradient"
-            raise InvalidArgumentError(
-                f"grad: cannot differentiate with respect to variable {i} of shape "
-                f"{variables[i].shape}: {problem}; call attach_grad() on it before "
-                "autograd.record(), and compute the heads from it"
-            )
-    positions = tuple(p for p in wanted if p is not None)
-    plan = _plan(trace, trace.structure(), positions, (False,) * len(positions))
-    with modes(create_graph, train_mode):
-        runner = _Runner(trace, plan, _seeds(plan, heads, head_grads), whole=create_graph)
-        found = [
-            cpu.invoke(make("zeros_like", {}), [variable])[0] if gradient is None else gradient
-            for gradient, variable in zip(runner.run(), variables, strict=True)
-        ]
-        # Two variables may have got the same memory, or that of a value or of a head's gradient.
-        taken = runner.borrowed
-        for i, array in enumerate(found):
-            if array.chunk in taken:
-                found[i] = cpu.invoke(make("_copy", {}), [array])[0]
-            taken.add(array.chunk)
-    if not retain_graph:
-        trace.free()
-    return found
-
-
 def entries(heads: Sequence[Array]) -> list[Entry]:
     """The recorded graph of `heads`, with variables for everything that was not computed."""
     trace = _core.Trace(heads)
-    nodes = graph_of(trace.structure())
+    nodes = _graph(trace)
     return [Entry(nodes[i], output) for i, output in trace.heads]
 
 
-def _plan(
-    trace: _core.Trace, structure: tuple, wanted: tuple[int, ...], adds: tuple[bool, ...]
-) -> TapePlan:
-    cards = {row[0] for row in structure if not isinstance(row, int)}
-    passing = any(isinstance(c, PythonOperator) and not c.reusable for c in cards)
-    make_it = make_plan if passing or len(structure) > _CACHEABLE else _cached_plan
+def run_card(card: PythonOperator, inputs: Sequence[Array]) -> list[Array]:
+    """Runs a card that is Python's to run, and records the run where the thread records."""
+    with modes(False, None):
+        outputs = card.run(inputs)
+    card.record(inputs, outputs)
+    return outputs
+
+
+def backward_program(
+    trace: _core.Trace, wanted: Sequence[int], adds: Sequence[bool], create_graph: bool
+) -> BackwardProgram:
+    """A backward pass from the heads of a trace.
+
+    Parameters
+    ----------
+    wanted
+        The nodes of the variables whose gradients are asked for.
+    adds
+        For each of them whether its gradient is added to what its array holds.
+    create_graph
+        Whether the pass is recorded: then a rule may read any output of any step.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An operator on the way has no gradient rule; names it and the line that recorded it.
+    """
+    nodes = _graph(trace)
+    heads = [Entry(nodes[i], k) for i, k in trace.heads]
     try:
-        return make_it(structure, tuple(trace.heads), wanted, adds)
+        found = differentiate(heads, [nodes[i] for i in wanted])
     except MissingRuleError as error:
         position = int(error.node.name)
         raise InvalidArgumentError(
             f"backward: {error}; it was recorded at {trace.line(position)}"
         ) from None
+    cards = [node.op for node in nodes if node.op is not None]
+    reusable = all(c.reusable for c in cards if isinstance(c, PythonOperator))
+    return _Maker(nodes, found, create_graph).make(adds, reusable)
 
 
-_cached_plan = lru_cache(maxsize=64)(make_plan)
+def _graph(trace: _core.Trace) -> list[Node]:
+    """The nodes of the tape as nodes of a graph, each named by its position.
 
-
-def _target(trace: _core.Trace, variable: int) -> Array:
-    target = trace.gradient(variable)
-    assert target is not None  # marking sees to it
-    return target
-
-
-def _seeds(
-    plan: TapePlan, heads: Sequence[Array], head_grads: Sequence[Array | None]
-) -> dict[int, Array]:
-    """The gradients of the heads whose gradients are read; those of losses are not."""
-    seeds = {}
-    for i in dict.fromkeys(head for _, head in plan.seeds):
-        head, grad = heads[i], head_grads[i]
-        if grad is None:
-            grad = cpu.invoke(make("ones_like", {}), [head])[0]
-        elif grad.shape != head.shape or grad.dtype != head.dtype:
-            raise InvalidArgumentError(
-                f"backward: the gradient of head {i} is {grad.dtype} {grad.shape}, but the head is "
-                f"{head.dtype} {head.shape}"
-            )
-        seeds[i] = grad
-    return seeds
-
-
-def _deliver(gradient: Array | None, target: Array, add: bool) -> None:
-    """Writes or adds a gradient, zeros for None, where it is wanted."""
-    if gradient is not None:
-        cpu.run(make("_copy", {}), [gradient], [(target, cpu.ADD if add else cpu.WRITE)])
-    elif not add:
-        cpu.run(make("zeros_like", {}), [target], [(target, cpu.WRITE)])
-
-
-class _Runner:
-    """One run of a plan: the values of its slots, which are let go of after their last use."""
-
-    def __init__(
-        self, trace: _core.Trace, plan: TapePlan, seeds: Mapping[int, Array], whole: bool = False
-    ) -> None:
-        self._plan = plan
-        self._whole = whole
-        self._targets: dict[int, tuple[Array, int]] = {}
-        self._values: list[Array | None] = [None] * plan.size
-        for slot, places in plan.loads:
-            # All places hold the same array; each says whether it was overwritten since.
-            for place in places:
-                self._values[slot] = _load(trace, *place)
-        for slot, head in plan.seeds:
-            self._values[slot] = seeds[head]
-        self.borrowed = {v.chunk for v in self._values if v is not None}
-
-    def use(self, targets: Sequence[Array]) -> set[int]:
-        """Has gradients written where they are wanted, without a copy; gives those so written.
-
-        It cannot where something that is still to be read shares memory with a target.
-        """
-        chunks = {t.chunk for t in targets}
-        if len(chunks) < len(targets) or self.borrowed & chunks:
-            return set()
-        for slot, (wanted, add) in self._plan.direct.items():
-            self._targets[slot] = (targets[wanted], cpu.ADD if add else cpu.WRITE)
-        return {wanted for wanted, _ in self._plan.direct.values()}
-
-    def run(self) -> list[Array | None]:
-        """Runs all steps, and gives the gradients."""
-        for step in self._plan.steps:
-            inputs = [self._take(slot) for slot in step.inputs]
-            for slot, value in zip(step.outputs, self._step(step, inputs), strict=True):
-                if slot is not None:
-                    self._values[slot] = value
-            for slot in step.last:
-                self._values[slot] = None
-        return [None if s is None else self._values[s] for s in self._plan.gradients]
-
-    def _step(self, step: Step, inputs: list[Array]) -> Sequence[Array | None]:
-        card = step.card
-        if isinstance(card, PythonOperator):
-            with modes(False, None):
-                outputs = card.run(inputs)
-            card.record(inputs, outputs)
-            return outputs
-        if self._whole:
-            return cpu.invoke(card, inputs)
-        wanted = [
-            (None, cpu.NULL) if slot is None else self._targets.get(slot, (None, cpu.WRITE))
-            for slot in step.outputs
+    An input that was no result becomes a variable of its own.
+    """
+    nodes: list[Node] = []
+    for i, (card, sources) in enumerate(trace.structure()):
+        inputs = [
+            Entry(Node(None, f"{i}.{j}"), 0)
+            if source is None
+            else Entry(nodes[source[0]], source[1])
+            for j, source in enumerate(sources)
         ]
-        return cpu.run(card, inputs, wanted)
-
-    def _take(self, slot: int) -> Array:
-        value = self._values[slot]
-        assert value is not None
-        return value
+        nodes.append(Node(card, str(i), inputs))
+    return nodes
 
 
-def _load(trace: _core.Trace, node: int, is_input: bool, number: int) -> Array:
-    return trace.input(node, number) if is_input else trace.output(node, number)
+class _Maker:
+    """Gives slots to entries."""
+
+    def __init__(self, nodes: Sequence[Node], found: Gradients, create_graph: bool) -> None:
+        self._nodes = nodes
+        self._found = found
+        self._all = create_graph
+        # Python's cards may give views of what they read.
+        self._viewed = {
+            e for n in found.nodes if isinstance(n.op, PythonOperator) for e in n.inputs
+        }
+        self._made = {n for n in found.nodes if not isinstance(n.op, PythonOperator)}
+        self._slots: dict[Entry, int] = {}
+        self._results = {e for e in found.entries if e is not None}
+        self._last = last_uses(found.nodes)
+        self._needed = self._results | self._last.keys()
+
+    def make(self, adds: Sequence[bool], reusable: bool) -> BackwardProgram:
+        """The program."""
+        seeds = [
+            (self._slot(Entry(node, 0)), i)
+            for i, node in enumerate(self._found.head_grads)
+            if node is not None
+        ]
+        loads = [(self._slot(entry), places) for entry, places in self._places().items()]
+        steps = [self._step(number, node) for number, node in enumerate(self._found.nodes)]
+        gradients = [None if e is None else self._slot(e) for e in self._found.entries]
+        return BackwardProgram(
+            slots=len(self._slots),
+            loads=loads,
+            seeds=seeds,
+            steps=steps,
+            gradients=gradients,
+            direct=self._direct(adds),
+            copy=call(make("_copy", {})),
+            zeros=call(make("zeros_like", {})),
+            ones=call(make("ones_like", {})),
+            reusable=reusable,
+        )
+
+    def _slot(self, entry: Entry) -> int:
+        return self._slots.setdefault(entry, len(self._slots))
+
+    def _places(self) -> dict[Entry, list[Place]]:
+        """Where the tape has the values that are needed."""
+        places: dict[Entry, list[Place]] = {}
+        rest: dict[Entry, Place] = {}
+        kept: dict[OperatorProperty | None, tuple[list[bool], list[bool]]] = {None: ([], [False])}
+        for i, node in enumerate(self._nodes):
+            if node.op is not None and node.op not in kept:
+                kept[node.op] = reads(node.op)
+            inputs, outputs = kept[node.op]
+            for j, (entry, is_kept) in enumerate(zip(node.inputs, inputs, strict=True)):
+                if entry in self._needed and is_kept:
+                    places.setdefault(entry, []).append((i, True, j))
+                rest.setdefault(entry, (i, True, j))
+            for k, (entry, is_kept) in enumerate(zip(node.outputs(), outputs, strict=True)):
+                if entry in self._needed and is_kept:
+                    places.setdefault(entry, []).append((i, False, k))
+                rest[entry] = (i, False, k)
+        # Of the others only the shape matters.
+        for entry in rest.keys() & self._needed - places.keys():
+            places[entry] = [rest[entry]]
+        return places
+
+    def _step(self, number: int, node: Node) -> Step:
+        assert node.op is not None
+        work = node.op if isinstance(node.op, PythonOperator) else call(node.op)
+        outputs = [
+            self._slot(e) if self._all or e in self._needed else None for e in node.outputs()
+        ]
+        ending = {e for e in node.inputs if self._last[e] == number and e not in self._results}
+        dying = [i for i, e in enumerate(node.inputs) if e in ending and self._is_own(e, node)]
+        inputs = [self._slot(e) for e in node.inputs]
+        return Step(work, inputs, outputs, [self._slot(e) for e in ending], dying)
+
+    def _is_own(self, entry: Entry, user: Node) -> bool:
+        """Whether nothing but the one input of `user` refers to the memory of a result."""
+        made = entry.node in self._made and entry not in self._viewed
+        return not self._all and made and user.inputs.count(entry) == 1
+
+    def _direct(self, adds: Sequence[bool]) -> list[bool]:
+        """Where kernels can write; what is needed afterwards must not be added to something."""
+        free = {e for n in self._made for e in n.outputs()}
+        direct = []
+        for entry, add in zip(self._found.entries, adds, strict=True):
+            needed = entry in self._last or self._found.entries.count(entry) > 1
+            fits = entry in free and not (add and needed)
+            direct.append(fits)
+            if fits:
+                free.discard(entry)
+        return direct

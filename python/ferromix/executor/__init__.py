@@ -1,9 +1,10 @@
 """Executors: symbols bound to arrays."""
 
+from .. import ndarray
 from ..symbol.binding import install
 from . import bind as _bind
 from .executor import Executor
 
-__all__ = ["Executor"]
+__all__ = ["Executor", "ndarray"]
 
 install(_bind)

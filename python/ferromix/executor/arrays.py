@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Node
-from ..ndarray import NDArray, zeros
+from ..ndarray import NDArray, array, zeros
+from ..ops.storage import DENSE
 
-__all__ = ["by_node", "like", "match", "requests_of", "shrunk"]
+__all__ = [
+    "assign",
+    "by_name",
+    "by_node",
+    "like",
+    "list_of_grads",
+    "match",
+    "named",
+    "requests_of",
+    "shrunk",
+]
 
 REQUESTS = ("null", "write", "add")
 
@@ -106,11 +120,12 @@ def by_node(nodes: Sequence[Node], arrays: Sequence[NDArray | None]) -> dict[Nod
     return {n: a for n, a in zip(nodes, arrays, strict=True) if a is not None}
 
 
-def like(shape: tuple[int, ...], dtype: str, shared: NDArray | None) -> NDArray:
-    """`shared` if it has that shape and type, and otherwise new zeros."""
-    if shared is not None and shared.shape == shape and shared.dtype_name == dtype:
+def like(shape: tuple[int, ...], dtype: str, place: Context, shared: NDArray | None) -> NDArray:
+    """`shared` if it has that shape and type and is there, and otherwise new zeros."""
+    wanted = (shape, dtype, place)
+    if shared is not None and (shared.shape, shared.dtype_name, shared.context) == wanted:
         return shared
-    return zeros(shape, dtype=dtype)
+    return zeros(shape, place, dtype)
 
 
 def shrunk(old: NDArray, shape: tuple[int, ...]) -> NDArray:
@@ -121,5 +136,56 @@ def shrunk(old: NDArray, shape: tuple[int, ...]) -> NDArray:
         strides.append(size)
         size *= extent
     if size > old.size or not old.handle.contiguous:
-        return zeros(shape, dtype=old.dtype_name)
+        return zeros(shape, old.context, old.dtype_name)
     return NDArray(old.handle.view(0, shape, tuple(reversed(strides))))
+
+
+def list_of_grads(given: NDArray | Sequence[NDArray | None] | None) -> list[NDArray | None]:
+    """The gradients of outputs as a list.
+
+    Raises
+    ------
+    DTypeError
+        For anything but arrays and None.
+    """
+    if given is None or isinstance(given, NDArray):
+        return [] if given is None else [given]
+    if not isinstance(given, (list, tuple)):
+        raise DTypeError(
+            f"backward: out_grads must be an NDArray, or a list or a dict of them, got {given!r}"
+        )
+    for i, value in enumerate(given):
+        if value is not None and not isinstance(value, NDArray):
+            raise DTypeError(
+                f"backward: gradient {i} in out_grads must be an NDArray, "
+                f"got {type(value).__name__}"
+            )
+    return list(given)
+
+
+def assign(value: NDArray | np.ndarray, target: NDArray) -> None:
+    """Copies a value into an array of its shape, converting its type."""
+    source = array(value, dtype=value.dtype) if isinstance(value, np.ndarray) else value
+    if source.stype == target.stype == DENSE:
+        target.handle.copy_from(source.handle)
+    else:
+        source.copyto(target)
+
+
+def by_name(kind: str, nodes: Sequence[Node], arrays: Sequence[Any]) -> dict[str, Any]:
+    """Arrays by the names of their variables."""
+    return named(kind, [n.name for n in nodes], arrays)
+
+
+def named(kind: str, names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
+    """Arrays by name.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a name that occurs twice.
+    """
+    if len(set(names)) != len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise InvalidArgumentError(f"there is more than one {kind} called '{twice}'")
+    return dict(zip(names, arrays, strict=True))

@@ -8,13 +8,16 @@ from typing import Any
 from ..context import Context, current_context, require_cpu
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, mutated_variables, topological, variables
-from ..ndarray import NDArray
+from ..ndarray import NDArray, zeros
 from ..ops.param import dtype_name
+from ..ops.storage import DENSE, STORAGE_TYPES
 from ..symbol import Symbol
 from ..symbol.inference import declared_shape, declared_storage, declared_type, from_user_shape
 from .arrays import match, requests_of
+from .bound import BoundGraph
 from .executor import Executor
-from .network import infer_known
+from .interpreted import gradient_storage
+from .network import Placement, infer_known
 from .sharing import Sources, pool_of
 
 __all__ = ["bind", "simple_bind"]
@@ -27,10 +30,11 @@ def bind(
     args_grad: Any = None,
     grad_req: Any = "write",
     aux_states: Any = None,
+    group2ctx: Mapping[str, Any] | None = None,
     shared_exec: Executor | None = None,
 ) -> Executor:
     """An executor over the caller's arrays; see :meth:`Symbol.bind`."""
-    place, pool = _place(ctx), pool_of(shared_exec)
+    placement, pool = _placement(ctx, group2ctx), pool_of(shared_exec)
     arguments, states = _inputs(symbol)
     arrays = match("args", arguments, args, True)
     grads = match("args_grad", arguments, args_grad, False)
@@ -44,7 +48,8 @@ def bind(
                 f"args_grad: the gradient of '{node.name}' is {grad.dtype_name} {grad.shape}, but "
                 f"the argument is {array.dtype_name} {array.shape}"
             )
-    return Executor(symbol, place, arrays, grads, wanted, aux, pool)
+    bound = BoundGraph(symbol.entries, placement, arrays, grads, wanted, aux, pool)
+    return Executor(bound, symbol, placement.default, grad_req, group2ctx)
 
 
 def simple_bind(
@@ -54,28 +59,38 @@ def simple_bind(
     grad_req: Any = "write",
     type_dict: Mapping[str, Any] | None = None,
     stype_dict: Mapping[str, str] | None = None,
+    group2ctx: Mapping[str, Any] | None = None,
     shared_arg_names: Sequence[str] | None = None,
     shared_exec: Executor | None = None,
     shared_buffer: dict[str, NDArray] | None = None,
 ) -> Executor:
     """An executor over new arrays; see :meth:`Symbol.simple_bind`."""
-    place, pool = _place(ctx), pool_of(shared_exec)
+    placement, pool = _placement(ctx, group2ctx), pool_of(shared_exec)
     sources = Sources(shared_arg_names, shared_exec, shared_buffer)
     arguments, states = _inputs(symbol)
     requests = requests_of(arguments, grad_req)
     nodes = [*arguments, *states]
-    _require_dense(nodes, stype_dict)
+    stypes = _storage(nodes, stype_dict)
     found, types = _infer(symbol, nodes, shapes, _by_name("type_dict", type_dict))
 
-    def desc(node: Node) -> tuple[str, tuple[int, ...], str]:
-        return node.name, found[Entry(node, 0)], types[Entry(node, 0)]
+    def desc(node: Node) -> tuple[str, tuple[int, ...], str, Context]:
+        place = placement.of_variable(node)
+        return node.name, found[Entry(node, 0)], types[Entry(node, 0)], place
 
-    args = {n: sources.argument(*desc(n)) for n in arguments}
-    grads = {n: sources.gradient(*desc(n)) for n in arguments if requests[n] != "null"}
+    args = {
+        n: _sparse(desc(n), stypes[n]) if n in stypes else sources.argument(*desc(n))
+        for n in arguments
+    }
+    stored = gradient_storage(symbol, requests, stypes)
+    grads = {
+        n: _sparse(desc(n), stored[n]) if n in stored else sources.gradient(*desc(n))
+        for n in arguments
+        if requests[n] != "null"
+    }
     aux = {n: sources.state(*desc(n)) for n in states}
-    executor = Executor(symbol, place, args, grads, requests, aux, pool)
+    bound = BoundGraph(symbol.entries, placement, args, grads, requests, aux, pool)
     sources.commit()
-    return executor
+    return Executor(bound, symbol, placement.default, grad_req, group2ctx)
 
 
 def _infer(
@@ -103,32 +118,33 @@ def _by_name(what: str, given: Any) -> Mapping[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise DTypeError(f"{what} must be a dict by names of arguments, got {given!r}")
+        raise DTypeError(f"{what} must be a dict by name, got {given!r}")
     return given
 
 
-def _require_dense(nodes: Sequence[Node], stype_dict: Any) -> None:
-    """Checks that nobody asks for sparse arrays.
+def _storage(nodes: Sequence[Node], stype_dict: Any) -> dict[Node, str]:
+    """The variables that are sparse, by the dict or by what they say themselves.
 
     Raises
     ------
     InvalidArgumentError
-        For another storage type, in the dict or on a variable.
+        For an unknown storage type.
     """
     given = _by_name("stype_dict", stype_dict)
     for name, stype in given.items():
-        _check_dense("stype_dict", name, stype)
-    for node in nodes:
-        if node.name not in given:
-            _check_dense("simple_bind", node.name, declared_storage(node))
+        if stype not in STORAGE_TYPES:
+            raise InvalidArgumentError(
+                f"stype_dict: the storage type of '{name}' is {stype!r}; known: "
+                f"{', '.join(STORAGE_TYPES)}"
+            )
+    found = {n: given.get(n.name) or declared_storage(n) for n in nodes}
+    return {n: stype for n, stype in found.items() if stype != DENSE}
 
 
-def _check_dense(what: str, name: str, stype: Any) -> None:
-    if stype != "default":
-        raise InvalidArgumentError(
-            f"{what}: the storage type of '{name}' is {stype!r}, but there are no sparse arrays "
-            "in this version; use 'default'"
-        )
+def _sparse(desc: tuple[str, tuple[int, ...], str, Context], stype: str) -> NDArray:
+    """Zeros in a storage type."""
+    _, shape, dtype, place = desc
+    return zeros(shape, place, dtype, stype=stype)
 
 
 def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:
@@ -152,14 +168,21 @@ def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:
     return [n for n in inputs if n not in changed], [n for n in inputs if n in changed]
 
 
-def _place(ctx: Context | None) -> Context:
-    """The device to compute on.
+def _placement(ctx: Context | None, group2ctx: Any) -> Placement:
+    """The device to compute on, and those of groups.
 
     Raises
     ------
     DTypeError
-        For anything but a context.
+        For anything but a context, or a dict of them.
+    InvalidArgumentError
+        For a device that this version does not run on.
     """
     if ctx is not None and not isinstance(ctx, Context):
         raise DTypeError(f"ctx must be a Context such as ferromix.cpu(), got {ctx!r}")
-    return require_cpu(ctx or current_context())
+    groups: dict[str, Context] = {}
+    for name, place in _by_name("group2ctx", group2ctx).items():
+        if place is None:
+            raise DTypeError(f"group2ctx: the device of group '{name}' is missing")
+        groups[name] = require_cpu(place)
+    return Placement(require_cpu(ctx or current_context()), groups)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import cached_property
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..base import require_kind
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
-from ..graph.node import Entry, Node, entry_name
-from ..ndarray import NDArray, array
+from ..graph.node import Entry, Node, topological
+from ..ndarray import NDArray
 from ..symbol import Symbol
-from .arrays import by_node, shrunk
-from .network import build
-from .program import BufferPool, Program
+from ..symbol.inference import declared_shape, from_user_shape
+from .arrays import assign, by_name, by_node, list_of_grads, named, shrunk
+from .bound import BoundGraph
+from .network import infer_known
 
 __all__ = ["Executor"]
 
@@ -27,8 +30,15 @@ OutGrads = NDArray | Sequence[NDArray | None] | Mapping[str, NDArray] | None
 class Executor:
     """A symbol bound to arrays; made by :meth:`Symbol.bind` and :meth:`Symbol.simple_bind`.
 
-    The training programs keep what the backward pass reads; the prediction program reuses the
-    same buffers, so that predicting discards what training forward left behind.
+    Executors may share arguments and run at once on several threads; one executor, or executors
+    that share memory for intermediate results, may not.
+
+    Parameters
+    ----------
+    handle
+        The graph with its arrays.
+    symbol, ctx, grad_req, group2ctx
+        What was bound, where and how.
 
     Attributes
     ----------
@@ -52,61 +62,45 @@ class Executor:
 
     def __init__(
         self,
+        handle: BoundGraph,
         symbol: Symbol,
-        ctx: Context,
-        args: Mapping[Node, NDArray],
-        grads: Mapping[Node, NDArray],
-        requests: Mapping[Node, str],
-        states: Mapping[Node, NDArray],
-        pool: BufferPool,
+        ctx: Context | None,
+        grad_req: Any,
+        group2ctx: Mapping[str, Any] | None,
     ) -> None:
+        require_kind("Executor: handle", handle, BoundGraph, "what bind makes")
+        self.handle = handle
         self._symbol = symbol
         self._ctx = ctx
-        self._pool = pool
-        self._requests = {n: r for n, r in requests.items() if r != "null"}
-        descs = {n: (a.shape, a.dtype_name) for n, a in {**args, **states}.items()}
-        self._network = build(symbol.entries, descs, self._requests)
-        self.arg_arrays = [args[n] for n in self._network.arguments]
-        self.grad_arrays = [grads.get(n) for n in self._network.arguments]
-        self.aux_arrays = [states[n] for n in self._network.states]
-        self._arrays = {Entry(n, 0): a for n, a in {**args, **states}.items()}
-        self._make_outputs(grads)
-        self.outputs = [self._arrays[e] for e in self._network.heads]
-        self._programs: dict[tuple[bool, bool], Program] = {}
-        self._ran_training: bool | None = None
-        self._main_program()
-
-    def _make_outputs(self, grads: Mapping[Node, NDArray]) -> None:
-        """Finds or makes the arrays of outputs, of their gradients, and of the gradients."""
-        network = self._network
-        heads = [*network.heads, *(Entry(n, 0) for n in network.head_grads if n is not None)]
-        for entry in heads:
-            if entry not in self._arrays:
-                handle = _core.Array(network.shapes[entry], network.types[entry])
-                self._arrays[entry] = NDArray(handle)
-        self._arrays.update({e: grads[n] for n, e in network.gradients.items()})
+        self._grad_req = grad_req
+        self._group2ctx = group2ctx
+        self._network = handle.network
+        self.arg_arrays = handle.arg_arrays
+        self.grad_arrays = handle.grad_arrays
+        self.aux_arrays = handle.aux_arrays
+        self.outputs = handle.outputs
 
     # -- arrays by name ------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def arg_dict(self) -> dict[str, NDArray]:
         """The arguments by name."""
-        return _by_name("argument", self._network.arguments, self.arg_arrays)
+        return by_name("argument", self._network.arguments, self.arg_arrays)
 
-    @property
+    @cached_property
     def grad_dict(self) -> dict[str, NDArray | None]:
         """The gradients by the names of their arguments."""
-        return _by_name("argument", self._network.arguments, self.grad_arrays)
+        return by_name("argument", self._network.arguments, self.grad_arrays)
 
-    @property
+    @cached_property
     def aux_dict(self) -> dict[str, NDArray]:
         """The auxiliary states by name."""
-        return _by_name("auxiliary state", self._network.states, self.aux_arrays)
+        return by_name("auxiliary state", self._network.states, self.aux_arrays)
 
-    @property
+    @cached_property
     def output_dict(self) -> dict[str, NDArray]:
         """The outputs by name."""
-        return dict(zip(map(entry_name, self._network.heads), self.outputs, strict=True))
+        return named("output", self._network.names, self.outputs)
 
     # -- running -------------------------------------------------------------------------------
 
@@ -127,11 +121,44 @@ class Executor:
         """
         if kwargs:
             self._assign(kwargs)
-        backward = bool(is_train and self._network.backward)
-        self._program(bool(is_train), backward).forward()
-        self._ran_training = bool(is_train)
-        self._pool.user = self
+        self.handle.forward(bool(is_train))
         return self.outputs
+
+    def partial_forward(self, is_train: bool = False, step: int = 0) -> int:
+        """Pushes one step of the forward pass: one operator, in topological order.
+
+        Parameters
+        ----------
+        is_train
+            As for :meth:`forward`; the same for all steps of a pass.
+        step
+            The number of the step. A pass begins with 0 and counts up; a step beyond the last one
+            does nothing.
+
+        Returns
+        -------
+        int
+            How many steps are left. With 0 the pass is complete, and :meth:`backward` may follow.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For a step whose predecessors did not run.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> y = mx.sym.exp(mx.sym.Variable("x") - 1)
+        >>> e = y.bind(mx.cpu(), {"x": mx.nd.ones((2,))})
+        >>> e.partial_forward(step=0), e.partial_forward(step=1)
+        (1, 0)
+        >>> e.outputs[0].asnumpy().tolist()
+        [1.0, 1.0]
+        """
+        number = index(step)
+        if number < 0:
+            raise InvalidArgumentError(f"partial_forward: step must be at least 0, got {number}")
+        return self.handle.step(bool(is_train), number)
 
     def backward(self, out_grads: OutGrads = None, is_train: bool = True) -> None:
         """Pushes the backward pass, which fills the gradient arrays.
@@ -158,18 +185,51 @@ class Executor:
         """
         if not self._network.backward:
             return
-        if self._ran_training is None:
-            raise InvalidArgumentError("backward needs a forward pass before it; call forward")
-        if self._pool.user is not self:
-            raise InvalidArgumentError(
-                "backward: another executor that shares this one's memory ran since forward; "
-                "call forward again"
-            )
+        self.handle.require_forward()
         self._assign_out_grads(out_grads)
-        program = self._program(self._ran_training, True)
-        if not self._ran_training:
-            program.forward()
-        program.backward(bool(is_train))
+        self.handle.backward(bool(is_train))
+
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], object] | None, monitor_all: bool = False
+    ) -> None:
+        """Has a function called with the results of each operator, as a pass comes to it.
+
+        The thread that calls :meth:`forward` or :meth:`backward` calls it, after each operator is
+        pushed, in topological order. What it raises comes out of that call, and the pass ends
+        there. As long as there is a callback, every result has an array of its own, so passes take
+        more memory, and operators are pushed one by one.
+
+        Parameters
+        ----------
+        callback
+            Takes a name, such as ``fc1_output``, and the array, which is valid until the next pass.
+            Hidden outputs are shown too. Going back, the gradients that an operator gives for its
+            inputs are ``fc1_backward_output0`` and so on. None takes the callback away.
+        monitor_all
+            Whether it is also called with the inputs of each operator, such as ``fc1_weight``,
+            before it is pushed forward; those that are variables also under their own name.
+
+        Raises
+        ------
+        DTypeError
+            For something that cannot be called.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> y = mx.sym.exp(mx.sym.negative(mx.sym.Variable("x"), name="z"), name="y")
+        >>> e = y.bind(mx.cpu(), {"x": mx.nd.zeros((2,))})
+        >>> e.set_monitor_callback(lambda name, array: print(name, array.asnumpy()))
+        >>> _ = e.forward()
+        z_output [-0. -0.]
+        y_output [1. 1.]
+        """
+        if callback is not None and not callable(callback):
+            raise DTypeError(
+                "set_monitor_callback: callback must be a function of a name and an NDArray, "
+                f"got {callback!r}"
+            )
+        self.handle.monitor = callback, bool(monitor_all)
 
     def _assign(self, values: Mapping[str, Any]) -> None:
         arrays = self.arg_dict
@@ -188,13 +248,13 @@ class Executor:
                     f"forward: argument '{name}' has shape {tuple(value.shape)}, but was bound "
                     f"with {arrays[name].shape}; use reshape for other shapes"
                 )
-            _copy(value, arrays[name])
+            assign(value, arrays[name])
 
     def _assign_out_grads(self, out_grads: OutGrads) -> None:
-        names = list(map(entry_name, self._network.heads))
+        names = self._network.names
         if isinstance(out_grads, Mapping):
             out_grads = [out_grads.get(n) for n in names]
-        given = _list_of_grads(out_grads)
+        given = list_of_grads(out_grads)
         given += [None] * (len(names) - len(given))
         for name, node, value in zip(names, self._network.head_grads, given, strict=False):
             if node is None:
@@ -205,46 +265,30 @@ class Executor:
                     "out_grads as an NDArray; to minimize the output itself, pass it through "
                     "make_loss"
                 )
-            target = self._arrays[Entry(node, 0)]
+            target = self.handle.arrays[Entry(node, 0)]
             if value.shape != target.shape:
                 raise InvalidArgumentError(
                     f"backward: the gradient of output '{name}' has shape {value.shape}, "
                     f"expected {target.shape}"
                 )
-            _copy(value, target)
+            assign(value, target)
 
-    # -- programs ------------------------------------------------------------------------------
-
-    def _program(self, is_train: bool, backward: bool) -> Program:
-        program = self._programs.get((is_train, backward))
-        if program is None:
-            adds = {
-                entry
-                for node, entry in self._network.gradients.items()
-                if self._requests[node] == "add"
-            }
-            arrays = {e: a.handle for e, a in self._arrays.items()}
-            program = Program(
-                self._network, arrays, adds, self._pool, backward=backward, is_train=is_train
-            )
-            self._programs[is_train, backward] = program
-        return program
-
-    def _main_program(self) -> Program:
-        """The program that training uses, or prediction where there is nothing to train."""
-        training = bool(self._network.backward)
-        return self._program(training, training)
+    # -- descriptions --------------------------------------------------------------------------
 
     def memory_planned(self) -> float:
         """Megabytes of outputs and of planned buffers, without arguments and their gradients."""
         heads = {e for e in self._network.heads if e.node.op is not None}
-        outputs = sum(self._arrays[e].handle.nbytes for e in heads)
-        return (self._pool.total + outputs) / 2**20
+        outputs = sum(self.handle.arrays[e].handle.nbytes for e in heads)
+        return (self.handle.pool.total + outputs) / 2**20
 
     def debug_str(self) -> str:
         """The graph, the memory plan of its main program, and the memory in total."""
-        plan = self._main_program().memory
+        plan = self.handle.main_program().memory
         return f"{self._symbol.debug_str()}{plan}\nTotal {self.memory_planned():.4g} MB allocated\n"
+
+    def get_optimized_symbol(self) -> Symbol:
+        """A copy of the symbol that is bound; binding rewrites none of its operators."""
+        return copy(self._symbol)
 
     # -- parameters and shapes -----------------------------------------------------------------
 
@@ -285,7 +329,7 @@ class Executor:
                         f"copy_params_from: {kind} '{name}' has shape {tuple(value.shape)}, "
                         f"expected {arrays[name].shape}"
                     )
-                _copy(value, arrays[name])
+                assign(value, arrays[name])
 
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
@@ -309,11 +353,16 @@ class Executor:
         InvalidArgumentError
             For a change that is not allowed; names the argument and both shapes.
         """
-        known = {*self.arg_dict, *self.aux_dict}
-        shapes = {name: shape for name, shape in kwargs.items() if name in known}
-        arg_shapes, _, aux_shapes = self._symbol.infer_shape(**shapes)
-        if arg_shapes is None or aux_shapes is None:
-            raise InvalidArgumentError("reshape: the new shapes do not give all others")
+        net = self._network
+        nodes = [*net.arguments, *net.states]
+        known = {
+            Entry(n, 0): from_user_shape(kwargs[n.name], n.name)
+            if n.name in kwargs
+            else declared_shape(n)
+            for n in nodes
+        }
+        types = {Entry(n, 0): self.handle.arrays[Entry(n, 0)].dtype_name for n in nodes}
+        shapes, _ = infer_known(topological(self._symbol.entries), known, types, list(kwargs))
 
         def changed(node: Node, old: NDArray, shape: tuple[int, ...]) -> NDArray:
             if shape == old.shape:
@@ -330,66 +379,23 @@ class Executor:
                 )
             return shrunk(old, shape)
 
-        net = self._network
-        args = {
-            n: changed(n, a, s)
-            for n, a, s in zip(net.arguments, self.arg_arrays, arg_shapes, strict=True)
-        }
-        grads = by_node(net.arguments, self.grad_arrays)
-        return Executor(
-            self._symbol,
-            self._ctx,
-            args,
-            {n: changed(n, g, args[n].shape) for n, g in grads.items()},
-            self._requests,
-            {
-                n: changed(n, a, s)
-                for n, a, s in zip(net.states, self.aux_arrays, aux_shapes, strict=True)
-            },
-            self._pool,
-        )
+        def arrays(nodes: Sequence[Node], old: Sequence[NDArray]) -> dict[Node, NDArray]:
+            return {n: changed(n, a, shapes[Entry(n, 0)]) for n, a in zip(nodes, old, strict=True)}
 
-    @property
-    def pool(self) -> BufferPool:
-        """The planned buffers, for executors that share them."""
-        return self._pool
+        args = arrays(net.arguments, self.arg_arrays)
+        grads = by_node(net.arguments, self.grad_arrays)
+        bound = BoundGraph(
+            self._symbol.entries,
+            self.handle.placement,
+            args,
+            {n: changed(n, grads[n], args[n].shape) for n in self.handle.requests if n in grads},
+            self.handle.requests,
+            arrays(net.states, self.aux_arrays),
+            self.handle.pool,
+        )
+        bound.monitor = self.handle.monitor
+        return Executor(bound, self._symbol, self._ctx, self._grad_req, self._group2ctx)
 
     def __repr__(self) -> str:
-        outputs = ", ".join(map(entry_name, self._network.heads))
-        return f"<Executor of {outputs} on {self._ctx}>"
-
-
-def _list_of_grads(given: NDArray | Sequence[NDArray | None] | None) -> list[NDArray | None]:
-    """The gradients of outputs as a list.
-
-    Raises
-    ------
-    DTypeError
-        For anything but arrays and None.
-    """
-    if given is None or isinstance(given, NDArray):
-        return [] if given is None else [given]
-    if not isinstance(given, (list, tuple)):
-        raise DTypeError(
-            f"backward: out_grads must be an NDArray, or a list or a dict of them, got {given!r}"
-        )
-    for i, value in enumerate(given):
-        if value is not None and not isinstance(value, NDArray):
-            raise DTypeError(
-                f"backward: gradient {i} in out_grads must be an NDArray, "
-                f"got {type(value).__name__}"
-            )
-    return list(given)
-
-
-def _copy(value: NDArray | np.ndarray, target: NDArray) -> None:
-    source = array(value, dtype=value.dtype) if isinstance(value, np.ndarray) else value
-    target.handle.copy_from(source.handle)
-
-
-def _by_name(kind: str, nodes: Sequence[Node], arrays: Sequence[Any]) -> dict[str, Any]:
-    names = [n.name for n in nodes]
-    if len(set(names)) != len(names):
-        twice = next(n for n in names if names.count(n) > 1)
-        raise InvalidArgumentError(f"there is more than one {kind} called '{twice}'")
-    return dict(zip(names, arrays, strict=True))
+        outputs = ", ".join(self._network.names)
+        return f"<Executor of {outputs} on {self.handle.placement.default}>"

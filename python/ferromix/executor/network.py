@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..context import Context
 from ..error import InvalidArgumentError
-from ..graph.gradient import differentiate
+from ..graph.compose import expand
+from ..graph.gradient import Gradients, differentiate
 from ..graph.infer import infer_shapes, infer_types, is_known
-from ..graph.node import Entry, Node, mutated_variables, topological, variables
+from ..graph.node import Entry, Node, entry_name, mutated_variables, topological, variables
+from ..graph.place import Placed, group_of, place
 from ..ops.card import MaybeShape, Shape, make
 
-__all__ = ["Network", "build", "infer_known"]
+__all__ = ["Network", "Placement", "Step", "build", "infer_known"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator of a pass, however many nodes of the executor's graph it is made of.
+
+    Attributes
+    ----------
+    node
+        The node: forward as the user wrote it, backward the one whose gradient this is.
+    inputs
+        The entries of the executor's graph that are its inputs; forward only.
+    outputs
+        Those that it gives: backward the gradients of the node's arguments, None for those that
+        nobody needs.
+    end
+        How many nodes of the executor's pass have run when it has.
+    """
+
+    node: Node
+    inputs: list[Entry]
+    outputs: list[Entry | None]
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,33 +48,57 @@ class Network:
     ----------
     heads
         The outputs.
+    names
+        Their public names.
     arguments, states
         The variables: arguments and auxiliary states.
     forward, backward
         The operator nodes, each after its inputs.
+    steps, back_steps
+        The operators that these nodes are for.
     head_grads
         For each head the variable of its gradient; None where nothing reads it.
     gradients
         For each wanted argument the entry to be written to the caller's array.
     shapes, types
         Of every entry of every node.
+    devices
+        Where every node runs, and every variable is.
     """
 
     heads: list[Entry]
+    names: list[str]
     arguments: list[Node]
     states: list[Node]
     forward: list[Node]
     backward: list[Node]
+    steps: list[Step]
+    back_steps: list[Step]
     head_grads: list[Node | None]
     gradients: dict[Node, Entry]
     shapes: dict[Entry, Shape]
     types: dict[Entry, str]
+    devices: dict[Node, Context]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a symbol is bound: the default device, and those of groups."""
+
+    default: Context
+    groups: Mapping[str, Context]
+
+    def of_variable(self, node: Node) -> Context:
+        """Where a new array for a variable is."""
+        return self.groups.get(group_of(node) or "", self.default)
 
 
 def build(
     heads: Sequence[Entry],
     descs: Mapping[Node, tuple[Shape, str]],
     requests: Mapping[Node, str],
+    placement: Placement,
+    devices: Mapping[Node, Context],
 ) -> Network:
     """The network of `heads` for arguments of given shapes and types.
 
@@ -60,43 +110,58 @@ def build(
         Shape and element type of every variable.
     requests
         ``"write"`` or ``"add"`` for each argument whose gradient is wanted.
+    placement, devices
+        Where nodes run, and where every variable is.
 
     Raises
     ------
     InvalidArgumentError
         For shapes or types that do not fit; names the node, its operator and the argument.
     """
-    nodes = topological(heads)
-    shapes, types = infer_known(
-        nodes,
-        {Entry(n, 0): d[0] for n, d in descs.items()},
-        {Entry(n, 0): d[1] for n, d in descs.items()},
-    )
+    names, written, graph = list(map(entry_name, heads)), topological(heads), expand(heads)
+    placed = place([graph[h] for h in heads], placement.default, placement.groups, devices)
+    heads, nodes = placed.heads, topological(placed.heads)
+    known = {Entry(n, 0): d[0] for n, d in descs.items()}
+    known_types = {Entry(n, 0): d[1] for n, d in descs.items()}
+    if any(entry != part for entry, part in graph.items()):
+        # The cards of composed operators may ask for more than their parts do.
+        infer_known(written, known, known_types)
+    shapes, types = infer_known(nodes, known, known_types)
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
     forward = [n for n in nodes if n.op is not None]
     backward: list[Node] = []
+    back_steps: list[Step] = []
     head_grads: list[Node | None] = [None] * len(heads)
     gradients: dict[Node, Entry] = {}
     if requests:
-        backward, head_grads, gradients = _backward(heads, requests)
+        found = differentiate(placed.heads, list(requests))
+        backward, gradients = _backward(placed, requests, found)
+        head_grads = found.head_grads
+        back_steps = _steps([(n, [], g) for n, g in found.of_inputs.items()], backward)
         seeds = {Entry(g, 0): h for h, g in zip(heads, head_grads, strict=True) if g is not None}
         shapes, types = infer_known(
             [*nodes, *(s.node for s in seeds), *backward],
             {**shapes, **{s: shapes[h] for s, h in seeds.items()}},
             {**types, **{s: types[h] for s, h in seeds.items()}},
         )
-    _check(forward, shapes, types)
+    copies = {e: placed.entries[part] for e, part in graph.items()}
+    operators = [n for n in written if n.op is not None]
+    _check(operators, {e: types[copy] for e, copy in copies.items()})
     return Network(
-        list(heads),
+        heads,
+        names,
         [n for n in inputs if n not in changed],
         [n for n in inputs if n in changed],
         forward,
         backward,
+        _steps([(n, *_mapped(n, copies)) for n in operators], forward),
+        back_steps,
         head_grads,
         gradients,
         shapes,
         types,
+        placed.devices,
     )
 
 
@@ -157,10 +222,10 @@ def _readable(shape: MaybeShape) -> str:
 
 
 def _backward(
-    heads: Sequence[Entry], requests: Mapping[Node, str]
-) -> tuple[list[Node], list[Node | None], dict[Node, Entry]]:
+    placed: Placed, requests: Mapping[Node, str], found: Gradients
+) -> tuple[list[Node], dict[Node, Entry]]:
     """The backward pass, in which every wanted gradient is an output of a node of its own."""
-    found = differentiate(heads, list(requests))
+    placed.add_backward(found)
     nodes = list(found.nodes)
     made = set(nodes)
     readers = {e for n in nodes for e in n.inputs}
@@ -173,20 +238,41 @@ def _backward(
             if not add:
                 nodes.append(Node(make("zeros_like", {}), name, [Entry(argument, 0)]))
                 gradients[argument] = Entry(nodes[-1], 0)
+                placed.devices[nodes[-1]] = placed.devices[argument]
             continue
         shared = entry.node not in made or entry in taken
-        if shared or (add and entry in readers):
+        needed = entry in readers or found.entries.count(entry) > 1
+        if shared or (add and needed):
             copy = Node(make("_copy", {}), name, [entry])
+            placed.devices[copy] = placed.devices[entry.node]
             nodes.insert(nodes.index(entry.node) + 1 if entry.node in made else 0, copy)
             entry = Entry(copy, 0)
         gradients[argument] = entry
         taken.add(entry)
-    return nodes, found.head_grads, gradients
+    return nodes, gradients
 
 
-def _check(
-    nodes: Sequence[Node], shapes: Mapping[Entry, Shape], types: Mapping[Entry, str]
-) -> None:
+def _mapped(node: Node, copies: Mapping[Entry, Entry]) -> tuple[list[Entry], list[Entry]]:
+    """What stands for the inputs and the outputs of a node."""
+    return [copies[e] for e in node.inputs], [copies[e] for e in node.outputs()]
+
+
+def _steps(
+    operators: Iterable[tuple[Node, list[Entry], Sequence[Entry | None]]], nodes: Sequence[Node]
+) -> list[Step]:
+    """The steps of a pass that runs `nodes`, from the inputs and the outputs of its operators."""
+    numbers = {node: i for i, node in enumerate(nodes)}
+    steps: list[Step] = []
+    end = 0
+    for node, inputs, given in operators:
+        outputs = [e if e and (e.node.op is None or e.node in numbers) else None for e in given]
+        # Nodes of a composed operator may lie between those of its inputs.
+        end = max([end, *(numbers.get(e.node, -1) + 1 for e in outputs if e)])
+        steps.append(Step(node, inputs, outputs, end))
+    return steps
+
+
+def _check(nodes: Sequence[Node], types: Mapping[Entry, str]) -> None:
     """Raises for an operator that does not claim the element type of an input."""
     for node in nodes:
         assert node.op is not None

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from math import prod
 from typing import Any
 
 from .. import _core
-from ..dispatch.cpu import changes_states, prepare
+from ..context import Context, placement
+from ..dispatch import ADD, INPLACE, NULL, WRITE, device_of, prepare, state_request
 from ..graph.node import Entry, Node
 from ..graph.plan_memory import MemoryPlan, plan_memory
+from ..ndarray import NDArray
 from ..ops.card import Shape
 from .network import Network
 
 __all__ = ["BufferPool", "Program", "item_size"]
 
-NULL, WRITE, INPLACE, ADD = range(4)
 _ITEM_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
 
 
@@ -41,15 +43,18 @@ class BufferPool:
         """The bytes of all buffers."""
         return sum(b.shape[0] for b in self._buffers)
 
-    def take(self, sizes: Sequence[int]) -> list[Any]:
-        """A buffer of at least each size; the largest sizes get the largest buffers."""
+    def take(self, sizes: Sequence[int], devices: Sequence[Context | None]) -> list[Any]:
+        """A buffer of at least each size on its device; the largest get the largest buffers."""
         free = sorted(self._buffers, key=lambda b: -b.shape[0])
         taken: dict[int, Any] = {}
         for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-            if free and free[0].shape[0] >= sizes[i]:
-                taken[i] = free.pop(0)
+            place = placement(devices[i])
+            near = next((b for b in free if b.context == place), None)
+            if near is not None and near.shape[0] >= sizes[i]:
+                free.remove(near)
+                taken[i] = near
             else:
-                taken[i] = _core.Array((sizes[i],), "uint8")
+                taken[i] = _core.Array((sizes[i],), "uint8", *place)
                 self._buffers.append(taken[i])
         return [taken[i] for i in range(len(sizes))]
 
@@ -71,6 +76,8 @@ class Program:
         Whether the program computes gradients too.
     is_train
         Whether operators train or predict.
+    monitored
+        Whether there is an array for every result.
     """
 
     def __init__(
@@ -82,32 +89,48 @@ class Program:
         *,
         backward: bool,
         is_train: bool,
+        monitored: bool = False,
     ) -> None:
+        self.monitored = monitored
         order = [*network.forward, *network.backward] if backward else network.forward
         self.memory = _plan(network, order, arrays, adds)
         self._network = network
         self._adds = adds
         self._arrays = dict(arrays)
         self._is_train = is_train
-        self._buffers = pool.take(self.memory.buffers)
+        self._buffers = pool.take(self.memory.buffers, self.memory.devices)
         self._token = pool.token
         self._place(order, self._buffers)
         self._plan = self._make_plan(order, is_train)
         self._predicting: Any = None
-        self.split = sum(not self._is_view(node) for node in network.forward)
+        # Views take no step of the plan.
+        self._starts = [0, *accumulate(not self._is_view(node) for node in order)]
 
-    def forward(self) -> None:
-        """Launches the forward half."""
-        self._plan.run(0, self.split)
+    def forward(self, first: int = 0, last: int | None = None) -> None:
+        """Launches the forward half, or its nodes from `first` to before `last`."""
+        last = len(self._network.forward) if last is None else last
+        self._plan.run(self._starts[first], self._starts[last])
 
-    def backward(self, is_train: bool) -> None:
-        """Launches the backward half, in the mode of the forward half if `is_train`."""
+    def backward(self, is_train: bool, first: int = 0, last: int | None = None) -> None:
+        """Launches the backward half, or its nodes from `first` to before `last`.
+
+        In the mode of the forward half if `is_train`, and as prediction otherwise.
+        """
+        before = len(self._network.forward)
+        last = len(self._network.backward) if last is None else last
+        start, stop = self._starts[before + first], self._starts[before + last]
         if is_train or not self._is_train:
-            self._plan.run(self.split)
+            self._plan.run(start, stop)
             return
         if self._predicting is None:
             self._predicting = self._make_plan(self._network.backward, False)
-        self._predicting.run(0)
+        split = self._starts[before]
+        self._predicting.run(start - split, stop - split)
+
+    def array(self, entry: Entry) -> NDArray | None:
+        """The array of a variable or of a result; None for what is not there."""
+        found = self._arrays.get(entry)
+        return None if found is None else NDArray(found)
 
     def _make_plan(self, nodes: Sequence[Node], is_train: bool) -> Any:
         steps = [self._step(node, is_train) for node in nodes if not self._is_view(node)]
@@ -148,12 +171,13 @@ class Program:
         outputs = [self._arrays.get(e) for e in entries]
         reqs = [self._request(e) for e in entries]
         changed = [inputs[i] for i in card.mutated_inputs()]
-        state = INPLACE if changes_states(card, is_train) else NULL
+        state = state_request(card, is_train)
         prepared = prepare(
             card,
             tuple(self._desc(e) for e in node.inputs),
             tuple(self._desc(e) for e in entries),
             is_train,
+            device_of(self._network.devices[node]),
         )
         return prepared, node.name, inputs, outputs + changed, reqs + [state] * len(changed)
 
@@ -184,4 +208,4 @@ def _plan(
         for entry, array in arrays.items()
         if entry not in states and entry not in own and array.contiguous
     }
-    return plan_memory(order, sizes, arrays.keys(), viewable)
+    return plan_memory(order, sizes, arrays.keys(), viewable, network.devices)

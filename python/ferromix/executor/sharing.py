@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
 from ..ndarray import NDArray, zeros
 from .arrays import like, shrunk
@@ -31,7 +32,7 @@ def pool_of(shared_exec: Any) -> BufferPool:
         return BufferPool()
     if not isinstance(shared_exec, Executor):
         raise DTypeError(f"shared_exec must be an Executor, got {type(shared_exec).__name__}")
-    return shared_exec.pool
+    return shared_exec.handle.pool
 
 
 class Sources:
@@ -66,7 +67,7 @@ class Sources:
         # Entered when all arrays are there, so that a bind that fails leaves the buffer alone.
         self._made: dict[str, NDArray] = {}
 
-    def argument(self, name: str, shape: tuple[int, ...], dtype: str) -> NDArray:
+    def argument(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
         """The array of an argument.
 
         Raises
@@ -75,31 +76,31 @@ class Sources:
             If it is to be shared and does not fit, or the other executor lacks it.
         """
         if name not in self._names:
-            return self._buffered(name, shape, dtype)
+            return self._buffered(name, shape, dtype, place)
         if self._executor is None:
-            return zeros(shape, dtype=dtype)
+            return zeros(shape, place, dtype)
         return _fitting("argument", self._executor.arg_dict, name, shape, dtype)
 
-    def gradient(self, name: str, shape: tuple[int, ...], dtype: str) -> NDArray:
+    def gradient(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
         """The array of an argument's gradient; as :meth:`argument`."""
         if name not in self._names:
-            return self._buffered(f"grad of {name}", shape, dtype)
+            return self._buffered(f"grad of {name}", shape, dtype, place)
         if self._executor is None:
-            return zeros(shape, dtype=dtype)
+            return zeros(shape, place, dtype)
         return _fitting("gradient", self._executor.grad_dict, name, shape, dtype)
 
-    def state(self, name: str, shape: tuple[int, ...], dtype: str) -> NDArray:
+    def state(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
         """The array of an auxiliary state."""
-        return like(shape, dtype, self._states.get(name))
+        return like(shape, dtype, place, self._states.get(name))
 
     def commit(self) -> None:
         """Enters the new arrays into the buffer."""
         if self._buffer is not None:
             self._buffer.update(self._made)
 
-    def _buffered(self, name: str, shape: tuple[int, ...], dtype: str) -> NDArray:
+    def _buffered(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
         if self._buffer is None:
-            return zeros(shape, dtype=dtype)
+            return zeros(shape, place, dtype)
         old = self._buffer.get(name)
         if old is not None and old.dtype_name != dtype:
             raise InvalidArgumentError(
@@ -111,7 +112,7 @@ class Sources:
                 f"shared_buffer: '{name}' is a view of shape {old.shape} whose elements do not lie "
                 "in C order; copy it"
             )
-        array = zeros(shape, dtype=dtype) if old is None else shrunk(old, shape)
+        array = zeros(shape, place, dtype) if old is None else shrunk(old, shape)
         if old is None or array.size > old.size:
             self._made[name] = array
         return array

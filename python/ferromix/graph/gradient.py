@@ -12,6 +12,7 @@ from typing import Any, overload
 
 from ..error import InternalError, InvalidArgumentError
 from ..ops.card import OperatorProperty, make
+from .compose import parts_of
 from .node import Entry, Node, argument_names, topological
 
 __all__ = ["Gradients", "MissingRuleError", "differentiate", "reads"]
@@ -41,22 +42,29 @@ class Gradients:
         For each head the variable that stands for its gradient, None where nothing reads it.
     nodes
         The new operator nodes that the gradients need, each after its inputs.
+    origins
+        For each of these the node that it is a gradient of.
+    of_inputs
+        For each differentiated node, in the order of the backward pass, what its rule gave for each
+        of its arguments.
     """
 
     entries: list[Entry | None]
     head_grads: list[Node | None]
     nodes: list[Node]
+    origins: dict[Node, Node]
+    of_inputs: dict[Node, list[Entry | None]]
 
 
 def differentiate(heads: Sequence[Entry], wanted: Sequence[Node]) -> Gradients:
-    """Builds the graph of the gradients of `wanted`.
+    """Builds the graph of the gradients of `wanted`, of kernels only (see :mod:`.compose`).
 
     The gradient of each head is a new variable ``_head_grad_<i>``. Losses ignore it.
 
     Parameters
     ----------
     heads
-        The outputs of the graph.
+        The outputs of the graph, which must be of kernels, too.
     wanted
         The variables whose gradients are asked for.
     """
@@ -74,7 +82,9 @@ def differentiate(heads: Sequence[Entry], wanted: Sequence[Node]) -> Gradients:
     return Gradients(
         entries,
         [seed if seed in needed else None for seed in seeds],
-        [node for node in builder.nodes if node in needed],
+        [node for node in builder.origins if node in needed],
+        builder.origins,
+        builder.of_inputs,
     )
 
 
@@ -110,7 +120,8 @@ class _Builder:
     """Collects new nodes in an order in which they can run, and gradients by entry."""
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self.origins: dict[Node, Node] = {}
+        self.of_inputs: dict[Node, list[Entry | None]] = {}
         self._parts: dict[Entry, list[Entry]] = {}
         self._totals: dict[Entry, Entry] = {}
 
@@ -128,17 +139,22 @@ class _Builder:
         found = parts[0]
         if len(parts) > 1:
             name = f"{entry.node.name}_grad_sum"
-            found = self.append("add_n", name, parts, num_args=len(parts))[0]
+            found = self.append(entry.node, "add_n", name, parts, num_args=len(parts))[0]
         self._totals[entry] = found
         return found
 
     def append(
-        self, op: str | OperatorProperty, name: str, inputs: Sequence[Entry], **attrs: Any
+        self,
+        origin: Node,
+        op: str | OperatorProperty,
+        name: str,
+        inputs: Sequence[Entry],
+        **attrs: Any,
     ) -> list[Entry]:
-        """Adds a node and returns all its outputs."""
-        node = Node(make(op, attrs) if isinstance(op, str) else op, name, inputs)
-        self.nodes.append(node)
-        return node.outputs()
+        """Adds a node for the gradient of `origin`, or those of its parts; gives its outputs."""
+        nodes, outputs = parts_of(make(op, attrs) if isinstance(op, str) else op, name, inputs)
+        self.origins.update(dict.fromkeys(nodes, origin))
+        return outputs
 
     def differentiate(self, node: Node, reached: set[Node]) -> None:
         """Asks the node's card for its rule and notes the gradients of its inputs."""
@@ -164,6 +180,7 @@ class _Builder:
                 f"{card.name}: the gradient rule gives {len(gradients)} gradients "
                 f"for {len(arguments)} arguments"
             )
+        self.of_inputs[node] = list(gradients)
         for entry, gradient in zip(arguments, gradients, strict=True):
             if gradient is not None and entry.node in reached:
                 self.add(entry, gradient)
@@ -174,7 +191,7 @@ class _Surroundings:
 
     def __init__(self, builder: _Builder, node: Node) -> None:
         self._builder = builder
-        self._name = node.name
+        self._node = node
         self._count = 0
         self.in_data: Sequence[Entry] = node.inputs
         self.out_data: Sequence[Entry] = node.outputs()
@@ -185,7 +202,8 @@ class _Surroundings:
         """Adds a node of the operator `name`, or of a card, and returns all its outputs."""
         suffix = str(self._count) if self._count else ""
         self._count += 1
-        return self._builder.append(name, f"{self._name}_backward{suffix}", inputs, **attrs)
+        full_name = f"{self._node.name}_backward{suffix}"
+        return self._builder.append(self._node, name, full_name, inputs, **attrs)
 
 
 class _OutGrads(Sequence[Entry]):

@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..error import InvalidArgumentError
-from ..ops.card import MaybeShape, OperatorProperty, merge_shapes
-from ..ops.shapes import require_countable
+from ..ops.card import MaybeShape, OperatorProperty
+from ..ops.inference import infer_shapes_of, infer_types_of
+from ..ops.shapes import is_known
 from .node import Entry, Node, argument_names
 
 __all__ = ["infer_shapes", "infer_types", "is_known"]
-
-
-def is_known(shape: MaybeShape) -> bool:
-    """Whether the rank and all extents are known."""
-    return shape is not None and min(shape, default=0) >= 0
 
 
 def infer_shapes(
@@ -68,27 +64,11 @@ class _Shapes:
         if self.seen.get(node) == before:
             return False
         try:
-            self._infer(node)
+            infer_shapes_of(_card(node), node.inputs, node.outputs(), self.table)
         except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"{error}; in {self._describe(node)}") from None
+            raise InvalidArgumentError(f"{error}; in {self._describe(node)}") from error.__cause__
         self.seen[node] = [self.table[e] for e in entries]
         return True
-
-    def _infer(self, node: Node) -> None:
-        card = _card(node)
-        names = argument_names(card)
-        args = [self.table[e] for e in node.inputs[: len(card.list_arguments())]]
-        outs = [self.table[e] for e in node.outputs()]
-        if any(s is not None for s in outs) and not all(map(is_known, args)):
-            args = card.infer_shape_backward(args, outs)
-        found_args, found_outs, found_aux = card.infer_shape(args)
-        for name, entry, shape in zip(names, node.inputs, [*found_args, *found_aux], strict=True):
-            self.table[entry] = merge_shapes(card.name, name, self.table[entry], shape)
-        if not node.inputs:
-            found_outs = [_open(card, shape) for shape in found_outs]
-        for name, entry, shape in zip(card.output_names, node.outputs(), found_outs, strict=True):
-            require_countable(card.name, name, shape or ())
-            self.table[entry] = merge_shapes(card.name, name, self.table[entry], shape)
 
     def _describe(self, node: Node) -> str:
         names = argument_names(_card(node))
@@ -97,14 +77,6 @@ class _Shapes:
             for name, entry in zip(names, node.inputs, strict=True)
         )
         return f"node '{node.name}' ({_card(node).name}) with {inputs or 'no inputs'}"
-
-
-def _open(card: OperatorProperty, shape: MaybeShape) -> MaybeShape:
-    """The shape of a tensor that is made from nothing: 0 in its attribute leaves an extent open, as
-    scripts write it for the states that a recurrent network begins with."""
-    if shape is None or "shape" not in card.given:
-        return shape
-    return tuple(extent or -1 for extent in shape)
 
 
 def infer_types(
@@ -142,29 +114,15 @@ def infer_types(
 def _visit_types(node: Node, table: dict[Entry, str | None]) -> bool:
     """Whether the node taught anything."""
     card = _card(node)
-    before = [table[e] for e in (*node.inputs, *node.outputs())]
-    args = [table[e] for e in node.inputs[: len(card.list_arguments())]]
+    entries = [*node.inputs, *node.outputs()]
+    before = [table[e] for e in entries]
     try:
-        found_args, found_outs, found_aux = card.infer_type(args)
-        names = [*argument_names(card), *card.output_names]
-        for name, entry, dtype in zip(
-            names,
-            (*node.inputs, *node.outputs()),
-            (*found_args, *found_aux, *found_outs),
-            strict=True,
-        ):
-            table[entry] = _merge_types(card.name, name, table[entry], dtype)
+        infer_types_of(card, node.inputs, node.outputs(), table)
     except InvalidArgumentError as error:
-        raise InvalidArgumentError(f"{error}; in node '{node.name}' ({card.name})") from None
-    return before != [table[e] for e in (*node.inputs, *node.outputs())]
-
-
-def _merge_types(operator: str, name: str, a: str | None, b: str | None) -> str | None:
-    if a is not None and b is not None and a != b:
         raise InvalidArgumentError(
-            f"{operator}: argument '{name}' is {a}, expected {b}; cast one of them"
-        )
-    return b if a is None else a
+            f"{error}; in node '{node.name}' ({card.name})"
+        ) from error.__cause__
+    return before != [table[e] for e in entries]
 
 
 def _card(node: Node) -> OperatorProperty:

@@ -67,6 +67,11 @@ class Node:
         return 1 if self.op is None else len(self.op.output_names)
 
     @property
+    def num_public_outputs(self) -> int:
+        """How many of the outputs are outputs in MXNet, too."""
+        return self.num_outputs - (0 if self.op is None else self.op.private_outputs)
+
+    @property
     def num_visible_outputs(self) -> int:
         """How many of the outputs a user sees."""
         return 1 if self.op is None else self.op.num_visible_outputs()

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..context import Context
+from .liveness import last_reads
 from .node import Entry, Node, entry_name
 
 __all__ = ["MemoryPlan", "plan_memory"]
@@ -33,6 +35,8 @@ class MemoryPlan:
     ----------
     buffers
         The size of each buffer in bytes.
+    devices
+        The device of each buffer.
     places
         The buffer of each result that is in one, and its offset there in bytes.
     inplace
@@ -44,6 +48,7 @@ class MemoryPlan:
     """
 
     buffers: list[int]
+    devices: list[Context | None]
     places: dict[Entry, tuple[int, int]]
     inplace: dict[Entry, Entry]
     views: dict[Entry, Entry]
@@ -84,6 +89,7 @@ class _Life:
     first: int
     last: int
     fixed: bool
+    device: Context | None
     entries: list[Entry]
     apart: list[_Life] = field(default_factory=list)
 
@@ -105,6 +111,7 @@ class _Buffer:
     """
 
     size: int
+    device: Context | None
     members: list[tuple[_Life, int]]
     full: int
 
@@ -125,6 +132,7 @@ def plan_memory(
     sizes: Mapping[Entry, int],
     fixed: Collection[Entry],
     viewable: Collection[Entry] = (),
+    devices: Mapping[Node, Context] | None = None,
 ) -> MemoryPlan:
     """Plans the memory of one run of `order`.
 
@@ -139,8 +147,11 @@ def plan_memory(
         fixed without being listed.
     viewable
         Fixed results and variables of which a reshape may be a view.
+    devices
+        Where each node runs, and each variable is. Memory is shared on one device only; None stands
+        for the same one everywhere.
     """
-    planner = _Planner(order, sizes, fixed, viewable)
+    planner = _Planner(order, sizes, fixed, viewable, devices or {})
     for step, node in enumerate(order):
         planner.place(step, node)
     return planner.finish()
@@ -155,11 +166,13 @@ class _Planner:
         sizes: Mapping[Entry, int],
         fixed: Collection[Entry],
         viewable: Collection[Entry],
+        devices: Mapping[Node, Context],
     ) -> None:
         self.sizes = sizes
         self.fixed = set(fixed)
         self.viewable = set(viewable)
-        self.last = _last_reads(order)
+        self.devices = devices
+        self.last = last_reads(order)
         self.lives: dict[Entry, _Life] = {}
         self.inplace: dict[Entry, Entry] = {}
         self.views: dict[Entry, Entry] = {}
@@ -186,7 +199,8 @@ class _Planner:
         for out in node.outputs():
             if out.output not in taken and self._is_wanted(out):
                 last = max(step, self.last[out])
-                self.lives[out] = _Life(self.sizes[out], step, last, False, [out], apart)
+                device = self.devices.get(node)
+                self.lives[out] = _Life(self.sizes[out], step, last, False, device, [out], apart)
 
     def finish(self) -> MemoryPlan:
         """Hands out places, to the largest lives first."""
@@ -198,17 +212,26 @@ class _Planner:
             fits = [
                 (*fit, b)
                 for b, buffer in enumerate(buffers)
-                if not buffer.full & steps and (fit := buffer.fit(life))
+                if buffer.device == life.device
+                and not buffer.full & steps
+                and (fit := buffer.fit(life))
             ]
             _, _, offset, number = min(fits, default=(0, 0, 0, len(buffers)))
             if number == len(buffers):
-                buffers.append(_Buffer(life.size, [], 0))
+                buffers.append(_Buffer(life.size, life.device, [], 0))
             buffers[number].members.append((life, offset))
             if life.size == buffers[number].size:
                 buffers[number].full |= steps
             places.update(dict.fromkeys(life.entries, (number, offset)))
-        sizes = [buffer.size for buffer in buffers]
-        return MemoryPlan(sizes, places, self.inplace, self.views, _peak(lives), self.sizes)
+        return MemoryPlan(
+            [buffer.size for buffer in buffers],
+            [buffer.device for buffer in buffers],
+            places,
+            self.inplace,
+            self.views,
+            _peak(lives),
+            self.sizes,
+        )
 
     def _is_wanted(self, entry: Entry) -> bool:
         return entry in self.last and entry not in self.fixed
@@ -216,12 +239,12 @@ class _Planner:
     def _view(self, node: Node) -> bool:
         """Makes the output a view of the input where both are ours to decide on."""
         source, out = node.inputs[0], Entry(node, 0)
-        if not self._is_wanted(out):
+        if not self._is_wanted(out) or not self._is_near(source, node):
             return False
         if source not in self.lives:
             if source not in self.viewable:
                 return False
-            self.lives[source] = _Life(0, -1, -1, True, [source])
+            self.lives[source] = _Life(0, -1, -1, True, None, [source])
         self._join(out, source)
         self.views[out] = source
         return True
@@ -231,29 +254,21 @@ class _Planner:
         life = self.lives.get(node.inputs[i])
         if life is None or life.fixed or life.last != step:
             return False
+        if not self._is_near(node.inputs[i], node):
+            return False
         if life.size != self.sizes[out]:
             return False
         return sum(self.lives.get(e) is life for e in node.inputs) == 1
+
+    def _is_near(self, entry: Entry, node: Node) -> bool:
+        """Whether a value is on the device of the node that reads it."""
+        return self.devices.get(entry.node) == self.devices.get(node)
 
     def _join(self, out: Entry, source: Entry) -> None:
         life = self.lives[source]
         life.entries.append(out)
         life.last = max(life.last, self.last[out])
         self.lives[out] = life
-
-
-def _last_reads(order: Sequence[Node]) -> dict[Entry, int]:
-    """The last step at which each result is read; inputs that are ignored read nothing."""
-    last: dict[Entry, int] = {}
-    for step, node in enumerate(order):
-        assert node.op is not None
-        ignored = node.op.ignored_inputs()
-        for i, entry in enumerate(node.inputs):
-            if i not in ignored:
-                last[entry] = step
-            else:
-                last.setdefault(entry, -1)
-    return last
 
 
 def _peak(lives: Sequence[_Life]) -> int:

@@ -46,7 +46,7 @@ def dump(heads: Sequence[Entry]) -> str:
             row["attrs"] = dict(sorted(attrs.items()))
         row["inputs"] = [entry(e) for e in node.inputs]
         nodes.append(_object(row, "    "))
-        rows.append(rows[-1] + node.num_outputs)
+        rows.append(rows[-1] + node.num_public_outputs)
     graph = {
         "arg_nodes": [i for i, node in enumerate(order) if node.op is None],
         "node_row_ptr": rows,

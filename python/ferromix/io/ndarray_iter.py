@@ -68,8 +68,10 @@ class NDArrayIter(OrderedIter):
         layout: str = "NCHW",
         seed: int = 0,
     ) -> None:
-        self.data = _named_arrays(data, data_name, "data")
-        self.label = _named_arrays(label, label_name, "label")
+        sources = _named(data, data_name, "data"), _named(label, label_name, "label")
+        self.data, self.label = ([(n, _to_numpy(n, v)) for n, v in group] for group in sources)
+        arrays = [(n, v) for group in sources for n, v in group if isinstance(v, NDArray)]
+        self._places = {name: values.context for name, values in arrays}
         if not self.data:
             raise InvalidArgumentError("NDArrayIter: data has no arrays")
         first, rows = self.data[0][0], _rows(*self.data[0])
@@ -111,11 +113,11 @@ class NDArrayIter(OrderedIter):
         ]
 
     def _take(self, arrays: list[tuple[str, np.ndarray]]) -> list[NDArray]:
-        return [array(a[self._rows], dtype=a.dtype) for _, a in arrays]
+        return [array(a[self._rows], self._places.get(n), a.dtype) for n, a in arrays]
 
 
-def _named_arrays(source: Source, default: str, what: str) -> list[tuple[str, np.ndarray]]:
-    """Names and arrays, in the order of the names where a dict is given."""
+def _named(source: Source, default: str, what: str) -> list[tuple[str, Any]]:
+    """Names and what was given, in the order of the names where a dict is given."""
     if source is None:
         return []
     if isinstance(source, Mapping):
@@ -130,7 +132,7 @@ def _named_arrays(source: Source, default: str, what: str) -> list[tuple[str, np
             f"NDArrayIter: {what} must be an array, a list of arrays or a dict of arrays, "
             f"got {type(source).__name__}"
         )
-    return [(name, _to_numpy(name, values)) for name, values in pairs]
+    return pairs
 
 
 def _to_numpy(name: str, values: Any) -> np.ndarray:

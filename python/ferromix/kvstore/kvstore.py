@@ -114,12 +114,37 @@ class KVStore(ABC):
         out
             For each key an array or a list of arrays to overwrite.
         ignore_sparse
-            Accepted as in MXNet; this store is dense.
+            Whether row_sparse values, and row_sparse arrays of `out`, are left alone.
 
         Raises
         ------
         InvalidArgumentError
             For an unknown key, or a shape that is not the key's.
+        """
+
+    @abstractmethod
+    def row_sparse_pull(
+        self,
+        key: Keys,
+        out: Values | None = None,
+        priority: int = 0,
+        row_ids: NDArray | Sequence[NDArray] | None = None,
+    ) -> None:
+        """Copies rows of row_sparse values to row_sparse arrays.
+
+        Parameters
+        ----------
+        key, priority
+            As in :meth:`push`.
+        out
+            For each key an array or a list of arrays to overwrite; they get these rows only.
+        row_ids
+            The numbers of the rows, in any order: for each array, or one for all.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For an unknown key, a value or an array that is not row_sparse, or unequal numbers.
         """
 
     def pushpull(

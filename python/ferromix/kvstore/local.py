@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .. import ndarray as nd
 from ..error import InvalidArgumentError
 from ..ndarray import NDArray
+from ..ops.storage import DENSE
 from ..optimizer import Updater
 from .kvstore import Key, Keys, KVStore, Values
 
@@ -59,6 +61,8 @@ class LocalKVStore(KVStore):
         for k, arrays in grouped:
             stored = self._stored[k]
             if self._updater is None:
+                if all(a.stype != DENSE for a in arrays):
+                    arrays = [nd.add_n(*arrays)]
                 _sum_into(stored, arrays)
                 continue
             self._updater(k, self._received(k, arrays), stored)
@@ -74,7 +78,39 @@ class LocalKVStore(KVStore):
             self._check(k, arrays, "pull")
         for k, arrays in grouped:
             for array in arrays:
-                self._stored[k].copyto(array)
+                if array.stype == DENSE or not ignore_sparse:
+                    self._stored[k].copyto(array)
+
+    def row_sparse_pull(
+        self,
+        key: Keys,
+        out: Values | None = None,
+        priority: int = 0,
+        row_ids: NDArray | Sequence[NDArray] | None = None,
+    ) -> None:
+        """Copies rows out; see :meth:`KVStore.row_sparse_pull`."""
+        if out is None or row_ids is None:
+            missing = "out" if out is None else "row_ids"
+            raise InvalidArgumentError(f"KVStore.row_sparse_pull: {missing} is required")
+        grouped = _pair(key, out, "row_sparse_pull")
+        ids = [row_ids] if isinstance(row_ids, NDArray) else list(row_ids)
+        count = sum(len(arrays) for _, arrays in grouped)
+        if len(ids) not in (1, count):
+            raise InvalidArgumentError(
+                f"KVStore.row_sparse_pull: got {len(ids)} row_ids for {count} arrays"
+            )
+        rows = iter(ids * count if len(ids) == 1 else ids)
+        for k, arrays in grouped:
+            self._check(k, arrays, "row_sparse_pull")
+            for array in (self._stored[k], *arrays):
+                if array.stype != "row_sparse":
+                    raise InvalidArgumentError(
+                        f"KVStore.row_sparse_pull: key {k!r} needs row_sparse arrays, got one "
+                        f"that is {array.stype}"
+                    )
+        for k, arrays in grouped:
+            for array in arrays:
+                nd.sparse.retain(self._stored[k], next(rows)).copyto(array)
 
     def _received(self, key: Key, arrays: Sequence[NDArray]) -> NDArray:
         """The sum of what was pushed, for an updater to use as it likes."""
@@ -82,6 +118,8 @@ class LocalKVStore(KVStore):
         plain = len(arrays) == 1 and arrays[0].dtype_name == stored.dtype_name
         if plain and isinstance(self._updater, Updater):
             return arrays[0]  # an optimizer leaves gradients as they are
+        if all(a.stype != DENSE for a in arrays):
+            return nd.add_n(*(a.as_in_context(stored.context) for a in arrays))
         if key not in self._sums:
             self._sums[key] = stored.copy()
         _sum_into(self._sums[key], arrays)

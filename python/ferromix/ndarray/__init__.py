@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from . import arithmetic, contrib
+from . import contrib, layout, protocol, sparse, utils
 from .arithmetic import (
     add,
     divide,
@@ -29,6 +29,7 @@ from .arithmetic import (
     subtract,
     true_divide,
 )
+from .cached_op import CachedOp
 from .creation import (
     arange,
     array,
@@ -42,16 +43,23 @@ from .creation import (
     split_v2,
     zeros,
 )
+from .custom import Custom
+from .dlpack import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
+from .elements import onehot_encode
 from .function import function, function_names, install_methods
 from .ndarray import NDArray, invoke, waitall
 from .operators import Operators
-from .serialize import load, save
+from .safetensors import load_safetensors, save_safetensors
+from .serialize import load, load_frombuffer, save
 from .shared import from_shared_mem
 
-arithmetic.install(NDArray)
+protocol.install()
 install_methods(Operators)
+layout.install()
 
 __all__ = [
+    "CachedOp",
+    "Custom",
     "NDArray",
     "add",
     "arange",
@@ -62,6 +70,8 @@ __all__ = [
     "empty",
     "equal",
     "eye",
+    "from_dlpack",
+    "from_numpy",
     "from_shared_mem",
     "full",
     "greater",
@@ -71,6 +81,8 @@ __all__ = [
     "lesser_equal",
     "linspace",
     "load",
+    "load_frombuffer",
+    "load_safetensors",
     "logical_and",
     "logical_or",
     "logical_xor",
@@ -80,12 +92,18 @@ __all__ = [
     "moveaxis",
     "multiply",
     "not_equal",
+    "onehot_encode",
     "ones",
     "power",
     "save",
+    "save_safetensors",
+    "sparse",
     "split_v2",
     "subtract",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
     "true_divide",
+    "utils",
     "waitall",
     "zeros",
 ]

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from . import arithmetic as arithmetic
 from . import contrib as contrib
+from . import layout as layout
+from . import protocol as protocol
+from . import sparse as sparse
+from . import utils as utils
 from .arithmetic import add as add
 from .arithmetic import divide as divide
 from .arithmetic import equal as equal
@@ -23,6 +26,7 @@ from .arithmetic import not_equal as not_equal
 from .arithmetic import power as power
 from .arithmetic import subtract as subtract
 from .arithmetic import true_divide as true_divide
+from .cached_op import CachedOp as CachedOp
 from .creation import arange as arange
 from .creation import array as array
 from .creation import concatenate as concatenate
@@ -34,6 +38,12 @@ from .creation import moveaxis as moveaxis
 from .creation import ones as ones
 from .creation import split_v2 as split_v2
 from .creation import zeros as zeros
+from .custom import Custom as Custom
+from .dlpack import from_dlpack as from_dlpack
+from .dlpack import from_numpy as from_numpy
+from .dlpack import to_dlpack_for_read as to_dlpack_for_read
+from .dlpack import to_dlpack_for_write as to_dlpack_for_write
+from .elements import onehot_encode as onehot_encode
 from .function import function as function
 from .function import function_names as function_names
 from .function import install_methods as install_methods
@@ -41,7 +51,10 @@ from .ndarray import NDArray as NDArray
 from .ndarray import invoke as invoke
 from .ndarray import waitall as waitall
 from .operators import Operators as Operators
+from .safetensors import load_safetensors as load_safetensors
+from .safetensors import save_safetensors as save_safetensors
 from .serialize import load as load
+from .serialize import load_frombuffer as load_frombuffer
 from .serialize import save as save
 from .shared import from_shared_mem as from_shared_mem
 
@@ -175,6 +188,17 @@ def ElementWiseSum(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def Embedding(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    input_dim: int | None = None,
+    output_dim: int | None = None,
+    dtype: Any = 'float32',
+    sparse_grad: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def Flatten(
     data: NDArray | None = None,
     *,
@@ -207,6 +231,30 @@ def LeakyReLU(
     slope: float = 0.25,
     lower_bound: float = 0.125,
     upper_bound: float = 0.334,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def LinearRegressionOutput(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    grad_scale: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def LogisticRegressionOutput(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    grad_scale: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def MAERegressionOutput(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    grad_scale: float = 1.0,
     *,
     out: Any = None,
     name: Any = None,
@@ -410,12 +458,28 @@ def argmin(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def argsort(
+    data: NDArray | None = None,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: Any = 'float32',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def batch_dot(
     lhs: NDArray | None = None,
     rhs: NDArray | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def batch_take(
+    a: NDArray | None = None,
+    indices: NDArray | None = None,
     *,
     out: Any = None,
     name: Any = None,
@@ -599,6 +663,13 @@ def cast(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def cast_storage(
+    data: NDArray | None = None,
+    stype: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def cbrt(
     data: NDArray | None = None,
     *,
@@ -607,6 +678,16 @@ def cbrt(
 ) -> NDArray: ...
 def ceil(
     data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def choose_element_0index(
+    data: NDArray | None = None,
+    index: NDArray | None = None,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: str = 'clip',
     *,
     out: Any = None,
     name: Any = None,
@@ -752,6 +833,14 @@ def expm1(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def fill_element_0index(
+    lhs: NDArray | None = None,
+    mhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def fix(
     data: NDArray | None = None,
     *,
@@ -822,6 +911,13 @@ def gammaln(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def gather_nd(
+    data: NDArray | None = None,
+    indices: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def hard_sigmoid(
     data: NDArray | None = None,
     alpha: float = 0.2,
@@ -833,6 +929,12 @@ def hard_sigmoid(
 def identity(
     data: NDArray | None = None,
     *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def khatri_rao(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
@@ -1173,6 +1275,16 @@ def normal(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def one_hot(
+    indices: NDArray | None = None,
+    depth: int | None = None,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: Any = 'float32',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def ones_like(
     data: NDArray | None = None,
     *,
@@ -1184,6 +1296,16 @@ def pad(
     mode: str | None = None,
     pad_width: int | Sequence[int] | None = None,
     constant_value: float = 0.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def pick(
+    data: NDArray | None = None,
+    index: NDArray | None = None,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: str = 'clip',
     *,
     out: Any = None,
     name: Any = None,
@@ -1368,6 +1490,14 @@ def rsqrt(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def scatter_nd(
+    data: NDArray | None = None,
+    indices: NDArray | None = None,
+    shape: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def sgd_mom_update(
     weight: NDArray | None = None,
     grad: NDArray | None = None,
@@ -1499,6 +1629,13 @@ def softmax(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def softmax_cross_entropy(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def softmin(
     data: NDArray | None = None,
     axis: int = -1,
@@ -1511,6 +1648,14 @@ def softmin(
 ) -> NDArray: ...
 def softsign(
     data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sort(
+    data: NDArray | None = None,
+    axis: int | None = -1,
+    is_ascend: bool = True,
     *,
     out: Any = None,
     name: Any = None,
@@ -1589,6 +1734,15 @@ def swapaxes(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def take(
+    a: NDArray | None = None,
+    indices: NDArray | None = None,
+    axis: int = 0,
+    mode: str = 'clip',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def tan(
     data: NDArray | None = None,
     *,
@@ -1608,6 +1762,17 @@ def tile(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def topk(
+    data: NDArray | None = None,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: str = 'indices',
+    is_ascend: bool = False,
+    dtype: Any = 'float32',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def transpose(
     data: NDArray | None = None,
     axes: int | Sequence[int] = (),

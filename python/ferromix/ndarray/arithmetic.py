@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
-from ..dispatch import cpu as dispatch
+from .. import _core, dispatch
 from ..error import ArgumentTypeError
 from ..literal import factor
 from ..numeric import of_numbers
 from ..ops.card import make
+from ..ops.infix import INFIX
 from . import ndarray as arrays
 
 if TYPE_CHECKING:
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add",
+    "apply",
+    "apply_alone",
+    "calls",
+    "compares",
     "divide",
     "equal",
     "greater",
     "greater_equal",
-    "install",
     "is_operand",
     "lesser",
     "lesser_equal",
@@ -42,34 +45,10 @@ __all__ = [
     "multiply",
     "not_equal",
     "power",
+    "scalar_call",
     "subtract",
     "true_divide",
 ]
-
-# name: operators for (array, array), (array, number), (number, array)
-_OPERATORS = {
-    "add": ("broadcast_add", "_plus_scalar", "_plus_scalar"),
-    "sub": ("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-    "mul": ("broadcast_mul", "_mul_scalar", "_mul_scalar"),
-    "div": ("broadcast_div", "_div_scalar", "_rdiv_scalar"),
-    "mod": ("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
-    "power": ("broadcast_power", "_power_scalar", "_rpower_scalar"),
-    "maximum": ("broadcast_maximum", "_maximum_scalar", "_maximum_scalar"),
-    "minimum": ("broadcast_minimum", "_minimum_scalar", "_minimum_scalar"),
-    "equal": ("broadcast_equal", "_equal_scalar", "_equal_scalar"),
-    "not_equal": ("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar"),
-    "greater": ("broadcast_greater", "_greater_scalar", "_lesser_scalar"),
-    "greater_equal": (
-        "broadcast_greater_equal",
-        "_greater_equal_scalar",
-        "_lesser_equal_scalar",
-    ),
-    "lesser": ("broadcast_lesser", "_lesser_scalar", "_greater_scalar"),
-    "lesser_equal": ("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"),
-    "logical_and": ("broadcast_logical_and", "_logical_and_scalar", "_logical_and_scalar"),
-    "logical_or": ("broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar"),
-    "logical_xor": ("broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar"),
-}
 
 
 def is_operand(value: object) -> bool:
@@ -77,15 +56,18 @@ def is_operand(value: object) -> bool:
     return isinstance(value, (arrays.NDArray, numbers.Real, np.bool_))
 
 
-def _is_compared(value: object) -> bool:
+def compares(value: object) -> bool:
     """Whether ``array == value`` is more than False: so that no mix of kinds compares silently."""
     return is_operand(value) or isinstance(value, (np.ndarray, list, tuple))
 
 
-def _apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
-    both, scalar_right, scalar_left = _OPERATORS[name]
+def apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
+    """An operator on operands that the core leaves to Python, or the error for them."""
+    both, right_card, left_card = INFIX[name].broadcast, INFIX[name].right, INFIX[name].left
     left, right = isinstance(lhs, arrays.NDArray), isinstance(rhs, arrays.NDArray)
     if left and right:
+        if lhs.shape == rhs.shape:  # one is sparse, and operators of equal shapes keep that
+            both = INFIX[name].same
         return arrays.invoke(make(both, {}), [lhs, rhs], out)[0]
     for operand in (lhs, rhs):
         if not is_operand(operand):
@@ -94,23 +76,28 @@ def _apply(name: str, lhs: Any, rhs: Any, out: NDArray | None = None) -> Any:
                 f"got {type(operand).__name__}; convert it by ferromix.nd.array"
             )
     if left:
-        return arrays.invoke(make(scalar_right, {"scalar": factor(both, rhs)}), [lhs], out)[0]
+        return arrays.invoke(make(right_card, {"scalar": factor(both, rhs)}), [lhs], out)[0]
     if right:
-        return arrays.invoke(make(scalar_left, {"scalar": factor(both, lhs)}), [rhs], out)[0]
+        return arrays.invoke(make(left_card, {"scalar": factor(both, lhs)}), [rhs], out)[0]
     return of_numbers(name, lhs, rhs)
 
 
-def _scalar_call(name: str, number: float, reflected: bool) -> _core.Call:
-    card = _OPERATORS[name][2 if reflected else 1]
+def apply_alone(name: str, array: NDArray) -> NDArray:
+    """``-array`` or ``abs(array)`` where that is sparse."""
+    return arrays.invoke(make(name, {}), [array])[0]
+
+
+def scalar_call(name: str, number: float, reflected: bool) -> _core.Call:
+    """The call of an operator with a number on its right, or on its left if `reflected`."""
+    card = INFIX[name].left if reflected else INFIX[name].right
     return dispatch.call(make(card, {"scalar": number}))
 
 
-def install(cls: type[NDArray]) -> None:
-    """Tells the core's operators, which `cls` inherits, what they mean."""
-    names = {name: cards[0] for name, cards in _OPERATORS.items()}
+def calls() -> dict[str, _core.Call]:
+    """The calls of the operators of one or two arrays, by name."""
+    names = {name: cards.broadcast for name, cards in INFIX.items()}
     names |= {"negative": "negative", "abs": "abs"}
-    calls = {name: dispatch.call(make(card, {})) for name, card in names.items()}
-    _core.set_arithmetic(cls, _apply, _is_compared, _scalar_call, calls)
+    return {name: dispatch.call(make(card, {})) for name, card in names.items()}
 
 
 def add(lhs: Any, rhs: Any) -> Any:

@@ -12,6 +12,17 @@ from .steps import multi_mp_adamw_update as multi_mp_adamw_update
 from .steps import multi_mp_lamb_update as multi_mp_lamb_update
 
 def __dir__() -> list[str]: ...
+def SparseEmbedding(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    input_dim: int | None = None,
+    output_dim: int | None = None,
+    dtype: Any = 'float32',
+    sparse_grad: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def allclose(
     a: NDArray | None = None,
     b: NDArray | None = None,
@@ -43,6 +54,18 @@ def gradientmultiplier(
     data: NDArray | None = None,
     scalar: float = 1.0,
     is_int: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def group_adagrad_update(
+    weight: NDArray | None = None,
+    grad: NDArray | None = None,
+    history: NDArray | None = None,
+    lr: float | None = None,
+    epsilon: float = 1e-05,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
     *,
     out: Any = None,
     name: Any = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +12,9 @@ from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ops.card import make
 from ..ops.param import dtype_name
 from ..ops.shapes import normal_axes
-from .ndarray import NDArray, from_numpy, invoke
-from .sources import fill, placed, target
+from ..ops.storage import DENSE
+from .ndarray import NDArray, from_values, invoke
+from .sources import fill, target
 from .values import numbers
 
 __all__ = [
@@ -44,9 +44,10 @@ def empty(
     Raises
     ------
     InvalidArgumentError
-        For what is no shape, type or storage type; `stype` can be ``"default"``, that is dense.
+        For what is no shape, type or storage type.
     """
-    _require_dense("empty", stype)
+    if stype not in (None, DENSE):
+        return _sparse().empty(stype, shape, ctx, dtype)
     return NDArray(_core.Array(as_shape(shape), dtype_name(dtype or "float32"), *placement(ctx)))
 
 
@@ -91,7 +92,7 @@ def zeros(
     ctx, dtype
         Where it lives, and its element type, which is float32 where None.
     stype
-        ``"default"``, that is dense.
+        The storage type; ``"default"``, that is dense, where None.
     out
         An array to fill instead of making one.
     name
@@ -108,7 +109,8 @@ def zeros(
     >>> mx.nd.zeros((2, 3)).asnumpy().tolist()
     [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    _require_dense("zeros", stype)
+    if stype not in (None, DENSE) and out is None:
+        return _sparse().zeros(stype, shape, ctx, dtype)
     return _constant("_zeros", shape, ctx, dtype, out)
 
 
@@ -132,9 +134,15 @@ def _constant(name: str, shape: Any, ctx: Place, dtype: Any, out: NDArray | None
     return fill(make(name, attrs), target(name.strip("_"), out))
 
 
-def _require_dense(name: str, stype: str | None) -> None:
-    if stype not in (None, "default"):
-        raise InvalidArgumentError(f"{name}: stype must be 'default', got {reprlib.repr(stype)}")
+def _on(ctx: Place) -> dict[str, str]:
+    """The attribute that places a result on `ctx`; none where the current device has it."""
+    return {} if ctx is None else {"ctx": str(as_context(ctx))}
+
+
+def _sparse() -> Any:
+    from .sparse import create  # sparse arrays are built on this module
+
+    return create
 
 
 def arange(
@@ -151,7 +159,7 @@ def arange(
     `infer_range` has no effect, as in MXNet: nothing but the arguments gives the length.
     """
     attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat}
-    return placed(invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
+    return invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype), **_on(ctx)}), [])[0]
 
 
 def linspace(
@@ -171,7 +179,7 @@ def linspace(
     [0.0, 0.25, 0.5, 0.75]
     """
     attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return placed(invoke(make("_linspace", {**attrs, "dtype": dtype_name(dtype)}), [])[0], ctx)
+    return invoke(make("_linspace", {**attrs, "dtype": dtype_name(dtype), **_on(ctx)}), [])[0]
 
 
 def eye(
@@ -195,8 +203,9 @@ def eye(
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     attrs = {"N": N, "M": M, "k": k, "dtype": dtype_name(dtype or "float32")}
-    card = make("_eye", attrs)
-    return placed(invoke(card, [])[0], ctx) if out is None else fill(card, target("eye", out))
+    if out is not None:
+        return fill(make("_eye", attrs), target("eye", out))
+    return invoke(make("_eye", {**attrs, **_on(ctx)}), [])[0]
 
 
 def array(source_array: Any, ctx: Place = None, dtype: Any = None) -> NDArray:
@@ -205,7 +214,8 @@ def array(source_array: Any, ctx: Place = None, dtype: Any = None) -> NDArray:
     Parameters
     ----------
     source_array
-        An NDArray, a NumPy array or anything that NumPy makes one of.
+        An NDArray, a NumPy array or anything that NumPy makes one of; of a sparse array, or a
+        matrix of ``scipy.sparse``, a sparse copy.
     dtype
         The element type; by default that of an NDArray, float32 for anything else, as in MXNet.
 
@@ -215,10 +225,13 @@ def array(source_array: Any, ctx: Place = None, dtype: Any = None) -> NDArray:
     >>> mx.nd.array([1, 2, 3]).dtype
     <class 'numpy.float32'>
     """
+    sparse = _sparse()
+    if sparse.is_sparse(source_array):
+        return sparse.array(source_array, ctx, dtype)
     if isinstance(source_array, NDArray):
         result = empty(source_array.shape, ctx, dtype or source_array.dtype_name)
         return source_array.copyto(result)
-    return from_numpy(numbers(source_array), dtype_name(dtype or "float32"), placement(ctx))
+    return from_values(numbers(source_array), dtype_name(dtype or "float32"), placement(ctx))
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from ..context import spelled
-from ..dispatch import cpu as dispatch
 from ..ops import call, card
 from ..ops.card import OperatorProperty
 from . import methods, sources
-from .ndarray import NDArray
+from .ndarray import NDArray, invoke
 from .operators import Operators
 
 __all__ = ["function", "function_names", "install_methods", "method_names"]
 
 
-def _is_array(value: object) -> bool:
-    return isinstance(value, NDArray)
+_FIRST = (("data",), ("lhs",), ("a",), ("indices",))
+"""Names of first inputs that an array is the value of where the operator is its method."""
 
 
 def function_names() -> list[str]:
@@ -40,17 +39,27 @@ def function(name: str) -> Callable[..., Any]:
 
 
 def _make(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
-    def resolve(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_core.Call, list[NDArray]]:
-        made, inputs = call.bind(operator, *spelled(args, kwargs), _is_array)
-        return dispatch.call(made), inputs
-
     signature = call.signature(operator, extra=("out", "name"))
     # As CPython has both in one.
     doc = f"{name}{signature}\n--\n\n{call.describe(operator)}"
     dynamic = call.dynamic_places(operator)
-    plain = _core.function(name, "ferromix.ndarray", doc, resolve, dynamic)
+    plain = _core.function(name, "ferromix.ndarray", doc, operator, dynamic)
+    if operator.name == "cast_storage":  # of dense arrays, too, it gives sparse ones
+        return _casting(plain)
     without_inputs = not operator.arguments and "ctx" in operator.params
     return sources.source(name, operator, plain) if without_inputs else plain
+
+
+def _casting(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of cast_storage, which knows what it gives only when it is called."""
+
+    @functools.wraps(plain)
+    def cast_storage(
+        data: NDArray, stype: str, out: NDArray | None = None, name: str | None = None
+    ) -> NDArray:
+        return invoke(card.make("cast_storage", {"stype": stype}), [data], out)[0]
+
+    return cast_storage
 
 
 def _method(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
@@ -67,8 +76,9 @@ def _method(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
 
 
 def method_names() -> list[str]:
-    """Every public operator in lower case whose first input is ``data`` or ``lhs``."""
-    return [n for n in card.names() if n.islower() and not n.startswith("_") and _is_method(n)]
+    """Every public operator in lower case whose first input has a name of :data:`_FIRST`."""
+    public = (n for n in card.builtin_names() if n.islower() and not n.startswith("_"))
+    return list(filter(_is_method, public))
 
 
 def install_methods(cls: type[Operators]) -> None:
@@ -81,4 +91,4 @@ def install_methods(cls: type[Operators]) -> None:
 
 def _is_method(name: str) -> bool:
     operator = card.find(name)
-    return operator.arguments[:1] in (("data",), ("lhs",)) and operator.variadic is None
+    return operator.arguments[:1] in _FIRST and operator.variadic is None

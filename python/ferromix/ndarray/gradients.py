@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from ..dispatch import cpu as dispatch
-from ..dispatch import tape
+from .. import _core, dispatch
 from ..error import DTypeError, InvalidArgumentError
 from ..ops.card import make
 
@@ -20,9 +18,10 @@ __all__ = [
     "assign",
     "backward",
     "copy",
+    "gradient_of",
     "is_taped",
     "mark",
-    "new_gradient",
+    "zeros",
 ]
 
 REQUESTS = {"null": dispatch.NULL, "write": dispatch.WRITE, "add": dispatch.ADD}
@@ -56,15 +55,23 @@ def mark(variable: NDArray, gradient: NDArray, grad_req: Any) -> None:
     if own.chunk == other.chunk:
         raise InvalidArgumentError("an array and its gradient cannot share memory; copy one")
     own.mark(other, request)
+    from .sparse import taped  # sparse arrays are built on this module
+
+    taped.keep_gradient(variable, gradient)
 
 
-def new_gradient(variable: NDArray) -> _core.Array:
-    """Zeros of the shape and type of `variable`, where it is."""
-    own = variable.handle
-    result = _core.Array(own.shape, own.dtype, *own.context)
-    attrs = {"shape": own.shape, "value": 0.0, "dtype": own.dtype}
-    dispatch.invoke(make("_full", attrs), [], [result])
-    return result
+def gradient_of(variable: NDArray, handle: _core.Array) -> NDArray:
+    """The gradient of a variable, whose handle it is."""
+    from .sparse import taped
+
+    return taped.gradient_of(variable, handle)
+
+
+def zeros(variable: NDArray, stype: str) -> NDArray:
+    """Zeros of the shape and type of `variable`, where it is, in a storage type."""
+    from .sparse import create
+
+    return create.zeros(stype, variable.shape, variable.context, variable.dtype_name)
 
 
 def copy(source: NDArray, target: _core.Array) -> None:
@@ -122,9 +129,13 @@ def arrays_of(what: str, given: Any, count: int | None = None, optional: bool = 
 
 def backward(heads: Any, head_grads: Any, retain_graph: bool, train_mode: bool) -> None:
     """See :func:`ferromix.autograd.backward`."""
+    from .sparse import taped
+
     found = arrays_of("heads", heads)
     seeds = arrays_of("head_grads", head_grads, len(found), optional=True)
-    tape.backward(
+    if taped.backward(found, seeds, bool(retain_graph), bool(train_mode)):
+        return
+    _core.backward(
         [h.handle for h in found],
         [None if s is None else s.handle for s in seeds],
         bool(retain_graph),

@@ -5,12 +5,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..dispatch import cpu as dispatch
+from .. import dispatch
 from ..error import InvalidArgumentError
 from ..ops.card import make
 from .ndarray import NDArray, invoke
 
-__all__ = ["expand_dims", "flatten", "round", "slice_assign", "slice_assign_scalar", "squeeze"]
+__all__ = [
+    "broadcast_like",
+    "expand_dims",
+    "flatten",
+    "round",
+    "slice_assign",
+    "slice_assign_scalar",
+    "squeeze",
+]
+
+
+def broadcast_like(
+    self: NDArray,
+    other: NDArray,
+    lhs_axes: int | Sequence[int] | None = None,
+    rhs_axes: int | Sequence[int] | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
+    """The elements, repeated along axes of extent 1 to fill the shape of `other`.
+
+    Parameters
+    ----------
+    other
+        The array whose shape the result has.
+    lhs_axes, rhs_axes
+        The axes to repeat, and those of `other` that they follow; all where None.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a shape that does not broadcast to that of `other`.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd.array([[1], [2]]).broadcast_like(mx.nd.zeros((2, 3))).shape
+    (2, 3)
+    """
+    card = make("broadcast_like", {"lhs_axes": lhs_axes, "rhs_axes": rhs_axes})
+    return invoke(card, [self, other], out)[0]
 
 
 def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> NDArray:

@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, dispatch
 from ..base import as_shape
 from ..context import Context, as_context, placement
-from ..dispatch import cpu as dispatch
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ops.card import OperatorProperty, make
 from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
+from ..ops.storage import DENSE
 from . import gradients, indexing, recorded, values
+from .members import Members
 from .operators import Operators
 
 __all__ = ["NDArray", "invoke", "waitall"]
@@ -48,6 +49,9 @@ def invoke(
     """
     given = [] if out is None else [out] if isinstance(out, NDArray) else list(out)
     try:
+        casts = card.attrs.get("stype", DENSE) != DENSE
+        if casts or any(a.stype != DENSE for a in (*inputs, *given)):
+            return sparse_run(card, inputs, given, is_train)
         arrays, into = [a.handle for a in inputs], [o.handle for o in given]
     except AttributeError:
         kinds = ", ".join(type(a).__name__ for a in (*inputs, *given))
@@ -59,12 +63,24 @@ def invoke(
     return [given[i] if i < len(given) else NDArray(handles[i]) for i in range(visible)]
 
 
+def sparse_run(
+    card: OperatorProperty,
+    inputs: Sequence[NDArray],
+    out: Sequence[NDArray],
+    is_train: bool | None = None,
+) -> list[NDArray]:
+    """As :func:`invoke`, where an array is sparse, or becomes so."""
+    from .sparse.run import run  # sparse arrays are built on this module
+
+    return run(card, inputs, out, is_train)
+
+
 def waitall() -> None:
     """Waits for everything pushed before; raises the first error not raised yet."""
     _core.wait_all()
 
 
-class NDArray(_core.Dense, Operators):
+class NDArray(Members, Operators):
     """An array of one element type, of any number of dimensions.
 
     Made by :func:`ferromix.nd.array`, :func:`ferromix.nd.zeros` and the like, and by operators.
@@ -127,11 +143,6 @@ class NDArray(_core.Dense, Operators):
         return self.context
 
     @property
-    def stype(self) -> str:
-        """The storage type: ``"default"``, that is dense."""
-        return "default"
-
-    @property
     def T(self) -> NDArray:  # noqa: N802 - NumPy's and MXNet's name
         """A copy with the axes reversed."""
         return invoke(make("transpose", {}), [self])[0]
@@ -146,16 +157,6 @@ class NDArray(_core.Dense, Operators):
         return f"\n{self.asnumpy()}\n<NDArray {shape} @{self.context}>"
 
     # -- values --------------------------------------------------------------------------------
-
-    def asnumpy(self) -> np.ndarray:
-        """Waits for the array and copies it into a NumPy array; bfloat16 becomes float32."""
-        return values.read(self.handle)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if copy is False:
-            raise ValueError("an NDArray cannot become a NumPy array without a copy")
-        result = self.asnumpy()
-        return result if dtype is None else result.astype(dtype, copy=False)
 
     def asscalar(self) -> Any:
         """The only element as a NumPy scalar.
@@ -195,7 +196,15 @@ class NDArray(_core.Dense, Operators):
     def __int__(self) -> int:
         return int(self.item())
 
+    def __bytes__(self) -> bytes:
+        """The elements in C order; otherwise Python would take an integer for a length."""
+        return self.asnumpy().tobytes()
+
     def __index__(self) -> int:
+        if self.size != 1:
+            raise ArgumentTypeError(
+                f"an index needs exactly one element, the shape is {self.shape}"
+            )
         value = self.item()
         if isinstance(value, float):
             raise TypeError(f"an array of {self.dtype_name} cannot be an index")
@@ -215,7 +224,7 @@ class NDArray(_core.Dense, Operators):
         """A new array with the same values."""
         return self.astype(self.dtype_name)
 
-    def copyto(self, other: NDArray | Context) -> NDArray:
+    def copyto(self, other: NDArray | Context | str) -> NDArray:
         """Copies the values into `other`, or into a new array on the device `other`.
 
         Raises
@@ -225,7 +234,7 @@ class NDArray(_core.Dense, Operators):
         InvalidArgumentError
             For an array of another shape.
         """
-        if isinstance(other, Context):
+        if isinstance(other, (Context, str)):
             other = NDArray(_core.Array(self.shape, self.dtype_name, *placement(other)))
         if not isinstance(other, NDArray):
             raise ArgumentTypeError(
@@ -235,7 +244,9 @@ class NDArray(_core.Dense, Operators):
             raise InvalidArgumentError(
                 f"copyto: the target has shape {other.shape}, the source {self.shape}"
             )
-        if other is not self:
+        if other.stype != DENSE:
+            invoke(make("cast_storage", {"stype": other.stype}), [self], other)
+        elif other is not self:
             gradients.copy(self, other.handle)
         return other
 
@@ -248,6 +259,16 @@ class NDArray(_core.Dense, Operators):
         gradients.copy(self, result.handle)
         return result
 
+    def tostype(self, stype: str) -> NDArray:
+        """A copy in another storage type.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For an unknown one, or ``"csr"`` for other than two dimensions.
+        """
+        return invoke(make("cast_storage", {"stype": stype}), [self])[0]
+
     def as_in_context(self, context: Context | str) -> NDArray:
         """This array, if it lives on `context`, or a copy there."""
         if placement(context) == self.handle.context:
@@ -255,7 +276,7 @@ class NDArray(_core.Dense, Operators):
         return self.copyto(as_context(context))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return from_numpy, (self.asnumpy(), self.dtype_name)
+        return from_values, (self.asnumpy(), self.dtype_name)
 
     def _to_shared_mem(self) -> tuple[int, int, tuple[int, ...], Any]:
         """What :func:`ferromix.nd.from_shared_mem` takes: process, descriptor, shape, type.
@@ -320,22 +341,8 @@ class NDArray(_core.Dense, Operators):
 
     # -- indexing ------------------------------------------------------------------------------
 
-    def _select(self, key: Any) -> NDArray:
-        """``self[key]`` where the core alone cannot do it: for other indices than basic ones, of
-        which the result is a copy, and on the tape.
-        """
-        key = indexing.without_bools(key)
-        view = self.handle.index(key)
-        if view is None:
-            picked = self.asnumpy()[indexing.to_numpy(key)]
-            result = from_numpy(np.asarray(picked), self.dtype_name).handle
-        else:
-            result = view
-        recorded.record(self.handle, key, result, is_view=view is not None)
-        return NDArray(result)
-
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.handle.require_unrecorded("_copyto")
+        self._target("_copyto").require_unrecorded("_copyto")
         key = indexing.without_bools(key)
         view = self.handle.index(key)
         if isinstance(value, NDArray) and gradients.is_taped(value):
@@ -357,7 +364,7 @@ class NDArray(_core.Dense, Operators):
     def grad(self) -> NDArray | None:
         """The array that gradients with respect to this one go to; None before `attach_grad`."""
         gradient = self.handle.gradient
-        return None if gradient is None else NDArray(gradient)
+        return None if gradient is None else gradients.gradient_of(self, gradient)
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Makes this array a variable that gradients are computed for, apart from what gave it.
@@ -368,7 +375,7 @@ class NDArray(_core.Dense, Operators):
             Whether a backward pass overwrites :attr:`grad` (``"write"``), adds to it (``"add"``)
             or leaves it alone (``"null"``). It starts with zeros.
         stype
-            The storage type of the gradient: ``"default"``, that is dense.
+            The storage type of the gradient; that of the array where None.
 
         Raises
         ------
@@ -386,9 +393,7 @@ class NDArray(_core.Dense, Operators):
         >>> x.grad.asnumpy().tolist()
         [2.0, 4.0, 6.0]
         """
-        if stype not in (None, "default"):
-            raise InvalidArgumentError(f"attach_grad: stype must be 'default', got {stype!r}")
-        gradients.mark(self, NDArray(gradients.new_gradient(self)), grad_req)
+        gradients.mark(self, gradients.zeros(self, stype or self.stype), grad_req)
 
     def detach(self) -> NDArray:
         """The same memory as a constant, through which no gradient flows."""
@@ -401,7 +406,7 @@ class NDArray(_core.Dense, Operators):
         gradients.backward([self], [out_grad], retain_graph, train_mode)
 
 
-def from_numpy(source: np.ndarray, dtype: str, place: tuple[int, int] = (1, 0)) -> NDArray:
+def from_values(source: np.ndarray, dtype: str, place: tuple[int, int] = (1, 0)) -> NDArray:
     """A new array of `dtype`, in the memory `place`, with the values of a NumPy array."""
     result = _core.Array(source.shape, dtype, *place)
     values.write(result, source)
@@ -411,7 +416,25 @@ def from_numpy(source: np.ndarray, dtype: str, place: tuple[int, int] = (1, 0)) 
 def assign(target: _core.Array, value: Any) -> None:
     """Writes a scalar, an array or anything that NumPy takes into `target`, broadcasting."""
     if isinstance(value, NDArray):
+        if value.stype != DENSE:
+            value = value.tostype(DENSE)
         if value.handle is not target:
             target.copy_from(values.trimmed(value.handle, len(target.shape)))
         return
     values.write(target, value)
+
+
+def select(array: NDArray, key: Any) -> NDArray:
+    """``array[key]`` where the core alone cannot do it: for other indices than basic ones, of which
+    the result is a copy, and on the tape.
+    """
+    key = indexing.without_bools(key)
+    view = array.handle.index(key)
+    if view is None:
+        picked = array.asnumpy()[indexing.to_numpy(key)]
+        place = placement(array.context.compute)
+        result = from_values(np.asarray(picked), array.dtype_name, place).handle
+    else:
+        result = view
+    recorded.record(array.handle, key, result, is_view=view is not None)
+    return NDArray(result)

@@ -7,6 +7,7 @@ from .ndarray import NDArray
 
 class Operators:
     __slots__ = ()
+    def broadcast_like(self, other: NDArray, lhs_axes: int | Sequence[int] | None=None, rhs_axes: int | Sequence[int] | None=None, out: NDArray | None=None) -> NDArray: ...
     def expand_dims(self, axis: int, inplace: bool=False) -> NDArray: ...
     def squeeze(self, axis: int | Sequence[int] | None=None, inplace: bool=False) -> NDArray: ...
     def flatten(self, inplace: bool=False) -> NDArray: ...
@@ -91,12 +92,28 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def argsort(
+        self,
+        axis: int | None = -1,
+        is_ascend: bool = True,
+        dtype: Any = 'float32',
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def batch_dot(
         self,
         rhs: NDArray | None = None,
         transpose_a: bool = False,
         transpose_b: bool = False,
         forward_stype: str | None = None,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def batch_take(
+        self,
+        indices: NDArray | None = None,
         *,
         out: Any = None,
         name: Any = None,
@@ -169,15 +186,6 @@ class Operators:
     def broadcast_lesser_equal(
         self,
         rhs: NDArray | None = None,
-        *,
-        out: Any = None,
-        name: Any = None,
-    ) -> NDArray: ...
-    def broadcast_like(
-        self,
-        rhs: NDArray | None = None,
-        lhs_axes: int | Sequence[int] | None = None,
-        rhs_axes: int | Sequence[int] | None = None,
         *,
         out: Any = None,
         name: Any = None,
@@ -273,6 +281,13 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def cast_storage(
+        self,
+        stype: str | None = None,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def cbrt(
         self,
         *,
@@ -281,6 +296,16 @@ class Operators:
     ) -> NDArray: ...
     def ceil(
         self,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def choose_element_0index(
+        self,
+        index: NDArray | None = None,
+        axis: int | None = -1,
+        keepdims: bool = False,
+        mode: str = 'clip',
         *,
         out: Any = None,
         name: Any = None,
@@ -310,6 +335,14 @@ class Operators:
         begin: int | Sequence[int | None] | None = None,
         end: int | Sequence[int | None] | None = None,
         step: int | Sequence[int | None] = (),
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def cumsum(
+        self,
+        axis: int | None = None,
+        dtype: Any = None,
         *,
         out: Any = None,
         name: Any = None,
@@ -404,6 +437,14 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def fill_element_0index(
+        self,
+        mhs: NDArray | None = None,
+        rhs: NDArray | None = None,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def fix(
         self,
         *,
@@ -431,6 +472,13 @@ class Operators:
     ) -> NDArray: ...
     def gammaln(
         self,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def gather_nd(
+        self,
+        indices: NDArray | None = None,
         *,
         out: Any = None,
         name: Any = None,
@@ -594,6 +642,16 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def one_hot(
+        self,
+        depth: int | None = None,
+        on_value: float = 1.0,
+        off_value: float = 0.0,
+        dtype: Any = 'float32',
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def ones_like(
         self,
         *,
@@ -605,6 +663,16 @@ class Operators:
         mode: str | None = None,
         pad_width: int | Sequence[int] | None = None,
         constant_value: float = 0.0,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def pick(
+        self,
+        index: NDArray | None = None,
+        axis: int | None = -1,
+        keepdims: bool = False,
+        mode: str = 'clip',
         *,
         out: Any = None,
         name: Any = None,
@@ -676,6 +744,14 @@ class Operators:
     ) -> NDArray: ...
     def rsqrt(
         self,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def scatter_nd(
+        self,
+        indices: NDArray | None = None,
+        shape: int | Sequence[int] | None = None,
         *,
         out: Any = None,
         name: Any = None,
@@ -760,6 +836,13 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def softmax_cross_entropy(
+        self,
+        label: NDArray | None = None,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def softmin(
         self,
         axis: int = -1,
@@ -772,6 +855,14 @@ class Operators:
     ) -> NDArray: ...
     def softsign(
         self,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def sort(
+        self,
+        axis: int | None = -1,
+        is_ascend: bool = True,
         *,
         out: Any = None,
         name: Any = None,
@@ -836,6 +927,15 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def take(
+        self,
+        indices: NDArray | None = None,
+        axis: int = 0,
+        mode: str = 'clip',
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def tan(
         self,
         *,
@@ -855,6 +955,17 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def topk(
+        self,
+        axis: int | None = -1,
+        k: int = 1,
+        ret_typ: str = 'indices',
+        is_ascend: bool = False,
+        dtype: Any = 'float32',
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> Any: ...
     def transpose(
         self,
         axes: int | Sequence[int] = (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ..context import Context, as_context, placement
+from ..context import Context, as_context
 from .function import function
 from .ndarray import NDArray
 
@@ -77,6 +77,6 @@ def _draw(
 ) -> NDArray:
     if shape is None and out is None:
         shape = (1,)
-    if ctx is not None or placement(None) != (1, 0):
+    if ctx is not None:
         rest = {"ctx": as_context(ctx), **rest}
     return _operator(name)(**attrs, shape=shape, dtype=dtype, out=out, **rest)

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
-from ..dispatch import cpu as dispatch
+from .. import _core, dispatch
 from ..dispatch.python_operator import PythonOperator
 from ..ops.card import Entry, GradientGraph, Shape, make
 from . import indexing, values
@@ -47,7 +46,7 @@ class Select(PythonOperator):
         found = data.index(self.key)
         if found is None:
             picked = values.read(data)[indexing.to_numpy(self.key)]
-            found = _core.Array(picked.shape, data.dtype)
+            found = _core.Array(picked.shape, data.dtype, *data.context)
             values.write(found, picked)
         return [found]
 
@@ -65,7 +64,8 @@ class Spread(Select):
     def run(self, inputs: Any) -> list[_core.Array]:
         """A new array."""
         attrs = {"shape": self.shape, "value": 0.0, "dtype": self.dtype}
-        result = dispatch.invoke(make("_full", attrs), [])[0]
+        result = _core.Array(self.shape, self.dtype, *inputs[0].context)
+        dispatch.invoke(make("_full", attrs), [], [result])
         target = result.index(self.key)
         if target is not None:
             target.copy_from(inputs[0])

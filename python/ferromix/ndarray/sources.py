@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..context import Context, as_context, placement, spelled
+from ..context import current_context, spelled
 from ..error import ArgumentTypeError
 from ..ops import call
 from ..ops.card import OperatorProperty, make
 from .ndarray import NDArray, invoke
 
-__all__ = ["fill", "placed", "source", "target"]
+__all__ = ["fill", "source", "target"]
 
 
 def source(
@@ -42,8 +42,7 @@ def source(
         ]
         made, _ = call.bind(operator, *spelled(given, kwargs), _no_array)
         if out is None:
-            context = as_context(made.attrs["ctx"] or "cpu(0)")
-            return placed(invoke(made, [])[0], context)
+            return invoke(made, [])[0]
         return fill(made, target(operator.name, out))
 
     run.__name__ = run.__qualname__ = name
@@ -83,14 +82,9 @@ def fill(card: OperatorProperty, out: NDArray) -> NDArray:
     return invoke(make(card.name, attrs), [], out)[0]
 
 
-def placed(array: NDArray, ctx: Any) -> NDArray:
-    """`array`, or a copy of it where `ctx` is another memory."""
-    return array.as_in_context(as_context(ctx)) if placement(ctx) != (1, 0) else array
-
-
 def _is_common(context: Any) -> bool:
-    """Whether it is certain, and quickly found out, that the result lies in ordinary memory."""
-    return context is None or (isinstance(context, Context) and context.device_type == "cpu")
+    """Whether it is certain, and quickly found out, that the result lies on the current device."""
+    return context is None or context == current_context()
 
 
 def _completed(shape: Sequence[int] | None, known: tuple[int, ...]) -> tuple[int, ...]:

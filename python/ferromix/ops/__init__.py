@@ -1,94 +1,15 @@
-"""The operators: one card each, in families whose files have the stems of the kernels' files."""
+"""The operators: one card each, in families whose files have the stems of the kernels' files.
 
-from . import (
-    activation,
-    adaptive,
-    allclose,
-    amp,
-    batch_norm,
-    binary,
-    broadcast,
-    convolution,
-    diag,
-    dot,
-    dropout,
-    elemwise,
-    fully_connected,
-    init,
-    join,
-    l2_normalization,
-    lamb,
-    loss,
-    math,
-    moments,
-    multi_adaptive,
-    multi_sgd,
-    optimizer,
-    order,
-    pad,
-    pooling,
-    reduce,
-    repeat,
-    sample,
-    scalar,
-    scan,
-    select,
-    shape,
-    slice,
-    slice_assign,
-    softmax,
-    softmax_output,
-    tensors,
-    transformer,
-)
+A family is found by its file: importing this package imports every module in it.
+"""
+
+import importlib
+import pkgutil
+
 from .card import OperatorProperty, exists, find, make, names, register
 from .param import Param
 
-__all__ = [
-    "OperatorProperty",
-    "Param",
-    "activation",
-    "adaptive",
-    "allclose",
-    "amp",
-    "batch_norm",
-    "binary",
-    "broadcast",
-    "convolution",
-    "diag",
-    "dot",
-    "dropout",
-    "elemwise",
-    "exists",
-    "find",
-    "fully_connected",
-    "init",
-    "join",
-    "l2_normalization",
-    "lamb",
-    "loss",
-    "make",
-    "math",
-    "moments",
-    "multi_adaptive",
-    "multi_sgd",
-    "names",
-    "optimizer",
-    "order",
-    "pad",
-    "pooling",
-    "reduce",
-    "register",
-    "repeat",
-    "sample",
-    "scalar",
-    "scan",
-    "select",
-    "shape",
-    "slice",
-    "slice_assign",
-    "softmax",
-    "softmax_output",
-    "tensors",
-    "transformer",
-]
+__all__ = ["OperatorProperty", "Param", "exists", "find", "make", "names", "register"]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

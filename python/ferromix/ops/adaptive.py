@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from .card import register
+from .card import MaybeShape, merge_shapes, register
+from .family import REALS
 from .optimizer import CLIP, COMMON, LAZY, LR, RESCALE, WD, Update
 from .param import Param, Params
 
 __all__ = [
+    "AdagradUpdate",
     "AdamUpdate",
     "AdamwUpdate",
     "FtmlUpdate",
     "FtrlUpdate",
+    "GroupAdagradUpdate",
     "MpAdamwUpdate",
     "RmspropUpdate",
     "RmspropalexUpdate",
@@ -233,3 +237,83 @@ class RmspropalexUpdate(Update):
         **COMMON,
         "clip_weights": CLIP_WEIGHTS,
     }
+
+
+_ADAGRAD = {
+    "lr": LR,
+    "epsilon": Param("float", 1e-7, "What keeps the divisor from 0."),
+    "rescale_grad": RESCALE,
+    "clip_gradient": CLIP,
+}
+
+
+@register
+class AdagradUpdate(Update):
+    """A step of AdaGrad; of a row_sparse gradient, on its rows alone.
+
+    Formula: ``g = clip(rescale_grad * grad)``, ``history = history + g ** 2``,
+    ``out = weight - lr * g / sqrt(history + epsilon)``. Weight decay must be 0.
+    Shapes: all alike. Types: floats, all alike.
+    Gradient: none, nothing flows back.
+
+    Examples
+    --------
+    >>> weight, grad, history = mx.nd.array([1]), mx.nd.array([4]), mx.nd.array([9])
+    >>> print(mx.nd._sparse_adagrad_update(weight, grad, history, lr=0.5, out=weight).asnumpy())
+    [0.6]
+    """
+
+    name = "_sparse_adagrad_update"
+    arguments = ("weight", "grad", "history")
+    states = ("history",)
+    params: ClassVar[Params] = {
+        **_ADAGRAD,
+        "wd": Param("float", 0.0, "The weight decay, which must be 0.", low=0, high=0),
+    }
+
+
+@register
+class GroupAdagradUpdate(Update):
+    """A step of AdaGrad with one state for each row; of a row_sparse gradient, on its rows alone.
+
+    Formula: ``g = clip(rescale_grad * grad)``,
+    ``history[i] = history[i] + mean(g[i] ** 2)``,
+    ``out[i] = weight[i] - lr * g[i] / sqrt(history[i] + epsilon)``.
+    Shapes: ``history`` is ``(n, 1)`` for a weight of ``n`` rows. Types: float32 or float64, all
+    alike. Gradient: none, nothing flows back.
+
+    Examples
+    --------
+    >>> weight, grad = mx.nd.array([[1, 1]]), mx.nd.array([[4, 4]])
+    >>> attrs = {"lr": 0.5, "epsilon": 0.0, "out": weight}
+    >>> history = mx.nd.array([[9]])
+    >>> print(mx.nd.contrib.group_adagrad_update(weight, grad, history, **attrs).asnumpy())
+    [[0.6 0.6]]
+    """
+
+    name = "_contrib_group_adagrad_update"
+    arguments = ("weight", "grad", "history")
+    states = ("history",)
+    dtypes = REALS
+    params: ClassVar[Params] = {
+        **_ADAGRAD,
+        "epsilon": Param("float", 1e-5, "What keeps the divisor from 0."),
+    }
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """One state for each row."""
+        weight, grad, history = in_shapes
+        shape = merge_shapes(self.name, "grad", grad, weight)
+        if shape is not None:
+            rows = (shape[0], *(1,) * (len(shape) - 1)) if shape else ()
+            history = merge_shapes(self.name, "history", history, rows)
+        return [shape, shape, history], [shape], []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """The weight has the shape of the output."""
+        weight, grad, history = in_shapes
+        return [merge_shapes(self.name, "weight", weight, out_shapes[0]), grad, history]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from ..error import InvalidArgumentError
@@ -17,7 +18,7 @@ from ..literal import brief, names_of
 from .card import OperatorProperty, make
 from .param import REQUIRED
 
-__all__ = ["bind", "describe", "dynamic_places", "signature", "split"]
+__all__ = ["assign", "bind", "describe", "dynamic_places", "signature", "split"]
 
 
 def split(
@@ -47,7 +48,7 @@ def split(
     for key, value in kwargs.items():
         if is_input(value):
             named[key] = value
-        elif value is None and key not in card.params:
+        elif value is None and key not in card.params and not card.open_attributes:
             continue
         else:
             attrs[key] = value
@@ -65,6 +66,8 @@ def _split_positional(
         for i, value in enumerate(args):
             _require_input(card, f"arg{i}", value, is_input)
         return list(args), {}
+    if card.open_inputs:
+        return _split_open(card, args, is_input)
     inputs: list[Any] = []
     attrs: dict[str, Any] = {}
     names = _input_names(card)
@@ -86,6 +89,20 @@ def _split_positional(
     return inputs, attrs
 
 
+def _split_open(
+    card: type[OperatorProperty], args: Sequence[Any], is_input: Callable[[Any], bool]
+) -> tuple[list[Any], dict[str, Any]]:
+    """As many inputs as there are, and then attributes."""
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        args = args[0]
+    inputs = list(takewhile(is_input, args))
+    rest = args[len(inputs) :]
+    params = [] if card.open_attributes else list(card.params)
+    if len(rest) > len(params):
+        _require_input(card, f"arg{len(inputs)}", rest[0], is_input)
+    return inputs, dict(zip(params, rest, strict=False))
+
+
 def _input_names(card: type[OperatorProperty]) -> list[str]:
     """All inputs that the operator can have, auxiliary states last."""
     return [*card.arguments, *card.auxiliary_states]
@@ -99,6 +116,37 @@ def _require_input(
             f"{card.name}: argument '{name}' must be an array or a symbol, "
             f"got {type(value).__name__} {brief(value)}"
         )
+
+
+def assign(
+    card: OperatorProperty, positional: Sequence[Any], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The inputs of a call by name, without those that are None.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Too many inputs, an unknown one, or one that is given twice.
+    """
+    names = card.list_arguments() + card.list_auxiliary_states()
+    if len(positional) > len(names):
+        raise InvalidArgumentError(
+            f"{card.name}: takes {len(names)} inputs ({names_of(names)}) with these attributes, "
+            f"got {len(positional)}"
+        )
+    pairs = zip(names, positional, strict=False)
+    inputs = {name: value for name, value in pairs if value is not None}
+    for name, value in named.items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f" (did you mean '{near[0]}'?)" if near else ""
+            raise InvalidArgumentError(
+                f"{card.name}: unknown input '{name}'{hint}; inputs: {names_of(names)}"
+            )
+        if name in inputs:
+            raise InvalidArgumentError(f"{card.name}: argument '{name}' is given twice")
+        inputs[name] = value
+    return inputs
 
 
 def bind(
@@ -116,24 +164,9 @@ def bind(
     """
     positional, named, attrs = split(card, args, kwargs, is_input)
     made = make(card.name, attrs)
+    inputs = assign(made, positional, named)
     names = made.list_arguments() + made.list_auxiliary_states()
-    if len(positional) > len(names):
-        raise InvalidArgumentError(
-            f"{card.name}: takes {len(names)} inputs ({names_of(names)}) with these attributes, "
-            f"got {len(positional)}"
-        )
-    inputs: dict[str, Any] = dict(zip(names, positional, strict=False))
-    for name, value in named.items():
-        if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f" (did you mean '{near[0]}'?)" if near else ""
-            raise InvalidArgumentError(
-                f"{card.name}: unknown input '{name}'{hint}; inputs: {names_of(names)}"
-            )
-        if inputs.get(name) is not None:
-            raise InvalidArgumentError(f"{card.name}: argument '{name}' is given twice")
-        inputs[name] = value
-    missing = [n for n in names if inputs.get(n) is None]
+    missing = [n for n in names if n not in inputs]
     if missing:
         raise InvalidArgumentError(
             f"{card.name}: argument '{missing[0]}' is missing; inputs: {names_of(names)}"
@@ -156,16 +189,19 @@ def signature(card: type[OperatorProperty], *, extra: Sequence[str] = ()) -> ins
     """The Python signature of the operator's function, with `extra` keyword-only arguments."""
     kind = inspect.Parameter
     rows: list[inspect.Parameter] = []
-    if card.variadic is not None:
-        rows.append(kind("args", kind.VAR_POSITIONAL))
+    counted = card.variadic is not None or card.open_inputs
+    if counted:
+        rows.append(kind("data" if card.open_inputs else "args", kind.VAR_POSITIONAL))
     else:
         rows += [kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in _input_names(card)]
-    how = kind.KEYWORD_ONLY if card.variadic is not None else kind.POSITIONAL_OR_KEYWORD
+    how = kind.KEYWORD_ONLY if counted else kind.POSITIONAL_OR_KEYWORD
     for name, param in card.params.items():
         default = None if param.default is REQUIRED else param.default
         rows.append(kind(name, how, default=default))
     taken = {r.name for r in rows}
     rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in extra if n not in taken]
+    if card.open_inputs:
+        rows.append(kind("kwargs", kind.VAR_KEYWORD))
     return inspect.Signature(rows)
 
 

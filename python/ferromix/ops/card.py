@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..error import InvalidArgumentError
 from .param import Param
+from .storage import DENSE, rule_of
 
 __all__ = [
     "Entry",
@@ -26,9 +27,11 @@ __all__ = [
     "MaybeShape",
     "OperatorProperty",
     "Shape",
+    "builtin_names",
     "contrib_names",
     "exists",
     "find",
+    "forget",
     "make",
     "merge_shapes",
     "names",
@@ -99,6 +102,12 @@ class OperatorProperty:
     """Whether a gradient exists; where not, :meth:`gradient` gives None for every input."""
     hidden: ClassVar[bool] = False
     """Whether the operator is for other cards only, without a public function."""
+    open_inputs: ClassVar[bool] = False
+    """Whether only an instance knows its inputs; :attr:`arguments` says nothing then."""
+    open_attributes: ClassVar[bool] = False
+    """Whether there are more attributes than :attr:`params`, of any name."""
+    private_outputs: ClassVar[int] = 0
+    """How many of the outputs, the last ones, are no outputs in MXNet."""
 
     @classmethod
     def dynamic_params(cls) -> list[str]:
@@ -138,6 +147,11 @@ class OperatorProperty:
     def list_outputs(self) -> list[str]:
         """The names of the outputs."""
         return ["output"]
+
+    @cached_property
+    def label(self) -> str:
+        """What errors of a run call it; for a part of a composed operator, that one's, too."""
+        return self.name
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:
@@ -216,6 +230,30 @@ class OperatorProperty:
             [found] * len(in_types),
             [found] * len(self.list_outputs()),
             [found] * len(self.list_auxiliary_states()),
+        )
+
+    def infer_type_backward(
+        self, in_types: Sequence[str | None], out_types: Sequence[str | None]
+    ) -> list[str | None]:
+        """Types of arguments that follow from those of the outputs; by default none."""
+        return list(in_types)
+
+    def infer_storage_type(
+        self, in_stypes: Sequence[str]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Storage types of arguments, outputs and auxiliary states, from those of the arguments.
+
+        The operator runs with arguments stored as it says here: others are converted before. By
+        default as :data:`ferromix.ops.storage.RULES` says, and otherwise dense.
+        """
+        rule = rule_of(self.name, self.attrs, in_stypes)
+        if rule is not None:
+            outputs = [rule.output] * len(self.list_outputs())
+            return list(in_stypes), outputs, [DENSE] * len(self.list_auxiliary_states())
+        return (
+            [DENSE] * len(in_stypes),
+            [DENSE] * len(self.list_outputs()),
+            [DENSE] * len(self.list_auxiliary_states()),
         )
 
     # -- gradient and memory -------------------------------------------------------------------
@@ -328,6 +366,12 @@ def names(hidden: bool = False) -> list[str]:
     return sorted(n for n, c in _REGISTRY.items() if hidden or not c.hidden)
 
 
+def builtin_names() -> list[str]:
+    """The names and aliases of the package's public operators, without those of users, sorted."""
+    package = __name__.rpartition(".")[0]
+    return [n for n in names() if _REGISTRY[n].__module__.startswith(package)]
+
+
 def contrib_names() -> list[str]:
     """The names below ``contrib``: those of operators that begin with ``_contrib_``, sorted."""
     return [n.removeprefix(_CONTRIB) for n in names() if n.startswith(_CONTRIB)]
@@ -341,6 +385,11 @@ def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:
         if "unhashable" not in str(e):
             raise
     return find(name)(**attrs)
+
+
+def forget() -> None:
+    """Has :func:`make` make new cards, as where what a name stands for was replaced."""
+    _make_cached.cache_clear()
 
 
 def _kind(value: Any) -> Any:

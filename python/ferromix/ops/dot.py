@@ -10,6 +10,7 @@ from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, reg
 from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import count
+from .storage import STORAGE_TYPES
 from .term import Term
 
 __all__ = ["BatchDot", "Dot"]
@@ -42,8 +43,8 @@ class Dot(OperatorProperty):
         "forward_stype": Param(
             "str",
             None,
-            "The storage type of the output; dense.",
-            choices=("default",),
+            "The storage type of the output; what the inputs suggest where None.",
+            choices=STORAGE_TYPES,
             optional=True,
         ),
     }

@@ -145,6 +145,24 @@ class Identity(Unary):
 
 
 @register
+class CrossDeviceCopy(Unary):
+    """A copy on the device where it is needed; put into bound graphs (:mod:`ferromix.graph.place`).
+
+    Formula: ``out = data``. Shapes: any. Types: all.
+    Gradient: ``data_grad = out_grad``, copied the other way.
+    """
+
+    name = "_CrossDeviceCopy"
+    kernel = "_copy"
+    hidden = True
+    dtypes = ALL_TYPES
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """A copy the other way."""
+        return graph.op("_CrossDeviceCopy", graph.out_grad[0])
+
+
+@register
 class BlockGrad(Unary):
     """A copy that stops gradients.
 

@@ -51,7 +51,8 @@ class Concat(OperatorProperty):
         axis = normal_axis(self.name, self.attrs["dim"], len(known[0]))
         common: MaybeShape = None
         for name, shape in zip(self.list_arguments(), in_shapes, strict=True):
-            free = None if shape is None else (*shape[:axis], -1, *shape[axis + 1 :])
+            shape = merge_shapes(self.name, name, shape, (-1,) * len(known[0]))
+            free = shape and (*shape[:axis], -1, *shape[axis + 1 :])
             common = merge_shapes(self.name, name, free, common)
         assert common is not None
         parts = [-1 if s is None else s[axis] for s in in_shapes]

@@ -1,14 +1,17 @@
-"""The root of a backward pass, with a gradient of its own."""
+"""Losses: the root of a backward pass, with a gradient of its own, and the cross entropy."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from .card import Entry, GradientGraph, register
+from .card import Entry, GradientGraph, MaybeShape, merge_shapes, register
+from .composed import Composed
 from .family import FLOATS, Backward, Elementwise
 from .param import Param, Params
+from .term import Term
 
-__all__ = ["MakeLoss"]
+__all__ = ["MakeLoss", "SoftmaxCrossEntropy"]
 
 PARAMS = {
     "grad_scale": Param("float", 1.0, "The factor of the gradient."),
@@ -61,3 +64,38 @@ class BackwardMakeLoss(Backward):
     arguments = ("data",)
     dtypes: ClassVar[tuple[str, ...]] = FLOATS
     params: ClassVar[Params] = PARAMS
+
+
+@register
+class SoftmaxCrossEntropy(Composed):
+    """The cross entropy of the softmax of each row and a label, summed over the rows.
+
+    Formula: ``out[0] = -sum(log(softmax(data))[i, label[i]])`` over the rows ``i``. Shapes:
+    ``data`` is ``(n, classes)``, ``label`` ``(n,)``, ``out`` ``(1,)``. Types: floats; all alike.
+    Gradient: ``data_grad = out_grad * (softmax(data) - one_hot(label))``; none for ``label``.
+
+    Examples
+    --------
+    >>> data, label = mx.nd.array([[0, 0], [3, 1]]), mx.nd.array([1, 0])
+    >>> print(mx.nd.softmax_cross_entropy(data, label).asnumpy())
+    [0.8200752]
+    """
+
+    name = "softmax_cross_entropy"
+    arguments = ("data", "label")
+    dtypes: ClassVar[tuple[str, ...]] = FLOATS
+
+    def forward(self, data: Term, label: Term) -> Term:
+        """The logarithms, where the class is that of the label."""
+        classes = data.op("_contrib_arange_like", axis=1)
+        hot = label.op("expand_dims", axis=1).op("broadcast_equal", classes)
+        return -(data.op("log_softmax") * hot).op("sum")
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """A label for each row, and one number."""
+        data, label = in_shapes
+        data = merge_shapes(self.name, "data", data, (-1, -1))
+        label = merge_shapes(self.name, "label", label, data and data[:1])
+        return [merge_shapes(self.name, "data", data, label and (*label, -1)), label], [(1,)], []

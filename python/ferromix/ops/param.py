@@ -90,7 +90,7 @@ class Param:
     dynamic
         Whether an ``"int"`` or ``"float"`` may differ from run to run without a new card: runs
         bring its value, and the kernel reads it then, by ``Attrs::scalar``
-        (``rust/kernels/src/attrs.rs``).
+        (``rust/kernels/src/api/attrs.rs``).
     most
         The most members that a tuple may have.
     """

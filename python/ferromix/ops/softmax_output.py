@@ -9,7 +9,7 @@ from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, merge_shapes, register
 from .family import FLOATS, Backward
 from .param import Param, Params
-from .shapes import count, is_known
+from .shapes import count
 
 __all__ = ["SoftmaxOutput"]
 
@@ -65,9 +65,10 @@ class SoftmaxOutput(OperatorProperty):
         if data is None:
             return [None, label], [None], []
         allowed = self._labels(data)
-        if label is None or not is_known(label):
-            label = merge_shapes(self.name, "label", label, allowed[0])
-        elif is_known(data) and label not in allowed:
+        fitting = [shape for shape in allowed if label is None or _fits(label, shape)]
+        if fitting:
+            label = merge_shapes(self.name, "label", label, fitting[0])
+        else:
             words = " or ".join(map(str, allowed))
             raise InvalidArgumentError(
                 f"{self.name}: argument 'label' has shape {label}, expected {words} for data of "
@@ -110,6 +111,12 @@ class SoftmaxOutput(OperatorProperty):
             return [data[:-1], *[data[:1]] * (not self.attrs["preserve_shape"]), data]
         rest = data[2:]
         return [(data[0], count(rest)), (data[0], *rest), (data[0], 1, *rest), data]
+
+
+def _fits(label: Shape, wanted: Shape) -> bool:
+    """Whether two partial shapes may be one."""
+    pairs = zip(label, wanted, strict=False)
+    return len(label) == len(wanted) and all(a == b or min(a, b) < 0 for a, b in pairs)
 
 
 @register

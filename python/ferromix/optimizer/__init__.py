@@ -7,6 +7,7 @@ from .adamax import Adamax
 from .dcasgd import DCASGD
 from .ftml import FTML
 from .ftrl import Ftrl
+from .group_adagrad import GroupAdaGrad
 from .lamb import LAMB
 from .lars import LARS
 from .lbsgd import LBSGD
@@ -34,6 +35,7 @@ __all__ = [
     "Adam",
     "Adamax",
     "Ftrl",
+    "GroupAdaGrad",
     "Nadam",
     "Optimizer",
     "RMSProp",

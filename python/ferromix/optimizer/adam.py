@@ -35,7 +35,7 @@ class Adam(Optimizer):
     epsilon
         Keeps the quotient finite.
     lazy_update
-        Accepted as in MXNet; concerns sparse gradients only.
+        Whether a row_sparse gradient changes its rows only.
     **kwargs
         As in :class:`Optimizer`.
     """
@@ -75,5 +75,6 @@ class Adam(Optimizer):
             beta1=self.beta1,
             beta2=self.beta2,
             epsilon=self.epsilon,
+            lazy_update=self.lazy_update,
             **attrs,
         )

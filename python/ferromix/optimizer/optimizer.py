@@ -233,7 +233,8 @@ def _set_base(scheduler: LRScheduler, rate: float) -> None:
 def zeros(weight: NDArray) -> NDArray:
     """Zeros of the shape, type and place of a weight."""
     require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
-    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype_name)
+    place, stype = weight.context, weight.stype
+    return nd.zeros(weight.shape, ctx=place, dtype=weight.dtype_name, stype=stype)
 
 
 _registry = Registry(Optimizer, "optimizer")

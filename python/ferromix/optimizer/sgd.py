@@ -24,7 +24,8 @@ class SGD(Optimizer):
     momentum
         The share of the last step that is kept; without it there is no state.
     lazy_update
-        Accepted as in MXNet; concerns sparse gradients only.
+        Whether a row_sparse gradient changes its rows only; without it, weight decay and momentum
+        change all rows.
     **kwargs
         As in :class:`Optimizer`.
 
@@ -78,12 +79,14 @@ class SGD(Optimizer):
         attrs = self._common_attrs(index)
         if momentum is None:
             if copy is None:
+                attrs["lazy_update"] = self.lazy_update
                 nd.sgd_update(weight, grad, out=weight, **attrs)
             else:
                 nd.mp_sgd_update(weight, grad, copy, out=weight, **attrs)
             return
         attrs["momentum"] = self.momentum
         if copy is None:
+            attrs["lazy_update"] = self.lazy_update
             nd.sgd_mom_update(weight, grad, momentum, out=weight, **attrs)
         else:
             nd.mp_sgd_mom_update(weight, grad, momentum, copy, out=weight, **attrs)

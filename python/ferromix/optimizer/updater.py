@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
+from ..context import Context
 from ..error import FileFormatError
 from ..ndarray import NDArray
 from .optimizer import Index, Optimizer
@@ -34,6 +35,7 @@ class Updater:
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
         self.states: dict[Index, Any] = {}
+        self._loaded: set[Index] = set()
 
     def __call__(
         self,
@@ -48,6 +50,9 @@ class Updater:
         for i, g, w in zip(indices, grads, weights, strict=True):
             if i not in self.states:
                 self.states[i] = self.optimizer.create_state_multi_precision(i, w)
+            elif i in self._loaded:
+                self.states[i] = _placed(self.states[i], w.context)
+                self._loaded.discard(i)
             self.optimizer.update_multi_precision(i, w, g, self.states[i])
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
@@ -81,9 +86,18 @@ class Updater:
             raise FileFormatError(
                 f"these are not the saved states of an optimizer: {error}"
             ) from error
-        self.states = found
+        self.states, self._loaded = found, set(found)
         if optimizer is not None:
             self.optimizer = optimizer
+
+
+def _placed(state: Any, context: Context) -> Any:
+    """A loaded state beside its weight."""
+    if isinstance(state, NDArray):
+        return state.as_in_context(context)
+    if isinstance(state, (list, tuple)):
+        return type(state)(_placed(part, context) for part in state)
+    return state
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

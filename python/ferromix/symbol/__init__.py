@@ -12,14 +12,16 @@ from typing import Any
 from ..attribute import AttrScope
 from ..name import NameManager, Prefix
 from ..ops.card import exists, names
-from . import contrib, random
+from . import contrib, random, sparse
 from .functions import (
+    Custom,
     Variable,
     arange,
     eye,
     full,
     function,
     hypot,
+    install_methods,
     linspace,
     maximum,
     minimum,
@@ -30,10 +32,14 @@ from .functions import (
     var,
     zeros,
 )
+from .operators import Operators
 from .symbol import Group, Symbol, load, load_json
+
+install_methods(Operators)
 
 __all__ = [
     "AttrScope",
+    "Custom",
     "Group",
     "NameManager",
     "Prefix",
@@ -53,6 +59,7 @@ __all__ = [
     "pow",
     "power",
     "random",
+    "sparse",
     "split_v2",
     "var",
     "zeros",

@@ -10,12 +10,15 @@ from ..ops.card import exists as exists
 from ..ops.card import names as names
 from . import contrib as contrib
 from . import random as random
+from . import sparse as sparse
+from .functions import Custom as Custom
 from .functions import Variable as Variable
 from .functions import arange as arange
 from .functions import eye as eye
 from .functions import full as full
 from .functions import function as function
 from .functions import hypot as hypot
+from .functions import install_methods as install_methods
 from .functions import linspace as linspace
 from .functions import maximum as maximum
 from .functions import minimum as minimum
@@ -25,6 +28,7 @@ from .functions import power as power
 from .functions import split_v2 as split_v2
 from .functions import var as var
 from .functions import zeros as zeros
+from .operators import Operators as Operators
 from .symbol import Group as Group
 from .symbol import Symbol as Symbol
 from .symbol import load as load
@@ -161,6 +165,17 @@ def ElementWiseSum(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def Embedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    input_dim: int | None = None,
+    output_dim: int | None = None,
+    dtype: Any = 'float32',
+    sparse_grad: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def Flatten(
     data: Symbol | None = None,
     *,
@@ -193,6 +208,30 @@ def LeakyReLU(
     slope: float = 0.25,
     lower_bound: float = 0.125,
     upper_bound: float = 0.334,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def LinearRegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def LogisticRegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def MAERegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    grad_scale: float = 1.0,
     *,
     name: Any = None,
     attr: Any = None,
@@ -396,12 +435,28 @@ def argmin(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def argsort(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: Any = 'float32',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def batch_dot(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def batch_take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
     *,
     name: Any = None,
     attr: Any = None,
@@ -585,6 +640,13 @@ def cast(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def cast_storage(
+    data: Symbol | None = None,
+    stype: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def cbrt(
     data: Symbol | None = None,
     *,
@@ -593,6 +655,16 @@ def cbrt(
 ) -> Symbol: ...
 def ceil(
     data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def choose_element_0index(
+    data: Symbol | None = None,
+    index: Symbol | None = None,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: str = 'clip',
     *,
     name: Any = None,
     attr: Any = None,
@@ -738,6 +810,14 @@ def expm1(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def fill_element_0index(
+    lhs: Symbol | None = None,
+    mhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def fix(
     data: Symbol | None = None,
     *,
@@ -808,6 +888,13 @@ def gammaln(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def gather_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def hard_sigmoid(
     data: Symbol | None = None,
     alpha: float = 0.2,
@@ -819,6 +906,12 @@ def hard_sigmoid(
 def identity(
     data: Symbol | None = None,
     *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def khatri_rao(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
@@ -1159,6 +1252,16 @@ def normal(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def one_hot(
+    indices: Symbol | None = None,
+    depth: int | None = None,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: Any = 'float32',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def ones_like(
     data: Symbol | None = None,
     *,
@@ -1170,6 +1273,16 @@ def pad(
     mode: str | None = None,
     pad_width: int | Sequence[int] | None = None,
     constant_value: float = 0.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def pick(
+    data: Symbol | None = None,
+    index: Symbol | None = None,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: str = 'clip',
     *,
     name: Any = None,
     attr: Any = None,
@@ -1354,6 +1467,14 @@ def rsqrt(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def scatter_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def sgd_mom_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
@@ -1485,6 +1606,13 @@ def softmax(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def softmax_cross_entropy(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def softmin(
     data: Symbol | None = None,
     axis: int = -1,
@@ -1497,6 +1625,14 @@ def softmin(
 ) -> Symbol: ...
 def softsign(
     data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sort(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    is_ascend: bool = True,
     *,
     name: Any = None,
     attr: Any = None,
@@ -1575,6 +1711,15 @@ def swapaxes(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    axis: int = 0,
+    mode: str = 'clip',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def tan(
     data: Symbol | None = None,
     *,
@@ -1594,6 +1739,17 @@ def tile(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def topk(
+    data: Symbol | None = None,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: str = 'indices',
+    is_ascend: bool = False,
+    dtype: Any = 'float32',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def transpose(
     data: Symbol | None = None,
     axes: int | Sequence[int] = (),

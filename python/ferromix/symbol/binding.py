@@ -25,6 +25,7 @@ class Binder(Protocol):
         args_grad: Any = None,
         grad_req: Any = "write",
         aux_states: Any = None,
+        group2ctx: Any = None,
         shared_exec: Any = None,
     ) -> Any:
         """An executor over the caller's arrays."""
@@ -38,6 +39,7 @@ class Binder(Protocol):
         grad_req: Any = "write",
         type_dict: Mapping[str, Any] | None = None,
         stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Any = None,
         shared_arg_names: Sequence[str] | None = None,
         shared_exec: Any = None,
         shared_buffer: dict[str, Any] | None = None,
@@ -72,7 +74,7 @@ class Binding:
         args_grad: Any = None,
         grad_req: Any = "write",
         aux_states: Any = None,
-        *,
+        group2ctx: Mapping[str, Any] | None = None,
         shared_exec: Any = None,
     ) -> Any:
         """An executor over arrays of the caller.
@@ -90,6 +92,10 @@ class Binding:
             ``"null"`` for those that a dict leaves out.
         aux_states
             The auxiliary states, as a list in the order of ``list_auxiliary_states()`` or a dict.
+        group2ctx
+            The devices of groups of nodes, by what :class:`~ferromix.AttrScope` gives them as
+            ``ctx_group``. Other nodes run where the first of their inputs is that has such a place,
+            or on `ctx`. Values are copied from device to device where they have to be.
         shared_exec
             An executor whose memory for intermediate results is used too. The two must not be in
             use at the same time.
@@ -110,7 +116,9 @@ class Binding:
         >>> y.bind(mx.cpu(), {"x": mx.nd.ones((2,))}).forward()[0].asnumpy().tolist()
         [2.0, 2.0]
         """
-        return _binder().bind(self, ctx, args, args_grad, grad_req, aux_states, shared_exec)
+        return _binder().bind(
+            self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec
+        )
 
     def simple_bind(
         self,
@@ -118,7 +126,7 @@ class Binding:
         grad_req: Any = "write",
         type_dict: Mapping[str, Any] | None = None,
         stype_dict: Mapping[str, str] | None = None,
-        *,
+        group2ctx: Mapping[str, Any] | None = None,
         shared_arg_names: Sequence[str] | None = None,
         shared_exec: Any = None,
         shared_buffer: dict[str, Any] | None = None,
@@ -137,6 +145,9 @@ class Binding:
             Element types of arguments by name; float32 where nothing else decides.
         stype_dict
             Storage types of arguments by name; all arrays are dense, ``"default"``.
+        group2ctx
+            The devices of groups, as for :meth:`bind`; the arrays of variables in a group are on
+            its device, too.
         shared_arg_names
             The parameters: arguments that, with their gradients, are those of `shared_exec`, and
             that never come from `shared_buffer`.
@@ -180,6 +191,7 @@ class Binding:
             grad_req,
             type_dict,
             stype_dict,
+            group2ctx,
             shared_arg_names,
             shared_exec,
             shared_buffer,

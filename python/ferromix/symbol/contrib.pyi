@@ -8,6 +8,17 @@ from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
 
 def __dir__() -> list[str]: ...
+def SparseEmbedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    input_dim: int | None = None,
+    output_dim: int | None = None,
+    dtype: Any = 'float32',
+    sparse_grad: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def allclose(
     a: Symbol | None = None,
     b: Symbol | None = None,
@@ -39,6 +50,18 @@ def gradientmultiplier(
     data: Symbol | None = None,
     scalar: float = 1.0,
     is_int: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def group_adagrad_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    history: Symbol | None = None,
+    lr: float | None = None,
+    epsilon: float = 1e-05,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
     *,
     name: Any = None,
     attr: Any = None,

@@ -11,7 +11,7 @@ from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, argument_names
 from ..literal import names_of
 from ..name import NameManager
-from ..ops.call import split
+from ..ops.call import assign, split
 from ..ops.card import OperatorProperty, find, make
 from .arithmetic import Arithmetic
 
@@ -88,17 +88,8 @@ def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
             single(rest[key], key, card.name)
     positional, named, attrs = split(card, args, rest, _is_symbol)
     made = make(operator, attrs)
-    names = argument_names(made)
-    if len(positional) > len(names):
-        raise InvalidArgumentError(
-            f"{card.name}: takes {len(names)} inputs ({names_of(names)}) with these attributes, "
-            f"got {len(positional)}"
-        )
-    inputs = {n: s for n, s in zip(names, positional, strict=False) if s is not None}
-    twice = inputs.keys() & named.keys()
-    if twice:
-        raise InvalidArgumentError(f"{card.name}: argument '{min(twice)}' is given twice")
-    entries = {n: single(s, n, card.name) for n, s in {**inputs, **named}.items()}
+    inputs = assign(made, positional, named)
+    entries = {n: single(s, n, card.name) for n, s in inputs.items()}
     return create(made, entries, name, texts, operator.lower())
 
 

@@ -15,18 +15,22 @@ from ..ops.call import describe, signature
 from ..ops.card import find
 from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
+from ..ops.storage import STORAGE_TYPES
 from .arithmetic import is_scalar
 from .create import call
-from .inference import DTYPE_CODES, STORAGE_TYPES, shape_text
+from .inference import DTYPE_CODES, shape_text
+from .operators import Operators, method_names
 from .symbol import Symbol
 
 __all__ = [
+    "Custom",
     "Variable",
     "arange",
     "eye",
     "full",
     "function",
     "hypot",
+    "install_methods",
     "linspace",
     "maximum",
     "minimum",
@@ -153,13 +157,31 @@ def function(name: str) -> Callable[..., Symbol]:
     return operator
 
 
-def _either(sign: str, left: Any, right: Any) -> Any:
+def install_methods(cls: type[Operators]) -> None:
+    """Gives the class the operators of :func:`method_names` as methods."""
+    for name in method_names():
+        setattr(cls, name, _method(name))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    card = find(name)
+
+    def run(self: Operators, *args: Any, **kwargs: Any) -> Any:
+        return self._call(name, args, kwargs)
+
+    run.__name__ = run.__qualname__ = name
+    run.__module__ = "ferromix.symbol"
+    run.__doc__ = describe(card)
+    run.__signature__ = signature(card, extra=("name", "attr"))  # type: ignore[attr-defined]
+    return run
+
+
+def _either(name: str, left: Any, right: Any) -> Any:
     """A binary operator of which at least one side is a symbol; two numbers are computed."""
     if isinstance(left, Symbol):
-        return left._binary(sign, right)
+        return left._binary(name, right)
     if isinstance(right, Symbol):
-        return right._binary(sign, left, True)
-    name = {"max": "maximum", "min": "minimum", "**": "power", "hypot": "hypot"}[sign]
+        return right._binary(name, left, True)
     for value in (left, right):
         if not is_scalar(value):
             raise InvalidArgumentError(
@@ -170,17 +192,17 @@ def _either(sign: str, left: Any, right: Any) -> Any:
 
 def maximum(left: Any, right: Any) -> Any:
     """The larger of two symbols, or of a symbol and a number, element by element."""
-    return _either("max", left, right)
+    return _either("maximum", left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
     """The smaller of two symbols, or of a symbol and a number, element by element."""
-    return _either("min", left, right)
+    return _either("minimum", left, right)
 
 
 def power(base: Any, exp: Any) -> Any:
     """A symbol or a number to the power of a symbol or a number, element by element."""
-    return _either("**", base, exp)
+    return _either("power", base, exp)
 
 
 pow = power
@@ -245,3 +267,6 @@ def linspace(
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:  # noqa: N803
     """A symbol of a matrix of `N` rows and `M` columns with ones on the diagonal `k`."""
     return function("_eye")(N=N, M=M, k=k, dtype=dtype or "float32", **kwargs)
+
+
+Custom = function("Custom")

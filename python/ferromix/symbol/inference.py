@@ -1,7 +1,7 @@
 """Shapes and element types of a symbol's variables and outputs, as users ask for them.
 
 MXNet's users write 0 for an extent, and ``()`` for a shape, that is not known; inside, these are
--1 and None.
+-1 and None, and so they are for users inside of ``mx.np_shape``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from ..graph.node import Entry, Node, mutated_variables, topological, variables
 from ..literal import MOST_AXES, brief, extent, members, names_of
 from ..ops.card import MaybeShape
 from ..ops.param import dtype_name
+from ..ops.storage import STORAGE_TYPES
+from ..util import is_np_shape
 
 __all__ = [
     "DTYPE_CODES",
-    "STORAGE_TYPES",
     "Inference",
     "declared_shape",
     "declared_storage",
@@ -47,9 +48,6 @@ DTYPE_CODES = {
     "bfloat16": 12,
 }
 """MXNet's numbers of element types, which ``__dtype__`` holds."""
-
-STORAGE_TYPES = ("default", "row_sparse", "csr")
-"""The storage types by MXNet's numbers, which ``__storage_type__`` holds."""
 
 Shapes = list[tuple[int, ...]]
 Found = tuple[list[T], list[T], list[T]]
@@ -216,6 +214,8 @@ def numpy_type(name: str) -> Any:
 def from_user_shape(shape: Any, name: str) -> MaybeShape:
     """A shape in which a user writes 0 or -1 for an unknown extent; ``()`` is wholly unknown.
 
+    Inside of ``mx.np_shape`` 0 and ``()`` are what they say.
+
     Raises
     ------
     InvalidArgumentError
@@ -233,11 +233,16 @@ def from_user_shape(shape: Any, name: str) -> MaybeShape:
         ) from None
     if any(n < -1 for n in given):
         raise InvalidArgumentError(f"the shape of '{name}' has a negative extent: {brief(given)}")
-    return tuple(n or -1 for n in given) or None
+    return given if is_np_shape() else tuple(n or -1 for n in given) or None
 
 
-def to_user_shape(shape: MaybeShape) -> tuple[int, ...]:
-    """The shape with 0 for an unknown extent; ``()`` where not even the rank is known."""
+def to_user_shape(shape: MaybeShape) -> Any:
+    """The shape with 0 for an unknown extent; ``()`` where not even the rank is known.
+
+    Inside of ``mx.np_shape`` these are -1 and None.
+    """
+    if is_np_shape():
+        return shape
     return () if shape is None else tuple(max(n, 0) for n in shape)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..error import NotImplementedForSymbol
 from ..ops.join import split_v2_attrs
 from .operators import Operators
 
@@ -61,3 +62,37 @@ class Methods(Operators):
     def abs(self, **attrs: Any) -> Any:
         """``mx.sym.abs``."""
         return self._call("abs", (), attrs)
+
+    def as_nd_ndarray(self) -> Any:
+        """This symbol, which is one of ``mx.sym`` already."""
+        return self
+
+    # What MXNet's symbols have only to say what to use instead.
+
+    def asnumpy(self) -> Any:
+        """Raises NotImplementedForSymbol: a symbol has no values."""
+        raise NotImplementedForSymbol("asnumpy", None)
+
+    def asscalar(self) -> Any:
+        """Raises NotImplementedForSymbol: a symbol has no values."""
+        raise NotImplementedForSymbol("asscalar", None)
+
+    def wait_to_read(self) -> Any:
+        """Raises NotImplementedForSymbol: a symbol has no values."""
+        raise NotImplementedForSymbol("wait_to_read", None)
+
+    def copy(self) -> Any:
+        """Raises NotImplementedForSymbol: a symbol has no values."""
+        raise NotImplementedForSymbol("copy", None)
+
+    def as_in_context(self, context: Any = None) -> Any:
+        """Raises NotImplementedForSymbol: a symbol has no values."""
+        raise NotImplementedForSymbol("as_in_context", None)
+
+    def detach(self) -> Any:
+        """Raises NotImplementedForSymbol: ``mx.sym.BlockGrad`` stops a gradient."""
+        raise NotImplementedForSymbol("detach", None)
+
+    def backward(self) -> Any:
+        """Raises NotImplementedForSymbol: a symbol has no values."""
+        raise NotImplementedForSymbol("backward", None)

@@ -1,11 +1,11 @@
-"""The base of Symbol that has the operators as methods, found by name."""
+"""The base of Symbol that has the operators as methods; they are installed from the cards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ops.card import exists, names
+from ..ops.card import builtin_names, exists
 
 __all__ = ["Operators", "method_names"]
 
@@ -20,17 +20,15 @@ class Operators:
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
+        # Operators that were registered later than the class was made.
         if _is_method(name):
             return lambda *args, **kwargs: self._call(name, args, kwargs)
         raise AttributeError(f"a symbol has no attribute '{name}'")
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *method_names()]
-
 
 def method_names() -> list[str]:
     """Every public operator whose name is in lower case."""
-    return list(filter(_is_method, names()))
+    return list(filter(_is_method, builtin_names()))
 
 
 def _is_method(name: str) -> bool:

@@ -112,12 +112,28 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def argsort(
+        self,
+        axis: int | None = -1,
+        is_ascend: bool = True,
+        dtype: Any = 'float32',
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def batch_dot(
         self,
         rhs: Symbol | None = None,
         transpose_a: bool = False,
         transpose_b: bool = False,
         forward_stype: str | None = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def batch_take(
+        self,
+        indices: Symbol | None = None,
         *,
         name: Any = None,
         attr: Any = None,
@@ -294,6 +310,13 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def cast_storage(
+        self,
+        stype: str | None = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def cbrt(
         self,
         *,
@@ -302,6 +325,16 @@ class Operators:
     ) -> Symbol: ...
     def ceil(
         self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def choose_element_0index(
+        self,
+        index: Symbol | None = None,
+        axis: int | None = -1,
+        keepdims: bool = False,
+        mode: str = 'clip',
         *,
         name: Any = None,
         attr: Any = None,
@@ -441,6 +474,14 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def fill_element_0index(
+        self,
+        mhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def fix(
         self,
         *,
@@ -505,6 +546,13 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def gather_nd(
+        self,
+        indices: Symbol | None = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def hard_sigmoid(
         self,
         alpha: float = 0.2,
@@ -516,6 +564,13 @@ class Operators:
     def identity(
         self,
         *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def khatri_rao(
+        self,
+        *args: Symbol | Sequence[Symbol],
+        num_args: int | None = None,
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
@@ -863,6 +918,16 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def one_hot(
+        self,
+        depth: int | None = None,
+        on_value: float = 1.0,
+        off_value: float = 0.0,
+        dtype: Any = 'float32',
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def ones_like(
         self,
         *,
@@ -874,6 +939,16 @@ class Operators:
         mode: str | None = None,
         pad_width: int | Sequence[int] | None = None,
         constant_value: float = 0.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def pick(
+        self,
+        index: Symbol | None = None,
+        axis: int | None = -1,
+        keepdims: bool = False,
+        mode: str = 'clip',
         *,
         name: Any = None,
         attr: Any = None,
@@ -1055,6 +1130,14 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def scatter_nd(
+        self,
+        indices: Symbol | None = None,
+        shape: int | Sequence[int] | None = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def sgd_mom_update(
         self,
         grad: Symbol | None = None,
@@ -1186,6 +1269,13 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def softmax_cross_entropy(
+        self,
+        label: Symbol | None = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def softmin(
         self,
         axis: int = -1,
@@ -1198,6 +1288,14 @@ class Operators:
     ) -> Symbol: ...
     def softsign(
         self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sort(
+        self,
+        axis: int | None = -1,
+        is_ascend: bool = True,
         *,
         name: Any = None,
         attr: Any = None,
@@ -1270,6 +1368,15 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def take(
+        self,
+        indices: Symbol | None = None,
+        axis: int = 0,
+        mode: str = 'clip',
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def tan(
         self,
         *,
@@ -1289,6 +1396,17 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def topk(
+        self,
+        axis: int | None = -1,
+        k: int = 1,
+        ret_typ: str = 'indices',
+        is_ascend: bool = False,
+        dtype: Any = 'float32',
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
     def trunc(
         self,
         *,
@@ -1320,3 +1438,5 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+
+def method_names() -> list[str]: ...

@@ -7,13 +7,14 @@ copies what it changes.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import files
 from ..attribute import check_attributes, show
 from ..error import DeprecatedError, DTypeError, InvalidArgumentError
 from ..graph import serial
+from ..graph.amp import without_amp_casts
 from ..graph.node import (
     Entry,
     Node,
@@ -30,11 +31,12 @@ from .create import call, create, require_own, single
 from .describe import describe
 from .inference import Inference
 from .methods import Methods
+from .rewriting import Rewriting
 
 __all__ = ["Group", "Symbol", "load", "load_json"]
 
 
-class Symbol(Methods, Binding, Inference, Arithmetic):
+class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
     """A computation: one or several outputs of a graph of operators.
 
     Symbols come from :func:`Variable`, from the operators in ``mx.sym``, from arithmetic and from
@@ -42,8 +44,8 @@ class Symbol(Methods, Binding, Inference, Arithmetic):
 
     Parameters
     ----------
-    outputs
-        The outputs of the graph's nodes.
+    handle
+        The outputs, as entries of a graph.
 
     Examples
     --------
@@ -56,8 +58,8 @@ class Symbol(Methods, Binding, Inference, Arithmetic):
 
     __slots__ = ("_heads",)
 
-    def __init__(self, outputs: Iterable[Entry]) -> None:
-        self._heads = list(outputs)
+    def __init__(self, handle: Iterable[Entry]) -> None:
+        self._heads = list(handle)
 
     @property
     def entries(self) -> list[Entry]:
@@ -197,7 +199,7 @@ class Symbol(Methods, Binding, Inference, Arithmetic):
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return load_json, (self.tojson(),)
+        return load_json, (self.tojson(remove_amp_cast=False),)
 
     # -- attributes ----------------------------------------------------------------------------
 
@@ -237,19 +239,33 @@ class Symbol(Methods, Binding, Inference, Arithmetic):
 
     # -- text ----------------------------------------------------------------------------------
 
-    def tojson(self) -> str:
-        """The graph as JSON that MXNet 1.9 loads too."""
-        return serial.dump(self._heads)
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """The graph as JSON that MXNet 1.9 loads too.
 
-    def save(self, fname: str | os.PathLike[str]) -> None:
+        Parameters
+        ----------
+        remove_amp_cast
+            Whether ``amp_cast`` and ``amp_multicast`` are left out, but for outputs, so that the
+            graph runs in one precision where it is loaded.
+        """
+        return serial.dump(without_amp_casts(self._heads) if remove_amp_cast else self._heads)
+
+    def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
         """Writes :meth:`tojson` to a file, which is either complete or not changed at all.
+
+        Parameters
+        ----------
+        fname
+            The path.
+        remove_amp_cast
+            As for :meth:`tojson`.
 
         Raises
         ------
         FileAccessError
             If the file cannot be written.
         """
-        files.write(fname, self.tojson().encode())
+        files.write(fname, self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:
         """All nodes with their inputs and attributes, for people."""
@@ -262,8 +278,15 @@ class Symbol(Methods, Binding, Inference, Arithmetic):
         return f"<Symbol group [{', '.join(e.node.name for e in self._heads)}]>"
 
 
-def Group(symbols: Sequence[Symbol]) -> Symbol:  # noqa: N802 - MXNet's name
+def Group(symbols: Sequence[Symbol], create_fn: Callable[..., Any] = Symbol) -> Any:  # noqa: N802
     """The outputs of several symbols as one symbol.
+
+    Parameters
+    ----------
+    symbols
+        The symbols.
+    create_fn
+        What makes the symbol from the entries of the graph, a class in the place of Symbol.
 
     Raises
     ------
@@ -273,7 +296,7 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:  # noqa: N802 - MXNet's name
     found = list(symbols)
     if not found or not all(isinstance(s, Symbol) for s in found):
         raise DTypeError(f"Group: expected a list of symbols, got {symbols!r}")
-    return Symbol(e for s in found for e in s.entries)
+    return create_fn([e for s in found for e in s.entries])
 
 
 def load_json(json_str: str) -> Symbol:

@@ -2,9 +2,10 @@
 
 Operations that share an array or a variable, one of them mutating it, run in the order of their
 pushes; all others may run at once. Functions run on threads of their own (four, or as many as
-``MXNET_CUSTOM_OP_NUM_THREADS`` says), so that one that takes long or blocks keeps no kernel
-waiting. The interpreter lock is held only while a function runs, and every wait releases it. Ctrl-C
-ends a wait of the main thread with ``KeyboardInterrupt``; what was pushed goes on.
+``MXNET_CUSTOM_OP_NUM_THREADS`` says, and four, or ``MXNET_CPU_PRIORITY_NTHREADS``, for prioritized
+ones), so that one that takes long or blocks keeps no kernel waiting. The interpreter lock is held
+only while a function runs, and every wait releases it. Ctrl-C ends a wait of the main thread with
+``KeyboardInterrupt``; what was pushed goes on.
 
 Examples
 --------
@@ -19,174 +20,61 @@ Examples
 
 from __future__ import annotations
 
-import reprlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from . import _core
-from .base import as_int
-from .error import ArgumentTypeError, InvalidArgumentError
-from .ndarray import NDArray
+from .. import _core
+from ..base import as_int
+from ..error import ArgumentTypeError
+from ..ndarray import NDArray
+from .pushes import (
+    FnProperty,
+    OnComplete,
+    Operator,
+    RunContext,
+    Var,
+    delete_operator,
+    delete_variable,
+    new_operator,
+    push,
+    push_async,
+)
 
 __all__ = [
+    "FnProperty",
     "OnComplete",
+    "Operator",
+    "RunContext",
     "Var",
     "bulk",
     "counters",
+    "delete_operator",
     "delete_variable",
     "engine_type",
     "naive",
+    "new_operator",
     "new_variable",
+    "notify_shutdown",
     "num_threads",
+    "num_threads_per_worker",
     "num_workers",
     "push",
     "push_async",
     "set_bulk_size",
+    "set_num_threads_per_worker",
+    "start",
+    "stop",
     "threads",
     "wait_for_all",
     "wait_for_var",
+    "wait_to_write",
 ]
-
-Var = _core.Variable
-OnComplete = _core.OnComplete
-
-
-def _handles(variables: Iterable[NDArray | Var], what: str) -> list[_core.Array | Var]:
-    if isinstance(variables, NDArray | Var):
-        raise InvalidArgumentError(
-            f"{what} must be a list of arrays and variables, not a single one"
-        )
-    if isinstance(variables, str | bytes) or not isinstance(variables, Iterable):
-        raise ArgumentTypeError(
-            f"{what} must be a list of arrays and variables, got {reprlib.repr(variables)}"
-        )
-    return [_handle(v, f"{what}[{place}]") for place, v in enumerate(variables)]
-
-
-def _handle(variable: NDArray | Var, what: str) -> _core.Array | Var:
-    if isinstance(variable, NDArray):
-        return variable.handle
-    if not isinstance(variable, Var):
-        raise ArgumentTypeError(f"{what} must be an NDArray or a Var, got {reprlib.repr(variable)}")
-    return variable
-
-
-def _push(
-    fn: Callable[..., object],
-    const_vars: Iterable[NDArray | Var],
-    mutable_vars: Iterable[NDArray | Var],
-    priority: int,
-    name: str | None,
-    asynchronous: bool,
-) -> None:
-    if not callable(fn):
-        raise InvalidArgumentError(f"fn must be callable, got {type(fn).__name__}")
-    if name is not None and not isinstance(name, str):
-        raise ArgumentTypeError(f"name must be a string, got {reprlib.repr(name)}")
-    _core.push(
-        fn,
-        _handles(const_vars, "const_vars"),
-        _handles(mutable_vars, "mutable_vars"),
-        as_int("priority", priority, -(2**31), 2**31 - 1),
-        name or getattr(fn, "__name__", "python"),
-        asynchronous,
-    )
-
-
-def push(
-    fn: Callable[[], object],
-    const_vars: Iterable[NDArray | Var] = (),
-    mutable_vars: Iterable[NDArray | Var] = (),
-    priority: int = 0,
-    name: str | None = None,
-) -> None:
-    """Pushes a function; returns at once (with the naive engine, when it has run).
-
-    What it raises surfaces, once, at the next wait for one of `mutable_vars` or for all: the same
-    exception, with a note of the line that pushed the function. What depends on these variables is
-    skipped until then.
-
-    Inside the function, the arrays that it was pushed with are there: reading them does not wait,
-    and operations on them (``out[:] = ...``) are done when they return. Only `mutable_vars` may be
-    written. This goes for the thread that the function runs on, not for threads that it starts.
-    It may push further operations and wait for arrays and variables. What it must not do is wait
-    for something that depends on itself, as that could never end; waiting for all is refused.
-
-    A process that ends does not wait for functions that have not started; see ``wait_for_all``.
-
-    Parameters
-    ----------
-    fn
-        Called without arguments; what it returns is ignored.
-    const_vars, mutable_vars
-        What it only reads, and what it may change.
-    priority
-        Functions that are ready run by priority, greater first, then in order of push.
-    name
-        What errors call the operation; the function's name by default.
-
-    Raises
-    ------
-    InvalidArgumentError
-        A variable that was deleted, or something that is no list of arrays and variables.
-    ArgumentTypeError
-        An argument of the wrong kind; the message names it.
-    """
-    _push(fn, const_vars, mutable_vars, priority, name, False)
-
-
-def push_async(
-    fn: Callable[[OnComplete], object],
-    const_vars: Iterable[NDArray | Var] = (),
-    mutable_vars: Iterable[NDArray | Var] = (),
-    priority: int = 0,
-    name: str | None = None,
-) -> None:
-    """Pushes a function that starts something; the operation ends when its callback is called.
-
-    The function gets a callable, `on_complete`, that it or anybody else calls, on any thread,
-    exactly once: without arguments when the work is done, or with the exception that it failed
-    with. If the callable is dropped uncalled, or the function raises before, the operation fails.
-    The arrays are there for the function, as with `push`, not for the threads that it starts.
-
-    Examples
-    --------
-    >>> import threading
-    >>> import ferromix as mx
-    >>> done = mx.engine.new_variable()
-    >>> def start(on_complete):
-    ...     threading.Timer(0.01, on_complete).start()
-    >>> mx.engine.push_async(start, mutable_vars=[done])
-    >>> mx.engine.wait_for_var(done)
-    >>> done.version
-    1
-    """
-    _push(fn, const_vars, mutable_vars, priority, name, True)
 
 
 def new_variable() -> Var:
     """A new variable, for anything that operations share and that is no array."""
     return Var()
-
-
-def delete_variable(var: Var) -> None:
-    """Ends a variable once its last user is done; it cannot be pushed with any more.
-
-    A variable that nothing refers to any longer ends by itself, and so does an array, which is
-    not for this function.
-
-    Raises
-    ------
-    InvalidArgumentError
-        A variable that was deleted before.
-    ArgumentTypeError
-        Anything else, arrays included.
-    """
-    if not isinstance(var, Var):
-        hint = "; drop the last reference to an array instead" * isinstance(var, NDArray)
-        raise ArgumentTypeError(f"delete_variable: var must be a Var, got {_kind(var)}{hint}")
-    var.delete()
 
 
 def _kind(value: object) -> str:
@@ -211,6 +99,35 @@ def wait_for_var(var: NDArray | Var) -> None:
         raise ArgumentTypeError(f"wait_for_var: var must be an NDArray or a Var, got {_kind(var)}")
 
 
+def wait_to_write(var: NDArray | Var) -> None:
+    """Waits for what was pushed before and uses an array or a variable, if only to read it.
+
+    Raises
+    ------
+    Exception
+        What an operation that it depends on failed with, once.
+    ArgumentTypeError
+        Anything but an array or a variable.
+    MXNetError
+        Inside a function that was pushed with it as constant, which would wait for itself.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> a, log = mx.nd.ones((2,)), []
+    >>> mx.engine.push(lambda: log.append("read"), const_vars=[a])
+    >>> mx.engine.wait_to_write(a)
+    >>> log
+    ['read']
+    """
+    if isinstance(var, NDArray):
+        var.handle.wait_to_write()
+    elif isinstance(var, Var):
+        var.wait_to_write()
+    else:
+        raise ArgumentTypeError(f"wait_to_write: var must be an NDArray or a Var, got {_kind(var)}")
+
+
 def wait_for_all() -> None:
     """Waits for everything pushed before; not allowed inside a pushed function.
 
@@ -220,6 +137,51 @@ def wait_for_all() -> None:
         The first failure that no wait has raised yet; the others are forgotten.
     """
     _core.wait_all()
+
+
+def stop() -> None:
+    """Finishes what was pushed, and ends the engine's workers.
+
+    Until `start`, pushes raise, operators on arrays included; from the beginning of this call, but
+    for what the functions that it waits for push. So while the engine is stopped nothing is
+    pending, and waits end at once. Failures stay for the next wait. Ctrl-C ends the call, and the
+    engine goes on. Does nothing to an engine that is stopped.
+
+    Raises
+    ------
+    MXNetError
+        Inside a function that runs as an operation, which would wait for itself.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> a = mx.nd.ones((2,)) + 1
+    >>> mx.engine.stop()
+    >>> a.asnumpy().tolist()
+    [2.0, 2.0]
+    >>> a + 1  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ferromix.error.MXNetError: the engine is stopped and takes no operations; ...
+    >>> mx.engine.start()
+    >>> (a + 1).asnumpy().tolist()
+    [3.0, 3.0]
+    """
+    _core.stop()
+
+
+def start() -> None:
+    """Starts the engine again after `stop`; does nothing to one that runs."""
+    _core.start()
+
+
+def notify_shutdown() -> None:
+    """Says that the process is about to end: from now on all pushes are refused, for good.
+
+    What was pushed before still runs and can be waited for. The end of the interpreter does this by
+    itself.
+    """
+    _core.notify_shutdown()
 
 
 def engine_type() -> str:
@@ -235,6 +197,33 @@ def num_workers() -> int:
 def num_threads() -> int:
     """Threads that an operation pushed here and now may use; see `threads`."""
     return _core.num_threads()
+
+
+def num_threads_per_worker() -> int:
+    """Threads that an operation may use that does not say so itself; 0, as at first, for all.
+
+    MXNet's ``num_omp_threads_per_worker``.
+    """
+    return _core.num_threads_per_worker()
+
+
+def set_num_threads_per_worker(most: int) -> None:
+    """Sets `num_threads_per_worker`, for what runs from now on. Results are the same bits for any.
+
+    Parameters
+    ----------
+    most
+        0 to 65535; 0 for as many threads as there are.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.engine.set_num_threads_per_worker(1)
+    >>> mx.engine.num_threads_per_worker()
+    1
+    >>> mx.engine.set_num_threads_per_worker(0)
+    """
+    _core.set_num_threads_per_worker(as_int("the number of threads per worker", most, 0, 2**16 - 1))
 
 
 @contextmanager

@@ -1,0 +1,128 @@
+"""What lets other libraries read and write an NDArray's memory, as methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..error import InvalidArgumentError
+from ..ops.storage import DENSE
+from . import values
+
+__all__ = ["Exchange"]
+
+_CPU = (1, 0)
+
+
+class Exchange(_core.Dense):
+    """NumPy's protocols for arrays, and DLPack's."""
+
+    __slots__ = ()
+
+    def asnumpy(self) -> np.ndarray:
+        """Waits for the array and copies it into a NumPy array; bfloat16 becomes float32."""
+        return values.read(self.handle)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The values as an array of NumPy: a read-only view of the memory, where there can be one.
+
+        Parameters
+        ----------
+        dtype
+            The type, by default the array's own; float32 for bfloat16, which NumPy lacks.
+        copy
+            True for a copy, False for none, None for one if it is needed.
+
+        Raises
+        ------
+        ValueError
+            Where it takes a copy, which `copy` forbids.
+        """
+        plain = self.stype == DENSE and self.handle.dtype != "bfloat16"
+        fits = plain and (dtype is None or np.dtype(dtype) == self.handle.dtype)
+        if fits and not copy:
+            return np.asarray(memoryview(self))
+        if copy is False:
+            raise ValueError(
+                f"an NDArray of {self.handle.dtype} cannot become a NumPy array of "
+                f"{dtype or 'its type'} without a copy"
+            )
+        result = self.asnumpy()
+        return result if dtype is None else result.astype(dtype, copy=False)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """Where the elements are, read-only, once the writes pushed before are done."""
+        handle = self.handle
+        if self.stype != DENSE or handle.dtype == "bfloat16":
+            raise AttributeError(
+                f"NumPy has no array like one of {handle.dtype} that is {self.stype}"
+            )
+        kind = np.dtype(handle.dtype)
+        return {
+            "version": 3,
+            "shape": handle.shape,
+            "typestr": kind.str,
+            "strides": tuple(stride * kind.itemsize for stride in handle.strides),
+            "data": (_core.address_of(handle), True),
+        }
+
+    def __dlpack__(
+        self,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule of DLPack with the memory, once everything pushed before is done.
+
+        Parameters
+        ----------
+        stream
+            None: the CPU has no streams.
+        max_version
+            The newest version that the caller knows. Without it, the capsule is one from before
+            version 1.0.
+        dl_device
+            Where to have it: ``(1, 0)``, where it is.
+        copy
+            True for a copy.
+
+        Raises
+        ------
+        BufferError
+            For another device; for a read-only array and a caller from before version 1.0.
+        """
+        if stream is not None:
+            raise InvalidArgumentError(f"__dlpack__: the CPU has no streams, got stream={stream!r}")
+        if dl_device is not None and tuple(dl_device) != _CPU:
+            raise BufferError(f"__dlpack__: the array is on device {_CPU}, not on {dl_device}")
+        versioned = max_version is not None and tuple(max_version) >= (1, 0)
+        handle = self._whole("__dlpack__")
+        if copy:
+            copied = _core.Array(handle.shape, handle.dtype, *handle.context)
+            copied.copy_from(handle)
+            handle = copied
+        return _core.to_dlpack(handle, versioned, True, bool(copy))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's type and number of the device: ``(1, 0)``, the CPU."""
+        return _CPU
+
+    def to_dlpack_for_read(self) -> Any:
+        """A capsule for somebody who reads; see :func:`ferromix.nd.to_dlpack_for_read`."""
+        return _core.to_dlpack(self._whole("to_dlpack_for_read"), False, False, False)
+
+    def to_dlpack_for_write(self) -> Any:
+        """A capsule for somebody who writes; see :func:`ferromix.nd.to_dlpack_for_write`."""
+        return _core.to_dlpack(self._whole("to_dlpack_for_write"), False, True, False)
+
+    def _whole(self, method: str) -> _core.Array:
+        if self.stype != DENSE:
+            raise InvalidArgumentError(
+                f"{method}: a {self.stype} array has no one piece of memory; take its data, or "
+                "tostype('default')"
+            )
+        return self.handle

@@ -1,0 +1,277 @@
+"""What operators do with sparse arrays, as :data:`ferromix.ops.storage.RULES` says.
+
+Each takes the card, its inputs and the array that the result is meant for, or None, and gives the
+result. Nothing here is recorded; whoever calls sees to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import dispatch
+from ...error import InvalidArgumentError
+from ...ops.card import OperatorProperty
+from ..ndarray import NDArray
+from . import convert, merging
+from .arrays import CSRNDArray, RowSparseNDArray, make
+from .parts import Csr, Rows, numbers, op
+
+__all__ = ["IMPLEMENTATIONS"]
+
+Inputs = Sequence[Any]
+Out = NDArray | None
+_REALS = ("float32", "float64")
+
+
+def _run(card: OperatorProperty, *inputs: NDArray) -> NDArray:
+    """An operator on dense arrays, for its first output."""
+    return NDArray(dispatch.invoke(card, [a.handle for a in inputs])[0])
+
+
+def _like(source: Any, stored: Any, dtype: str | None = None) -> Any:
+    """An array of the shape, storage type and device of `source`, with other contents."""
+    name = dtype or source.dtype_name
+    return make(type(source), source.shape, name, source.handle.context, stored)
+
+
+def _csr(array: CSRNDArray) -> Csr:
+    """The parts of a matrix.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Where there are not as many offsets as rows.
+    """
+    stored, height = array.parts, array.shape[0]
+    if stored.indptr.shape[0] != height + 1:
+        raise InvalidArgumentError(
+            f"a csr array of shape {array.shape} has {stored.indptr.shape[0]} offsets of rows, "
+            f"expected {height + 1}"
+        )
+    return stored
+
+
+def same(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """The first input."""
+    return inputs[0]
+
+
+def fold(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """The first input in the shape of the result."""
+    descs = tuple((a.shape, a.dtype_name) for a in inputs)
+    return inputs[0].reshape(dispatch.infer(card, descs)[0][0])
+
+
+def cast(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """Another storage type."""
+    return convert.cast(inputs[0], card.attrs["stype"])
+
+
+def zeros_like(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """Nothing stored."""
+    return _like(inputs[0], None)
+
+
+def on_values(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """The operator on the stored values, as zeros stay zeros."""
+    (source,) = inputs
+    stored = source.parts
+    changed = _run(card, stored[0])
+    return _like(source, type(stored)(changed, *stored[1:]), changed.dtype_name)
+
+
+def _calculable(*arrays: NDArray) -> tuple[list[NDArray], str | None]:
+    """Values in a type that kernels of sums take, and the type of the result if that is another."""
+    dtype = arrays[0].dtype_name
+    if dtype in _REALS:
+        return list(arrays), None
+    wider = "float32" if dtype in ("float16", "bfloat16") else "float64"
+    return [a.astype(wider) for a in arrays], dtype
+
+
+def _product(stored: Csr, rhs: NDArray, columns: int, transpose: bool) -> NDArray:
+    (data, other), dtype = _calculable(stored.data, rhs)
+    made = op("_csr_dot")(
+        data, stored.indices, stored.indptr, other, columns=columns, transpose=transpose
+    )
+    return made if dtype is None else made.astype(dtype)
+
+
+def _rows_product(stored: Csr, rhs: NDArray, columns: int) -> Rows:
+    (data, other), dtype = _calculable(stored.data, rhs)
+    capacity = min(data.shape[0], columns)
+    values, rows, counter = op("_csr_dot_rows")(
+        data, stored.indices, stored.indptr, other, columns=columns, capacity=capacity
+    )
+    return Rows(values if dtype is None else values.astype(dtype), rows, counter, None)
+
+
+def dot(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """A csr array, or its transpose, times a dense one."""
+    lhs, rhs = inputs[0], convert.dense(inputs[1])
+    return _product(_csr(lhs), rhs, lhs.shape[1], card.attrs["transpose_a"])
+
+
+def dot_rows(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """The transpose of a csr array times a dense one, as the rows that are not zero."""
+    lhs, rhs = inputs[0], convert.dense(inputs[1])
+    stored = _rows_product(_csr(lhs), rhs, lhs.shape[1])
+    shape = (lhs.shape[1], *rhs.shape[1:])
+    return make(RowSparseNDArray, shape, lhs.dtype_name, lhs.handle.context, stored)
+
+
+def dot_right(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """A dense array times a csr one: the transpose of the product of the transposes."""
+    lhs, rhs = inputs
+    return _product(_csr(rhs), lhs.T, rhs.shape[1], True).T
+
+
+def dot_csr(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """The same, as a csr array."""
+    return convert.cast(dot_right(card, inputs, out), "csr")
+
+
+def _as_matrix(array: NDArray, columns: int) -> NDArray:
+    """A dense operand of a csr array, which may be broadcast to it, as a matrix."""
+    if len(array.shape) == 2:
+        return array
+    return array.reshape((1, prod(array.shape)))
+
+
+def sample(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """An operator of a sparse array and a dense one that keeps zeros: on the stored values."""
+    lhs, rhs = inputs
+    return _sampled(card, lhs, rhs, dense_first=False)
+
+
+def sample_right(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """The same with the sparse array on the right."""
+    lhs, rhs = inputs
+    return _sampled(card, rhs, lhs, dense_first=True)
+
+
+def _sampled(card: OperatorProperty, source: Any, other: NDArray, dense_first: bool) -> Any:
+    stored: Any = source.parts
+    if isinstance(source, CSRNDArray):
+        stored = _csr(source)
+        columns = source.shape[1]
+        matrix = _as_matrix(other, columns)
+        found = op("_csr_sample")(stored.indices, stored.indptr, matrix, columns=columns)
+    else:
+        found = op("_rows_gather")(other, stored.rows, stored.counter)
+    name = f"elemwise_{card.name.removeprefix('elemwise_').removeprefix('broadcast_')}"
+    both = (found, stored[0]) if dense_first else (stored[0], found)
+    return _like(source, type(stored)(op(name)(*both), *stored[1:]))
+
+
+def norm(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """The norm of the stored values."""
+    (source,) = inputs
+    found = op("norm")(source.data.reshape((-1,)))
+    return found.reshape((1,) * len(source.shape)) if card.attrs.get("keepdims") else found
+
+
+def sum_csr(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """Sums or means of rows or columns: products with ones."""
+    (source,) = inputs
+    axis = card.attrs["axis"]
+    axis = (axis[0] if isinstance(axis, tuple) else axis) % 2
+    count = source.shape[axis]
+    ones = _ones(count, source.dtype_name, source.handle.context)
+    found = _product(_csr(source), ones, source.shape[1], transpose=axis == 0)
+    if card.name == "mean":
+        found = found / count
+    shape = list(source.shape)
+    shape[axis] = 1
+    return found.reshape(tuple(shape)) if card.attrs.get("keepdims") else found
+
+
+def _ones(count: int, dtype: str, place: tuple[int, int]) -> NDArray:
+    return op("ones_like")(numbers(count, place, dtype))
+
+
+def _ids(data: NDArray, most: int) -> NDArray:
+    """Numbers of rows, cut to those that there are."""
+    return op("clip")(data, 0, max(most - 1, 0)).astype("int64")
+
+
+def embedding(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """Rows of a row_sparse table."""
+    data, weight = inputs
+    stored = weight.parts
+    wanted = _ids(data, weight.shape[0])
+    return op("_rows_take")(stored.values, stored.rows, stored.counter, wanted)
+
+
+def embedding_rows(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """The gradient of a table: the transpose of a matrix with a one in each row, times it."""
+    grad, data = inputs
+    height, width = card.attrs["input_dim"], card.attrs["output_dim"]
+    place, count = grad.handle.context, data.size
+    stored = Csr(
+        _ones(count, grad.dtype_name, place),
+        _ids(data, height).reshape((count,)),
+        numbers(count + 1, place),
+        count,
+    )
+    rows = _rows_product(stored, grad.reshape((count, width)), height)
+    return make(RowSparseNDArray, (height, width), grad.dtype_name, place, rows)
+
+
+def retain(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """The stored rows with given numbers, and zeros for what is not stored."""
+    source, wanted = inputs
+    rows = np.unique(wanted.asnumpy().astype(np.int64))
+    if len(rows) and not 0 <= rows[0] <= rows[-1] < source.shape[0]:
+        raise InvalidArgumentError(
+            f"_sparse_retain: argument 'indices' must be within 0 ... {source.shape[0] - 1}, "
+            f"got {rows[0]} ... {rows[-1]}"
+        )
+    return _like(source, merging.taken(source, rows))
+
+
+def update_rows(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """A step of an optimizer on the rows of its gradient; the others stay as they are."""
+    weight, grad, *states = inputs
+    stored = grad.parts
+    result = weight if out is weight else weight.copy()
+    tables = [convert.table(card.name, array) for array in (result, *states)]
+    picked = [op("_rows_gather")(table, stored.rows, stored.counter) for table in tables]
+    attrs = {k: v for k, v in card.given.items() if k != "lazy_update"}
+    op(card.name)(picked[0], stored.values, *picked[1:], out=picked[0], **attrs)
+    for table, rows in zip(tables, picked, strict=True):
+        op("_rows_write")(table, rows, stored.rows, stored.counter, out=table)
+    return result
+
+
+IMPLEMENTATIONS: dict[str, Any] = {
+    f.__name__: f
+    for f in (
+        same,
+        fold,
+        cast,
+        zeros_like,
+        on_values,
+        dot,
+        dot_rows,
+        dot_right,
+        dot_csr,
+        sample,
+        sample_right,
+        norm,
+        sum_csr,
+        embedding,
+        embedding_rows,
+        retain,
+        update_rows,
+        merging.merge,
+        merging.add_rows,
+        merging.slice_csr,
+        merging.concat_csr,
+    )
+}
+"""By the name that a rule has for it."""

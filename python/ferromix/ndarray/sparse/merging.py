@@ -1,0 +1,139 @@
+"""Operators whose results store something else than their inputs do: what, is found on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...error import InvalidArgumentError
+from ...ops.card import OperatorProperty
+from ..ndarray import NDArray
+from . import parts
+from .arrays import CSRNDArray, RowSparseNDArray, make
+from .parts import Csr, Rows, op
+
+__all__ = ["add_rows", "concat_csr", "merge", "slice_csr", "taken"]
+
+Inputs = Sequence[Any]
+_FUNCTIONS = {"elemwise_add": np.add, "elemwise_sub": np.subtract, "elemwise_mul": np.multiply}
+
+
+def taken(source: RowSparseNDArray, rows: np.ndarray) -> Rows:
+    """The parts of what `source` has in these rows, which grow; zeros where it has nothing."""
+    place, stored = source.handle.context, source.parts
+    wanted = parts.filled(rows, "int64", place)
+    if len(rows) < wanted.shape[0]:  # what is beyond is looked for, too, and must be numbers
+        wanted = parts.filled(np.pad(rows, (0, wanted.shape[0] - len(rows))), "int64", place, False)
+    values = op("_rows_take")(stored.values, stored.rows, stored.counter, wanted)
+    counter = parts.filled(np.array([len(rows)]), "int64", place, spare=False)
+    return Rows(values, wanted, counter, len(rows))
+
+
+def merge(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
+    """Sum, difference or product of two arrays of one storage type, element by element."""
+    lhs, rhs = inputs
+    if isinstance(lhs, RowSparseNDArray):
+        return _merged_rows(card.name, [lhs, rhs])
+    function = _FUNCTIONS[card.name]
+    (keys, a), (other_keys, b) = _flat(lhs), _flat(rhs)
+    union = np.union1d(keys, other_keys)
+    spread = []
+    for places, values in ((keys, a), (other_keys, b)):
+        whole = np.zeros(len(union), values.dtype)
+        whole[np.searchsorted(union, places)] = values
+        spread.append(whole)
+    rows, columns = np.divmod(union, max(lhs.shape[1], 1))
+    return _matrix(lhs, lhs.shape, rows, columns, function(*spread))
+
+
+def add_rows(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
+    """The sum of row_sparse arrays."""
+    return _merged_rows("elemwise_add", inputs)
+
+
+def _merged_rows(name: str, inputs: Inputs) -> Any:
+    rows = np.unique(np.concatenate([a.indices.asnumpy() for a in inputs]))
+    first = inputs[0]
+    if len(rows) and not 0 <= rows[0] <= rows[-1] < first.shape[0]:
+        first.check_format()
+        raise InvalidArgumentError(f"{name}: a row number is outside of shape {first.shape}")
+    found = taken(first, rows)
+    values = found.values
+    for other in inputs[1:]:
+        values = op(name)(values, taken(other, rows).values)
+    stored = found._replace(values=values)
+    return make(RowSparseNDArray, first.shape, first.dtype_name, first.handle.context, stored)
+
+
+def _flat(array: CSRNDArray) -> tuple[np.ndarray, np.ndarray]:
+    """The places of stored elements, counted row by row, and their values."""
+    offsets, columns, values = _checked(array)
+    rows = np.repeat(np.arange(array.shape[0]), np.diff(offsets))
+    return rows * array.shape[1] + columns, values
+
+
+def _checked(array: CSRNDArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Offsets, columns and values, where the structure allows to use them.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As :meth:`CSRNDArray.check_format`.
+    """
+    data, indices, indptr = (p.asnumpy() for p in array.parts.exact())
+    right = (
+        len(indptr) == array.shape[0] + 1
+        and indptr[0] == 0
+        and indptr[-1] == len(indices)
+        and not (np.diff(indptr) < 0).any()
+        and not ((indices < 0) | (indices >= array.shape[1])).any()
+    )
+    if not right:
+        array.check_format()
+    return indptr, indices, data
+
+
+def _matrix(like: Any, shape: Any, rows: Any, columns: Any, values: Any) -> CSRNDArray:
+    """A matrix with elements in growing places."""
+    offsets = np.searchsorted(rows, np.arange(shape[0] + 1))
+    return _assembled(like, shape, values, columns, offsets)
+
+
+def _assembled(like: Any, shape: Any, values: Any, columns: Any, offsets: Any) -> CSRNDArray:
+    place, dtype = like.handle.context, like.dtype_name
+    stored = Csr(
+        parts.filled(values, dtype, place),
+        parts.filled(columns, "int64", place),
+        parts.filled(offsets, "int64", place, spare=False),
+        len(values),
+    )
+    return make(CSRNDArray, tuple(shape), dtype, place, stored)
+
+
+def slice_csr(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
+    """A block of a matrix."""
+    (source,) = inputs
+    begins, ends = (list(card.attrs[k] or ()) + [None] * 2 for k in ("begin", "end"))
+    bounds = [slice(begins[i], ends[i]).indices(n)[:2] for i, n in enumerate(source.shape)]
+    (top, bottom), (left, right) = bounds
+    bottom, right = max(top, bottom), max(left, right)
+    offsets, columns, values = _checked(source)
+    cut = slice(offsets[top], offsets[bottom])
+    offsets, columns, values = offsets[top : bottom + 1] - offsets[top], columns[cut], values[cut]
+    if (left, right) != (0, source.shape[1]):
+        inside = (columns >= left) & (columns < right)
+        offsets = np.concatenate([[0], np.cumsum(inside)])[offsets]
+        columns, values = columns[inside] - left, values[inside]
+    return _assembled(source, (bottom - top, right - left), values, columns, offsets)
+
+
+def concat_csr(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
+    """Matrices below each other."""
+    found = [_checked(a) for a in inputs]
+    starts = np.cumsum([0, *(len(c) for _, c, _ in found)])
+    offsets = [o[:-1] + s for (o, _, _), s in zip(found, starts[:-1], strict=True)]
+    shape = (sum(a.shape[0] for a in inputs), inputs[0].shape[1])
+    columns, values = (np.concatenate([f[k] for f in found]) for k in (1, 2))
+    return _assembled(inputs[0], shape, values, columns, np.concatenate([*offsets, starts[-1:]]))

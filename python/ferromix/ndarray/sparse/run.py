@@ -1,0 +1,65 @@
+"""Runs of operators of which an input, a result or a gradient is sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ... import _core, dispatch
+from ...dispatch.storage import conform
+from ...dispatch.tape import modes
+from ...ops.card import OperatorProperty
+from ...ops.storage import DENSE, rule_of
+from ..ndarray import NDArray
+from . import compute, convert, taped
+from .arrays import BaseSparseNDArray
+
+__all__ = ["evaluate", "run"]
+
+
+def run(
+    card: OperatorProperty,
+    inputs: Sequence[NDArray],
+    out: Sequence[NDArray] = (),
+    is_train: bool | None = None,
+) -> list[NDArray]:
+    """The visible outputs of one run, recorded where the thread records; see `ndarray.invoke`."""
+    train = _core.is_training() if is_train is None else is_train
+    with modes(False, None):
+        results = evaluate(card, inputs, train, out[0] if out else None)
+    taped.record(card, inputs, results, train)
+    for i, target in enumerate(out[: len(results)]):
+        results[i] = _deliver(results[i], target)
+    return results[: card.num_visible_outputs()]
+
+
+def _deliver(result: NDArray, target: NDArray) -> NDArray:
+    """Puts a result where it is wanted, in the storage type that is there."""
+    if result is target:
+        return target
+    if isinstance(target, BaseSparseNDArray):
+        found = result if result.stype == target.stype else convert.dense(result)
+        found.copyto(target)
+    else:
+        convert.dense(result).copyto(target)
+    return target
+
+
+def evaluate(
+    card: OperatorProperty, inputs: Sequence[NDArray], is_train: bool, out: NDArray | None = None
+) -> list[NDArray]:
+    """All outputs of one run, hidden ones included, in the storage types that the rule says."""
+    stypes = [a.stype for a in inputs[: len(card.list_arguments())]]
+    rule = rule_of(card.name, card.attrs, stypes)
+    if rule is not None:
+        dispatch.infer(card, tuple((a.shape, a.dtype_name) for a in inputs))
+        return [compute.IMPLEMENTATIONS[rule.how](card, inputs, out)]
+    dense = conform(card, inputs)
+    handles = dispatch.invoke(card, [a.handle for a in dense], None, is_train)
+    for i in card.mutated_inputs():
+        if dense[i] is not inputs[i]:
+            convert.cast(dense[i], inputs[i].stype).copyto(inputs[i])
+    results = [NDArray(h) for h in handles]
+    wanted = card.attrs.get("forward_stype")
+    if wanted not in (None, DENSE) and any(stype != DENSE for stype in stypes):
+        results[0] = convert.cast(results[0], wanted)
+    return results

@@ -1,0 +1,72 @@
+"""What is refused of an operator of one's own before it is entered."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import ndarray, symbol
+from ..error import InvalidArgumentError
+from ..literal import brief
+from ..ops import card
+from ..ops.param import DTYPES, Param
+
+__all__ = ["require_card", "require_name"]
+
+
+def require_name(where: str, name: Any) -> None:
+    """Checks that a name can be that of functions in ``mx.nd`` and ``mx.sym``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Something that is no identifier, or what another function or class there is called.
+    """
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise InvalidArgumentError(f"{where} needs a name that is an identifier, got {brief(name)}")
+    # The registry itself refuses the name of an operator.
+    if not card.exists(name) and (name in vars(ndarray) or name in vars(symbol)):
+        raise InvalidArgumentError(
+            f"{where}: the name '{name}' is taken in mx.nd or mx.sym; take another one"
+        )
+
+
+def require_card(cls: Any) -> None:
+    """Checks what a class says of its operator.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Names of arguments or states that are no list of different identifiers, attributes that are
+        no ``Param``s, or unknown element types.
+    """
+    where = f"register: {cls.__name__}"
+    for name in (cls.name, *_names(where, "aliases", cls.aliases)):
+        require_name(where, name)
+    inputs = [
+        *_names(where, "arguments", cls.arguments),
+        *_names(where, "auxiliary_states", cls.auxiliary_states),
+        *(cls.params if isinstance(cls.params, Mapping) else ()),
+    ]
+    if len(set(inputs)) != len(inputs):
+        raise InvalidArgumentError(f"{where}: arguments and attributes need names that differ")
+    params = cls.params.values() if isinstance(cls.params, Mapping) else [cls.params]
+    for param in params:
+        if not isinstance(param, Param):
+            raise InvalidArgumentError(
+                f"{where}: params must be a dict of Params by name, got {brief(cls.params)}"
+            )
+    for dtype in _names(where, "dtypes", cls.dtypes):
+        if dtype not in DTYPES:
+            raise InvalidArgumentError(
+                f"{where}: unknown element type '{dtype}' in dtypes; known: {', '.join(DTYPES)}"
+            )
+
+
+def _names(where: str, what: str, found: Any) -> Sequence[str]:
+    if not isinstance(found, (list, tuple)) or not all(
+        isinstance(n, str) and n.isidentifier() for n in found
+    ):
+        raise InvalidArgumentError(f"{where}: {what} must be a list of names, got {brief(found)}")
+    return found

@@ -1,0 +1,95 @@
+"""Inference for one operator among others: what its card says in both directions goes into a table
+of what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, MutableMapping, Sequence
+from typing import TypeVar
+
+from ..error import InvalidArgumentError
+from .card import MaybeShape, OperatorProperty, merge_shapes
+from .shapes import is_known, require_countable
+
+__all__ = ["infer_shapes_of", "infer_types_of"]
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def infer_shapes_of(
+    card: OperatorProperty,
+    inputs: Sequence[_Key],
+    outputs: Sequence[_Key],
+    table: MutableMapping[_Key, MaybeShape],
+) -> None:
+    """Adds the shapes of an operator's inputs and outputs to those in `table`.
+
+    Parameters
+    ----------
+    card
+        The operator.
+    inputs
+        The keys of the arguments, then of the auxiliary states.
+    outputs
+        The keys of all outputs.
+    table
+        What is known of each.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Shapes that contradict each other; names the operator, the argument and both shapes.
+    """
+    args = [table[key] for key in inputs[: len(card.list_arguments())]]
+    outs = [table[key] for key in outputs]
+    if any(s is not None for s in outs) and not all(map(is_known, args)):
+        args = card.infer_shape_backward(args, outs)
+    found_args, found_outs, found_aux = card.infer_shape(args)
+    names = [*card.list_arguments(), *card.list_auxiliary_states()]
+    for name, key, shape in zip(names, inputs, [*found_args, *found_aux], strict=True):
+        table[key] = merge_shapes(card.name, name, table[key], shape)
+    if not inputs:
+        found_outs = [_open(card, shape) for shape in found_outs]
+    for name, key, shape in zip(card.output_names, outputs, found_outs, strict=True):
+        require_countable(card.name, name, shape or ())
+        table[key] = merge_shapes(card.name, name, table[key], shape)
+
+
+def _open(card: OperatorProperty, shape: MaybeShape) -> MaybeShape:
+    """The shape of a tensor that is made from nothing: 0 in its attribute leaves an extent open, as
+    scripts write it for the states that a recurrent network begins with."""
+    if shape is None or "shape" not in card.given:
+        return shape
+    return tuple(extent or -1 for extent in shape)
+
+
+def infer_types_of(
+    card: OperatorProperty,
+    inputs: Sequence[_Key],
+    outputs: Sequence[_Key],
+    table: MutableMapping[_Key, str | None],
+) -> None:
+    """Adds the element types of an operator's inputs and outputs to those in `table`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Types that contradict each other; names the operator and the argument.
+    """
+    args = [table[key] for key in inputs[: len(card.list_arguments())]]
+    outs = [table[key] for key in outputs]
+    if not all(args) and any(outs):
+        args = card.infer_type_backward(args, outs)
+    found_args, found_outs, found_aux = card.infer_type(args)
+    names = [*card.list_arguments(), *card.list_auxiliary_states(), *card.output_names]
+    found = (*found_args, *found_aux, *found_outs)
+    for name, key, dtype in zip(names, (*inputs, *outputs), found, strict=True):
+        table[key] = _merge_types(card.name, name, table[key], dtype)
+
+
+def _merge_types(operator: str, name: str, a: str | None, b: str | None) -> str | None:
+    if a is not None and b is not None and a != b:
+        raise InvalidArgumentError(
+            f"{operator}: argument '{name}' is {a}, expected {b}; cast one of them"
+        )
+    return b if a is None else a
