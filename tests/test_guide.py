@@ -27,9 +27,19 @@ def test_every_block_has_its_place(guide):
         edit.apply(sources)
     changed = {name for name in sources if sources[name] != before.get(name)}
     assert changed == {edit.path for edit in edits}
-    assert {Path(name).stem for name in changed} >= {"math", "window"}
+    assert {Path(name).stem for name in changed} >= {"math", "average", "window"}
     assert commands[:2] == ["make dev", "make gen"]
-    assert sum("pytest" in command for command in commands) >= 3
+    assert sum("pytest" in command for command in commands) >= 4
+
+
+def test_every_mutant_breaks_what_the_guide_made(guide):
+    sources = guide.sources()
+    for edit in guide.read(guide.GUIDE.read_text())[0]:
+        edit.apply(sources)
+    for mutant in guide.mutants():
+        broken = dict(sources)
+        mutant.apply(broken)
+        assert broken != sources, mutant.name
 
 
 def test_a_block_goes_where_its_line_says(guide):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,27 +19,36 @@ PACKAGE = ROOT / "python" / "ferromix"
 LAYERS: list[tuple[str, ...]] = [
     (
         *("error", "base", "context", "attribute", "name", "registry", "files"),
-        *("literal", "numeric"),
+        *("literal", "numeric", "libinfo", "foreign", "util"),
     ),
     ("ops",),
     ("graph",),
     ("dispatch",),
     ("ndarray", "symbol"),
-    ("autograd", "random", "storage", "engine", "profiler", "executor"),
+    (
+        *("autograd", "random", "resource", "storage", "engine", "profiler", "executor"),
+        "operator",
+    ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io"),
-    ("model", "callback"),
+    ("model", "callback", "monitor"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {
+    "util",
     "autograd",
+    "context",
+    "foreign",
+    "libinfo",
     "dispatch",
     "ndarray",
     "random",
+    "resource",
     "storage",
     "engine",
     "profiler",
     "executor",
     "io",
+    "operator",
 }
 
 CRATES = {
@@ -69,7 +80,7 @@ def unit_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> set[str]:
-    """Top-level units of the package, and foreign packages, that a file imports."""
+    """Units of the package that a file imports, and foreign packages, marked by a colon."""
     found: set[str] = set()
     package = ("ferromix", *path.relative_to(PACKAGE).parts[:-1])
     for node in ast.walk(ast.parse(path.read_text())):
@@ -83,7 +94,7 @@ def imports_of(path: Path) -> set[str]:
             continue
         for module, members in names:
             full = module + members
-            found.add(full[1] if full[0] == "ferromix" and len(full) > 1 else full[0])
+            found.add(full[1] if full[0] == "ferromix" and len(full) > 1 else f":{full[0]}")
     return found
 
 
@@ -105,12 +116,14 @@ def test_python_imports_point_one_way(path):
             assert RANK[used] <= RANK[unit], f"{unit} -> {used} points up"
             assert not {unit, used} <= APART, f"{unit} -> {used}: these two stand apart"
         else:
-            assert used not in {"ferromix", "cupy"}, f"{unit} must not import {used}"
+            assert used not in {":ferromix", ":cupy"}, f"{unit} must not import {used}"
 
 
 def metadata() -> list[dict]:
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+    )
     return json.loads(done.stdout)["packages"]
 
 
@@ -124,3 +137,107 @@ def test_crates_depend_one_way():
                 assert name in CRATES[package["name"]], f"{package['name']} -> {name}"
             if name == "pyo3":
                 assert package["name"] == "ferromix-py", f"{package['name']} names pyo3"
+
+
+# The folders of the crates whose order is fixed; each uses only those before it. Modules beside the
+# folders count as folders of one file.
+RUST_LAYERS: dict[str, tuple[str, ...]] = {
+    "engine": (
+        *("base", "types", "failures", "waiters", "operation", "scheduling", "tracing", "state"),
+        *("functions", "execution", "waiting", "lifecycle", "programs", "api", "tests"),
+    ),
+    "kernels": (
+        *("api", "par", "simd", "iter", "math", "loops", "copy", "elementwise", "fold"),
+        *("affine", "blocks", "update", "softmax", "linalg", "ops", "table"),
+    ),
+}
+MOST_FILES = 20
+
+
+def rust_code(text: str) -> str:
+    """A source without comments, strings and the module of its unit tests."""
+    text = re.sub(r"//[^\n]*", "", text)
+    text = re.sub(r'"(?:\\.|[^"\\])*"', '""', text)
+    return re.split(r"#\[cfg\(test\)\]\s*mod \w+ \{", text)[0]
+
+
+def rust_uses(code: str) -> Iterator[tuple[int, str]]:
+    """Offset and first name of every path that begins with ``crate::``."""
+    for found in re.finditer(r"\bcrate::(\w+|\{)", code):
+        if found[1] != "{":
+            yield found.start(), found[1]
+            continue
+        depth, start = 1, found.end()
+        for at in range(found.end(), len(code)):
+            depth += {"{": 1, "}": -1}.get(code[at], 0)
+            if depth == 0 or (depth == 1 and code[at] == ","):
+                name = re.match(r"\s*(\w+)", code[start:at])
+                if name:
+                    yield found.start(), name[1]
+                start = at + 1
+            if depth == 0:
+                break
+
+
+def wrong_edges(source: Path, layers: tuple[str, ...]) -> list[str]:
+    """Uses of a later folder by an earlier one, as file, line and edge."""
+    rank = {name: number for number, name in enumerate(layers)}
+    exports = re.findall(r"pub use (\w+)::(\{[^}]*\}|\w+)", (source / "lib.rs").read_text())
+    home = {name: folder for folder, names in exports for name in re.findall(r"\w+", names)}
+    wrong = []
+    for path in sorted(source.rglob("*.rs")):
+        unit = path.relative_to(source).parts[0].removesuffix(".rs")
+        if unit == "lib":
+            continue
+        code = rust_code(path.read_text())
+        for offset, name in rust_uses(code):
+            used = name if name in rank else home.get(name, name)
+            if used not in rank or rank[used] > rank[unit]:
+                line = code.count("\n", 0, offset) + 1
+                wrong.append(f"{path.relative_to(source)}:{line}: {unit} -> {used}")
+    return wrong
+
+
+@pytest.mark.parametrize("crate", RUST_LAYERS)
+def test_rust_folders_use_only_those_before(crate):
+    source = ROOT / "rust" / crate / "src"
+    units = {p.stem if p.is_file() else p.name for p in source.iterdir()} - {"lib"}
+    assert units == set(RUST_LAYERS[crate]), "every folder and module has a place in the order"
+    print(f"{crate}: {' <- '.join(RUST_LAYERS[crate])}")
+    assert not wrong_edges(source, RUST_LAYERS[crate])
+
+
+def test_a_wrong_edge_between_rust_folders_is_named(tmp_path):
+    for name, text in {
+        "lib.rs": "mod low;\nmod high;\npub use low::Thing;\n",
+        "low/mod.rs": "//! crate::high in a comment.\nuse crate::{low::a, high::{b, c}};\n",
+        "low/a.rs": "fn f() {\n    crate::high::g();\n}\n",
+        "high.rs": "use crate::Thing;\nuse crate::low::a;\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = wrong_edges(tmp_path, ("low", "high"))
+    assert found == ["low/a.rs:2: low -> high", "low/mod.rs:2: low -> high"]
+    assert wrong_edges(tmp_path, ("high", "low")) == [
+        "high.rs:1: high -> low",
+        "high.rs:2: high -> low",
+    ]
+
+
+def test_families_do_not_use_each_other():
+    ops = ROOT / "rust/kernels/src/ops"
+    users = [p for p in ops.rglob("*.rs") if "crate::ops::" in rust_code(p.read_text())]
+    # Submodules of one family may name it.
+    strangers = {
+        f"{p.relative_to(ops)} -> {used}"
+        for p in users
+        for used in re.findall(r"crate::ops::\w+::(\w+)", rust_code(p.read_text()))
+        if used not in {*p.relative_to(ops).parts, p.stem}
+    }
+    assert not strangers
+
+
+def test_rust_folders_are_small():
+    folders = {p.parent for p in (ROOT / "rust").rglob("*.rs") if "target" not in p.parts}
+    sizes = {str(f.relative_to(ROOT)): len(list(f.glob("*.rs"))) for f in folders}
+    assert {f: n for f, n in sizes.items() if n > MOST_FILES} == {}

@@ -33,6 +33,7 @@ def train(output, *options, **env):
         env={**os.environ, **env},
         check=True,
         capture_output=True,
+        timeout=1800,
     )
 
 

@@ -68,7 +68,8 @@ def optimizer(name):
     schedule = mx.lr_scheduler.FactorScheduler(2, 0.5)
     names = {0: "a_weight", 1: "b_bias"}
     kwargs = {"lr_scheduler": schedule, "param_idx2name": names, "sym": network()}
-    return getattr(mx.optimizer, name)(learning_rate=0.1, wd=0.01, **kwargs)
+    wd = 0.0 if name == "GroupAdaGrad" else 0.01  # which has no decay
+    return getattr(mx.optimizer, name)(learning_rate=0.1, wd=wd, **kwargs)
 
 
 THINGS = {

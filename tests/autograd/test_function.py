@@ -180,3 +180,20 @@ def test_it_is_freed_with_the_graph():
         assert alive() is None
     finally:
         gc.enable()
+
+
+def test_a_function_may_write_into_the_gradients_that_it_is_given():
+    class Zeroing(mx.autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            dy[:] = 0
+            return dy
+
+    x, head = mx.nd.ones((2,)), mx.nd.array([4.0, 4.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.elemwise_add(Zeroing()(x), x)
+    y.backward(head)
+    assert head.asnumpy().tolist() == x.grad.asnumpy().tolist() == [4, 4]

@@ -88,3 +88,24 @@ def test_checkpoints_every_period(tmp_path):
     args, aux = mx.model.load_params(tmp_path / "net", 4)
     assert (args["fc_weight"].asnumpy() == 3).all()
     assert aux == {}
+
+
+def test_module_checkpoints_every_period():
+    calls = []
+
+    class Module:
+        def save_checkpoint(self, *args):
+            calls.append(args)
+
+    save = mx.callback.module_checkpoint(Module(), "net", 2, True)
+    for epoch in range(5):
+        save(epoch, None, {}, {})
+    assert calls == [("net", 2, True), ("net", 4, True)]
+
+
+def test_validation_metrics_are_logged(metric, caplog):
+    log = mx.callback.LogValidationMetricsCallback()
+    with caplog.at_level(logging.INFO):
+        log(BatchEndParam(3, 0, metric, None))
+        log(BatchEndParam(3, 0, None, None))
+    assert caplog.messages == ["Epoch[3] Validation-accuracy=0.500000"]

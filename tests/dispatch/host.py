@@ -23,7 +23,7 @@ def build(stem: str, compiler: str, folder: Path) -> ctypes.CDLL:
     file, library = folder / f"{stem}.cpp", folder / f"{stem}.so"
     file.write_text(f'#include "{Path(__file__).with_name("host.h")}"\n{text}')
     flags = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "-o", library, file], check=True)
+    subprocess.run([compiler, *flags, "-o", library, file], check=True, timeout=120)
     return ctypes.CDLL(str(library))
 
 

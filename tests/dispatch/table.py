@@ -21,7 +21,6 @@ DTYPES = {
     "bool": 7,
     "bfloat16": 12,
 }
-INPUTS = {"elemwise": 1, "math": 1, "binary": 2, "scalar": 1}
 NUMBERS = {"clip": [(-1.5, 2.5), (0.0, 1e30), (3.0, -3.0)]}
 """Values of attributes besides those that fit any operator."""
 ANY = (2.5, -0.75, 0.5, 3.0)
@@ -38,8 +37,16 @@ class Row(NamedTuple):
 
 def operators(stem: str) -> list[str]:
     """The operators that the Rust file of the same stem has kernels for."""
-    text = (ROOT / "rust" / "kernels" / "src" / f"{stem}.rs").read_text()
+    paths = (ROOT / "rust" / "kernels" / "src").rglob(f"{stem}.rs")
+    text = "".join(path.read_text() for path in paths)
     return [name for name in _core.kernel_names() if f'"{name}"' in text]
+
+
+INPUTS = {
+    path.stem: len(find(operators(path.stem)[0]).arguments)
+    for path in sorted((ROOT / "kernels").glob("*.cu"))
+}
+"""How many inputs the operators of a family with CUDA sources have."""
 
 
 def numbers(stem: str, operator: str) -> list[dict[str, float]]:

@@ -16,6 +16,9 @@ from table import DTYPES, INPUTS, rows
 
 from ferromix.dispatch.source import OPTIONS, names, source
 
+# All sources are compiled before the first test ends: minutes on a busy machine.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+
 GENERATIONS = ["70", "80", "90"]
 ONE = f"-DFM_ONLY={DTYPES['float16']}"
 

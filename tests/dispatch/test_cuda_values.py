@@ -13,7 +13,10 @@ from table import INPUTS, Row, numbers, rows
 from ferromix import _core
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
+]
 
 SHAPE = (5, 7, 13)
 LAYOUTS = ["packed", "strided", "misaligned"]

@@ -14,6 +14,8 @@ import pytest
 import ferromix as mx
 from ferromix.error import InvalidArgumentError
 
+pytestmark = pytest.mark.slow
+
 OPERATIONS = int(os.environ.get("FERROMIX_MIXED_OPERATIONS", "200000"))
 FLAT = 4 << 20
 """Bytes by which the process may grow: the allocator's doing, less than a thousandth of what the
@@ -125,3 +127,27 @@ def test_mixed_operations_keep_memory_flat(go):
     assert mx.storage.stats()["in_use"] <= in_use + (1 << 16)
     grown = resident() - before
     assert grown < FLAT, f"{grown} bytes"
+
+
+def test_programs_of_long_tapes_are_forgotten():
+    def backward(count: int) -> None:
+        x = mx.nd.ones((1,))
+        x.attach_grad()
+        with mx.autograd.record():
+            y = x
+            for _ in range(count):
+                y = mx.nd.negative(y)
+        y.backward()
+        assert x.grad.item() == (-1) ** count
+
+    def grown(counts: range) -> int:
+        before = resident()
+        for count in counts:
+            backward(count)
+        mx.nd.waitall()
+        return resident() - before
+
+    first = grown(range(40_000, 40_007))  # more nodes than are remembered
+    grown(range(41_000, 41_007))  # until the allocator has what it needs
+    again = grown(range(42_000, 42_007))
+    assert again < max(first, FLAT) / 2, f"{first >> 20} MiB, then {again >> 20} MiB more"

@@ -32,7 +32,7 @@ def test_the_operation_ends_when_the_callback_is_called():
     thread = threading.Thread(target=finish)
     thread.start()
     engine.push_async(start, mutable_vars=[var])
-    engine.push(lambda: order.append("next"), [var])
+    engine.push(lambda: order.append("next"), const_vars=[var])
     engine.wait_for_all()
     thread.join()
     assert order == ["completed", "next"]

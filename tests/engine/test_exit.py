@@ -21,19 +21,21 @@ print(engine.counters()["in_flight"], time.time())
 PENDING = {
     "kernels": """
 kept = []
-engine.push_async(kept.append, (), [arrays[0]])
+engine.push_async(kept.append, mutable_vars=[arrays[0]])
 for i in range(1_000_000):
     arrays[1 + i % 99] += arrays[0]
 """,
     "a bulk": """
+kept = []
+engine.push_async(kept.append, mutable_vars=[arrays[0]])
 engine.set_bulk_size(1000)
 for array in arrays:
-    array += 1
+    array += arrays[0]
 """,
     "functions in a row": """
 var = engine.new_variable()
 for i in range(200_000):
-    engine.push(lambda: time.sleep(0.001), (), [var])
+    engine.push(lambda: time.sleep(0.001), mutable_vars=[var])
 """,
     "functions side by side": """
 for i in range(200_000):
@@ -54,7 +56,7 @@ time.sleep(0.1)
 """,
     "functions that wait": """
 kept, var = [], engine.new_variable()
-engine.push_async(kept.append, (), [var])
+engine.push_async(kept.append, mutable_vars=[var])
 for i in range(20):
     engine.push(var.wait)
 time.sleep(0.1)
@@ -69,7 +71,7 @@ time.sleep(0.1)
 """,
     "daemon threads that wait": """
 kept, var = [], engine.new_variable()
-engine.push_async(kept.append, (), [var])
+engine.push_async(kept.append, mutable_vars=[var])
 for i in range(8):
     threading.Thread(target=var.wait, daemon=True).start()
 """,
@@ -97,7 +99,8 @@ def test_the_process_ends_at_once_and_says_nothing(program):
     assert (done.returncode, done.stderr) == (7, "")
     pending, end_of_program = done.stdout.split()
     assert int(pending) > 0
-    assert ended - float(end_of_program) < 2  # a second, on a machine that does nothing else
+    # A second, on a machine that does nothing else; the functions that sleep would take 30.
+    assert ended - float(end_of_program) < 20
 
 
 def test_pushes_are_refused_and_waits_end_when_the_interpreter_is_ending():

@@ -59,7 +59,7 @@ def compute(size=64):
     def add():
         total[:] = float(product.asnumpy().sum())
 
-    engine.push(add, [product], [total])
+    engine.push(add, const_vars=[product], mutable_vars=[total])
     np.testing.assert_allclose(product.asnumpy(), a @ b, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(total.asscalar(), (a @ b).sum(), rtol=1e-3, atol=1e-2)
     np.testing.assert_allclose(x[:, ::2].asnumpy(), a[:, ::2])

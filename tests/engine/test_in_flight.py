@@ -72,11 +72,11 @@ def test_pushing_behind_an_operation_that_does_not_end_goes_on():
 import ferromix as mx
 engine, kept = mx.engine, []
 a = mx.nd.zeros((2,))
-engine.push_async(kept.append, (), [a])
+engine.push_async(kept.append, mutable_vars=[a])
 for i in range(100_000):
     a += 1
 for i in range(10_000):
-    engine.push(lambda: None, [a])
+    engine.push(lambda: None, const_vars=[a])
 while not kept:
     pass
 kept.pop()()
@@ -108,6 +108,7 @@ def test_functions_and_threads_may_push_over_the_bound():
     assert a.asscalar() == 5000
 
 
+@pytest.mark.slow
 def test_an_idle_engine_takes_no_processor_time():
     program = """
 import resource, time
@@ -118,7 +119,7 @@ def used():
 a = mx.nd.ones((256, 256))
 for i in range(200):
     a = mx.nd.dot(a, a) * 0.001
-    mx.engine.push(lambda: None, [a])
+    mx.engine.push(lambda: None, const_vars=[a])
 a.wait_to_read()
 mx.engine.wait_for_all()
 time.sleep(0.2)
@@ -180,7 +181,7 @@ def test_functions_pushed_in_a_naive_scope_may_push():
             b[:] = a + 2
 
     with engine.naive():
-        engine.push(work, [a], [b])
+        engine.push(work, const_vars=[a], mutable_vars=[b])
     np.testing.assert_array_equal(b.asnumpy(), [2, 2])
 
 
@@ -191,7 +192,7 @@ import ferromix as mx
 a = mx.nd.ones((2,))
 for _ in range(1000):
     a += 1
-mx.engine.push(lambda: os._exit(0), [a])
+mx.engine.push(lambda: os._exit(0), const_vars=[a])
 mx.engine.wait_for_all()
 print("not reached")
 """

@@ -18,7 +18,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 engine, kept = mx.engine, []
 a, var = mx.nd.ones((3,)), engine.new_variable()
 def hold():
-    engine.push_async(kept.append, (), [a, var])
+    engine.push_async(kept.append, mutable_vars=[a, var])
     while not kept:
         time.sleep(0.001)
 def let_go():
@@ -97,7 +97,7 @@ except KeyboardInterrupt:
     took = time.monotonic() - sent[0]
 let_go()
 mx.nd.waitall()
-say(took < 2 or took)
+say(took < 10 or took)
 """
     assert run(program) == ["True"]
 
@@ -137,7 +137,7 @@ def fail():
 let_go()
 mx.nd.waitall()
 hold()
-engine.push(fail, [var], [a])
+engine.push(fail, const_vars=[var], mutable_vars=[a])
 try:
     threading.Timer(0.2, say, ["ready"]).start()
     a.asnumpy()
@@ -205,6 +205,7 @@ say(codes)
     assert run(program) == ["[7, 7]"]
 
 
+@pytest.mark.slow
 def test_waiting_takes_no_processor_time():
     program = """
 import resource

@@ -79,8 +79,8 @@ def test_random_programs_give_what_one_thread_gives():
         reads, writes = chosen[:cut], chosen[cut:]
         engine.push(
             lambda k=k, r=reads, w=writes: step(k, r, w, cells),
-            [variables[i] for i in reads],
-            [variables[i] for i in writes],
+            const_vars=[variables[i] for i in reads],
+            mutable_vars=[variables[i] for i in writes],
             priority=rng.randint(-3, 3),
         )
         step(k, reads, writes, expected)
@@ -151,8 +151,8 @@ def test_an_error_skips_what_depends_on_it_and_nothing_else():
     a, b, ran = mx.nd.ones((2,)), mx.nd.ones((2,)), []
     free = engine.new_variable()
     engine.push(fail_with(ZeroDivisionError("a")), mutable_vars=[a])
-    engine.push(lambda: ran.append("dependent"), [a], [b])
-    engine.push(lambda: ran.append("free"), (), [free])
+    engine.push(lambda: ran.append("dependent"), const_vars=[a], mutable_vars=[b])
+    engine.push(lambda: ran.append("free"), mutable_vars=[free])
     with pytest.raises(ZeroDivisionError):
         b.asnumpy()
     engine.wait_for_all()
@@ -374,15 +374,22 @@ def test_variables_end():
 
 def test_wrong_arguments_are_named():
     with pytest.raises(InvalidArgumentError, match="const_vars must be a list"):
-        engine.push(print, mx.nd.ones((1,)))
+        engine.push(print, const_vars=mx.nd.ones((1,)))
     with pytest.raises(InvalidArgumentError, match="fn must be callable, got int"):
         engine.push(3)
     for push in (engine.push, engine.push_async):
         with pytest.raises(TypeError, match=r"mutable_vars\[1\] must be an NDArray .*, got 3"):
-            push(print, (), [engine.new_variable(), 3])
+            push(print, mutable_vars=[engine.new_variable(), 3])
         for wrong in (None, 3, "ab"):
             with pytest.raises(TypeError, match=r"const_vars must be a list of arrays .* got"):
-                push(print, wrong)
+                push(print, const_vars=wrong)
+        with pytest.raises(TypeError, match=r"ctx must be a Context.* variables come after it"):
+            push(print, [engine.new_variable()])
+        with pytest.raises(InvalidArgumentError, match=r"gpu\(0\).*runs on the CPU"):
+            push(print, mx.gpu())
+        for wrong in ("Fast", 7, None):
+            with pytest.raises(TypeError, match=r"prop must be a FnProperty .* got .*CPUPrior"):
+                push(print, prop=wrong)
         with pytest.raises(TypeError, match=r"priority must be an int.* got '1'"):
             push(print, priority="1")
         with pytest.raises(InvalidArgumentError, match=r"priority must be an int of .* got 11805"):

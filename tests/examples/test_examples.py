@@ -21,7 +21,12 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 def run(name, *options, cwd, env=None, fails=False):
     command = [sys.executable, str(EXAMPLES / name), *map(str, options)]
     done = subprocess.run(
-        command, cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True
+        command,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=250,
     )
     assert (done.returncode != 0) == fails, done.stderr
     return done.stderr if fails else done.stdout
@@ -152,6 +157,42 @@ def test_mlp_bind(tmp_path):
     assert numbers(r"accuracy ([\d.]+)", said)[-1] >= 0.5
 
 
+@pytest.mark.parametrize("store", ["local", "device"])
+@pytest.mark.parametrize("devices", [2, 4])
+def test_kvstore_updater(tmp_path, store, devices):
+    options = ("--kv-store", store, "--devices", devices)
+    said = run("kvstore_updater.py", *options, cwd=tmp_path).splitlines()
+    updated = devices + 2 * devices
+    assert said[:-1] == [
+        "first value: 2 on cpu(0)",
+        "pushed: 8 on cpu(0)",
+        f"sum over {devices} devices: {devices} on cpu(0)",
+        "update on key 3",
+        *(f"after the update: {updated} on cpu({i})" for i in range(devices)),
+        *(f"update on key {key}" for key in (5, 7, 9)),
+        f"the last of three keys: {1 + 2 * devices} on cpu({devices - 1})",
+    ]
+    assert float(said[-1].split()[-1]) < 1e-3
+
+
+ENGINE_SAID = """A is gone
+B=3 C=4 D=11
+weight after {rounds} steps: {weight:.6f}
+{overtook}failed: no such page
+refused: the engine is stopped and takes no operations; call mx.engine.start() first
+started again
+"""
+
+
+@pytest.mark.parametrize("kind", ["ThreadedEnginePerDevice", "NaiveEngine"])
+@pytest.mark.parametrize("rounds", [10, 0])
+def test_engine_push(tmp_path, kind, rounds):
+    said = run("engine_push.py", "--rounds", rounds, cwd=tmp_path, env={"MXNET_ENGINE_TYPE": kind})
+    overtook = "" if kind == "NaiveEngine" else "before the ordinary ones: started, urgent\n"
+    weight = 1 - 0.5 * sum(0.5**k for k in range(rounds))
+    assert said == ENGINE_SAID.format(rounds=rounds, weight=weight, overtook=overtook)
+
+
 @pytest.mark.slow
 def test_mnist_simple_bind(tmp_path):
     pytest.importorskip("sklearn")
@@ -159,3 +200,34 @@ def test_mnist_simple_bind(tmp_path):
     scores = numbers(r"([\d.]+) held out", said)
     assert len(scores) == 20
     assert scores[-1] > 0.85 > 0.2 > scores[0]
+
+
+def test_smooth_l1_op(tmp_path):
+    said = run("smooth_l1_op.py", cwd=tmp_path)
+    x = np.array([-3.0, -0.3, -0.1, 0.0, 0.2, 0.24, 0.3, 5.0])
+    near = np.abs(x) < 0.25
+    found = {line[:8]: np.array(numbers(r"(-?\d+\.\d*)", line)) for line in said.splitlines()[:2]}
+    wanted = np.where(near, 2 * x * x, np.abs(x) - 0.125)
+    np.testing.assert_allclose(found["values  "], wanted, atol=6e-5)
+    np.testing.assert_allclose(found["gradient"], np.where(near, 4 * x, np.sign(x)), atol=6e-5)
+    assert "the symbol gives the same: True" in said
+    assert numbers(r"central differences: (\S+)", said)[0] < 1e-6
+    assert said.endswith("documented as: The smooth L1 loss of each element.\n")
+
+
+def test_loss_operator(tmp_path):
+    said = run("loss_operator.py", cwd=tmp_path)
+    losses, scores = numbers(r"loss ([\d.]+)", said), numbers(r"accuracy ([\d.]+)", said)
+    assert len(losses) == 6
+    assert losses[0] == pytest.approx(np.log(2), abs=1e-4)
+    assert losses == sorted(losses, reverse=True)
+    assert scores[-1] > 0.9
+
+
+@pytest.mark.slow
+def test_custom_softmax(tmp_path):
+    pytest.importorskip("sklearn")
+    said = run("custom_softmax.py", cwd=tmp_path)
+    scores = numbers(r"([\d.]+) held out", said)
+    assert len(scores) == 3
+    assert scores[-1] > 0.85

@@ -127,14 +127,14 @@ def test_gradients_as_asked_for():
         (lambda n: n.bind(mx.cpu(), array(1, 2)), DTypeError, ["args", "NDArray"]),
         (lambda n: n.simple_bind(mx.cpu(), type_dict=["float64"]), DTypeError, ["type_dict"]),
         (
-            lambda n: n.simple_bind(mx.cpu(), stype_dict={"a": "csr"}, a=(2,)),
+            lambda n: n.simple_bind(mx.cpu(), stype_dict={"a": "dense"}, a=(2,)),
             InvalidArgumentError,
-            ["stype_dict", "'a'", "'csr'", "'default'"],
+            ["stype_dict", "'a'", "'dense'", "default"],
         ),
         (
-            lambda n: (n * S.Variable("c", stype="row_sparse")).simple_bind(mx.cpu(), a=(2,)),
+            lambda n: (n * S.Variable("c", stype="csr")).simple_bind(mx.cpu(), a=(2,)),
             InvalidArgumentError,
-            ["'c'", "'row_sparse'"],
+            ["csr", "two dimensions", "(2,)"],
         ),
         (
             lambda n: (n + S.Variable("a")).simple_bind(mx.cpu(), a=(2,)),
@@ -431,3 +431,30 @@ def test_views_of_inputs_are_not_made_of_states():
     before = executor.forward(is_train=True, data=data)[0].asnumpy()
     assert before.tolist() == [0]
     assert executor.aux_dict["bn_moving_mean"].asnumpy().tolist() == [3]
+
+
+@pytest.mark.parametrize("requests", [("add", "add"), ("add", "write"), ("write", "add")])
+def test_arguments_with_the_same_gradient_keep_their_own_sums(requests):
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    for joined in (a + b, mx.sym.add_n(a, b), mx.sym.identity(a) + mx.sym.identity(b)):
+        executor = (joined * 2).simple_bind(
+            mx.cpu(), grad_req=dict(zip("ab", requests, strict=True)), a=(2,), b=(2,)
+        )
+        for name, before in (("a", 100), ("b", 1000)):
+            executor.grad_dict[name][:] = before
+        for _ in range(3):
+            executor.forward(is_train=True)
+            executor.backward(mx.nd.ones((2,)))
+        for name, request, before in zip("ab", requests, (100, 1000), strict=True):
+            value = 2 if request == "write" else before + 6
+            assert executor.grad_dict[name].asnumpy().tolist() == [value, value]
+
+
+def test_outputs_of_one_name_have_no_dict():
+    x = mx.sym.Variable("x")
+    pair = mx.sym.Group([mx.sym.exp(x, name="y"), mx.sym.sqrt(x, name="y")])
+    executor = pair.simple_bind(mx.cpu(), x=(1,))
+    with pytest.raises(
+        mx.error.InvalidArgumentError, match="more than one output called 'y_output'"
+    ):
+        repr(executor.output_dict)

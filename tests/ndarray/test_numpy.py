@@ -108,9 +108,12 @@ def test_the_array_protocol():
     a = nd.array(X)
     assert a.__array__("float64").dtype == "float64"
     assert a.__array__(np.int8, copy=True).dtype == "int8"
+    assert np.shares_memory(a.__array__(copy=False), np.asarray(a))
     with pytest.raises(ValueError, match="without a copy"):
-        np.array(a, copy=False)
-    copied = np.asarray(a)
+        a.__array__("int8", copy=False)
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(a)[:] = 0
+    copied = np.array(a)
     copied[:] = 0
     same(a, X)
 

@@ -132,7 +132,8 @@ def test_unknown_arguments_are_refused():
 CONTEXTS = [
     (None, mx.cpu()),
     (mx.cpu(), mx.cpu()),
-    (mx.cpu(1), mx.cpu()),
+    (mx.cpu(1), mx.cpu(1)),
+    ("cpu(2)", mx.cpu(2)),
     ("cpu(0)", mx.cpu()),
     ("cpu", mx.cpu()),
     (mx.cpu_shared(), mx.cpu_shared()),
@@ -222,8 +223,9 @@ def test_arange_ignores_infer_range():
     assert nd.arange(3, infer_range=True).asnumpy().tolist() == [0, 1, 2]
 
 
-def test_only_dense_arrays():
+def test_storage_types():
     assert nd.zeros((2,), stype="default").shape == nd.empty((2,), stype="default").shape == (2,)
     for make in (nd.zeros, nd.empty):
-        with pytest.raises(InvalidArgumentError, match="stype must be 'default', got 'csr'"):
-            make((2,), stype="csr")
+        assert make((2, 3), stype="csr").stype == "csr"
+        with pytest.raises(InvalidArgumentError, match="unknown storage type 'dense'"):
+            make((2,), stype="dense")

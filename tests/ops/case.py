@@ -1,6 +1,6 @@
-"""One row of a table of cases: an operator, its attributes, its inputs and its oracle."""
+"""The rows of the tables of cases: an operator, its attributes, its inputs and its oracle."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ EDGES = ((), (1,), (7,), (0, 3), (2, 0, 4))
 @dataclass(frozen=True)
 class Case:
     """What is run and what is expected.
+
+    A module of cases has a list of them, ``CASES``, and may have another of :class:`Refused`.
 
     Parameters
     ----------
@@ -42,6 +44,20 @@ class Case:
         Whether finite differences see the gradient.
     heads
         How many of the outputs have a gradient that flows back.
+    fixed
+        Arguments that have no gradient and that finite differences leave alone: indices, masks.
+    mixed
+        For each input its own element type, or None for the one that is tried; empty where all
+        have that one.
+    results
+        The element type of the outputs where it is not the one that is tried (or that the
+        attribute `dtype` gives): a type, one for each that is tried, or one for each output, with
+        None for the one that is tried.
+    orders
+        How often the operator can be differentiated.
+    edge
+        Whether it is there for the way through memory (empty, 0-d, broadcast), which is the same
+        for all operators of a kind: one operator of each tries it.
     """
 
     op: str
@@ -55,6 +71,11 @@ class Case:
     steps: int = 1
     smooth: bool = True
     heads: int = 1
+    fixed: tuple[str, ...] = ()
+    mixed: tuple[str | None, ...] = ()
+    results: str | tuple[str | None, ...] | Mapping[str, str] = field(default_factory=dict)
+    orders: int = 2
+    edge: bool = False
 
     @property
     def id(self) -> str:
@@ -72,12 +93,25 @@ class Case:
         """The element types to try."""
         return self.dtypes if self.dtypes is not None else self.card.dtypes
 
+    def input_types(self, dtype: str) -> list[str]:
+        """The element type of each input where `dtype` is tried."""
+        return [own or dtype for own in self.mixed or (None,) * len(self.shapes)]
+
+    def result_types(self, dtype: str) -> list[str]:
+        """The element type of each visible output where `dtype` is tried."""
+        if isinstance(self.results, tuple):
+            return [own or dtype for own in self.results]
+        found = self.attrs.get("dtype") or dtype
+        results = self.results if isinstance(self.results, str) else self.results.get(dtype, found)
+        return [results] * self.card.num_visible_outputs()
+
     def inputs(self, dtype: str, seed: int = 0) -> list[np.ndarray]:
-        """Inputs as float64 arrays with values that `dtype` holds exactly."""
+        """Inputs as float64 arrays with values that their types hold exactly."""
         random = np.random.default_rng([seed, len(self.id)])
         count = len(self.shapes)
         domains = (self.domain,) * count if isinstance(self.domain, str) else self.domain
-        return [draw(random, s, d, dtype) for s, d in zip(self.shapes, domains, strict=True)]
+        rows = zip(self.shapes, domains, self.input_types(dtype), strict=True)
+        return [draw(random, *row) for row in rows]
 
     def expected(self, inputs: list[np.ndarray], dtype: str) -> list[np.ndarray]:
         """The visible outputs, as values of `dtype`."""
@@ -85,6 +119,36 @@ class Case:
             found = self.oracle(*inputs)
         outputs = found if isinstance(found, (tuple, list)) else (found,)
         return [as_type(np.asarray(o, "float64"), dtype) for o in outputs]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A call that must fail before anything is run, with a message that says why.
+
+    Parameters
+    ----------
+    op
+        MXNet's name, which the message must have.
+    words
+        What else the message must have.
+    shapes
+        The shapes of the inputs; None if the attributes alone are refused.
+    attrs
+        The attributes.
+    dtypes
+        The element types of the inputs; float32 where empty.
+    """
+
+    op: str
+    words: tuple[str, ...]
+    shapes: tuple | None = None
+    attrs: dict = field(default_factory=dict)
+    dtypes: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """A readable name."""
+        return f"{self.op}-{self.shapes}-{self.attrs}-{self.dtypes}".replace(" ", "")
 
 
 def numpy_type(dtype: str) -> np.dtype:
@@ -149,5 +213,5 @@ def of_any_shape(op: str, oracle: Callable[..., Any], domain: str, **rest: Any) 
     edges = {**rest, "dtypes": tuple(types)}
     return [
         Case(op, oracle, ((3, 5, 2),), domain=domain, **rest),
-        *[Case(op, oracle, (s,), domain=domain, **edges) for s in EDGES],
+        *[Case(op, oracle, (s,), domain=domain, edge=True, **edges) for s in EDGES],
     ]

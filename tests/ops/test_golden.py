@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ferromix.dispatch import cpu
+from ferromix import dispatch
 from ferromix.ops.card import make
 
 from .run import Graph, to_array, to_numpy
@@ -66,7 +66,9 @@ def test_all_families_are_there():
         "convolution",
         "dropout",
         "fully_connected",
+        "indexing",
         "optimizer",
+        "ordering",
         "pooling",
         "softmax_output",
         "special",
@@ -81,7 +83,7 @@ def test_layer(golden, dtype):
     assert card.list_auxiliary_states() == golden.aux
     values = {**golden.read("in"), **golden.read("aux")}
     arrays = [to_array(values[n], dtype) for n in (*golden.inputs, *golden.aux)]
-    outputs = cpu.invoke(card, arrays, None, golden.train)
+    outputs = dispatch.invoke(card, arrays, None, golden.train)
     expected = golden.read("out")
     assert len(expected) == card.num_visible_outputs()
     for k, value in expected.items():
@@ -102,7 +104,7 @@ def test_layer(golden, dtype):
 @pytest.mark.parametrize("golden", UPDATES, ids=lambda g: g.id)
 def test_update(golden, dtype):
     arrays = [to_array(v, dtype) for v in golden.read("in").values()]
-    cpu.invoke(make(golden.op, golden.attrs), arrays, [arrays[0]])
+    dispatch.invoke(make(golden.op, golden.attrs), arrays, [arrays[0]])
     for array, (name, value) in zip(arrays, golden.read("after").items(), strict=True):
         close(to_numpy(array), value, dtype, name)
 
@@ -111,7 +113,7 @@ def test_update(golden, dtype):
 def test_special_numbers(golden):
     values = golden.read("in")
     arrays = [to_array(values[n], "float32") for n in golden.inputs]
-    (found,) = cpu.invoke(make(golden.op, golden.attrs), arrays)
+    (found,) = dispatch.invoke(make(golden.op, golden.attrs), arrays)
     expected = golden.read("out")["0"]
     np.testing.assert_allclose(to_numpy(found), expected, rtol=1e-5, atol=1e-45)
     if golden.op != "broadcast_mod":  # A remainder of -0.0 keeps its sign here.
@@ -124,7 +126,7 @@ def test_special_numbers(golden):
 def test_dropout_scales_as_mxnet_does(golden):
     card = make("Dropout", golden.attrs)
     data, theirs = golden.read("in")["data"], golden.read("out")["0"]
-    out, mask = cpu.invoke(card, [to_array(data, "float32")], None, golden.train)
+    out, mask = dispatch.invoke(card, [to_array(data, "float32")], None, golden.train)
     found = to_numpy(out)
     close(np.unique(found), np.unique(theirs), "float32", "values")
     share = (theirs == 0).mean()

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import ferromix as mx
-from ferromix.dispatch import cpu
+from ferromix import dispatch
 from ferromix.error import InvalidArgumentError
 from ferromix.ops.card import make
 
@@ -16,7 +16,7 @@ FLOATS = ["float32", "float64", "float16", "bfloat16"]
 
 def draw(op, dtype="float64", seed=1, **attrs):
     mx.random.seed(seed)
-    return to_numpy(cpu.invoke(make(op, {"dtype": dtype, **attrs}), [])[0])
+    return to_numpy(dispatch.invoke(make(op, {"dtype": dtype, **attrs}), [])[0])
 
 
 @pytest.mark.parametrize("dtype", FLOATS[:2])
@@ -52,7 +52,9 @@ def test_seeds_decide(op):
     np.testing.assert_array_equal(a, b)
     assert (a != c).any()
     mx.random.seed(1)
-    first, second = (to_numpy(cpu.invoke(make(op, {"shape": (100,)}), [])[0]) for _ in range(2))
+    first, second = (
+        to_numpy(dispatch.invoke(make(op, {"shape": (100,)}), [])[0]) for _ in range(2)
+    )
     assert (first != second).any()
 
 
@@ -75,7 +77,7 @@ def test_dropout(dtype):
     card = make("Dropout", {"p": 0.25})
     mx.random.seed(3)
     arrays = [to_array(data, dtype)]
-    out, mask = cpu.invoke(card, arrays, None, True)
+    out, mask = dispatch.invoke(card, arrays, None, True)
     values = to_numpy(out)
     kept = to_numpy(to_array(1 / 0.75, dtype))
     assert set(np.unique(to_numpy(mask))) == {0.0, float(kept)}
@@ -101,7 +103,7 @@ def card_case(train):
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 2), (-1,)])
 def test_dropout_of_whole_axes(axes):
     data = np.ones((20, 30, 10))
-    out, mask = cpu.invoke(
+    out, mask = dispatch.invoke(
         make("Dropout", {"p": 0.5, "axes": axes}), [to_array(data, "float32")], None, True
     )
     values = to_numpy(out)

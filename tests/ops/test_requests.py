@@ -3,18 +3,22 @@
 import numpy as np
 import pytest
 
-from .run import ADD, INPLACE, NULL, WRITE, Call, backward, second_order, to_array
+from ferromix import dispatch
+
+from .run import ADD, INPLACE, NULL, WRITE, Call, backward, parts, second_order, to_array, to_arrays
 from .table import CASES
 from .tolerance import assert_close
 
 
 def calls_of(case):
-    """The case's own run, those of its gradient rule, and of the rules of hidden operators."""
+    """The case's own run, or those of its parts; those of its gradient rule, and of the rules of
+    hidden operators."""
     dtype = case.types()[0]
-    arrays = [to_array(x, dtype) for x in case.inputs(dtype)]
-    calls = [Call(case.card, arrays, case.train)]
+    arrays = to_arrays(case, case.inputs(dtype), dtype)
+    calls = [Call(*run, case.train) for run in parts(case.card, arrays, case.train)]
     if case.card.differentiable:
-        outs = calls[0].outs[: case.card.num_visible_outputs()]
+        outs = dispatch.infer(case.card, tuple((a.shape, a.dtype) for a in arrays))
+        outs = outs[: case.card.num_visible_outputs()]
         heads = [to_array(np.linspace(-1, 1, int(np.prod(s))).reshape(s), t) for s, t in outs]
         _, graph = backward(case, arrays, heads)
         runs = [*graph.calls, *second_order(case, graph.calls)]
@@ -62,6 +66,24 @@ def test_in_place(case):
             for j in range(n):
                 what = f"{call.card.name}: output {k} in the place of input {i}"
                 assert found[j].tobytes() == written[j].tobytes(), what
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+def test_ignored_inputs_are_not_read(case):
+    for call in calls_of(case):
+        ignored = set(call.card.ignored_inputs()) - set(call.card.mutated_inputs())
+        if not ignored:
+            continue
+        reqs = [WRITE] * len(call.outs)
+        written = call.run(reqs)
+        call.inputs = [
+            to_array(np.full(a.shape, 77), a.dtype) if i in ignored else a
+            for i, a in enumerate(call.inputs)
+        ]
+        for array, value in zip(call.run(reqs), written, strict=True):
+            assert array.tobytes() == value.tobytes(), (
+                f"{call.card.name} reads an input that its card's ignored_inputs names"
+            )
 
 
 def _values(array):

@@ -6,11 +6,13 @@ import pytest
 import ferromix as mx
 from ferromix.ndarray import NDArray
 
-from .run import backward, forward, to_array, to_numpy
-from .table import CASES
+from .run import backward, forward, to_array, to_arrays, to_numpy
+from .table import CASES, EDGES, ONE_EACH
 from .tolerance import assert_close
 
 PUBLIC = [c for c in CASES if not c.card.hidden and c.shapes]
+REQUESTS = [(c, "write") for c in EDGES if c in PUBLIC and c.card.differentiable]
+REQUESTS += [(c, "add") for c in ONE_EACH if c in PUBLIC and c.card.differentiable]
 
 
 def bound(case, arrays, grad_req):
@@ -26,7 +28,7 @@ def bound(case, arrays, grad_req):
 @pytest.mark.parametrize("case", PUBLIC, ids=lambda c: c.id)
 def test_symbol_is_array(case):
     dtype = case.types()[0]
-    arrays = [to_array(x, dtype) for x in case.inputs(dtype)]
+    arrays = to_arrays(case, case.inputs(dtype), dtype)
     mx.random.seed(5)
     expected = forward(case, [NDArray(a).copy().handle for a in arrays])
     executor = bound(case, arrays, "null")
@@ -37,10 +39,9 @@ def test_symbol_is_array(case):
         assert to_numpy(found.handle).tobytes() == to_numpy(wanted).tobytes()
 
 
-@pytest.mark.parametrize("grad_req", ["write", "add"])
-@pytest.mark.parametrize("case", [c for c in PUBLIC if c.card.differentiable], ids=lambda c: c.id)
+@pytest.mark.parametrize(("case", "grad_req"), REQUESTS, ids=lambda v: getattr(v, "id", v))
 def test_gradients_of_a_symbol(case, grad_req):
-    arrays = [to_array(x, "float64") for x in case.inputs("float64")]
+    arrays = to_arrays(case, case.inputs("float64"), "float64")
     outputs = forward(case, arrays)[: case.card.num_visible_outputs()]
     random = np.random.default_rng(4)
     heads = [to_array(random.standard_normal(o.shape), o.dtype) for o in outputs]

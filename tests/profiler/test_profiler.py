@@ -51,7 +51,7 @@ def test_every_operation_is_there_once_under_its_name(path):
     for _ in range(50):
         c = mx.nd.dot(a, b)
         c += a
-    mx.engine.push(lambda: None, [a], name="a function")
+    mx.engine.push(lambda: None, const_vars=[a], name="a function")
     mx.nd.waitall()
     profiler.dump()
     found = events(path)
@@ -73,7 +73,7 @@ def test_slices_of_a_thread_nest_and_threads_have_names(path):
         for _ in range(20):
             with domain.new_frame("inner"):
                 a = mx.nd.ones((2048, 1024)) * 2
-                mx.engine.push(lambda a=a: a.asnumpy(), [a])
+                mx.engine.push(lambda a=a: a.asnumpy(), const_vars=[a])
             a.wait_to_read()
     mx.nd.waitall()
     profiler.dump()

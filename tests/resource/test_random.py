@@ -131,6 +131,7 @@ def test_every_operator_draws_the_same_numbers_for_any_number_of_threads():
             capture_output=True,
             text=True,
             check=True,
+            timeout=120,
         )
         digests.add(run.stdout)
     assert len(digests) == 1

@@ -115,6 +115,7 @@ def _run(program: str, **env: str) -> str:
         capture_output=True,
         text=True,
         check=True,
+        timeout=120,
     )
     return run.stdout
 

@@ -95,6 +95,7 @@ def test_the_environment_sets_the_limit() -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=120,
     )
     assert run.stdout.startswith("134217728\n")
     assert "cannot allocate 268435456 bytes" in run.stdout

@@ -76,6 +76,23 @@ def rmspropalex(
     return oracle
 
 
+def adagrad(lr, epsilon=1e-7, rescale_grad=1.0, **rest):
+    def oracle(w, g, h):
+        g = clipped(rescale_grad * g, **rest)
+        return w - lr * g / np.sqrt(h + g * g + epsilon)
+
+    return oracle
+
+
+def group_adagrad(lr, epsilon=1e-5, rescale_grad=1.0, **rest):
+    def oracle(w, g, h):
+        g = clipped(rescale_grad * g, **rest)
+        h = h + (g * g).mean(axis=1, keepdims=True) if g.size else h
+        return w - lr * g / np.sqrt(h + epsilon)
+
+    return oracle
+
+
 BETAS = {"beta1": 0.8, "beta2": 0.99}
 REAL = ("normal", "normal")
 RULES = (
@@ -114,5 +131,22 @@ CASES = [
         for op, rule, domain in SCALED
         for s, clip in zip(SHAPES, (-1.0, 0.3, 0.5, 0.0), strict=True)
         for a in [{"lr": 0.1, "eta": 0.5, **BETAS, "wd": 0.1, "clip_gradient": clip}]
+    ],
+    *[
+        Case("_sparse_adagrad_update", adagrad(**a), (s,) * 3, a, (*REAL, "positive"), steps=8)
+        for s in SHAPES
+        for a in [{"lr": 0.1, "rescale_grad": 2.0, "clip_gradient": 0.5}]
+    ],
+    *[
+        Case(
+            "_contrib_group_adagrad_update",
+            group_adagrad(**a),
+            (s, s, (s[0], 1)),
+            a,
+            (*REAL, "positive"),
+            steps=8,
+        )
+        for s in [(3, 4), (5, 1), (0, 2), (70, 9)]
+        for a in [{"lr": 0.1, "rescale_grad": 2.0, "clip_gradient": 0.5, "epsilon": 0.01}]
     ],
 ]

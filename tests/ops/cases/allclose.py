@@ -16,6 +16,7 @@ CASES = [
             {"atol": atol},
             "small",
             None if shape == (3, 4) else SOME,
+            results="uint8",
         )
         for shape in ((3, 4), (), (0, 3), (2, 20_000))
         for atol in (0.0, 2.0, 6.0)
@@ -28,6 +29,7 @@ CASES = [
             {"rtol": rtol, "atol": 0.0},
             "positive",
             SOME,
+            results="uint8",
         )
         for rtol in (0.1, 9.0)
     ],

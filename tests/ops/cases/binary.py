@@ -52,9 +52,15 @@ def rows(stem):
     equal = EQUAL.get(stem, f"_{stem}")
     return [
         Case(f"broadcast_{stem}", oracle, first, {}, domain, steps=steps),
-        *[Case(f"broadcast_{stem}", oracle, p, {}, domain, SOME, steps=steps) for p in rest],
+        *[
+            Case(f"broadcast_{stem}", oracle, p, {}, domain, SOME, steps=steps, edge=True)
+            for p in rest
+        ],
         Case(equal, oracle, first, {}, domain, steps=steps),
-        *[Case(equal, oracle, (s, s), {}, domain, SOME, steps=steps) for s in ((), (0, 3), (5,))],
+        *[
+            Case(equal, oracle, (s, s), {}, domain, SOME, steps=steps, edge=True)
+            for s in ((), (0, 3), (5,))
+        ],
     ]
 
 

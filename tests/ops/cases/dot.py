@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..case import Case
+from ..case import Case, Refused
 
 ROWS = [
     ((3, 4), (4, 5), False, False),
@@ -71,4 +71,10 @@ CASES += [
         steps=10,
     )
     for a, b, ta, tb in BATCHES
+]
+
+REFUSED = [
+    Refused("dot", ("rhs", "(2, 3)", "lhs"), ((2, 3), (2, 3))),
+    Refused("dot", ("transpose_a",), None, {"transpose_a": "perhaps"}),
+    Refused("batch_dot", ("(3, 3, 2)",), ((2, 2, 3), (3, 3, 2))),
 ]

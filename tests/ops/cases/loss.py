@@ -1,8 +1,9 @@
-"""The root of a backward pass, whose gradient is a constant."""
+"""The root of a backward pass, whose gradient is a constant, and the cross entropy."""
 
 import numpy as np
+from scipy import special
 
-from ..case import Case
+from ..case import Case, Refused
 
 
 def constant(grad_scale=1.0, valid_thresh=0.0, normalization="null"):
@@ -31,3 +32,23 @@ CASES = [
     for s in SHAPES
     for options in OPTIONS
 ]
+
+
+def cross_entropy(x, label):
+    rows = np.arange(len(x))
+    return -special.log_softmax(x, -1)[rows, label.astype(int)].sum().reshape(1)
+
+
+CASES += [
+    Case(
+        "softmax_cross_entropy",
+        cross_entropy,
+        ((rows, classes), (rows,)),
+        domain=("normal", f"below{classes}"),
+        fixed=("label",),
+        steps=4 * rows,
+    )
+    for rows, classes in ((5, 4), (1, 1), (0, 3), (40, 9))
+]
+
+REFUSED = [Refused("softmax_cross_entropy", ("label", "(3,)", "(2,)"), ((2, 3), (3,)))]

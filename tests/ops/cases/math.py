@@ -57,13 +57,13 @@ FUNCTIONS = [
     ("erfinv", special.erfinv, "unit"),
     ("gamma", special.gamma, "positive"),
     ("gammaln", special.gammaln, "positive"),
-    ("digamma", special.digamma, "positive"),
 ]
 
 FACTORS = {"a": 0.5, "b": -2.0, "c": 1.5}
 
 CASES = [
     *[c for row in FUNCTIONS for c in of_any_shape(*row)],
+    *of_any_shape("digamma", special.digamma, "positive", orders=1),
     *of_any_shape("hard_sigmoid", hard_sigmoid, "distinct"),
     Case(
         "hard_sigmoid",

@@ -33,6 +33,8 @@ FUNCTIONS = {
     "logical_xor": (np.logical_xor, "small"),
 }
 
+RESULTS = {"bool": "int64"}
+
 
 def rows(stem, number):
     function, domain = FUNCTIONS[stem]
@@ -42,7 +44,7 @@ def rows(stem, number):
 
     steps = 4 if "power" in stem else 1
     op, attrs = f"_{stem}_scalar", {"scalar": float(number)}
-    cases = of_any_shape(op, oracle, domain, attrs=attrs, steps=steps)
+    cases = of_any_shape(op, oracle, domain, attrs=attrs, steps=steps, results=RESULTS)
     if stem in ("rdiv", "rmod"):
         # False would be a divisor.
         cases[0] = replace(cases[0], dtypes=NUMBERS)
@@ -83,5 +85,6 @@ CASES = [
         {"scalar": 0.5, "is_int": False},
         "normal",
         ("bool", "float64"),
+        results={"bool": "float64"},
     ),
 ]

@@ -72,6 +72,12 @@ CASES = [
             ((2, 3, 4), (), (1, 1, 0, 0), (2, 3, 4)),
         ]
     ],
-    *[Case("shape_array", lambda x: np.array(x.shape), (s,)) for s in ((2, 3), (0, 4), ())],
-    *[Case("size_array", lambda x: np.array([x.size]), (s,)) for s in ((2, 3), (0, 4), ())],
+    *[
+        Case("shape_array", lambda x: np.array(x.shape), (s,), results="int64")
+        for s in ((2, 3), (0, 4), ())
+    ],
+    *[
+        Case("size_array", lambda x: np.array([x.size]), (s,), results="int64")
+        for s in ((2, 3), (0, 4), ())
+    ],
 ]

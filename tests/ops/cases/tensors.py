@@ -15,9 +15,17 @@ def ones(*_):
     return np.ones(1)
 
 
+FLAGS = {"results": "float32"}
+SUMS = {"steps": 4, **FLAGS}
 CASES = [
-    *[Case("multi_sum_sq", squares, SHAPES[:n], {"num_arrays": n}, steps=4) for n in (1, 2, 4)],
-    *[Case("all_finite", ones, (s,)) for s in SHAPES],
-    *[Case("multi_all_finite", ones, SHAPES[:n], {"num_arrays": n}) for n in (1, 2, 4)],
+    *[
+        Case("multi_sum_sq", squares, SHAPES[:n], {"num_arrays": n}, steps=4, results="float32")
+        for n in (1, 2, 4)
+    ],
+    *[Case("all_finite", ones, (s,), **FLAGS) for s in SHAPES],
+    *[
+        Case("multi_all_finite", ones, SHAPES[:n], {"num_arrays": n}, results="float32")
+        for n in (1, 2, 4)
+    ],
     *[Case("reset_arrays", lambda *_: [], SHAPES[:n], {"num_arrays": n}) for n in (1, 4)],
 ]

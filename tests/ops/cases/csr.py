@@ -1,0 +1,3 @@
+"""Operators on parts of csr arrays are tried through arrays, in ``tests/sparse``."""
+
+CASES = []
