@@ -21,6 +21,7 @@ from ferromix.ndarray import NDArray
 from ferromix.ndarray.function import method_names
 from ferromix.ops import call, card
 from ferromix.ops.card import OperatorProperty
+from ferromix.ops.own import PythonRun
 from ferromix.ops.param import Param
 from ferromix.symbol import Symbol, operators
 
@@ -42,7 +43,7 @@ Card = type[OperatorProperty]
 
 def public() -> list[Card]:
     """The cards of all public operators, by name."""
-    found = {card.find(name) for name in card.names()}
+    found = {c for c in map(card.find, card.builtin_names()) if not issubclass(c, PythonRun)}
     return sorted(found, key=lambda c: (c.name.lower(), c.name))
 
 
@@ -154,7 +155,7 @@ def stub(package: str, array: str, extra: tuple[str, ...]) -> str:
     lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
     lines += own
     lines += ["", "def __getattr__(name: str) -> Any: ...", "def __dir__() -> list[str]: ..."]
-    for name in card.names():
+    for name in card.builtin_names():
         if name.isidentifier() and not name.startswith("_") and name not in taken:
             lines += declaration(name, card.find(name), array, extra)
     return "\n".join(lines) + "\n"
@@ -180,8 +181,9 @@ def methods(array: type, own: str, names: list[str], extra: tuple[str, ...]) -> 
     `own` is the module of the methods that are written by hand.
     """
     kind = array.__name__
-    source = (ROOT / "python/ferromix" / own).read_text()
-    written = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
+    module = ast.parse((ROOT / "python/ferromix" / own).read_text())
+    written = [n for n in ast.walk(module) if isinstance(n, ast.FunctionDef)]
+    beside = [n for n in module.body if isinstance(n, ast.FunctionDef) and not n.args.args]
     written = [n for n in written if n.name == "_call" or not n.name.startswith("_")]
     written = [n for n in written if n.args.args[:1] and n.args.args[0].arg == "self"]
     lines = [f"# {HEAD}", "", "from collections.abc import Mapping, Sequence"]
@@ -196,6 +198,11 @@ def methods(array: type, own: str, names: list[str], extra: tuple[str, ...]) -> 
     for name in (n for n in names if n not in taken):
         made = declaration(name, card.find(name), kind, extra, method=True)
         lines += [f"    {line}" for line in made]
+    for node in beside:
+        lines += [
+            "",
+            f"def {node.name}() -> {ast.unparse(node.returns or ast.Constant(None))}: ...",
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -353,6 +353,34 @@ def various(draw: Draw) -> Case:
     )
 
 
+def indexing(draw: Draw) -> Case:
+    """Indices inside and outside, and orders of elements that differ."""
+    shape, dtype, index = draw.shape(), draw.one(NUMBERS), draw.one(NUMBERS[3:] + NUMBERS[:2])
+    data, ndim = draw.array(shape, dtype), len(shape)
+    axis = draw.int(-ndim, ndim - 1)
+    rest = tuple(n for a, n in enumerate(shape) if a != axis % ndim)
+    attrs = {"axis": axis, "mode": draw.one(("clip", "wrap"))}
+    chosen, numbers = draw.shape(1, 2), {"on_value": 2.5, "off_value": draw.int(-1, 1)}
+    depth = draw.int(1, ndim)
+    inside = [draw.random.integers(0, n, chosen) for n in shape[:depth]]
+    places = np.array(inside).astype(index)
+    differing = draw.random.permutation(data.size).reshape(shape).astype(draw.one(FLOATS[:2]))
+    up = {"axis": draw.one((None, axis)), "is_ascend": draw.maybe()}
+    k = draw.int(0, differing.size if up["axis"] is None else shape[axis])
+    kind = {"k": k, "ret_typ": draw.one(("value", "indices", "mask"))}
+    return draw.one(
+        [
+            Case("take", [data, draw.array(chosen, index)], attrs),
+            Case("pick", [data, draw.array(rest or (1,), index)], {**attrs, "keepdims": not rest}),
+            Case("one_hot", [draw.array(chosen, index)], {"depth": draw.int(1, 4), **numbers}),
+            Case("gather_nd", [data, places]),
+            Case("sort", [differing], up),
+            Case("argsort", [differing], {**up, "dtype": draw.one(("int32", "float64"))}),
+            Case("topk", [differing], {**up, **kind}),
+        ]
+    )
+
+
 FAMILIES: dict[str, Callable[[Draw], Case]] = {
     "unary": unary,
     "binary": binary,
@@ -361,6 +389,7 @@ FAMILIES: dict[str, Callable[[Draw], Case]] = {
     "normalization": moments,
     "shape": shape_of,
     "dot": dot,
+    "indexing": indexing,
     "optimizer": update,
     "various": various,
 }

@@ -24,6 +24,7 @@ def _corpus() -> dict[str, list[bytes]]:
     return {
         "json": [g for g in graphs if len(g) < 100_000],
         "params": arrays,
+        "safetensors": [(GOLDEN / "safetensors/reference.safetensors").read_bytes()],
         "idx": [pixels, struct.pack(">II", 2049, 2) + bytes(2), struct.pack(">II", 0xD02, 3)],
     }
 
@@ -104,15 +105,39 @@ def _load_idx(path: str, way: int) -> Any:
     return [batch.data for batch in found]
 
 
-LOADERS = {"json": _load_graph, "params": lambda path, _: mx.nd.load(path), "idx": _load_idx}
+def _header(draw: Draw, data: bytes) -> bytes:
+    """A safetensors file, damaged in its bytes, its numbers or its structure."""
+    kind, end = draw.int(0, 2), 8 + int.from_bytes(data[:8], "little")
+    if kind == 0:
+        return _damaged(draw, data)
+    header, rest = data[8:end].decode(), data[end:]
+    if kind == 1:
+        header = _other_number(draw, header)
+    else:
+        members = json.loads(header)
+        _other_member(draw, members)
+        header = json.dumps(members)
+    return len(header.encode()).to_bytes(8, "little") + header.encode() + rest
+
+
+def _load_params(path: str, way: int) -> Any:
+    return mx.nd.load_frombuffer(Path(path).read_bytes()) if way else mx.nd.load(path)
+
+
+LOADERS = {
+    "json": _load_graph,
+    "params": _load_params,
+    "idx": _load_idx,
+    "safetensors": lambda path, _: mx.nd.load(path),
+}
+DAMAGE = {"json": _graph, "safetensors": _header}
 CORPUS = _corpus()
 
 
 def case(draw: Draw) -> Case:
     """Loads a file that is not as it was."""
-    form = draw.one(("json", "json", "params", "idx"))
-    data = draw.one(CORPUS[form])
-    data = _graph(draw, data) if form == "json" else _damaged(draw, data)
+    form = draw.one(("json", "json", "params", "idx", "safetensors"))
+    data = DAMAGE.get(form, _damaged)(draw, draw.one(CORPUS[form]))
     path, way = f"damaged.{form}", draw.int(0, 1)
 
     def run() -> Any:

@@ -15,7 +15,7 @@ from ferromix.ops import card
 MODULES = (
     *(mx.nd, mx.nd.random, mx.sym, mx.random, mx.io, mx.metric, mx.initializer),
     *(mx.lr_scheduler, mx.optimizer, mx.context, mx.autograd, mx.kvstore, mx.model, mx.callback),
-    *(mx.engine, mx.profiler, mx.storage),
+    *(mx.engine, mx.profiler, mx.storage, mx.resource),
 )
 # What changes the process for good, or goes on by itself after it has returned.
 LEFT_OUT = {
@@ -23,6 +23,9 @@ LEFT_OUT = {
     "set_state",
     "profiler_set_state",
     "start",
+    "stop",
+    "notify_shutdown",
+    "set_num_threads_per_worker",
     "resume",
     "set_config",
     "profiler_set_config",

@@ -38,7 +38,9 @@ class Recorder:
         """Binds the operator, runs it forward and backward with a random gradient on top."""
         names = list(inputs)
         variables = [mx.sym.Variable(n) for n in [*names, *(aux or {})]]
-        symbol = getattr(mx.sym, op)(*variables, **attrs)
+        symbol = getattr(mx.sym if hasattr(mx.sym, op) else mx.sym._internal, op)(
+            *variables, **attrs
+        )
         arrays = {n: mx.nd.array(v) for n, v in inputs.items()}
         grads = {n: mx.nd.zeros(v.shape) for n, v in inputs.items()}
         states = {n: mx.nd.array(v) for n, v in (aux or {}).items()}
@@ -60,6 +62,14 @@ class Recorder:
         for k, value in enumerate(results):
             self.keep("out", str(k), value)
         self.add(op, attrs, names, list(aux or {}), train)
+
+    def imperative(self, op: str, attrs: dict, inputs: dict) -> None:
+        """Runs an operator that symbols lack, forward."""
+        for name, value in inputs.items():
+            self.keep("in", name, value)
+        out = getattr(mx.nd, op)(*map(mx.nd.array, inputs.values()), **attrs)
+        self.keep("out", "0", out.asnumpy())
+        self.add(op, attrs, list(inputs), [], False)
 
     def update(self, op: str, attrs: dict, inputs: dict) -> None:
         """Runs an optimizer's step on the weight, which comes first."""
@@ -249,6 +259,55 @@ def optimizer(r: Recorder) -> None:
         r.update("adam_update", dict(lr=0.01, **extra), inputs)
 
 
+def indexing(r: Recorder) -> None:
+    """Indices inside and outside, whole and with fractions; gradients where several meet."""
+    far = np.array([[-1, 0, 3], [-4, 7, 2]], np.float32)
+    parts = np.array([0.9, 1.5, -0.5, -1.5], np.float32)
+    for axis, mode in itertools.product((0, 1, -1), ("clip", "wrap")):
+        for indices in (far, parts):
+            inputs = {"a": r.normal(3, 4, 2), "indices": indices}
+            r.symbolic("take", {"axis": axis, "mode": mode}, inputs)
+    inputs = {"a": r.normal(3, 4), "indices": np.array([2, 0, 2], np.float32)}
+    r.symbolic("take", {"axis": 1, "mode": "raise"}, inputs)
+    for axis, mode, keepdims in itertools.product((0, 1, -1), ("clip", "wrap"), (False, True)):
+        shape = [2, 3, 4]
+        shape.pop(axis)
+        inputs = {"data": r.normal(2, 3, 4), "index": r.normal(*shape) * 3}
+        r.symbolic("pick", {"axis": axis, "mode": mode, "keepdims": keepdims}, inputs)
+    indices = np.array([0, 2, -1, 3, 1.7, -0.5, np.nan], np.float32)
+    for extra in ({}, {"on_value": 2.5, "off_value": -1}):
+        r.symbolic("one_hot", dict(depth=3, **extra), {"indices": indices}, train=False)
+    values = {"lhs": r.normal(5, 3), "mhs": r.normal(5), "rhs": indices[1:6]}
+    r.imperative("fill_element_0index", {}, values)
+    # Of negative indices only those that are gathered: MXNet 1.9.1 scatters them out of bounds.
+    nd = np.array([[0, 1, 1, -1, 1.5], [2, 0, 0, -2, 1]], np.float32)
+    r.symbolic("gather_nd", {}, {"data": r.normal(3, 4), "indices": nd}, train=False)
+    nd = np.abs(nd)
+    r.symbolic("gather_nd", {}, {"data": r.normal(3, 4, 2), "indices": nd})
+    r.symbolic("gather_nd", {}, {"data": r.normal(3, 4), "indices": nd[:1].reshape(1, 5, 1)})
+    for op in ("scatter_nd", "_backward_gather_nd"):
+        r.symbolic(op, {"shape": (3, 4)}, {"data": r.normal(5), "indices": nd})
+        r.symbolic(op, {"shape": (3, 4, 2)}, {"data": r.normal(5, 2), "indices": nd})
+
+
+def ordering(r: Recorder) -> None:
+    """Axes, both directions, everything that is returned; ties in short lines, where MXNet keeps
+    their order."""
+    ties = np.array([[3, 1, 3, 2], [0, 5, 5, 5], [-1, 0, 0, -2]], np.float32)
+    whole = r.random.permutation(60).astype(np.float32)
+    for axis, up in itertools.product((0, 1, -1, None), (True, False)):
+        for data in (ties, whole.reshape(6, 10)):
+            r.symbolic("argsort", {"axis": axis, "is_ascend": up}, {"data": data}, train=False)
+            # MXNet 1.9.1 has no gradient where the axis is None.
+            train = axis is not None
+            r.symbolic("sort", {"axis": axis, "is_ascend": up}, {"data": data}, train=train)
+            for kind in ("value", "indices", "both", "mask"):
+                attrs = {"axis": axis, "k": 2, "is_ascend": up, "ret_typ": kind}
+                r.symbolic("topk", attrs, {"data": data}, train=train)
+    for dtype in ("int32", "int64", "uint8", "float16"):
+        r.symbolic("topk", {"k": 0, "dtype": dtype}, {"data": ties}, train=False)
+
+
 def special(r: Recorder) -> None:
     """Numbers with rules of their own: infinities, NaN, both zeros, the largest and smallest."""
     values = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5, 2.0, 3e38, 1e-40]
@@ -286,7 +345,9 @@ def main() -> None:
         convolution,
         dropout,
         fully_connected,
+        indexing,
         optimizer,
+        ordering,
         pooling,
         softmax_output,
         special,

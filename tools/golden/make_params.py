@@ -71,8 +71,10 @@ def write_by_mxnet() -> None:
     dtypes = [*CODES, "bool"]
     save("v2_dict.params", {f"arg:{d}": array(d, (2, 1, 4)) for d in dtypes})
     save("v2_empty.params", [])
-    save("v2_row_sparse.params", [array("float32", (4, 2)).tostype("row_sparse")])
-    save("v2_csr.params", [array("float32", (4, 2)).tostype("csr")])
+    for stype in ("row_sparse", "csr"):
+        sparse = array("float32", (4, 2)).tostype(stype)
+        sparse.wait_to_read()  # saving looks at the shape of the stored values before it waits
+        save(f"v2_{stype}.params", [sparse])
     with mx.util.np_shape(True):
         shapes = {"scalar": (), "none": (0, 3), "matrix": (2, 3)}
         save("v3_dict.params", {name: array("float32", s) for name, s in shapes.items()})
