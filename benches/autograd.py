@@ -79,9 +79,9 @@ def perceptron(mx: Any) -> Callable[[], None]:
     return step
 
 
-def run(python: str, package: str) -> dict[str, float]:
-    """The figures of a package, from a process of its own."""
-    command = [python, __file__, "--measure", package]
+def run(python: str, package: str, script: str = __file__) -> dict[str, float]:
+    """The figures of a package, from a process of its own that runs `script`."""
+    command = [python, script, "--measure", package]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
