@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-rust test-python test-knobs loom shuttle stress examples fuzz msrv semver neon guide mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
+.PHONY: help dev quick demo check test test-rust test-python test-knobs loom shuttle stress examples fuzz msrv semver neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,9 +23,25 @@ $(VENV)/checkers: $(BIN)/maturin
 dev: $(BIN)/maturin  ## Build the Rust core and install the package for development
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --extras examples
 
+quick: $(BIN)/maturin  ## The same in less than a minute after an edit, for code that runs slowly
+	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --profile quick --quiet
+
+# What `make dev` or `make quick` puts into the package: cards and cases need no newer one.
+CORE := python/ferromix/_core.abi3.so
+$(CORE):
+	$(MAKE) dev
+
 demo: dev  ## Train LeNet on handwritten digits, save it, score the saved one again
 	$(BIN)/python examples/train_digits.py --output build/demo
 	$(BIN)/python examples/train_digits.py --load build/demo/digits
+
+check: $(CORE) $(VENV)/checkers  ## What to run at each edit: format, lints, types, the quicker tests
+	cargo fmt --all --check
+	cargo clippy --workspace --quiet -- -D warnings
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/pyright
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
 
 test: test-rust test-python  ## All Rust and Python tests
 
@@ -33,7 +49,7 @@ test-rust:  ## Unit, integration and documentation tests of the crates
 	cargo test --workspace --exclude ferromix-py --quiet
 
 test-python: dev $(VENV)/checkers  ## Tests of the package, the examples and the layering
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 # The parts that push operations, again under settings that change how they run.
 KNOBS := FERROMIX_ENGINE_TYPE=NaiveEngine FERROMIX_CPU_WORKER_NTHREADS=1 \
@@ -43,7 +59,7 @@ PUSHERS := tests/ndarray tests/autograd tests/symbol tests/executor tests/optimi
 
 test-knobs: dev $(VENV)/checkers  ## The tests of arrays and graphs, naive, with one worker, unpooled
 	@for knob in $(KNOBS); do \
-	    echo "$$knob"; env $$knob $(BIN)/python -m pytest -q -n auto $(PUSHERS) || exit 1; \
+	    echo "$$knob"; env $$knob $(BIN)/python -m pytest -q -n auto --dist worksteal $(PUSHERS) || exit 1; \
 	done
 
 # With the crates' own debug assertions, which state much of the protocol.
@@ -88,6 +104,14 @@ neon:  ## Compile the crates for 64-bit ARM
 guide: dev $(VENV)/checkers  ## Follow docs/adding-an-operator.md in a copy of the sources, and run its tests
 	$(BIN)/python tools/guide.py
 
+mutants-cards: dev $(VENV)/checkers  ## Follow it, break the new cards and kernels on purpose, and see that a test notices
+	$(BIN)/python tools/guide.py --mutants
+
+# COUNT is how many, SEED is where they are drawn from.
+COUNT ?= 40
+mutants-kernels: dev $(VENV)/checkers  ## Break kernels at random, and see that a test notices (COUNT=40 SEED=0)
+	$(BIN)/python tools/kernel_mutants.py --count $(COUNT) --seed $(SEED)
+
 mutants:  ## Break engine and pool on purpose, and see that a check notices
 	$(PYTHON) tools/mutants/run.py
 
@@ -106,7 +130,7 @@ memcheck:  ## The tests of engine and pool under valgrind
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-engine --lib --tests -- --test-threads 2 --skip a_warm_engine --skip programs_that_must
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-storage --lib --test pool --test overlap -- --test-threads 2
 
-nightly: lint test test-knobs test-wheel loom shuttle stress examples msrv semver neon mutants-all memcheck guide docs  ## Everything, with a million calls of the fuzzer: some hours
+nightly: lint test test-knobs test-wheel loom shuttle stress examples msrv semver neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 
 lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python
@@ -119,7 +143,7 @@ lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python
 
 fmt: $(VENV)/checkers  ## Format everything
 	cargo fmt --all
-	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff check --fix --exit-zero --quiet .
 	$(BIN)/ruff format .
 
 wheel: $(BIN)/maturin  ## Build the wheel into dist/
@@ -128,7 +152,7 @@ wheel: $(BIN)/maturin  ## Build the wheel into dist/
 test-wheel: wheel  ## Install the wheel without Rust in a clean environment and train with it
 	tools/check_wheel.sh dist/ferromix-*.whl
 
-gen: dev  ## Write what is generated from the operator cards: reference and stubs
+gen: $(CORE) $(VENV)/checkers  ## Write what is generated from the operator cards: reference and stubs
 	$(BIN)/python tools/gen.py
 
 bench:  ## Benchmarks of engine, pool and kernels

@@ -12,7 +12,7 @@ project = "Ferromix"
 author = "The Ferromix developers"
 release = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxcontrib.mermaid"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/**",
@@ -25,6 +25,7 @@ include_patterns = [
 ]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3
+myst_fence_as_directive = ["mermaid"]  # as GitHub draws them
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
