@@ -5,6 +5,7 @@
 //! vectorises loops over them; `f32` results are within 2 units in the last place, `f64` results
 //! too.
 
+pub(crate) mod bounds;
 pub(crate) mod exp;
 mod log;
 pub(crate) mod power;
