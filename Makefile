@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev quick demo check test test-rust test-python test-knobs loom shuttle stress examples fuzz msrv semver neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
+.PHONY: help dev quick demo check test test-rust test-debug test-python test-knobs loom shuttle stress examples fuzz msrv semver neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,9 +43,18 @@ check: $(CORE) $(VENV)/checkers  ## What to run at each edit: format, lints, typ
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
 
-test: test-rust test-python  ## All Rust and Python tests
+test: test-python test-rust  ## All Rust and Python tests
+
+# Engine and pool with their debug assertions, which state much of the protocol; the kernels as users
+# get them, in the build that the package has, since theirs is the longest.
+ASSERT := --config profile.release.package.ferromix-engine.debug-assertions=true \
+          --config profile.release.package.ferromix-storage.debug-assertions=true
+MODEL  := cargo test --release --quiet $(ASSERT)
 
 test-rust:  ## Unit, integration and documentation tests of the crates
+	$(MODEL) --workspace --exclude ferromix-py
+
+test-debug:  ## The same with all checks of the compiler: overflow, and debug assertions everywhere
 	cargo test --workspace --exclude ferromix-py --quiet
 
 test-python: dev $(VENV)/checkers  ## Tests of the package, the examples and the layering
@@ -61,11 +70,6 @@ test-knobs: dev $(VENV)/checkers  ## The tests of arrays and graphs, naive, with
 	@for knob in $(KNOBS); do \
 	    echo "$$knob"; env $$knob $(BIN)/python -m pytest -q -n auto --dist worksteal $(PUSHERS) || exit 1; \
 	done
-
-# With the crates' own debug assertions, which state much of the protocol.
-ASSERT := --config profile.release.package.ferromix-engine.debug-assertions=true \
-          --config profile.release.package.ferromix-storage.debug-assertions=true
-MODEL  := cargo test --release --quiet $(ASSERT)
 
 loom:  ## Model-check the lock-free parts, with their memory orderings
 	RUSTFLAGS="--cfg loom" $(MODEL) --target-dir target/loom -p ferromix-engine --lib --test 'loom_*'
@@ -130,7 +134,7 @@ memcheck:  ## The tests of engine and pool under valgrind
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-engine --lib --tests -- --test-threads 2 --skip a_warm_engine --skip programs_that_must
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-storage --lib --test pool --test overlap -- --test-threads 2
 
-nightly: lint test test-knobs test-wheel loom shuttle stress examples msrv semver neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
+nightly: lint test test-debug test-knobs test-wheel loom shuttle stress examples msrv semver neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 
 lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python
@@ -146,8 +150,10 @@ fmt: $(VENV)/checkers  ## Format everything
 	$(BIN)/ruff check --fix --exit-zero --quiet .
 	$(BIN)/ruff format .
 
-wheel: $(BIN)/maturin  ## Build the wheel into dist/
-	$(BIN)/maturin build --profile dist --quiet --out dist
+# PROFILE=release takes the build of `make dev`: a larger wheel, a little slower, in a minute.
+PROFILE ?= dist
+wheel: $(BIN)/maturin  ## Build the wheel into dist/ (PROFILE=dist)
+	$(BIN)/maturin build --profile $(PROFILE) --quiet --out dist
 
 test-wheel: wheel  ## Install the wheel without Rust in a clean environment and train with it
 	tools/check_wheel.sh dist/ferromix-*.whl
