@@ -5,6 +5,7 @@ mod shared_loop;
 mod team;
 
 use rayon::prelude::*;
+use shared_loop::Task;
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -122,6 +123,12 @@ pub fn for_each(n: usize, task: impl Fn(usize) + Sync + Send) {
 /// slots, all below the value of [`threads`] at the time of the call: room for scratch memory that
 /// is made once per thread.
 pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
+    run(n, &task);
+}
+
+/// Behind one type of task: there are more than a thousand loops, and a copy of all this, and of what
+/// rayon needs, for each would be most of the library.
+fn run(n: usize, task: &Task<'_>) {
     // Asked last, as it costs more than many a task.
     let threads = if n <= 1 { 1 } else { threads() };
     if threads == 1 {
@@ -135,7 +142,7 @@ pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
         return team.run(threads, n, &|slot, i| with_budget(inner, || task(slot, i)));
     }
     if rayon::current_thread_index().is_none() {
-        return install(|| for_each_slot(n, task));
+        return install(|| run(n, task));
     }
     if threads < rayon::current_num_threads() {
         return share(threads, n, task);
@@ -145,7 +152,7 @@ pub fn for_each_slot(n: usize, task: impl Fn(usize, usize) + Sync + Send) {
 }
 
 /// `threads` tasks that take what there is in turn. What they call in parallel runs in order.
-fn share(threads: usize, n: usize, task: impl Fn(usize, usize) + Sync + Send) {
+fn share(threads: usize, n: usize, task: &Task<'_>) {
     // Relaxed: each number is taken once, whatever the order; the pool publishes the effects.
     let next = AtomicUsize::new(0);
     let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < n);
