@@ -315,3 +315,62 @@ def test_a_profile_goes_on_in_parent_and_child(tmp_path):
         mx.profiler.set_state("stop")
         mx.profiler.dumps(reset=True)
         mx.profiler.set_config(filename="profile.json")
+
+
+def test_a_fork_waits_for_functions_that_log():
+    program = """
+import logging, os, sys, time
+import ferromix as mx
+logger = logging.getLogger("of a function")
+var = mx.engine.new_variable()
+
+def note():
+    time.sleep(0.05)
+    logger.setLevel(logging.INFO)  # takes the lock of logging, which forks hold
+    logger.warning("noted")
+
+for _ in range(5):
+    mx.engine.push(note, mutable_vars=[var])
+begin, child = time.monotonic(), os.fork()
+assert time.monotonic() - begin < 5
+if child == 0:
+    os._exit(int(float((mx.nd.ones((2,)) + 1).sum().asscalar()) != 4))
+assert os.waitpid(child, 0)[1] == 0
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, b"noted\n" * 5)
+
+
+def test_forks_while_other_threads_run_graphs_of_functions():
+    class Half(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] / 2)
+
+    @mx.operator.register("test_fork_half")
+    class HalfProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Half()
+
+    stop, wrong = threading.Event(), []
+    symbol = mx.sym.Custom(mx.sym.var("x"), op_type="test_fork_half") + 1
+
+    def loop():
+        executor = symbol.simple_bind(mx.cpu(), x=(2,))
+        while not stop.is_set():
+            for _ in range(20):
+                executor.forward(x=mx.nd.array([4, 6]))
+            if executor.outputs[0].asnumpy().tolist() != [3, 4]:
+                wrong.append(executor.outputs[0].asnumpy())
+
+    threads = [threading.Thread(target=loop) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert [in_child(lambda: compute(16)) for _ in range(5)] == [0] * 5
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong

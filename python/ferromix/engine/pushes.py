@@ -186,7 +186,9 @@ def push(fn: Callable[..., object] | Operator, *args: Any, **kwargs: Any) -> Non
     and operations on them (``out[:] = ...``) are done when they return. Only `mutable_vars` may be
     written. This goes for the thread that the function runs on, not for threads that it starts.
     It may push further operations and wait for arrays and variables. What it must not do is wait
-    for something that depends on itself, as that could never end; waiting for all is refused.
+    for something that depends on itself, or on another function that waits for it: as that could
+    never end, it raises, an `MXNetError`, at once or, where a pass of a graph or several functions
+    are between, when nothing else goes on. Waiting for all is refused.
 
     A process that ends does not wait for functions that have not started; see ``wait_for_all``.
 
@@ -248,7 +250,7 @@ def push_async(
 
     The function gets a callable, `on_complete`, that it or anybody else calls, on any thread,
     exactly once: without arguments when the work is done, or with the exception that it failed
-    with. If the callable is dropped uncalled, or the function raises before, the operation fails.
+    with. A second call changes nothing, and raises an `MXNetError` where it is made. If the callable is dropped uncalled, or the function raises before, the operation fails.
     A function that needs two arguments gets a `RunContext` before the callable. The arrays are
     there for the function, as with `push`, not for the threads that it starts. The other arguments
     are those of `push`.
@@ -370,6 +372,9 @@ def delete_variable(
         A variable that was deleted before.
     ArgumentTypeError
         Anything else, arrays included.
+    MXNetError
+        A function, where the engine was stopped or shut down: it takes no functions then. The
+        variable is left as it is.
 
     Examples
     --------

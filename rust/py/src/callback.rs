@@ -3,7 +3,7 @@
 use ferromix_base::Error;
 use ferromix_engine as engine;
 use ferromix_engine::{FnProperty, Name, OpError};
-use ferromix_runtime::held::{self, Held};
+use ferromix_runtime::held::{self, Held, Turn};
 use ferromix_runtime::{ReadError, Runtime};
 use pyo3::exceptions::{PyBaseException, PyTypeError};
 use pyo3::ffi;
@@ -161,6 +161,8 @@ pub(crate) struct Work {
     /// Whether it gets an [`OnComplete`].
     pub(crate) asynchronous: bool,
     pub(crate) held: Arc<Held>,
+    /// Says whether it still is to run, if its pusher may have given it up.
+    pub(crate) turn: Option<Turn>,
     pub(crate) profiled: bool,
     pub(crate) property: FnProperty,
     pub(crate) priority: i32,
@@ -201,6 +203,10 @@ impl Job {
     /// Runs the function on this thread.
     pub(crate) fn run(self) {
         let Job { work, finish } = self;
+        if work.turn.as_ref().is_some_and(|turn| !turn.take()) {
+            Python::attach(|_| drop(work));
+            return finish.announce(Ok(()));
+        }
         let (name, profiled) = (work.name, work.profiled);
         let begin = recording().filter(|_| profiled).map(|_| Instant::now());
         let record = || {
@@ -217,11 +223,12 @@ impl Job {
             let arguments = arguments(py, work.context, None)?;
             let Work { function, held, .. } = work;
             // What the function refers to is dropped where its arrays are held, too.
-            held.during(|| {
+            let run = || {
                 let result = call(function.bind(py), arguments);
                 drop(function);
                 result
-            })
+            };
+            held.during(|| finish.on_complete.during(run))
         });
         // Before anybody is told that it is over, and may write the profile.
         record();

@@ -125,6 +125,8 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(after_fork_in_parent, m)?,
     )?;
     hooks.set_item("after_in_child", wrap_pyfunction!(after_fork_in_child, m)?)?;
+    // Before us, so that a fork takes its lock after us: the functions that we wait for may log.
+    py.import("logging")?;
     py.import("os")?
         .call_method("register_at_fork", (), Some(&hooks))?;
     let shut_down = wrap_pyfunction!(shut_down, m)?;

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::callback::{Ticket, push};
 use crate::lane::PythonRun;
+use crate::life::let_forks_pass;
 use crate::protocol::Frontend;
 use crate::support::convert::{attrs, desc, req, runtime};
 use crate::support::errors::to_py;
@@ -356,6 +357,9 @@ impl Plan {
         hold_back(py, runtime()?)?;
         // A fork waits for the launch, whose functions need the interpreter.
         let foreign = self.plan.has_async(start..stop);
+        if foreign {
+            let_forks_pass(py);
+        }
         let guard = foreign.then(|| Box::new(Ticket::new()) as _);
         wait(py, |_| {
             self.plan

@@ -112,6 +112,7 @@ impl Function {
                 .then(|| RunContext::new(push.context.clone_ref(py), push.priority, self.name)),
             asynchronous,
             held: self.held.clone(),
+            turn: None,
             profiled: push.profiled,
             property: self.property,
             priority: push.priority,

@@ -114,7 +114,7 @@ pub fn read_into_with(
     check_bytes(array, out.len())?;
     wait_to_read_with(array, policy)?;
     let _inside = fork::enter();
-    copy_out(array, out)?;
+    held::working(|| copy_out(array, out))?;
     Ok(())
 }
 

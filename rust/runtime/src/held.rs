@@ -6,11 +6,14 @@
 //! runs the function, reads of such arrays do not wait, and operations on them run at once.
 
 use crate::Runtime;
+use crate::patience::{IN_VAIN, LOOK, Patience, is_behind_itself};
 use ferromix_base::{Error, Result};
-use ferromix_engine::{OpSpec, RunContext, Var, WaitError};
+use ferromix_engine::{OpSpec, PushError, RunContext, Var, WaitError};
 use ferromix_kernels::par;
 use std::cell::{Cell, RefCell};
 use std::error::Error as _;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError};
 use std::sync::{Arc, mpsc};
 
 /// The variables of an operation that a user's function runs as.
@@ -26,6 +29,28 @@ pub struct Held {
 thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     static STACK: RefCell<Vec<Arc<Held>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Threads that do something for a function while that counts as waiting.
+static WORKING: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs `f`, which does not wait.
+pub(crate) fn working<R>(f: impl FnOnce() -> R) -> R {
+    struct Done;
+    impl Drop for Done {
+        fn drop(&mut self) {
+            WORKING.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    // Relaxed, also above and below: looked at again and again.
+    WORKING.fetch_add(1, Ordering::Relaxed);
+    let _done = Done;
+    f()
+}
+
+/// Whether a thread does, for a function.
+pub(crate) fn anyone_works() -> bool {
+    WORKING.load(Ordering::Relaxed) != 0
 }
 
 fn identity(runtime: &Arc<Runtime>) -> usize {
@@ -108,7 +133,7 @@ where
         .push_sync(&spec.threads(par::budget()), move |context| {
             within_budget(context, || run(&rt)).map_err(|e| Box::new(e) as _)
         })
-        .map_err(|e| Error::internal(e.to_string()))
+        .map_err(refused)
 }
 
 /// Runs an operation on variables that are held, and on others that the engine still orders.
@@ -130,23 +155,31 @@ where
     }
     let (reads, writes) = (free(spec.const_vars), free(spec.mutate_vars));
     if reads.is_empty() && writes.is_empty() {
-        return run(runtime);
+        return working(|| run(runtime));
     }
     let (send, receive) = mpsc::sync_channel(1);
-    let rt = runtime.clone();
+    let turn = Turn::default();
+    let (rt, its_turn) = (runtime.clone(), turn.clone());
     runtime
         .engine()
         .push_sync(
             &spec.threads(par::budget()).reads(&reads).writes(&writes),
             move |context| {
-                // Whoever pushed waits for it below.
-                let _ = send.send(within_budget(context, || run(&rt)));
+                if its_turn.take() {
+                    // Whoever pushed waits for it below.
+                    let _ = send.send(within_budget(context, || run(&rt)));
+                }
                 Ok(())
             },
         )
-        .map_err(|e| Error::internal(e.to_string()))?;
+        .map_err(refused)?;
+    let engine = runtime.engine();
+    let vars = || reads.iter().chain(&writes).copied();
+    let answer = engine.blocking(|| await_answer(runtime, &receive, &turn, vars));
+    let Some(answer) = answer.map_err(failure)? else {
+        return Err(Error::misuse(IN_VAIN));
+    };
     // Without an answer the operation was skipped, for a failure that one of its variables holds.
-    let answer = runtime.engine().blocking(|| receive.recv());
     answer.unwrap_or_else(|_| {
         for &var in reads.iter().chain(&writes) {
             runtime.engine().wait_for_var(var).map_err(failure)?;
@@ -156,6 +189,56 @@ where
             spec.name
         )))
     })
+}
+
+/// Who decides on an operation that its function may give up: the engine, when the operation's turn
+/// comes, or the function, which ends its hold on the arrays and so must not let it run afterwards.
+#[derive(Clone, Debug, Default)]
+pub struct Turn(Arc<AtomicBool>);
+
+impl Turn {
+    /// Whether nobody has decided before.
+    pub fn take(&self) -> bool {
+        // Relaxed: a decision alone.
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// What the operation says when it has run; `None` if it never will, as it depends on the function.
+fn await_answer<T, V: Iterator<Item = Var>>(
+    runtime: &Runtime,
+    answer: &Receiver<T>,
+    turn: &Turn,
+    vars: impl Fn() -> V,
+) -> std::result::Result<Option<std::result::Result<T, RecvError>>, WaitError> {
+    let engine = runtime.engine();
+    let mut patience = Patience::default();
+    for look in 1_u64.. {
+        match answer.recv_timeout(LOOK) {
+            Ok(answer) => return Ok(Some(Ok(answer))),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let mut in_vain = patience.is_over(engine);
+        // Each time it costs a wait that stays behind.
+        if look.is_power_of_two() {
+            for var in vars() {
+                in_vain |= is_behind_itself(engine, var)?;
+            }
+        }
+        if in_vain && turn.take() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Err(RecvError)))
+}
+
+/// The error of an operation that the engine did not take.
+pub fn refused(error: PushError) -> Error {
+    match error {
+        PushError::StaleVariable(_) => Error::value(error.to_string()),
+        _ => Error::misuse(error.to_string()),
+    }
 }
 
 /// The error of an operation that another one needs.

@@ -9,6 +9,7 @@ mod fork;
 mod global;
 pub mod held;
 mod memory;
+mod patience;
 mod place;
 mod plan;
 mod pools;
@@ -28,6 +29,7 @@ pub use copy::{
 };
 pub use foreign::ForeignDesc;
 pub use global::{Detach, Runtime, thread_budget};
+pub use patience::{AllWait, IN_VAIN, Patience, Patient, count_waits_by, is_in_vain};
 pub use place::place_of;
 pub use plan::{AsyncStep, Plan, Private, Step};
 pub use prepared::{Prepared, check};

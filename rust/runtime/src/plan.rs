@@ -213,7 +213,7 @@ impl Plan {
         self.runtime
             .engine()
             .launch_with(&compiled.program, args)
-            .map_err(|e| Error::internal(e.to_string()))
+            .map_err(held::refused)
     }
 
     /// Between what launches do with private memory before and afterwards, like a launch.

@@ -281,6 +281,28 @@ impl Engine {
             in_flight: pushed - completed,
         }
     }
+
+    /// Whether nothing runs, is ready, or is being registered, but for so many asynchronous operations
+    /// that were begun and not completed. If these all wait for something that was pushed, and that
+    /// stays so, they wait in vain. Approximate while anything is pushed or completed.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec};
+    /// let engine = Engine::builder().build();
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// engine.push_async(&OpSpec::new("begun"), move |_, done| {
+    ///     let _ = send.send(done);
+    /// })?;
+    /// let done = receive.recv()?;
+    /// assert!(!engine.is_idle_but_for(0));
+    /// done.complete(Ok(()));
+    /// engine.wait_for_all()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_idle_but_for(&self, begun: usize) -> bool {
+        let core = self.core();
+        core.promises.count() == begun && core.log.is_idle() && !core.is_active()
+    }
 }
 
 impl Clone for Engine {

@@ -74,6 +74,34 @@ impl OnComplete {
             self.finish(op, result);
         }
     }
+
+    /// Runs `f` as the function of the operation, wherever that is: what it waits for must not depend
+    /// on the operation. A wait for a variable that does returns
+    /// [`WaitError::SelfDependency`](crate::WaitError::SelfDependency), if what is pending between the
+    /// two is not too much to be looked through, and no program's launch.
+    ///
+    /// ```
+    /// use ferromix_engine::{Engine, OpSpec, WaitError};
+    /// let engine = Engine::builder().build();
+    /// let (a, b) = (engine.new_variable(), engine.new_variable());
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// engine.push_async(&OpSpec::new("waits").writes(&[a]), move |_, done| {
+    ///     let _ = send.send(done);
+    /// })?;
+    /// engine.push_sync(&OpSpec::new("behind it").reads(&[a]).writes(&[b]), |_| Ok(()))?;
+    /// let done = receive.recv()?;
+    /// let waited = done.during(|| engine.wait_for_var(b));
+    /// assert!(matches!(waited, Err(WaitError::SelfDependency(var)) if var == b));
+    /// done.complete(Ok(()));
+    /// engine.wait_for_var(b)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn during<R>(&self, f: impl FnOnce() -> R) -> R {
+        match self.op {
+            Some(op) => thread::during(&self.core, op, f),
+            None => f(),
+        }
+    }
 }
 
 impl Drop for OnComplete {

@@ -44,6 +44,11 @@ impl Promises {
         lock(&self.open).values().copied().collect()
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.open).len()
+    }
+
     /// Keeps others from the lock until what is returned is dropped.
     pub(crate) fn hold(&self) -> MutexGuard<'_, impl Sized> {
         lock(&self.open)

@@ -32,6 +32,8 @@ pub(crate) struct Here {
     served: Cell<*const Core>,
     /// The operations whose functions it is in, innermost first.
     running: Cell<*const Running>,
+    /// The asynchronous operation whose function it is in, or null.
+    begun: Cell<*const Begun>,
     /// How many waits on its stack run operations meanwhile.
     pub(crate) nested: Cell<u32>,
     /// How many operations it has pushed.
@@ -57,6 +59,7 @@ per_thread! {
         pushes: Cell::new(0),
         registered: Cell::new((ptr::null(), 0)),
         running: Cell::new(ptr::null()),
+        begun: Cell::new(ptr::null()),
         frames: Cell::new(ptr::null()),
         bulks: Cell::new(ptr::null()),
     };
@@ -202,6 +205,44 @@ pub(crate) fn is_running() -> bool {
 pub(crate) fn running_ops(core: &Core) -> impl Iterator<Item = OpPtr> {
     let core: *const Core = core;
     let mut next = here(|here| here.running.get());
+    std::iter::from_fn(move || {
+        loop {
+            // SAFETY: frames lie further up this thread's stack, and each unlinks itself.
+            let frame = unsafe { next.as_ref() }?;
+            next = frame.outer;
+            if ptr::eq(frame.core, core) {
+                return Some(frame.op);
+            }
+        }
+    })
+}
+
+/// An asynchronous operation whose function runs on a thread of the user's.
+struct Begun {
+    op: OpPtr,
+    core: *const Core,
+    outer: *const Begun,
+}
+
+/// Runs `f` as the function of an asynchronous operation, which is not completed meanwhile.
+pub(crate) fn during<R>(core: &Core, op: OpPtr, f: impl FnOnce() -> R) -> R {
+    struct Leave(*const Begun);
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            here(|here| here.begun.set(self.0));
+        }
+    }
+    let outer = here(|here| here.begun.get());
+    let begun = Begun { op, core, outer };
+    here(|here| here.begun.set(&raw const begun));
+    let _leave = Leave(outer);
+    f()
+}
+
+/// The asynchronous operations of this engine whose functions the thread is in, innermost first.
+pub(crate) fn begun_ops(core: &Core) -> impl Iterator<Item = OpPtr> {
+    let core: *const Core = core;
+    let mut next = here(|here| here.begun.get());
     std::iter::from_fn(move || {
         loop {
             // SAFETY: frames lie further up this thread's stack, and each unlinks itself.

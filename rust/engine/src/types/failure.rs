@@ -187,7 +187,8 @@ pub enum WaitError {
     Failed(Failure),
     /// The variable was deleted, or never belonged to this engine.
     StaleVariable(Var),
-    /// An operation waited for a variable that it mutates itself, which could never end.
+    /// An operation waited for a variable that it mutates itself, or that depends on it, which could
+    /// never end.
     SelfDependency(Var),
     /// `wait_for_all` or `stop` was called by an operation, which could never end.
     InsideOperation,
@@ -217,7 +218,8 @@ impl fmt::Display for WaitError {
             WaitError::StaleVariable(var) => PushError::StaleVariable(*var).fmt(f),
             WaitError::SelfDependency(var) => write!(
                 f,
-                "an operation waited for {var}, which it mutates itself; this would never end"
+                "an operation waited for {var}, which it mutates itself, or which depends on what it \
+                 mutates; this would never end"
             ),
             WaitError::InsideOperation => f.write_str(
                 "an operation waited for all operations, itself among them; \

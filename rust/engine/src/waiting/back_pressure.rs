@@ -153,7 +153,7 @@ impl Core {
     }
 
     /// Whether a worker of any lane runs something, or will. Approximate.
-    fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         let active = |lane: &Lane| lane.is_busy() || lane.queue.has_work();
         self.lanes.iter().any(active)
     }

@@ -18,6 +18,8 @@ const DEPTH: u32 = 64;
 const LOOKS: usize = 4096;
 /// Accesses that are looked at to find out whether an operation leads to a wait.
 const STEPS: usize = 512;
+/// The same, where a wait looks whether it waits for its own function.
+const MANY_STEPS: usize = 4096;
 
 /// Counts a wait that runs operations, as long as this lives.
 struct Nested;
@@ -62,7 +64,7 @@ impl Core {
     /// Takes a ready operation that leads to `wait` out of the lane.
     fn find_leading_to(&self, wait: OpPtr, lane: &Lane) -> Option<OpPtr> {
         // Those of low priority lie behind all others, however many these are.
-        let ranked = lane.queue.take_ranked(|op| leads_to(op, wait));
+        let ranked = lane.queue.take_ranked(|op| leads_to(op, wait, STEPS));
         if ranked.is_some() || lane.queue.is_exact() {
             return ranked;
         }
@@ -74,7 +76,7 @@ impl Core {
             let Some((op, _)) = (unsafe { lane.queue.pop(index) }) else {
                 break;
             };
-            if leads_to(op, wait) {
+            if leads_to(op, wait, STEPS) {
                 found = Some(op);
             } else {
                 aside.push(op);
@@ -88,15 +90,22 @@ impl Core {
     }
 }
 
-/// Whether `wait` cannot end before `op`, which is ready, and the caller's. May say no in vain.
-fn leads_to(op: OpPtr, wait: OpPtr) -> bool {
+/// Whether `wait`, of which the caller has a count, is behind an asynchronous operation whose function
+/// this thread is in: so it cannot end. May say no in vain.
+pub(crate) fn waits_for_itself(core: &Core, wait: OpPtr) -> bool {
+    thread::begun_ops(core).any(|op| leads_to(op, wait, MANY_STEPS))
+}
+
+/// Whether `wait` cannot end before `op`, which is ready or begun, and the caller's. May say no in vain.
+fn leads_to(op: OpPtr, wait: OpPtr, most: usize) -> bool {
     let mut search = Search {
         wait,
         seen: Vec::new(),
         steps: 0,
+        most,
     };
     let (mut op, mut looked) = (op, 0);
-    while search.steps <= STEPS {
+    while search.steps <= most {
         if search.is_behind(op) {
             return true;
         }
@@ -114,6 +123,7 @@ struct Search {
     /// operations that nothing waits for, nor for what leads to the wait at once.)
     seen: Vec<OpPtr>,
     steps: usize,
+    most: usize,
 }
 
 impl Search {
@@ -132,7 +142,7 @@ impl Search {
         let mut behind = access.known_successor();
         while let Some(access) = behind {
             self.steps += 1;
-            if self.steps > STEPS {
+            if self.steps > self.most {
                 return false;
             }
             if (writes || access.writes()) && self.is_or_note(access) {

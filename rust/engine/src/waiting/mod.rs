@@ -5,3 +5,4 @@ pub(crate) mod blocking;
 pub(crate) mod collect;
 pub(crate) mod help;
 pub(crate) mod wait;
+pub(crate) mod watchful;

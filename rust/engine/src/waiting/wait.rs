@@ -15,6 +15,7 @@ use crate::types::var::Var;
 use crate::types::wait_policy::{Endless, WaitPolicy};
 use crate::waiters::waiter::{Pending, Report, Waiter};
 use crate::waiting::blocking::Blocking;
+use crate::waiting::watchful::Watchful;
 
 /// How long a wait that finds too many others waiting looks whether anything finishes, and how often.
 const BLOCKED_LIMIT: Duration = Duration::from_millis(100);
@@ -66,10 +67,11 @@ impl Core {
             unsafe { op.init_access(0, slot, var.generation, how == Use::Writes) };
         };
         let begin = self.tracer.begin();
+        let patient = thread::is_worker_of(self) || thread::begun_ops(self).next().is_some();
         let report = match policy {
-            None if thread::is_worker_of(self) => self.wait_with(spec, fill, &mut Endless),
+            None if patient => self.wait_with(var, spec, fill, &mut Endless),
             None => self.wait(spec, OpKind::Wait, fill),
-            Some(policy) => self.wait_with(spec, fill, policy),
+            Some(policy) => self.wait_with(var, spec, fill, policy),
         };
         if let Some(begin) = begin {
             self.trace_wait(spec.name, begin);
@@ -168,6 +170,7 @@ impl Core {
     /// depends on meanwhile.
     fn wait_with(
         &self,
+        var: Var,
         spec: OpSpec<'_>,
         fill: impl FnOnce(OpPtr),
         policy: &mut dyn WaitPolicy,
@@ -175,15 +178,18 @@ impl Core {
         let waiter = Pending::new();
         let op = self.new_op(OpKind::Wait, &spec, 1, waiter.as_ptr());
         fill(op);
-        // For `give_way`, which compares with it.
+        // For those who compare with it.
         op.retain();
         self.submit(op);
-        let blocking = self.give_way(op, &|| waiter.is_done());
-        op.release(1);
-        let ended = match blocking {
-            Ok(_blocking) => waiter.wait_with(policy).ok_or(WaitError::GivenUp),
+        let ended = match self.give_way(op, &|| waiter.is_done()) {
+            Ok(_blocking) => {
+                let mut watchful = Watchful::new(self, op, policy);
+                let waiter = waiter.wait_with(&mut watchful);
+                waiter.ok_or_else(|| watchful.why_not(var))
+            }
             Err(error) => waiter.give_up().ok_or(error),
         };
+        op.release(1);
         ended.map(|mut waiter| waiter.take_report())
     }
 

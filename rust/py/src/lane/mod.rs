@@ -11,6 +11,7 @@ pub(crate) use python_run::PythonRun;
 
 use crate::callback::Job;
 use ferromix_engine::FnProperty;
+use ferromix_runtime::count_waits_by;
 use std::cell::Cell;
 use std::collections::BinaryHeap;
 use std::ptr;
@@ -82,6 +83,7 @@ fn lane(number: usize) -> &'static Lane {
     if let Some(lane) = unsafe { current.as_ref() } {
         return lane;
     }
+    count_waits_by(all_wait);
     let made = Box::into_raw(Box::new(Lane::new(size(SETTINGS[number]))));
     let null = ptr::null_mut();
     // Release: the lane's contents. Acquire on failure: those of the other lane.
@@ -119,6 +121,29 @@ pub(crate) fn wait<R>(wait: impl FnOnce() -> R) -> Option<R> {
         None => Some(wait()),
         Some(lane) => lane.wait(wait),
     }
+}
+
+/// How many functions wait for the engine; `None` if others run, or are about to.
+pub(crate) fn all_wait() -> Option<usize> {
+    let mut waiting = 0;
+    for place in &LANES {
+        // Acquire, as in `lane`.
+        // SAFETY: null, or a lane that is never freed.
+        let Some(lane) = (unsafe { place.load(Ordering::Acquire).as_ref() }) else {
+            continue;
+        };
+        let state = lane.lock();
+        if !state.queue.is_empty() || state.started != state.waiting + state.idle {
+            return None;
+        }
+        waiting += state.waiting;
+    }
+    Some(waiting)
+}
+
+/// Whether this thread runs functions of a lane.
+pub(crate) fn is_member() -> bool {
+    MEMBER.get().is_some()
 }
 
 fn size(names: [&str; 2]) -> usize {

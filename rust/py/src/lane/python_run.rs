@@ -11,10 +11,12 @@ use crate::support::convert::runtime;
 use crate::support::errors::{push_to_py, to_py};
 use crate::support::wait::{hold_back, settle, wait};
 use ferromix_base::Error;
-use ferromix_engine::{FnProperty, Name, OnComplete, OpSpec, PushError, Var};
+use ferromix_engine::{
+    FnProperty, Name, OnComplete, OpSpec, PushError, Var, WaitError, WaitPolicy,
+};
 use ferromix_kernels::Req;
-use ferromix_runtime::held::{self, Held};
-use ferromix_runtime::{AsyncStep, Forever, Runtime};
+use ferromix_runtime::held::{self, Held, Turn, refused};
+use ferromix_runtime::{AsyncStep, IN_VAIN, Patient, Runtime, is_in_vain};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use smallvec::SmallVec;
@@ -62,7 +64,13 @@ impl PythonRun {
     }
 
     /// Pushes a run, ordered by these variables.
-    fn submit(&self, reads: &[Var], writes: &[Var], site: u64) -> Result<(), PushError> {
+    fn submit(
+        &self,
+        reads: &[Var],
+        writes: &[Var],
+        site: u64,
+        turn: Option<Turn>,
+    ) -> Result<(), PushError> {
         // The engine's own threads only hand the function over, at once.
         let spec = OpSpec::new(self.name)
             .property(FnProperty::CpuPrioritized)
@@ -70,7 +78,10 @@ impl PythonRun {
             .reads(reads)
             .writes(writes);
         let (finish, runtime) = (Finish::later(), self.runtime);
-        let work = self.work();
+        let work = Work {
+            turn,
+            ..self.work()
+        };
         let start = move |_: &_, done| begin(runtime, work.ready(None, finish(done)));
         runtime.engine().push_async(&spec, start)
     }
@@ -87,12 +98,12 @@ impl PythonRun {
         if self.is_held() {
             self.require_writable().map_err(to_py)?;
             let done = Done::new(self.runtime);
-            self.submit_free(&done, site).map_err(push_to_py)?;
-            return wait(py, |policy| self.runtime.wait_for_var(done.var, policy));
+            let turn = self.submit_free(&done, site).map_err(push_to_py)?;
+            return wait(py, |policy| self.wait_for(&done, &turn, policy));
         }
         let_forks_pass(py);
         hold_back(py, self.runtime)?;
-        let push = || self.submit(&self.reads, &self.writes, site);
+        let push = || self.submit(&self.reads, &self.writes, site, None);
         let done = if self.runtime.is_naive() {
             py.detach(push)
         } else {
@@ -103,7 +114,7 @@ impl PythonRun {
     }
 
     /// Pushes a run that is ordered by `done`, and by the arrays that nobody holds.
-    fn submit_free(&self, done: &Done, site: u64) -> Result<(), PushError> {
+    fn submit_free(&self, done: &Done, site: u64) -> Result<Turn, PushError> {
         let free = |vars: &[Var]| -> Vec<Var> {
             let vars = vars.iter().copied();
             vars.filter(|&var| !held::may_read(self.runtime, var))
@@ -111,7 +122,25 @@ impl PythonRun {
         };
         let (reads, mut writes) = (free(&self.reads), free(&self.writes));
         writes.push(done.var);
-        self.submit(&reads, &writes, site)
+        let turn = Turn::default();
+        self.submit(&reads, &writes, site, Some(turn.clone()))?;
+        Ok(turn)
+    }
+
+    /// Waits for the end of such a run, which does not begin any more if the wait is given up.
+    fn wait_for(
+        &self,
+        done: &Done,
+        turn: &Turn,
+        policy: &mut dyn WaitPolicy,
+    ) -> Result<(), WaitError> {
+        match self.runtime.wait_for_var(done.var, policy) {
+            Err(error) if is_in_vain(&error) && !turn.take() => {
+                let mut patient = Patient::new(self.runtime.engine());
+                self.runtime.wait_for_var(done.var, &mut patient)
+            }
+            waited => waited,
+        }
     }
 
     fn require_writable(&self) -> Result<(), Error> {
@@ -133,6 +162,7 @@ impl PythonRun {
             context: None,
             asynchronous: false,
             held: Held::new(self.runtime, &self.reads, &self.writes),
+            turn: None,
             profiled: true,
             property: FnProperty::Normal,
             priority: 0,
@@ -172,17 +202,19 @@ impl AsyncStep for PythonRun {
     }
 
     fn push(&self, site: u64) -> Result<(), Error> {
-        let failed = |error: PushError| Error::internal(error.to_string());
         if !self.is_held() {
-            return self.submit(&self.reads, &self.writes, site).map_err(failed);
+            let pushed = self.submit(&self.reads, &self.writes, site, None);
+            return pushed.map_err(refused);
         }
         self.require_writable()?;
         let done = Done::new(self.runtime);
-        self.submit_free(&done, site).map_err(failed)?;
-        let waited = self.runtime.wait_for_var(done.var, &mut Forever);
-        waited.map_err(|error| match error.source() {
-            None => Error::internal(error.to_string()),
-            Some(source) => Error::internal(format!("{error}: {source}")),
+        let turn = self.submit_free(&done, site).map_err(refused)?;
+        let mut patient = Patient::new(self.runtime.engine());
+        let waited = self.wait_for(&done, &turn, &mut patient);
+        waited.map_err(|error| match (&error, error.source()) {
+            (in_vain, _) if is_in_vain(in_vain) => Error::misuse(IN_VAIN),
+            (_, None) => Error::internal(error.to_string()),
+            (_, Some(source)) => Error::internal(format!("{error}: {source}")),
         })
     }
 }

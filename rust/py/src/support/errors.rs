@@ -4,7 +4,7 @@ use crate::callback::Exiting;
 use crate::support::site;
 use ferromix_base::{Error, ErrorKind};
 use ferromix_engine::{NeverCompleted, PushError, WaitError};
-use ferromix_runtime::ReadError;
+use ferromix_runtime::{IN_VAIN, ReadError};
 use pyo3::PyErr;
 use pyo3::prelude::*;
 use std::cell::RefCell;
@@ -74,6 +74,7 @@ fn wait_to_py(e: WaitError) -> PyErr {
     let failure = match e {
         WaitError::Failed(failure) => failure,
         WaitError::StaleVariable(var) => return push_to_py(PushError::StaleVariable(var)),
+        WaitError::SelfDependency(_) => return misuse(IN_VAIN),
         other => return misuse(&other.to_string()),
     };
     let origin = format!(

@@ -7,9 +7,9 @@
 
 use crate::lane;
 use crate::support::convert::runtime;
-use crate::support::errors::Raise;
+use crate::support::errors::{Raise, misuse};
 use ferromix_engine::{WaitError, WaitPolicy};
-use ferromix_runtime::{Runtime, held};
+use ferromix_runtime::{IN_VAIN, Patient, Runtime, held};
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::ffi::c_ulong;
@@ -41,11 +41,12 @@ pub(crate) fn become_main_thread() {
     MAIN.store(PyThread_get_thread_ident() as usize, Ordering::Relaxed);
 }
 
-/// Until a signal's handler raises.
+/// Until a signal's handler raises, or, in a function that runs as an operation, in vain.
 struct Signals {
     is_main: bool,
     next_look: Option<Instant>,
     raised: Option<PyErr>,
+    patient: Option<Patient<'static>>,
 }
 
 impl Signals {
@@ -54,6 +55,10 @@ impl Signals {
             is_main: PyThread_get_thread_ident() as usize == MAIN.load(Ordering::Relaxed),
             next_look: None,
             raised: None,
+            patient: lane::is_member()
+                .then(Runtime::existing)
+                .flatten()
+                .map(|runtime| Patient::new(runtime.engine())),
         }
     }
 }
@@ -61,7 +66,8 @@ impl Signals {
 impl WaitPolicy for Signals {
     fn before_sleep(&mut self) -> Option<Duration> {
         if !self.is_main {
-            return Some(Duration::MAX);
+            let patient = self.patient.as_mut();
+            return patient.map_or(Some(Duration::MAX), WaitPolicy::before_sleep);
         }
         // Not before the first sleep: most are short.
         let now = Instant::now();
@@ -84,7 +90,11 @@ pub(crate) fn wait<T: Send, E: From<WaitError> + Raise + Send>(
         .detach(|| lane::wait(|| wait(&mut signals)))
         .unwrap_or_else(|| Err(WaitError::TooManyBlocked.into()));
     let Some(raised) = signals.raised else {
-        return result.map_err(Raise::raise);
+        let raise = |error: E| match error.is_given_up() {
+            true => misuse(IN_VAIN),
+            false => error.raise(),
+        };
+        return result.map_err(raise);
     };
     // The wait may have ended just then, with a failure that nobody else will be told of.
     if let Err(error) = result
