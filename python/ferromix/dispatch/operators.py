@@ -66,9 +66,11 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
     outputs = []
     for shape, dtype, name in zip(out_shapes, out_types, card.list_outputs(), strict=True):
         if shape is None or any(d < 0 for d in shape) or dtype is None:
+            unknown = f"element type {dtype}" if dtype is None else f"shape {shape}"
             raise InvalidArgumentError(
-                f"{card.name}: shape {shape} or type {dtype} of '{name}' does not follow from "
-                "the inputs; give it as an attribute"
+                f"{card.label}: the {unknown} of '{name}' does not follow from the inputs; give it "
+                "as an attribute, or, of an operator of one's own, have its "
+                f"infer_{'type' if dtype is None else 'shape'} return it"
             )
         require_countable(card.name, name, shape)
         outputs.append((shape, dtype))

@@ -15,7 +15,7 @@ from ..context import Context, current_context
 from ..error import InvalidArgumentError
 from ..ops.own import Desc, OwnBackward, OwnOperator, PythonRun, Run
 
-__all__ = ["bind_arrays", "prepare"]
+__all__ = ["Undeclared", "bind_arrays", "prepare", "scoped"]
 
 REQUESTS = ("null", "write", "inplace", "add")
 """The words for requests, by number."""
@@ -102,7 +102,7 @@ class _Forward:
                 ),
             )
 
-        return _scoped(run, context, is_train), [r.var for r in requested]
+        return scoped(run, context, is_train), [r.var for r in requested]
 
 
 class _Backward:
@@ -128,9 +128,7 @@ class _Backward:
         """
         own, first = self.card.forward, len(self.card.out_grads)
         context = _context_of(inputs)
-        operator = inputs[-1].attached
-        if operator is None:
-            raise InvalidArgumentError(f"{self.card.label}: nothing ran forward before it")
+        operator = self.card.operator_of(inputs[-1].attached)
         unread = self.card.ignored_inputs()
         wanted = outputs[: len(self.outputs)]
         arrays = _Arrays(inputs[:-1], wanted, self.outputs, reqs, context, unread)
@@ -167,7 +165,7 @@ class _Backward:
             )
 
         # As in MXNet, whatever the pass: what it calls trains.
-        return _scoped(run, context, True), [r.var for r in requested]
+        return scoped(run, context, True), [r.var for r in requested]
 
 
 class _Arrays:
@@ -241,7 +239,7 @@ def _context_of(arrays: Sequence[Array | None]) -> Context:
     return current_context()
 
 
-def _scoped(run: Callable[[], None], context: Context, is_train: bool) -> Callable[[], None]:
+def scoped(run: Callable[[], None], context: Context, is_train: bool) -> Callable[[], None]:
     """`run` on the device of its arrays, not recorded, in the mode of its pass."""
 
     def function() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import enum
-import inspect
 import reprlib
 from collections.abc import Callable, Iterable
-from types import FunctionType, MethodType
 from typing import Any, TypeAlias, overload
 
 from .. import _core
@@ -14,6 +12,7 @@ from ..base import as_int
 from ..context import Context, require_cpu
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
+from .signatures import name_of, takes
 
 Var = _core.Variable
 OnComplete = _core.OnComplete
@@ -61,7 +60,13 @@ def _context(ctx: Context | str | None) -> tuple[Context, int, int]:
             f"ctx must be a Context, its name or None, got {reprlib.repr(ctx)}; "
             "lists of variables come after it"
         )
-    device = require_cpu(ctx)
+    try:
+        device = require_cpu(ctx)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(
+            f"cannot push a function for {ctx}: this version of Ferromix runs on the CPU; push it "
+            "for mx.cpu(), or leave ctx out"
+        ) from error
     return device, device.device_typeid, device.device_id
 
 
@@ -85,42 +90,6 @@ def _handle(variable: NDArray | Var, what: str) -> _core.Array | Var:
     return variable
 
 
-def _required(fn: Callable[..., object]) -> int:
-    """How many arguments a function cannot be called without; 0 where nobody knows."""
-    plain = fn.__func__ if isinstance(fn, MethodType) else fn
-    if isinstance(plain, FunctionType):  # Without the detours of `inspect`, which take long.
-        given = len(plain.__defaults__ or ()) + (plain is not fn)
-        return max(plain.__code__.co_argcount - given, 0)
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):
-        return 0
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in positional and p.default is p.empty for p in parameters)
-
-
-def _takes(fn: Callable[..., object], asynchronous: bool) -> tuple[bool, bool]:
-    """Whether a function gets a RunContext, and whether an OnComplete."""
-    if not callable(fn):
-        raise InvalidArgumentError(f"fn must be callable, got {type(fn).__name__}")
-    required = _required(fn)
-    if required > 1 + asynchronous:
-        wanted = (
-            "an OnComplete, or a RunContext and an OnComplete" if asynchronous else "a RunContext"
-        )
-        raise InvalidArgumentError(
-            f"fn must be callable with {'' if asynchronous else 'nothing or '}{wanted}, "
-            f"but {_name(None, fn)} needs {required} arguments"
-        )
-    return required > asynchronous, asynchronous
-
-
-def _name(name: str | None, fn: object) -> str:
-    if name is not None and not isinstance(name, str):
-        raise ArgumentTypeError(f"name must be a string, got {reprlib.repr(name)}")
-    return name or getattr(fn, "__name__", "python")
-
-
 def _push(
     fn: Callable[..., object],
     ctx: Context | str | None,
@@ -133,13 +102,13 @@ def _push(
 ) -> None:
     _core.push(
         fn,
-        _takes(fn, asynchronous),
+        takes(fn, asynchronous),
         _context(ctx),
         _handles(const_vars, "const_vars"),
         _handles(mutable_vars, "mutable_vars"),
         _property(prop),
         as_int("priority", priority, *_PRIORITIES),
-        _name(name, fn),
+        name_of(name, fn),
     )
 
 
@@ -250,7 +219,8 @@ def push_async(
 
     The function gets a callable, `on_complete`, that it or anybody else calls, on any thread,
     exactly once: without arguments when the work is done, or with the exception that it failed
-    with. A second call changes nothing, and raises an `MXNetError` where it is made. If the callable is dropped uncalled, or the function raises before, the operation fails.
+    with. A second call changes nothing, and raises an `MXNetError` where it is made. If the
+    callable is dropped uncalled, or the function raises before, the operation fails.
     A function that needs two arguments gets a `RunContext` before the callable. The arrays are
     there for the function, as with `push`, not for the threads that it starts. The other arguments
     are those of `push`.
@@ -281,10 +251,10 @@ class Operator:
         prop: FnProperty | str,
         name: str | None,
     ) -> None:
-        self.name = _name(name, fn)
+        self.name = name_of(name, fn)
         self._uses = _handles(const_vars, "const_vars"), _handles(mutable_vars, "mutable_vars")
         self._operator = _core.Operator(
-            fn, _takes(fn, False), *self._uses, _property(prop), self.name
+            fn, takes(fn, False), *self._uses, _property(prop), self.name
         )
 
     def push(
@@ -393,4 +363,4 @@ def delete_variable(
     if fn is None:
         var.delete()
     else:
-        _core.delete_then(var, fn, _takes(fn, False), _context(ctx), _name(None, fn))
+        _core.delete_then(var, fn, takes(fn, False), _context(ctx), name_of(None, fn))

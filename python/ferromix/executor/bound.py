@@ -8,8 +8,8 @@ from typing import Any
 from ..error import InvalidArgumentError
 from ..graph.node import Entry, Node
 from ..ndarray import NDArray, empty
-from ..ops.storage import CASTS, DENSE
-from .interpreted import Interpreted, storage_types
+from ..ops.storage import DENSE
+from .interpreted import Interpreted, makes_sparse, storage_types
 from .network import Network, Placement, build
 from .program import BufferPool, Program
 
@@ -78,8 +78,8 @@ class BoundGraph:
         # What stands for the state of an operator outlives a pass.
         heads += [e for n in network.forward for e in n.outputs()[n.num_public_outputs :]]
         known = {e: a.stype for e, a in self.arrays.items() if a.stype != DENSE}
-        makes_sparse = any(n.op is not None and n.op.name in CASTS for n in network.forward)
-        stored = storage_types(network, known) if known or makes_sparse else {}
+        sparse = bool(known) or makes_sparse(network.forward)
+        stored = storage_types(network, known) if sparse else {}
         self._sparse = any(stype != DENSE for stype in stored.values()) or any(
             a.stype != DENSE for a in grads.values()
         )

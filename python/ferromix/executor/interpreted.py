@@ -16,11 +16,21 @@ from ..graph.node import Entry, Node, topological
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from ..ndarray.sparse.run import evaluate
-from ..ops.storage import DENSE
+from ..ops.own import OwnOperator
+from ..ops.storage import CASTS, DENSE
 from ..symbol import Symbol
 from .network import Network
 
-__all__ = ["Interpreted", "gradient_storage", "storage_types"]
+__all__ = ["Interpreted", "gradient_storage", "makes_sparse", "storage_types"]
+
+
+def makes_sparse(nodes: Sequence[Node]) -> bool:
+    """Whether an operator may give sparse results where everything before it is dense."""
+    return any(
+        n.op is not None
+        and (n.op.name in CASTS or (isinstance(n.op, OwnOperator) and n.op.makes_sparse))
+        for n in nodes
+    )
 
 
 def storage_types(network: Network, known: Mapping[Entry, str]) -> dict[Entry, str]:
@@ -46,7 +56,7 @@ def gradient_storage(
     order = topological(heads)
     sparse_grads = any(n.op is not None and n.op.attrs.get("sparse_grad") for n in order)
     wanted = [n for n, request in requests.items() if request != "null"]
-    if not (known or sparse_grads) or not wanted:
+    if not (known or sparse_grads or makes_sparse(order)) or not wanted:
         return {}
     found = differentiate(heads, wanted)
     ends = [e for e in found.entries if e is not None]
@@ -131,9 +141,12 @@ class Interpreted:
                 assert node.op is not None
                 inputs = [self._value(e) for e in node.inputs]
                 number = self._places[node]
-                results = evaluate(node.op, inputs, is_train)
+                state = self._bound.get(node.outputs()[-1])
+                results = evaluate(node.op, inputs, is_train, state=state)
                 for entry, result in zip(node.outputs(), results, strict=False):
                     target = self._bound.get(entry)
+                    if target is result:
+                        continue
                     if target is not None:
                         self._deliver(entry, result, target)
                     elif entry in self._last or self.monitored:

@@ -193,8 +193,10 @@ def infer_known(
     complete_types: dict[Entry, str] = {}
     for entry, shape in found.items():
         dtype = found_types[entry]
-        if shape is None or not is_known(shape) or dtype is None:
+        if shape is None or not is_known(shape):
             raise _incomplete(nodes, found, given)
+        if dtype is None:
+            raise _untyped(entry)
         complete[entry] = shape
         complete_types[entry] = dtype
     return complete, complete_types
@@ -213,6 +215,16 @@ def _incomplete(
         f"shapes, as in simple_bind(ctx, data=(32, 10))"
         + (f"; given, but no arguments: {stray}" if stray else "")
     )
+
+
+def _untyped(entry: Entry) -> InvalidArgumentError:
+    node = entry.node
+    if node.op is None:
+        what, hint = f"'{node.name}'", "give it, as in simple_bind(ctx, type_dict={...})"
+    else:
+        names = f"output '{node.op.output_names[entry.output]}' of '{node.name}' ({node.op.label})"
+        what, hint = names, "its infer_type must return one, once those of the inputs are known"
+    return InvalidArgumentError(f"cannot bind: the element type of {what} is not known; {hint}")
 
 
 def _readable(shape: MaybeShape) -> str:

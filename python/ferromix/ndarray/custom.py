@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ops import call, card
-from .function import function
+from ..ops import call, card, custom
+from .function import function, with_storage
 
 __all__ = ["Custom", "forget"]
 
@@ -15,6 +15,8 @@ _made: list[Callable[..., Any]] = []
 
 def Custom(*data: Any, **kwargs: Any) -> Any:  # noqa: N802 - MXNet's name
     """See the card, whose documentation this function has."""
+    if custom.says_of_storage(kwargs.get("op_type")):
+        return with_storage(custom.Custom, data, kwargs)
     return (_made or _make())[0](*data, **kwargs)
 
 

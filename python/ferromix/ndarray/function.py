@@ -9,6 +9,7 @@ from typing import Any
 from .. import _core
 from ..ops import call, card
 from ..ops.card import OperatorProperty
+from ..ops.own_storage import says_storage
 from . import methods, sources
 from .ndarray import NDArray, invoke
 from .operators import Operators
@@ -46,8 +47,30 @@ def _make(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
     plain = _core.function(name, "ferromix.ndarray", doc, operator, dynamic)
     if operator.name == "cast_storage":  # of dense arrays, too, it gives sparse ones
         return _casting(plain)
+    if says_storage(getattr(operator, "property_class", None), "infer_storage_type"):
+        return _storing(operator, plain)
     without_inputs = not operator.arguments and "ctx" in operator.params
     return sources.source(name, operator, plain) if without_inputs else plain
+
+
+def with_storage(
+    operator: type[OperatorProperty], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A call of an operator that knows what it gives only when it has its attributes."""
+    from .protocol import call_sparse  # which is built on this package
+
+    attributes = {k: v for k, v in kwargs.items() if k not in ("out", "name")}
+    return call_sparse(operator, args, attributes, kwargs.get("out"))
+
+
+def _storing(operator: type[OperatorProperty], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of an operator of a user's own that says something of storage types."""
+
+    @functools.wraps(plain)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return with_storage(operator, args, kwargs)
+
+    return run
 
 
 def _casting(plain: Callable[..., Any]) -> Callable[..., Any]:

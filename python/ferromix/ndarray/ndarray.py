@@ -19,6 +19,7 @@ from ..context import Context, as_context, placement
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ops.card import OperatorProperty, make
 from ..ops.join import split_v2_attrs
+from ..ops.own import OwnOperator
 from ..ops.param import dtype_name
 from ..ops.storage import DENSE
 from . import gradients, indexing, recorded, values
@@ -50,6 +51,7 @@ def invoke(
     given = [] if out is None else [out] if isinstance(out, NDArray) else list(out)
     try:
         casts = card.attrs.get("stype", DENSE) != DENSE
+        casts = casts or (isinstance(card, OwnOperator) and card.gives_sparse)
         if casts or any(a.stype != DENSE for a in (*inputs, *given)):
             return sparse_run(card, inputs, given, is_train)
         arrays, into = [a.handle for a in inputs], [o.handle for o in given]

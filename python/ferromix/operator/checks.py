@@ -12,7 +12,7 @@ from ..literal import brief
 from ..ops import card
 from ..ops.param import DTYPES, Param
 
-__all__ = ["require_card", "require_name"]
+__all__ = ["names_of", "require_card", "require_name"]
 
 
 def require_name(where: str, name: Any) -> None:
@@ -42,11 +42,11 @@ def require_card(cls: Any) -> None:
         no ``Param``s, or unknown element types.
     """
     where = f"register: {cls.__name__}"
-    for name in (cls.name, *_names(where, "aliases", cls.aliases)):
+    for name in (cls.name, *names_of(where, "aliases", cls.aliases)):
         require_name(where, name)
     inputs = [
-        *_names(where, "arguments", cls.arguments),
-        *_names(where, "auxiliary_states", cls.auxiliary_states),
+        *names_of(where, "arguments", cls.arguments),
+        *names_of(where, "auxiliary_states", cls.auxiliary_states),
         *(cls.params if isinstance(cls.params, Mapping) else ()),
     ]
     if len(set(inputs)) != len(inputs):
@@ -57,16 +57,27 @@ def require_card(cls: Any) -> None:
             raise InvalidArgumentError(
                 f"{where}: params must be a dict of Params by name, got {brief(cls.params)}"
             )
-    for dtype in _names(where, "dtypes", cls.dtypes):
+    for dtype in names_of(where, "dtypes", cls.dtypes):
         if dtype not in DTYPES:
             raise InvalidArgumentError(
                 f"{where}: unknown element type '{dtype}' in dtypes; known: {', '.join(DTYPES)}"
             )
 
 
-def _names(where: str, what: str, found: Any) -> Sequence[str]:
+def names_of(where: str, what: str, found: Any, least: int = 0) -> Sequence[str]:
+    """A list of names that differ, at least so many.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For anything else.
+    """
     if not isinstance(found, (list, tuple)) or not all(
         isinstance(n, str) and n.isidentifier() for n in found
     ):
         raise InvalidArgumentError(f"{where}: {what} must be a list of names, got {brief(found)}")
+    if len(set(found)) != len(found) or len(found) < least:
+        raise InvalidArgumentError(
+            f"{where}: {what} need names that differ, at least {least}, got {brief(found)}"
+        )
     return found

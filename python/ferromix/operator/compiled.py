@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from ..base import as_int
 from ..error import ArgumentTypeError, InvalidArgumentError
-from ..literal import brief
+from ..literal import brief, integer, members
 from ..ops import card
 from ..ops.card import Entry, GradientGraph, MaybeShape
 from ..ops.param import DTYPES, Param
-from .checks import require_name
+from .checks import names_of, require_name
 
 __all__ = ["CompiledOp", "ScalarFunction", "address_of", "mapped_card"]
 
@@ -228,24 +230,45 @@ class CompiledOp:
             raise InvalidArgumentError(
                 f"CompiledOp {name}: dtype must be one of {', '.join(DTYPES)}, got {brief(dtype)}"
             )
+        where = f"CompiledOp {name}"
         self.name = name
-        self.outputs = list(outputs)
+        self.outputs = list(names_of(where, "outputs", outputs, 1))
+        arguments = names_of(where, "arguments", arguments, 1)
+        if infer_shape is not None and not callable(infer_shape):
+            raise ArgumentTypeError(
+                f"{where}: infer_shape must be callable, got {brief(infer_shape)}"
+            )
         self.shapes = infer_shape
         self.address = address_of(function)
         self.kept = (function, gradient)
+        params = _scalars(where, scalars, arguments)
         fields: dict[str, Any] = {
             "of": self,
             "name": name,
             "arguments": tuple(arguments),
             "dtypes": (dtype,),
-            "params": {
-                n: Param("float", float(v), "A number.") for n, v in (scalars or {}).items()
-            },
+            "params": params,
             "differentiable": gradient is not None,
-            "__doc__": doc or f"The compiled operator {name}.",
+            "__doc__": str(doc) or f"The compiled operator {name}.",
         }
         self.back = None if gradient is None else address_of(gradient)
         card.register(type(name, (_Whole,), fields))
+
+
+def _scalars(where: str, scalars: Any, arguments: Sequence[str]) -> dict[str, Param]:
+    """The attributes of a compiled function, from names and defaults."""
+    if scalars is not None and not isinstance(scalars, Mapping):
+        raise ArgumentTypeError(f"{where}: scalars must be a dict of numbers, got {brief(scalars)}")
+    found = {}
+    for name, value in (scalars or {}).items():
+        number = isinstance(value, (int, float, np.number))
+        if not number or not isinstance(name, str) or not name.isidentifier() or name in arguments:
+            raise InvalidArgumentError(
+                f"{where}: scalars must have names that are no arguments', and numbers, got "
+                f"{brief(name)}: {brief(value)}"
+            )
+        found[name] = Param("float", float(value), "A number.")
+    return found
 
 
 class _Whole(card.OperatorProperty):
@@ -267,13 +290,28 @@ class _Whole(card.OperatorProperty):
             return list(in_shapes), [None] * len(self.of.outputs), []
         if self.of.shapes is None:
             return list(in_shapes), [in_shapes[0]] * len(self.of.outputs), []
-        found = [tuple(map(int, s)) for s in self.of.shapes(*in_shapes)]
-        if len(found) != len(self.of.outputs):
+        return list(in_shapes), self._asked(self.of.shapes, in_shapes), []
+
+    def _asked(
+        self, infer: Callable[..., Any], in_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        count = len(self.of.outputs)
+        try:
+            given = infer(*in_shapes)
+        except Exception as error:
             raise InvalidArgumentError(
-                f"{self.name}: infer_shape must return {len(self.of.outputs)} shapes, returned "
-                f"{brief(found)}"
+                f"{self.name}: infer_shape raised {type(error).__name__}: {error}"
+            ) from error
+        try:
+            found = [members(list(shape), integer) for shape in given]
+        except (TypeError, ValueError, OverflowError):
+            found = []
+        if len(found) != count or any(extent < 0 for shape in found for extent in shape):
+            raise InvalidArgumentError(
+                f"{self.name}: infer_shape must return a list of {count} shapes, tuples of ints, "
+                f"returned {brief(given)}"
             )
-        return list(in_shapes), [*found], []
+        return list(found)
 
     def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
         """What the kernel reads."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .. import ndarray
 __all__ = ["CustomOp", "CustomOpProp", "assign"]
 
 Shapes = Sequence[Sequence[int]]
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class CustomOp:
@@ -96,6 +97,12 @@ def assign(dst: Any, req: str, src: Any) -> None:
         dst[:] += src
 
 
+def _dense_only(method: _Method) -> _Method:
+    """Marks what takes dense arrays alone, so that nobody need ask it where there are no others."""
+    setattr(method, "dense_only", True)  # noqa: B010 - functions have no such member
+    return method
+
+
 class CustomOpProp:
     """What there is to know of a custom operator; its subclasses are registered by name.
 
@@ -134,6 +141,7 @@ class CustomOpProp:
         states = len(self.list_auxiliary_states())
         return in_type, first * len(self.list_outputs()), first * states
 
+    @_dense_only
     def infer_storage_type(self, in_stype: Sequence[str]) -> tuple[Any, ...]:
         """The storage types of inputs, outputs and auxiliary states; all dense by default.
 
@@ -147,6 +155,7 @@ class CustomOpProp:
         states = len(self.list_auxiliary_states())
         return in_stype, dense * len(self.list_outputs()), dense * states
 
+    @_dense_only
     def infer_storage_type_backward(
         self,
         ograd_stype: list[str],

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from .. import resource
 from ..context import Context
+from ..error import InvalidArgumentError, MXNetError
 from ..ops import card
 from ..ops.card import Shape
 from ..ops.own import Desc, OwnOperator, Run
@@ -144,8 +145,26 @@ class OperatorProperty(card.OperatorProperty):
         return {name: Param.format(value) for name, value in self.attrs.items()}
 
     def num_outputs(self) -> int:
-        """How many outputs there are."""
-        return len(self.list_outputs())
+        """How many outputs there are: as many as :meth:`list_outputs` has names.
+
+        Where this is overridden and that is not, these are called ``output0`` and so on.
+        """
+        named = type(self).list_outputs is not OperatorProperty.list_outputs
+        return len(self.list_outputs()) if named else 1
+
+    def list_outputs(self) -> list[str]:
+        """The names of the outputs."""
+        counted = type(self).num_outputs is not OperatorProperty.num_outputs
+        count = self.num_outputs() if counted else 1
+        if not isinstance(count, int) or count < 1:
+            raise InvalidArgumentError(
+                f"num_outputs must return an int from 1 on, returned {count!r}"
+            )
+        return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
+
+    def num_visible_outputs(self) -> int:
+        """How many of the outputs, the first ones, a user sees."""
+        return self.num_outputs()
 
     def forward_resource(self, in_shapes: Sequence[Any]) -> Sequence[Any]:
         """The kinds of resources that ``forward`` gets as ``ctx.requested``: what
@@ -203,14 +222,18 @@ class PropertyCard(OwnOperator):
 
     def resources(self, made: Any, context: Context, shapes: Sequence[Shape], back: bool) -> Any:
         """Those of the kinds that the property asks for."""
-        kinds = self.ask(made.backward_resource if back else made.forward_resource, shapes)
+        method = "backward_resource" if back else "forward_resource"
+        kinds = self.ask(made, method, shapes)
         if not isinstance(kinds, (list, tuple)):
-            raise self.wrong("forward_resource", "a list of kinds of resources", kinds)
-        return [resource.request(context, kind) for kind in kinds]
+            raise self.wrong(method, "a list of kinds of resources", kinds)
+        try:
+            return [resource.request(context, kind) for kind in kinds]
+        except (MXNetError, TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"{self.label}: {method}: {error}") from error
 
     def create(self, made: Any, context: Context, arguments: Sequence[Desc], aux: Any) -> Any:
         """The user's operator."""
-        operator = self.ask(made.create_operator, context)
+        operator = self.ask(made, "create_operator", context)
         needed = ("forward", "backward") if self.differentiable else ("forward",)
         if not all(callable(getattr(operator, method, None)) for method in needed):
             expected = f"an object with the methods {' and '.join(needed)}"

@@ -14,13 +14,13 @@ from ..literal import brief
 from ..ndarray import NDArray
 from ..ops import card
 from ..ops.card import MaybeShape
-from ..ops.composed import Composed
-from ..ops.param import DTYPES, Param
+from ..ops.param import Param
 from ..ops.shapes import is_known
 from .checks import require_name
 from .compiled import ScalarFunction, mapped_card
 from .custom import assign
 from .property import OpContext, Operator, OperatorProperty, card_of
+from .rules import rule_card
 
 __all__ = ["EnvArguments", "SimpleOp"]
 
@@ -228,7 +228,7 @@ class SimpleOp:
         require_name("SimpleOp", self.name)
         self._check()
         if self.rule is not None:
-            card.register(_rule_card(self))
+            card.register(rule_card(self, _env))
         elif isinstance(self.functions.get(None), ScalarFunction):
             card.register(self._mapped())
         else:
@@ -428,19 +428,3 @@ class _Operator(Operator):
                 f"returned {given}"
             )
         assign(target, request, found)
-
-
-def _rule_card(simple: SimpleOp) -> type[Composed]:
-    def forward(self: Any, *terms: Any) -> Any:
-        assert simple.rule is not None
-        return simple.rule(*terms, _env(self))
-
-    fields = {
-        "name": simple.name,
-        "arguments": simple.arguments,
-        "params": simple.params(),
-        "dtypes": DTYPES,
-        "forward": forward,
-        "__doc__": simple.description,
-    }
-    return type(simple.name, (Composed,), fields)

@@ -187,6 +187,12 @@ class _Recorder:
     def op(self, name: str | OperatorProperty, *inputs: Entry, **attrs: Any) -> list[Entry]:
         """Adds a part and returns the numbers of its outputs."""
         card = copy.copy(make(name, attrs) if isinstance(name, str) else name)
+        names = card.list_arguments()
+        if len(inputs) != len(names):
+            raise InvalidArgumentError(
+                f"{self.owner.name}: its part {card.name} takes {len(names)} inputs "
+                f"({', '.join(names)}), got {len(inputs)}"
+            )
         if card.mutated_inputs():
             raise InternalError(
                 f"{self.owner.name}: its part {card.name} changes inputs; that needs a kernel"

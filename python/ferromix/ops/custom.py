@@ -11,9 +11,10 @@ from ..error import InvalidArgumentError
 from ..literal import brief
 from .card import register
 from .own import Desc, OwnOperator, Run
+from .own_storage import says_storage
 from .param import Param
 
-__all__ = ["Custom", "enter", "property_of"]
+__all__ = ["Custom", "enter", "property_of", "says_of_storage"]
 
 _CODES = {
     "float32": 0,
@@ -55,6 +56,11 @@ def property_of(name: str) -> Callable[..., Any]:
             "by mx.operator.register before it is used, or loaded"
         )
     return found
+
+
+def says_of_storage(name: Any) -> bool:
+    """Whether the properties of that name say something of storage types."""
+    return says_storage(_PROPERTIES.get(name), "infer_storage_type")
 
 
 @register
@@ -113,8 +119,8 @@ class Custom(OwnOperator):
         """The user's ``CustomOp``."""
         descs = (*arguments, *aux)
         shapes = [list(shape) for shape, _ in descs]
-        operator = self.ask(made.create_operator, context, shapes, [_CODES[t] for _, t in descs])
-        if not (callable(getattr(operator, "forward", None)) and hasattr(operator, "backward")):
+        operator = self.ask(made, "create_operator", context, shapes, [_CODES[t] for _, t in descs])
+        if not all(callable(getattr(operator, m, None)) for m in ("forward", "backward")):
             raise self.wrong("create_operator", "a CustomOp, with forward and backward", operator)
         return operator
 

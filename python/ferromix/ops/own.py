@@ -9,7 +9,7 @@ users of its state follow each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -21,9 +21,9 @@ from ..error import InvalidArgumentError
 from ..literal import brief, integer, members
 from . import card
 from .card import Entry, GradientGraph, MaybeShape, Shape, merge_shapes
+from .own_storage import OwnStorage, infer_backward
 from .param import DTYPES, dtype_name
 from .shapes import is_known
-from .storage import DENSE, STORAGE_TYPES
 
 __all__ = ["STATE", "OwnBackward", "OwnOperator", "PythonRun", "Run"]
 
@@ -52,7 +52,7 @@ class PythonRun(card.OperatorProperty):
     """A card whose runs are Python's, on the lane; see ``dispatch/python_lane.py``."""
 
 
-class OwnOperator(PythonRun):
+class OwnOperator(OwnStorage, PythonRun):
     """A card around a property; a subclass says how properties are made and what they are asked."""
 
     dtypes: ClassVar[tuple[str, ...]] = DTYPES
@@ -98,7 +98,7 @@ class OwnOperator(PythonRun):
         """The property that the graph asks; runs have others, which saw their shapes."""
         return self.new_property()
 
-    def ask(self, method: Callable[..., Any], *args: Any) -> Any:
+    def ask(self, made: Any, method: str, *args: Any) -> Any:
         """What a method of a property returns; an exception becomes one that names both.
 
         Raises
@@ -107,10 +107,10 @@ class OwnOperator(PythonRun):
             What the method raised, whatever that was, with the cause.
         """
         try:
-            return method(*args)
+            return getattr(made, method)(*args)
         except Exception as error:
             raise InvalidArgumentError(
-                f"{self.label}: {method.__name__} raised {type(error).__name__}: {error}"
+                f"{self.label}: {method} raised {type(error).__name__}: {error}"
             ) from error
 
     def wrong(self, method: str, expected: str, found: Any) -> InvalidArgumentError:
@@ -120,7 +120,7 @@ class OwnOperator(PythonRun):
         )
 
     def _names(self, method: str) -> tuple[str, ...]:
-        found = self.ask(getattr(self.own, method))
+        found = self.ask(self.own, method)
         if not isinstance(found, (list, tuple)) or not all(isinstance(n, str) for n in found):
             raise self.wrong(method, "a list of names", found)
         if len(set(found)) != len(found):
@@ -138,6 +138,11 @@ class OwnOperator(PythonRun):
         found = self._names("list_outputs")
         if not found:
             raise self.wrong("list_outputs", "at least one name", found)
+        if hasattr(self.own, "num_outputs"):
+            count = self.ask(self.own, "num_outputs")
+            if not isinstance(count, int) or isinstance(count, bool) or count != len(found):
+                expected = f"{len(found)}, as many as list_outputs has names"
+                raise self.wrong("num_outputs", expected, count)
         return found
 
     @cached_property
@@ -163,10 +168,11 @@ class OwnOperator(PythonRun):
     @cached_property
     def visible(self) -> int:
         """How many of the outputs a user sees."""
-        method = getattr(self.own, "num_visible_outputs", None)
-        found = len(self.output_list) if method is None else self.ask(method)
-        if not isinstance(found, int) or not 1 <= found <= len(self.output_list):
-            expected = f"an int from 1 to {len(self.output_list)}"
+        count = len(self.output_list)
+        asked = hasattr(self.own, "num_visible_outputs")
+        found = self.ask(self.own, "num_visible_outputs") if asked else count
+        if not isinstance(found, int) or isinstance(found, bool) or not 1 <= found <= count:
+            expected = f"an int from 1 to {count}"
             raise self.wrong("num_visible_outputs", expected, found)
         return found
 
@@ -189,7 +195,7 @@ class OwnOperator(PythonRun):
         complete = all(map(is_known, in_shapes))
         given = list(map(self.show_shape, in_shapes))
         try:
-            found = self._groups("infer_shape", self.ask(made.infer_shape, given))
+            found = self.groups("infer_shape", self.ask(made, "infer_shape", given))
         except InvalidArgumentError:
             if complete:
                 raise
@@ -223,13 +229,12 @@ class OwnOperator(PythonRun):
         self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
     ) -> list[MaybeShape]:
         """What the property says, if it has a method of that name."""
-        method = getattr(self.own, "infer_shape_backward", None)
-        if method is None:
+        if not hasattr(self.own, "infer_shape_backward"):
             return list(in_shapes)
         known = [*in_shapes, *out_shapes[:-1]]
         given = list(map(self.show_shape, known))
         count = len(in_shapes)
-        found = self.ask(method, given[:count], given[count:])
+        found = self.ask(self.own, "infer_shape_backward", given[:count], given[count:])
         if not isinstance(found, (list, tuple)) or len(found) != count:
             raise self.wrong("infer_shape_backward", f"a list of {count} shapes", found)
         return [self._shape(s, False) for s in found]
@@ -246,7 +251,7 @@ class OwnOperator(PythonRun):
         """What a property says of element types; while some are unknown, it may also raise."""
         try:
             given = list(map(self.show_type, in_types))
-            found = self._groups("infer_type", self.ask(made.infer_type, given))
+            found = self.groups("infer_type", self.ask(made, "infer_type", given))
         except InvalidArgumentError:
             if all(in_types):
                 raise
@@ -277,30 +282,15 @@ class OwnOperator(PythonRun):
         self, in_types: Sequence[str | None], out_types: Sequence[str | None]
     ) -> list[str | None]:
         """What the property says, if it has a method of that name."""
-        method = getattr(self.own, "infer_type_backward", None)
-        if method is None:
+        if not hasattr(self.own, "infer_type_backward"):
             return list(in_types)
         given = list(map(self.show_type, in_types)), list(map(self.show_type, out_types[:-1]))
-        found = self.ask(method, *given)
+        found = self.ask(self.own, "infer_type_backward", *given)
         if not isinstance(found, (list, tuple)) or len(found) != len(in_types):
             raise self.wrong("infer_type_backward", f"a list of {len(in_types)} types", found)
         return [self._type(t) for t in found]
 
-    def infer_storage_type(
-        self, in_stypes: Sequence[str]
-    ) -> tuple[list[str], list[str], list[str]]:
-        """What the property says where something is sparse; all dense otherwise."""
-        if all(stype == DENSE for stype in in_stypes):
-            return super().infer_storage_type(in_stypes)
-        found = self.ask(self.own.infer_storage_type, list(in_stypes))
-        args, outs, aux = self._groups("infer_storage_type", found)
-        for stype in (*args, *outs, *aux):
-            if stype not in STORAGE_TYPES:
-                expected = f"storage types, which are {', '.join(STORAGE_TYPES)}"
-                raise self.wrong("infer_storage_type", expected, stype)
-        return args, [*outs, DENSE], aux
-
-    def _groups(self, method: str, found: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    def groups(self, method: str, found: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """Inputs, outputs and auxiliary states; the last may be left out."""
         if not isinstance(found, (list, tuple)) or len(found) not in (2, 3):
             raise self.wrong(method, "two or three lists", found)
@@ -320,12 +310,8 @@ class OwnOperator(PythonRun):
         """What backward reads: numbers of gradients of outputs, then of inputs, then of outputs."""
         outs, args = self.visible, len(self.argument_list)
         ids = list(range(outs + args + len(self.output_list)))
-        found = self.ask(
-            self.own.declare_backward_dependency,
-            ids[:outs],
-            ids[outs : outs + args],
-            ids[outs + args :],
-        )
+        given = (ids[:outs], ids[outs : outs + args], ids[outs + args :])
+        found = self.ask(self.own, "declare_backward_dependency", *given)
         if not isinstance(found, (list, tuple)) or not all(
             isinstance(i, (int, np.integer)) and 0 <= i < len(ids) for i in found
         ):
@@ -356,15 +342,14 @@ class OwnOperator(PythonRun):
 
     def pairs(self, method: str, inputs: int, outputs: int, *args: Any) -> list[tuple[int, int]]:
         """Pairs of an input and an output that a property's method gives, if there is one."""
-        asked = getattr(self.own, method, None)
-        if asked is None:
+        if not hasattr(self.own, method):
             return []
         given = args or (list(range(inputs)), list(range(outputs)))
-        found = self.ask(asked, *given)
+        found = self.ask(self.own, method, *given)
         if not isinstance(found, (list, tuple)):
             raise self.wrong(method, "a list of pairs", found)
         for pair in found:
-            fits = isinstance(pair, (list, tuple)) and len(pair) == 2
+            fits = isinstance(pair, (list, tuple)) and [type(i) for i in pair] == [int, int]
             if not fits or not (0 <= pair[0] < inputs and 0 <= pair[1] < outputs):
                 raise self.wrong(
                     method, f"pairs of an input (0 to {inputs - 1}) and an output", pair
@@ -390,6 +375,18 @@ class OwnBackward(PythonRun):
         self.label = f"backward of {forward.label}"
         self.forward = forward
         self.out_grads = [i for i in range(forward.visible) if i in forward.dependencies]
+
+    def operator_of(self, attached: Any) -> Any:
+        """The operator object that is attached to the state.
+
+        Raises
+        ------
+        InvalidArgumentError
+            None, as where nothing ran forward.
+        """
+        if attached is None:
+            raise InvalidArgumentError(f"{self.label}: nothing ran forward before it")
+        return attached
 
     def list_arguments(self) -> list[str]:
         """What it reads, and what it may change."""
@@ -431,6 +428,12 @@ class OwnBackward(PythonRun):
         """The gradients have the shapes of the inputs."""
         first = len(self.out_grads)
         return list(in_shapes), list(in_shapes[first : first + len(self.list_outputs())]), []
+
+    def infer_storage_type(
+        self, in_stypes: Sequence[str], wanted: Sequence[str] | None = None
+    ) -> tuple[list[str], list[str], list[str]]:
+        """What the property says, which may depend on what is `wanted` of the gradients."""
+        return infer_backward(self, in_stypes, wanted)
 
     def infer_type(
         self, in_types: Sequence[str | None]

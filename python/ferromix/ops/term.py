@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..error import ArgumentTypeError
+from ..literal import brief
 from .card import Entry, GradientGraph
 from .infix import INFIX
 
@@ -38,6 +40,12 @@ class Term:
 
     def outputs(self, name: str, *others: Term, **attrs: Any) -> list[Term]:
         """All outputs of the operator `name` of this value and `others`."""
+        for other in others:
+            if not isinstance(other, Term) or other.graph is not self.graph:
+                raise ArgumentTypeError(
+                    f"{name}: an operand in a rule must be a value of the same rule, got "
+                    f"{brief(other)}"
+                )
         entries = (self.entry, *(o.entry for o in others))
         found = self.graph.op(name, *entries, **attrs)
         return [Term(self.graph, entry, self.family) for entry in found]

@@ -8,9 +8,10 @@ from ... import _core, dispatch
 from ...dispatch.storage import conform
 from ...dispatch.tape import modes
 from ...ops.card import OperatorProperty
+from ...ops.own import PythonRun
 from ...ops.storage import DENSE, rule_of
 from ..ndarray import NDArray
-from . import compute, convert, taped
+from . import compute, convert, own, taped
 from .arrays import BaseSparseNDArray
 
 __all__ = ["evaluate", "run"]
@@ -45,9 +46,19 @@ def _deliver(result: NDArray, target: NDArray) -> NDArray:
 
 
 def evaluate(
-    card: OperatorProperty, inputs: Sequence[NDArray], is_train: bool, out: NDArray | None = None
+    card: OperatorProperty,
+    inputs: Sequence[NDArray],
+    is_train: bool,
+    out: NDArray | None = None,
+    state: NDArray | None = None,
+    wanted: Sequence[str] | None = None,
 ) -> list[NDArray]:
-    """All outputs of one run, hidden ones included, in the storage types that the rule says."""
+    """All outputs of one run, hidden ones included, in the storage types that the rule says.
+
+    `state` and `wanted` are for operators of one's own; see :func:`own.run`.
+    """
+    if isinstance(card, PythonRun):
+        return own.run(card, inputs, is_train, state, wanted)
     stypes = [a.stype for a in inputs[: len(card.list_arguments())]]
     rule = rule_of(card.name, card.attrs, stypes)
     if rule is not None:
@@ -59,7 +70,7 @@ def evaluate(
         if dense[i] is not inputs[i]:
             convert.cast(dense[i], inputs[i].stype).copyto(inputs[i])
     results = [NDArray(h) for h in handles]
-    wanted = card.attrs.get("forward_stype")
-    if wanted not in (None, DENSE) and any(stype != DENSE for stype in stypes):
-        results[0] = convert.cast(results[0], wanted)
+    asked = card.attrs.get("forward_stype")
+    if asked not in (None, DENSE) and any(stype != DENSE for stype in stypes):
+        results[0] = convert.cast(results[0], asked)
     return results

@@ -123,7 +123,9 @@ def backward(
             "it before autograd.record(), with a grad_req other than 'null'"
         )
     with tape.modes(False, train):
-        results = _Pass(trace, rows, heads, seeds, train).run([i for i, _ in requests])
+        results = _Pass(trace, rows, heads, seeds, train).run(
+            [i for i, _ in requests], _stypes(trace, targets, [i for i, _ in requests])
+        )
         for (node, request), result in zip(requests, results, strict=True):
             handle = trace.target(node)
             target = targets.get(handle.chunk)
@@ -164,6 +166,12 @@ def gradients(
     if not retain:
         trace.release()
     return [r.copy() for r in zeros]
+
+
+def _stypes(trace: Any, targets: dict[int, BaseSparseNDArray], nodes: Sequence[int]) -> list[str]:
+    """The storage types of the gradients of variables."""
+    found = [targets.get(trace.target(node).chunk) for node in nodes]
+    return [DENSE if target is None else target.stype for target in found]
 
 
 def _deliver(result: NDArray | None, target: NDArray, add: bool) -> None:
@@ -231,8 +239,11 @@ class _Pass:
             self._table[entry] = found
         return found
 
-    def run(self, wanted: Sequence[int]) -> list[NDArray | None]:
-        """The gradients of the variables of these nodes; None where they are zero."""
+    def run(self, wanted: Sequence[int], stypes: Sequence[str] = ()) -> list[NDArray | None]:
+        """The gradients of the variables of these nodes; None where they are zero.
+
+        `stypes` are the storage types of the arrays that they go to, where these are known.
+        """
         from .run import evaluate
 
         heads = [Entry(self._nodes[i], k) for i, k in self._trace.heads]
@@ -242,13 +253,15 @@ class _Pass:
                 self._table[Entry(node, 0)] = _seed(head, seed)
         last = last_uses(found.nodes)
         results = {e for e in found.entries if e is not None}
+        stored = dict(zip(found.entries, stypes, strict=False))
         for number, node in enumerate(found.nodes):
             assert node.op is not None
             inputs = [self._value(e) for e in node.inputs]
             if isinstance(node.op, PythonOperator):
                 made = [NDArray(h) for h in tape.run_card(node.op, [a.handle for a in inputs])]
             else:
-                made = evaluate(node.op, inputs, self._train)
+                kinds = [stored.get(e, "undefined") for e in node.outputs()]
+                made = evaluate(node.op, inputs, self._train, wanted=kinds)
             self._table.update(zip(node.outputs(), made, strict=False))
             for entry in {e for e in node.inputs if last[e] == number} - results:
                 self._table.pop(entry, None)
