@@ -45,7 +45,7 @@ def _by_rule(simple: SimpleOp, terms: Sequence[Term], env: Any) -> Term:
 
 
 def rule_card(simple: SimpleOp, env: Callable[[Any], Any]) -> type[Composed]:
-    """The card of a simple operator that a rule makes of others; `env` gives a rule's last argument."""
+    """The card of a simple operator that a rule makes of others; `env` gives its last argument."""
 
     def forward(self: Any, *terms: Any) -> Any:
         return _by_rule(simple, terms, env(self))
