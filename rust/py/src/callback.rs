@@ -3,7 +3,7 @@
 use ferromix_base::Error;
 use ferromix_engine as engine;
 use ferromix_engine::{FnProperty, Name, OpError};
-use ferromix_runtime::held::{self, Held, Turn};
+use ferromix_runtime::held::{Held, Turn};
 use ferromix_runtime::{ReadError, Runtime};
 use pyo3::exceptions::{PyBaseException, PyTypeError};
 use pyo3::ffi;
@@ -321,14 +321,15 @@ impl Ord for Job {
     }
 }
 
-/// Pushes operations on arrays. Without the interpreter where the push waits for what it pushes:
-/// with the naive engine, and in a function that holds the arrays.
+/// Pushes operations on arrays. Without the interpreter where the push waits for what it pushes with
+/// the naive engine. In a function that holds the arrays small operations run at once, with it: the
+/// function would have to wait for it after each of them, behind whoever computes meanwhile.
 pub(crate) fn push<T: Send>(
     py: Python<'_>,
     push: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let runtime = Runtime::existing();
-    let waits = held::inside() || runtime.is_some_and(|runtime| runtime.is_naive());
+    let waits = runtime.is_some_and(|runtime| runtime.is_naive());
     if !waits {
         runtime.map_or(Ok(()), |runtime| hold_back(py, runtime))?;
         let pushed = attached(push).map_err(to_py)?;

@@ -155,7 +155,17 @@ where
     }
     let (reads, writes) = (free(spec.const_vars), free(spec.mutate_vars));
     if reads.is_empty() && writes.is_empty() {
-        return working(|| run(runtime));
+        if spec.inline {
+            return run(runtime);
+        }
+        // What takes long needs none of what others may want meanwhile.
+        let (mut run, mut result) = (Some(run), Ok(()));
+        runtime.detached(&mut || {
+            if let Some(run) = run.take() {
+                result = working(|| run(runtime));
+            }
+        });
+        return result;
     }
     let (send, receive) = mpsc::sync_channel(1);
     let turn = Turn::default();
@@ -175,7 +185,12 @@ where
         .map_err(refused)?;
     let engine = runtime.engine();
     let vars = || reads.iter().chain(&writes).copied();
-    let answer = engine.blocking(|| await_answer(runtime, &receive, &turn, vars));
+    let (mut receive, mut answer) = (Some(receive), Ok(None));
+    runtime.detached(&mut || {
+        if let Some(receive) = receive.take() {
+            answer = engine.blocking(|| await_answer(runtime, &receive, &turn, vars));
+        }
+    });
     let Some(answer) = answer.map_err(failure)? else {
         return Err(Error::misuse(IN_VAIN));
     };

@@ -1,5 +1,7 @@
-//! How a thread that has the interpreter waits for memory: without it, since the operations whose
-//! end frees some may be Python functions.
+//! How a thread that has the interpreter waits for memory, and functions for their operations: without
+//! it, since the operations whose end they wait for may be Python functions.
+
+use crate::lane;
 
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -21,7 +23,7 @@ pub(crate) fn attached<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs a function that waits for memory.
+/// Runs a function that waits, or takes long.
 pub(crate) fn detached(wait: &mut (dyn FnMut() + Send)) {
     if !ATTACHED.get() {
         return wait();
@@ -29,7 +31,9 @@ pub(crate) fn detached(wait: &mut (dyn FnMut() + Send)) {
     Python::attach(|py| {
         py.detach(|| {
             ATTACHED.set(false);
-            wait();
+            if lane::wait(&mut *wait).is_none() {
+                wait();
+            }
             ATTACHED.set(true);
         });
     });
