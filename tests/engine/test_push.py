@@ -440,3 +440,50 @@ def test_code_that_is_made_again_and_again_keeps_its_own_lines():
         with pytest.raises(ZeroDivisionError) as caught:
             engine.wait_for_all()
         assert any(f"made_{k}.py:{k + 1}" in note for note in caught.value.__notes__)
+
+
+class NeedsName:
+    def __call__(self, *, name): ...
+
+
+@pytest.mark.parametrize("fn", [lambda *, name: 0, lambda x=1, *, name, y=2: 0, NeedsName()])
+def test_a_function_that_needs_keywords_is_refused(fn):
+    for push in (mx.engine.push, mx.engine.push_async, mx.engine.new_operator):
+        with pytest.raises(InvalidArgumentError, match=r"needs name; give them defaults"):
+            push(fn)
+
+
+def test_an_asynchronous_function_must_take_its_callback():
+    with pytest.raises(InvalidArgumentError, match="takes no arguments"):
+        mx.engine.push_async(lambda: 0)
+
+
+@pytest.mark.parametrize("ctx", [mx.gpu(), "gpu"])
+def test_a_function_for_a_device_that_is_not_there(ctx):
+    with pytest.raises(InvalidArgumentError, match=r"cannot push a function for gpu.*mx\.cpu\(\)"):
+        mx.engine.push(print, ctx)
+
+
+def test_a_second_callback_raises_and_changes_nothing():
+    calls, var = [], mx.engine.new_variable()
+    mx.engine.push_async(calls.append, mutable_vars=[var])
+    while not calls:
+        time.sleep(0.001)
+    calls[0]()
+    with pytest.raises(mx.MXNetError, match="called before; call it exactly once"):
+        calls[0](ValueError("late"))
+    mx.engine.wait_for_var(var)
+    assert var.version == 1
+
+
+def test_a_variable_whose_function_the_stopped_engine_refuses_stays():
+    var = mx.engine.new_variable()
+    mx.engine.stop()
+    try:
+        with pytest.raises(mx.MXNetError, match="the engine is stopped"):
+            mx.engine.delete_variable(var, print)
+    finally:
+        mx.engine.start()
+    mx.engine.push(lambda: None, mutable_vars=[var])
+    mx.engine.wait_for_var(var)
+    assert var.version == 1

@@ -277,3 +277,39 @@ def test_the_main_threads_stop_can_be_interrupted():
         print(a.asnumpy().tolist())
     """
     assert run(program, MXNET_ENGINE_TYPE="") == "interrupted\n[2.0, 2.0]\n[1.0, 1.0]\n"
+
+
+def test_functions_that_push_after_the_notice_of_the_end_are_told():
+    """What was pushed before still runs; what it pushes is refused by an error that says so."""
+    program = """
+        import threading
+        import ferromix as mx
+        a, b, go = mx.nd.ones((3,)), mx.nd.ones((3,)), threading.Event()
+        held, said = mx.engine.new_variable(), []
+        uses = {
+            "function": lambda: mx.engine.push(print),
+            "kernel": lambda: b + 1,
+            "kernel on its own": lambda: a.__iadd__(1),
+            "kernel on both": lambda: a.__iadd__(b),
+            "read": lambda: said.append(a.asnumpy().tolist()),
+        }
+        def use():
+            go.wait()
+            for name, way in uses.items():
+                try:
+                    way()
+                except Exception as error:
+                    said.append((name, type(error).__name__, "shutting down" in str(error)))
+        mx.engine.push(use, mutable_vars=[a])
+        mx.engine.notify_shutdown()
+        go.set()
+        mx.engine.wait_for_all()
+        for line in said:
+            print(line)
+    """
+    assert run(program, MXNET_ENGINE_TYPE="ThreadedEnginePerDevice").splitlines() == [
+        "('function', 'MXNetError', True)",
+        "('kernel', 'MXNetError', True)",
+        "('kernel on both', 'MXNetError', True)",
+        "[2.0, 2.0, 2.0]",
+    ]

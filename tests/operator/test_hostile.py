@@ -56,6 +56,7 @@ WRONG = {
         (["float32"], ["no"], []),
     ],
     "declare_backward_dependency": [None, 3, ["x"], [99], [-1]],
+    "create_operator": [None, 3, "op", object()],
 }
 
 
@@ -94,14 +95,74 @@ def test_what_is_no_operator_is_named(made):
         mx.nd.Custom(mx.nd.ones((2,)), op_type=name).wait_to_read()
 
 
+@pytest.mark.parametrize("method", WRONG)
+def test_what_a_property_raises_is_named(method):
+    def fail(self, *args):
+        raise KeyError("mine")
+
+    name = custom(**{method: fail})
+    x = mx.nd.ones((2,))
+    x.attach_grad()
+
+    def call():
+        with mx.autograd.record():
+            y = mx.nd.Custom(x, op_type=name)
+        y.backward()
+        x.grad.wait_to_read()
+
+    with pytest.raises(InvalidArgumentError, match=rf"{name}.*{method} raised KeyError.*mine"):
+        call()
+    mx.nd.waitall()
+
+
+@pytest.mark.parametrize("result", ["forward", "backward", "in a pass"])
+def test_what_writes_nothing_or_returns_something_is_no_crash(result):
+    """As in MXNet, where what a method returns does not count, nor what it leaves alone."""
+
+    def nothing(**_):
+        return 3
+
+    operator = mx.operator.CustomOp()
+    if result != "backward":
+        operator.forward = nothing
+    name = custom(create=operator)
+    x = mx.nd.ones((2,))
+    x.attach_grad()
+    if result == "in a pass":
+        executor = mx.sym.Custom(mx.sym.var("x"), op_type=name).simple_bind(mx.cpu(), x=(2,))
+        executor.forward(is_train=True)
+        executor.backward(mx.nd.ones((2,)))
+        assert executor.grad_arrays[0].shape == (2,)
+        return
+    with mx.autograd.record():
+        y = mx.nd.Custom(x, op_type=name)
+    y.backward()
+    assert y.shape == x.grad.shape == (2,)
+    mx.nd.waitall()
+
+
+def test_an_unknown_type_is_reported_as_a_type():
+    name = custom(infer_type=lambda self, types: (types, [None], []))
+    with pytest.raises(InvalidArgumentError, match=rf"{name}.*element type.*infer_type"):
+        mx.nd.Custom(mx.nd.ones((2,)), op_type=name)
+    symbol = mx.sym.Custom(mx.sym.var("x"), op_type=name, name="y")
+    said = rf"element type of output 'output' of 'y'.*{name}"
+    with pytest.raises(InvalidArgumentError, match=said):
+        symbol.simple_bind(mx.cpu(), x=(2,))
+    with pytest.raises(InvalidArgumentError, match="the shapes of these do not follow"):
+        mx.sym.Custom(mx.sym.var("x"), op_type=custom()).simple_bind(mx.cpu())
+
+
 @pytest.mark.parametrize("value", [np.ones((3,)), "text", [[1, 2], [3]]])
 def test_what_cannot_be_assigned_surfaces_at_the_wait(value):
     def forward(self, req, in_data, out_data):
         self.assign(out_data[0], req[0], value)
 
-    y = mx.nd.Custom(mx.nd.ones((2,)), op_type=custom(forward))
-    with pytest.raises((ValueError, TypeError)):
+    name = custom(forward)
+    y = mx.nd.Custom(mx.nd.ones((2,)), op_type=name)
+    with pytest.raises((ValueError, TypeError)) as caught:
         y.wait_to_read()
+    assert f"in forward of Custom operator '{name}'" in caught.value.__notes__
     mx.nd.waitall()
 
 
@@ -147,3 +208,64 @@ def test_a_taken_name_is_refused(taken):
         mx.operator.register(type("Card", (mx.operator.OperatorProperty,), {"name": taken}))
     with pytest.raises(InvalidArgumentError, match=taken):
         mx.operator.SimpleOp(taken).set_function(lambda x, env: x).register()
+
+
+PROPERTIES = {
+    "list_outputs": [None, 3, "ab", []],
+    "list_arguments": [None, 3, "ab"],
+    "num_outputs": ["x", 0, -1],
+    "num_visible_outputs": ["x", 0, 2, True],
+    "create_operator": [None, 3],
+    "forward_resource": [3, ["x"]],
+    "forward_inplace_option": [3, [("a", 0)], [(0, 9)], [(0,)]],
+    "infer_type": [None, 3, ([], [], [])],
+    "infer_shape": [None, 3, ([], [], [])],
+    "declare_backward_dependency": [3, ["x"]],
+    "backward_inplace_option": [3, [("a", 0)]],
+    "backward_resource": [3, ["x"]],
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "returned"),
+    [(m, r) for m, returns in PROPERTIES.items() for r in returns],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_a_card_returns_is_checked(method, returned):
+    name = f"test_property_{next(NUMBERS)}"
+    fields = {"create_operator": lambda self, ctx: mx.operator.CustomOp(), "name": name}
+    fields[method] = lambda self, *args: returned
+    mx.operator.register(type("Card", (mx.operator.OperatorProperty,), fields))
+    x = mx.nd.ones((2,))
+    x.attach_grad()
+
+    def call():
+        with mx.autograd.record():
+            y = getattr(mx.nd, name)(x)
+        y.backward()
+        x.grad.wait_to_read()
+
+    with pytest.raises(InvalidArgumentError, match=rf"{name}.*{method}"):
+        call()
+
+
+RULES = [
+    (lambda a, env: 3, "must return a value made of those it is given, returned 3"),
+    (lambda a, env: None, "returned None"),
+    (lambda a, env: mx.nd.ones((2,)), "returned"),
+    (lambda a, env: a.op("nope"), "unknown operator 'nope'"),
+    (lambda a, env: a.op("broadcast_add", mx.nd.ones((2,))), "an operand in a rule must be"),
+    (lambda a, env: a.op("broadcast_add"), r"broadcast_add takes 2 inputs \(lhs, rhs\), got 1"),
+    (lambda a, env: 1 / 0, "raised ZeroDivisionError"),
+    (lambda a: a, "raised TypeError"),
+]
+
+
+@pytest.mark.parametrize(("rule", "said"), RULES)
+def test_a_wrong_rule_is_named(rule, said):
+    name = f"test_rule_{next(NUMBERS)}"
+    mx.operator.SimpleOp(name).set_rule(rule).register()
+    with pytest.raises(InvalidArgumentError, match=rf"SimpleOp {name}: its rule.*{said}"):
+        getattr(mx.nd, name)(mx.nd.ones((2,)))
+    with pytest.raises(InvalidArgumentError, match=rf"SimpleOp {name}: its rule.*{said}"):
+        getattr(mx.sym, name)(mx.sym.var("x")).infer_shape(x=(2,))

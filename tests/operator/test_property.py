@@ -241,3 +241,49 @@ def test_shapes_and_types_backwards():
     assert symbol.infer_shape(z=(6,))[0] == [(3,), (6,)]
     assert symbol.infer_type(z="float64")[0] == [np.float64] * 2
     assert mx.nd.test_longer(mx.nd.array([1, 2])).asnumpy().tolist() == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("visible", [1, 2, 3])
+def test_numbers_of_outputs_that_are_overridden(visible):
+    class Copies(mx.operator.OperatorProperty):
+        """Multiples."""
+
+        name = f"test_copies_{visible}"
+
+        def num_outputs(self):
+            return 3
+
+        def num_visible_outputs(self):
+            return visible
+
+        def create_operator(self, ctx):
+            class Multiply:
+                def forward(self, ctx, in_data, req, out_data, aux):
+                    for i, (target, request) in enumerate(zip(out_data, req, strict=True)):
+                        mx.operator.assign(target, request, in_data[0] * (i + 1))
+
+                def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux):
+                    assert (len(out_grad), len(out_data)) == (visible, 3)
+                    slope = sum((g * (i + 1) for i, g in enumerate(out_grad)), out_grad[0] * 0)
+                    mx.operator.assign(in_grad[0], req[0], slope)
+
+            return Multiply()
+
+    mx.operator.register(Copies)
+    made = Copies()
+    assert (made.num_outputs(), made.num_visible_outputs()) == (3, visible)
+    assert made.list_outputs() == ["output0", "output1", "output2"]
+    x = mx.nd.array([1, 2])
+    x.attach_grad()
+    with mx.autograd.record():
+        found = getattr(mx.nd, Copies.name)(x)
+    outs = found if isinstance(found, list) else [found]
+    assert [y.asnumpy().tolist() for y in outs] == [[i, 2 * i] for i in range(1, visible + 1)]
+    mx.autograd.backward(outs)
+    assert x.grad.asnumpy().tolist() == [visible * (visible + 1) / 2] * 2
+    symbol = getattr(mx.sym, Copies.name)(mx.sym.var("x"), name="c")
+    assert symbol.list_outputs() == [f"c_output{i}" for i in range(visible)]
+    executor = symbol.simple_bind(mx.cpu(), x=(2,))
+    executor.forward(is_train=True, x=x)
+    executor.backward([mx.nd.ones((2,))] * visible)
+    assert executor.grad_dict["x"].asnumpy().tolist() == [visible * (visible + 1) / 2] * 2

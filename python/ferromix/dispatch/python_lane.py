@@ -102,7 +102,9 @@ class _Forward:
                 ),
             )
 
-        return scoped(run, context, is_train), [r.var for r in requested]
+        return scoped(run, context, is_train, f"forward of {card.label}"), [
+            r.var for r in requested
+        ]
 
 
 class _Backward:
@@ -165,7 +167,7 @@ class _Backward:
             )
 
         # As in MXNet, whatever the pass: what it calls trains.
-        return scoped(run, context, True), [r.var for r in requested]
+        return scoped(run, context, True, card.label), [r.var for r in requested]
 
 
 class _Arrays:
@@ -239,8 +241,13 @@ def _context_of(arrays: Sequence[Array | None]) -> Context:
     return current_context()
 
 
-def scoped(run: Callable[[], None], context: Context, is_train: bool) -> Callable[[], None]:
-    """`run` on the device of its arrays, not recorded, in the mode of its pass."""
+def scoped(
+    run: Callable[[], None], context: Context, is_train: bool, what: str
+) -> Callable[[], None]:
+    """`run` on the device of its arrays, not recorded, in the mode of its pass.
+
+    What it raises gets a note that says what it was.
+    """
 
     def function() -> None:
         recording, training = _core.set_recording(False), _core.set_training(is_train)
@@ -250,6 +257,10 @@ def scoped(run: Callable[[], None], context: Context, is_train: bool) -> Callabl
             else:
                 with context:
                     run()
+        except Exception as error:
+            if hasattr(error, "add_note"):  # which a class may hide
+                error.add_note(f"in {what}")
+            raise
         finally:
             _core.set_recording(recording)
             _core.set_training(training)

@@ -83,7 +83,8 @@ def _forward(
         [],
         requested,
     )
-    scoped(lambda: card.run_forward(operator, work), context, is_train)()
+    what = f"forward of {card.label}"
+    scoped(lambda: card.run_forward(operator, work), context, is_train, what)()
     _give_back(inputs[count:], given[count:])
     return results
 
@@ -123,7 +124,7 @@ def _backward(
         list(results),
         requested,
     )
-    scoped(lambda: own.run_backward(operator, work), context, True)()
+    scoped(lambda: own.run_backward(operator, work), context, True, card.label)()
     _give_back(inputs[first + args + outs : -1], stored[first + args + outs : -1])
     return results
 
