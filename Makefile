@@ -80,10 +80,11 @@ shuttle:  ## Explore interleavings of the whole engine
 	RUSTFLAGS="--cfg shuttle" $(MODEL) --target-dir target/shuttle -p ferromix-engine --lib shuttle -- --nocapture
 
 STRESS_SECONDS ?= 25
-stress:  ## Load on the engine, with everything that is promised checked meanwhile (STRESS_SECONDS=25)
+stress:  ## Load on the engine and on operators of one's own, with everything that is promised checked meanwhile (STRESS_SECONDS=25)
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 4 --seed 1
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 12 --seed 2
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 4 --seed 3 --bulk 15
+	$(BIN)/python tools/stress/custom_operators.py --seed 1
 
 examples:  ## Run the engine's examples, which check what they compute
 	@for example in cholesky pipeline replay_loop; do \
