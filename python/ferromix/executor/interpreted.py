@@ -17,7 +17,7 @@ from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from ..ndarray.sparse.run import evaluate
 from ..ops.own import OwnOperator
-from ..ops.storage import CASTS, DENSE
+from ..ops.storage import DENSE, STORAGE_CASTS
 from ..symbol import Symbol
 from .network import Network
 
@@ -28,7 +28,7 @@ def makes_sparse(nodes: Sequence[Node]) -> bool:
     """Whether an operator may give sparse results where everything before it is dense."""
     return any(
         n.op is not None
-        and (n.op.name in CASTS or (isinstance(n.op, OwnOperator) and n.op.makes_sparse))
+        and (n.op.name in STORAGE_CASTS or (isinstance(n.op, OwnOperator) and n.op.makes_sparse))
         for n in nodes
     )
 

@@ -20,7 +20,7 @@ from .safetensors import (
     save_safetensors,
 )
 from .sparse import files as sparse_files
-from .sparse.arrays import BaseSparseNDArray
+from .sparse.base import BaseSparseNDArray
 
 __all__ = ["load", "load_frombuffer", "save"]
 

@@ -10,7 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-__all__ = ["CASTS", "CSR", "DENSE", "ROW_SPARSE", "RULES", "STORAGE_TYPES", "Rule", "rule_of"]
+__all__ = [
+    "CSR",
+    "DENSE",
+    "ROW_SPARSE",
+    "RULES",
+    "STORAGE_CASTS",
+    "STORAGE_TYPES",
+    "Rule",
+    "rule_of",
+]
 
 DENSE = "default"
 """The storage type of arrays that have every element; the only one that kernels take."""
@@ -18,7 +27,7 @@ ROW_SPARSE = "row_sparse"
 """The storage type of arrays of which some rows are stored, and the others are zero."""
 CSR = "csr"
 """The storage type of matrices that store the elements of each row that are not zero."""
-CASTS = frozenset({"cast_storage"})
+STORAGE_CASTS = frozenset({"cast_storage"})
 """The operators that make sparse arrays of dense ones."""
 STORAGE_TYPES = (DENSE, ROW_SPARSE, CSR)
 """The storage types by MXNet's numbers, which ``__storage_type__`` holds."""

@@ -18,6 +18,7 @@ mod ops;
 pub mod par;
 mod simd;
 mod softmax;
+mod sparse;
 #[cfg(not(any(test, loom)))]
 mod table;
 mod update;

@@ -10,7 +10,8 @@ from ...ops.card import exists, names
 from ..function import function
 from ..ndarray import NDArray
 from .arithmetic import add, divide, multiply, subtract
-from .arrays import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
+from .arrays import CSRNDArray, RowSparseNDArray
+from .base import BaseSparseNDArray
 from .create import array, csr_matrix, empty, row_sparse_array, zeros
 
 __all__ = [

@@ -15,9 +15,11 @@ import numpy as np
 from ... import dispatch
 from ...error import InvalidArgumentError
 from ...ops.card import OperatorProperty
+from ...ops.row_updates import ROW_STEPS
 from ..ndarray import NDArray
 from . import convert, merging
-from .arrays import CSRNDArray, RowSparseNDArray, make
+from .arrays import CSRNDArray, RowSparseNDArray
+from .base import make
 from .parts import Csr, Rows, numbers, op
 
 __all__ = ["IMPLEMENTATIONS"]
@@ -239,12 +241,10 @@ def update_rows(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
     weight, grad, *states = inputs
     stored = grad.parts
     result = weight if out is weight else weight.copy()
-    tables = [convert.table(card.name, array) for array in (result, *states)]
-    picked = [op("_rows_gather")(table, stored.rows, stored.counter) for table in tables]
+    table, *others = (convert.table(card.name, array) for array in (result, *states))
     attrs = {k: v for k, v in card.given.items() if k != "lazy_update"}
-    op(card.name)(picked[0], stored.values, *picked[1:], out=picked[0], **attrs)
-    for table, rows in zip(tables, picked, strict=True):
-        op("_rows_write")(table, rows, stored.rows, stored.counter, out=table)
+    step = op(ROW_STEPS[card.name])
+    step(table, stored.values, *others, stored.rows, stored.counter, out=table, **attrs)
     return result
 
 

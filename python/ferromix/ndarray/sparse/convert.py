@@ -10,8 +10,9 @@ from ...error import InvalidArgumentError
 from ...ops.storage import DENSE, ROW_SPARSE
 from ..ndarray import NDArray
 from . import parts
-from .arrays import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, make
-from .parts import Csr, Rows, numbers, op
+from .arrays import CSRNDArray, RowSparseNDArray
+from .base import BaseSparseNDArray, make
+from .parts import Rows, numbers, op
 
 __all__ = ["cast", "dense", "table"]
 
@@ -62,12 +63,7 @@ def _compressed(source: NDArray, stype: str) -> Any:
         )
     rows, columns = np.nonzero(values)
     offsets = np.searchsorted(rows, np.arange(len(values) + 1))
-    found = Csr(
-        parts.filled(values[rows, columns], dtype, place),
-        parts.filled(columns, "int64", place),
-        parts.filled(offsets, "int64", place, spare=False),
-        len(rows),
-    )
+    found = parts.csr_of(values[rows, columns], columns, offsets, dtype, place)
     return make(CSRNDArray, source.shape, dtype, place, found)
 
 

@@ -15,7 +15,8 @@ from ...ops.storage import CSR, DENSE, ROW_SPARSE
 from .. import creation
 from ..ndarray import NDArray
 from . import parts
-from .arrays import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, make
+from .arrays import CSRNDArray, RowSparseNDArray
+from .base import BaseSparseNDArray, make
 
 __all__ = ["array", "csr_matrix", "empty", "is_scipy", "is_sparse", "row_sparse_array", "zeros"]
 
@@ -253,12 +254,7 @@ def _from_parts(data: Any, indices: Any, indptr: Any, shape: Any, ctx: Any, dtyp
         raise InvalidArgumentError(f"csr_matrix: a csr array has two dimensions, got shape {shape}")
     place = placement(ctx)
     spare = bool((offsets <= len(stored)).all())  # otherwise nothing must lie beyond
-    found = parts.Csr(
-        parts.filled(stored, name, place, spare),
-        parts.filled(columns, "int64", place, spare),
-        parts.filled(offsets, "int64", place, spare=False),
-        len(stored),
-    )
+    found = parts.csr_of(stored, columns, offsets, name, place, spare)
     return make(CSRNDArray, shape, name, place, found)
 
 

@@ -12,8 +12,8 @@ from ...ops.storage import CSR
 from ..ndarray import NDArray
 from ..safetensors import array_of, bytes_of
 from . import parts
-from .arrays import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, make
-from .parts import Csr
+from .arrays import CSRNDArray, RowSparseNDArray
+from .base import BaseSparseNDArray, make
 
 __all__ = ["describe", "restore"]
 
@@ -76,12 +76,7 @@ def restore(
         made = parts.rows_of(values.asnumpy(), columns, dtype, place)
         return make(RowSparseNDArray, extents, dtype, place, made)
     spare = bool((offsets <= len(columns)).all())  # otherwise nothing must lie beyond
-    made = Csr(
-        parts.filled(values.asnumpy(), dtype, place, spare),
-        parts.filled(columns, "int64", place, spare),
-        parts.filled(offsets, "int64", place, spare=False),
-        len(columns),
-    )
+    made = parts.csr_of(values.asnumpy(), columns, offsets, dtype, place, spare)
     return make(CSRNDArray, extents, dtype, place, made)
 
 

@@ -11,8 +11,9 @@ from ...error import InvalidArgumentError
 from ...ops.card import OperatorProperty
 from ..ndarray import NDArray
 from . import parts
-from .arrays import CSRNDArray, RowSparseNDArray, make
-from .parts import Csr, Rows, op
+from .arrays import CSRNDArray, RowSparseNDArray
+from .base import make
+from .parts import Rows, op
 
 __all__ = ["add_rows", "concat_csr", "merge", "slice_csr", "taken"]
 
@@ -103,12 +104,7 @@ def _matrix(like: Any, shape: Any, rows: Any, columns: Any, values: Any) -> CSRN
 
 def _assembled(like: Any, shape: Any, values: Any, columns: Any, offsets: Any) -> CSRNDArray:
     place, dtype = like.handle.context, like.dtype_name
-    stored = Csr(
-        parts.filled(values, dtype, place),
-        parts.filled(columns, "int64", place),
-        parts.filled(offsets, "int64", place, spare=False),
-        len(values),
-    )
+    stored = parts.csr_of(values, columns, offsets, dtype, place)
     return make(CSRNDArray, tuple(shape), dtype, place, stored)
 
 

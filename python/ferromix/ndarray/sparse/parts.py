@@ -18,7 +18,18 @@ from .. import values
 from ..function import function
 from ..ndarray import NDArray
 
-__all__ = ["Csr", "Place", "Rows", "empty_csr", "empty_rows", "filled", "numbers", "op", "room"]
+__all__ = [
+    "Csr",
+    "Place",
+    "Rows",
+    "csr_of",
+    "empty_csr",
+    "empty_rows",
+    "filled",
+    "numbers",
+    "op",
+    "room",
+]
 
 Place = tuple[int, int]
 """Where an array is, as the core numbers it."""
@@ -116,16 +127,23 @@ def numbers(count: int, place: Place, dtype: str = "int64") -> NDArray:
     return filled(np.arange(count), dtype, place, spare=False)
 
 
+def csr_of(
+    data: Any, columns: Any, offsets: Any, dtype: str, place: Place, spare: bool = True
+) -> Csr:
+    """The parts of a matrix from NumPy arrays, with room for more elements if `spare`."""
+    return Csr(
+        filled(data, dtype, place, spare),
+        filled(columns, "int64", place, spare),
+        filled(offsets, "int64", place, spare=False),
+        len(data),
+    )
+
+
 def empty_csr(shape: tuple[int, ...], dtype: str, place: Place) -> Csr:
     """The parts of a matrix of zeros."""
     rows = shape[0] if shape else 0
     nothing = np.zeros(0)
-    return Csr(
-        filled(nothing, dtype, place),
-        filled(nothing, "int64", place),
-        filled(np.zeros(rows + 1, np.int64), "int64", place, spare=False),
-        0,
-    )
+    return csr_of(nothing, nothing, np.zeros(rows + 1, np.int64), dtype, place)
 
 
 def empty_rows(shape: tuple[int, ...], dtype: str, place: Place) -> Rows:

@@ -12,7 +12,7 @@ from ...ops.own import PythonRun
 from ...ops.storage import DENSE, rule_of
 from ..ndarray import NDArray
 from . import compute, convert, own, taped
-from .arrays import BaseSparseNDArray
+from .base import BaseSparseNDArray
 
 __all__ = ["evaluate", "run"]
 

@@ -16,13 +16,12 @@ from ..._core import Array
 from ...dispatch import tape
 from ...dispatch.python_operator import PythonOperator
 from ...error import InvalidArgumentError
-from ...graph.gradient import differentiate, reads
-from ...graph.liveness import last_uses
-from ...graph.node import Entry, Node
+from ...graph.node import Entry
 from ...ops.card import OperatorProperty
 from ...ops.storage import DENSE
 from ..ndarray import NDArray
-from .arrays import BaseSparseNDArray
+from .base import BaseSparseNDArray
+from .plan import Row, planned
 
 __all__ = ["backward", "gradient_of", "gradients", "keep_gradient", "record"]
 
@@ -204,40 +203,13 @@ class _Pass:
         self._train = is_train
         self._heads = heads
         self._seeds = seeds
-        self._nodes: list[Node] = []
-        self._table: dict[Entry, NDArray] = {}
-        self._places: dict[Entry, tuple[int, bool, int]] = {}
-        for i, (card, sources) in enumerate(rows):
-            self._add(i, card, sources)
-
-    def _add(self, i: int, card: Any, sources: Sequence[Any]) -> None:
-        """A node of the tape, and where values of its inputs and outputs are."""
-        inputs = [
-            Entry(Node(None, f"{i}.{j}"), 0) if s is None else Entry(self._nodes[s[0]], s[1])
-            for j, s in enumerate(sources)
-        ]
-        if isinstance(card, SparseRun):
-            node = Node(card.card, str(i), inputs)
-            self._table.update(zip(inputs, card.values[0], strict=True))
-            self._table.update(zip(node.outputs(), card.values[1], strict=False))
-        else:
-            node = Node(card, str(i), inputs)
-            kept = ([], [True])
-            if card is not None and not isinstance(card, PythonOperator):
-                kept = reads(card)
-            sides = ((True, inputs, kept[0]), (False, node.outputs(), kept[1]))
-            for is_input, entries, keeps in sides:
-                for k, entry in enumerate(entries):
-                    if entry not in self._places or (k < len(keeps) and keeps[k]):
-                        self._places[entry] = (i, is_input, k)
-        self._nodes.append(node)
-
-    def _value(self, entry: Entry) -> NDArray:
-        found = self._table.get(entry)
-        if found is None:
-            found = NDArray(self._trace.value(*self._places[entry]).detach())
-            self._table[entry] = found
-        return found
+        self._cards = [card for card, _ in rows]
+        self._rows = tuple(
+            Row(card.card, True, tuple(sources))
+            if isinstance(card, SparseRun)
+            else Row(card, False, tuple(sources))
+            for card, sources in rows
+        )
 
     def run(self, wanted: Sequence[int], stypes: Sequence[str] = ()) -> list[NDArray | None]:
         """The gradients of the variables of these nodes; None where they are zero.
@@ -246,26 +218,35 @@ class _Pass:
         """
         from .run import evaluate
 
-        heads = [Entry(self._nodes[i], k) for i, k in self._trace.heads]
-        found = differentiate(heads, [self._nodes[i] for i in wanted])
-        for node, head, seed in zip(found.head_grads, self._heads, self._seeds, strict=True):
-            if node is not None:
-                self._table[Entry(node, 0)] = _seed(head, seed)
-        last = last_uses(found.nodes)
-        results = {e for e in found.entries if e is not None}
-        stored = dict(zip(found.entries, stypes, strict=False))
-        for number, node in enumerate(found.nodes):
-            assert node.op is not None
-            inputs = [self._value(e) for e in node.inputs]
-            if isinstance(node.op, PythonOperator):
-                made = [NDArray(h) for h in tape.run_card(node.op, [a.handle for a in inputs])]
+        plan = planned(self._rows, tuple(self._trace.heads), wanted)
+        table: dict[Entry, NDArray] = {}
+        for i, inputs, outputs in plan.kept:
+            values = self._cards[i].values
+            table.update(zip(inputs, values[0], strict=True))
+            table.update(zip(outputs, values[1], strict=False))
+        for entry, head, seed in zip(plan.seeds, self._heads, self._seeds, strict=True):
+            if entry is not None:
+                table[entry] = _seed(head, seed)
+
+        def value(entry: Entry) -> NDArray:
+            found = table.get(entry)
+            if found is None:
+                found = NDArray(self._trace.value(*plan.places[entry]).detach())
+                table[entry] = found
+            return found
+
+        stored = dict(zip(plan.results, stypes, strict=False))
+        for step in plan.steps:
+            inputs = [value(e) for e in step.inputs]
+            if isinstance(step.card, PythonOperator):
+                made = [NDArray(h) for h in tape.run_card(step.card, [a.handle for a in inputs])]
             else:
-                kinds = [stored.get(e, "undefined") for e in node.outputs()]
-                made = evaluate(node.op, inputs, self._train, wanted=kinds)
-            self._table.update(zip(node.outputs(), made, strict=False))
-            for entry in {e for e in node.inputs if last[e] == number} - results:
-                self._table.pop(entry, None)
-        return [None if e is None else self._value(e) for e in found.entries]
+                kinds = [stored.get(e, "undefined") for e in step.outputs]
+                made = evaluate(step.card, inputs, self._train, wanted=kinds)
+            table.update(zip(step.outputs, made, strict=False))
+            for entry in step.done:
+                table.pop(entry, None)
+        return [None if e is None else value(e) for e in plan.results]
 
 
 def _seed(head: NDArray, seed: NDArray | None) -> NDArray:

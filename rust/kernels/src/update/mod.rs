@@ -1,6 +1,8 @@
 //! Functions of several tensors to several, element by element, in place: steps of optimizers.
 
+pub(crate) mod group;
 pub(crate) mod rates;
+pub(crate) mod rows;
 pub(crate) mod rules;
 
 use crate::api::check::{FLOATS, one_shape, unsupported};

@@ -1,6 +1,6 @@
 //! The rules of optimizers that several families step by.
 
-use super::{Rule, clipped};
+use super::{Rule, clipped, sign};
 use crate::math::real::Real;
 use crate::update::StepArguments;
 
@@ -155,5 +155,66 @@ impl Rule<1, 2, 1> for Descent {
     #[inline(always)]
     fn step<R: Real>([rate]: [R; 1], [w, g]: [R; 2]) -> [R; 1] {
         [w - rate * g]
+    }
+}
+
+pub(crate) struct Adam;
+
+impl Rule<7, 4, 3> for Adam {
+    const RATES: &'static [&'static str] = &[
+        "lr",
+        "wd",
+        "rescale_grad",
+        "clip_gradient",
+        "beta1",
+        "beta2",
+        "epsilon",
+    ];
+
+    #[inline(always)]
+    fn step<R: Real>(
+        [lr, wd, rescale, clip, beta1, beta2, epsilon]: [R; 7],
+        [w, g, m, v]: [R; 4],
+    ) -> [R; 3] {
+        let g = clipped(rescale * g + wd * w, clip);
+        let (m, v) = (blend(beta1, m, g), blend(beta2, v, g * g));
+        [w - lr * m / (v.sqrt() + epsilon), m, v]
+    }
+}
+
+pub(crate) struct Ftrl;
+
+impl Rule<6, 4, 3> for Ftrl {
+    const RATES: &'static [&'static str] = &[
+        "lr",
+        "wd",
+        "rescale_grad",
+        "clip_gradient",
+        "lamda1",
+        "beta",
+    ];
+
+    #[inline(always)]
+    fn step<R: Real>([lr, wd, rescale, clip, lamda, beta]: [R; 6], [w, g, z, n]: [R; 4]) -> [R; 3] {
+        let g = clipped(rescale * g, clip);
+        let new = n + g * g;
+        let z = z + g - (new.sqrt() - n.sqrt()) * w / lr;
+        let far = (lamda * sign(z) - z) / ((beta + new.sqrt()) / lr + wd);
+        // NaN goes the way of what is far.
+        let w = if z.abs() <= lamda { R::ZERO } else { far };
+        [w, z, new]
+    }
+}
+
+pub(crate) struct AdaGrad;
+
+impl Rule<4, 3, 2> for AdaGrad {
+    const RATES: &'static [&'static str] = &["lr", "rescale_grad", "clip_gradient", "epsilon"];
+
+    #[inline(always)]
+    fn step<R: Real>([lr, rescale, clip, epsilon]: [R; 4], [w, g, h]: [R; 3]) -> [R; 2] {
+        let g = clipped(rescale * g, clip);
+        let h = h + g * g;
+        [w - lr * g / (h + epsilon).sqrt(), h]
     }
 }

@@ -17,38 +17,14 @@
 //! `_sparse_adagrad_update`: g without wd, h' = h + g², w' = w - lr g / √(h' + epsilon);
 //! `_contrib_group_adagrad_update`: the same with one h for each row, to which the mean of g² is added.
 
-use crate::api::prepared::{boxed, check_count};
-use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
-use crate::blocks::raw::{Source, Target};
+use crate::api::prepared::boxed;
+use crate::api::{Attrs, Call, Desc, Kernel, Row};
 use crate::copy::assign;
-use crate::math::real::{Real, by_real};
-use crate::update::rules::{ADAM, AdamW, MP_ADAMW, blend, correction, is_fit};
-use crate::update::{Rates, Rule, StepArguments, check_scalars, clipped, scalar, sign};
-use ferromix_base::{Error, Result};
-
-struct Adam;
-
-impl Rule<7, 4, 3> for Adam {
-    const RATES: &'static [&'static str] = &[
-        "lr",
-        "wd",
-        "rescale_grad",
-        "clip_gradient",
-        "beta1",
-        "beta2",
-        "epsilon",
-    ];
-
-    #[inline(always)]
-    fn step<R: Real>(
-        [lr, wd, rescale, clip, beta1, beta2, epsilon]: [R; 7],
-        [w, g, m, v]: [R; 4],
-    ) -> [R; 3] {
-        let g = clipped(rescale * g + wd * w, clip);
-        let (m, v) = (blend(beta1, m, g), blend(beta2, v, g * g));
-        [w - lr * m / (v.sqrt() + epsilon), m, v]
-    }
-}
+use crate::math::real::Real;
+use crate::update::group::prepare_group_adagrad;
+use crate::update::rules::{ADAM, AdaGrad, Adam, AdamW, Ftrl, MP_ADAMW, blend, correction, is_fit};
+use crate::update::{Rates, Rule, StepArguments, check_scalars, clipped, scalar};
+use ferromix_base::Result;
 
 /// AdamW, whose last input is `rescale_grad`.
 fn prepare_adamw(
@@ -106,30 +82,6 @@ impl Rule<9, 5, 4> for Ftml {
     }
 }
 
-struct Ftrl;
-
-impl Rule<6, 4, 3> for Ftrl {
-    const RATES: &'static [&'static str] = &[
-        "lr",
-        "wd",
-        "rescale_grad",
-        "clip_gradient",
-        "lamda1",
-        "beta",
-    ];
-
-    #[inline(always)]
-    fn step<R: Real>([lr, wd, rescale, clip, lamda, beta]: [R; 6], [w, g, z, n]: [R; 4]) -> [R; 3] {
-        let g = clipped(rescale * g, clip);
-        let new = n + g * g;
-        let z = z + g - (new.sqrt() - n.sqrt()) * w / lr;
-        let far = (lamda * sign(z) - z) / ((beta + new.sqrt()) / lr + wd);
-        // NaN goes the way of what is far.
-        let w = if z.abs() <= lamda { R::ZERO } else { far };
-        [w, z, new]
-    }
-}
-
 struct RmsProp;
 
 impl Rule<7, 3, 2> for RmsProp {
@@ -152,71 +104,6 @@ impl Rule<7, 3, 2> for RmsProp {
         let n = blend(gamma, n, g * g);
         [clipped(w - lr * g / (n + epsilon).sqrt(), bound), n]
     }
-}
-
-struct AdaGrad;
-
-impl Rule<4, 3, 2> for AdaGrad {
-    const RATES: &'static [&'static str] = &["lr", "rescale_grad", "clip_gradient", "epsilon"];
-
-    #[inline(always)]
-    fn step<R: Real>([lr, rescale, clip, epsilon]: [R; 4], [w, g, h]: [R; 3]) -> [R; 2] {
-        let g = clipped(rescale * g, clip);
-        let h = h + g * g;
-        [w - lr * g / (h + epsilon).sqrt(), h]
-    }
-}
-
-/// AdaGrad with one state for each row, in one pass over the rows.
-fn prepare_group_adagrad(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
-    const NAME: &str = "_contrib_group_adagrad_update";
-    check_count(NAME, (i, 3), (o, 2))?;
-    let rows = i[0].shape.first().copied().unwrap_or(0);
-    let width = i[0].shape.iter().skip(1).product::<usize>();
-    let states: usize = i[2].shape.iter().product();
-    if i[0] != i[1] || i[0] != o[0] || i[2] != o[1] || states != rows || i[0].dtype != i[2].dtype {
-        return Err(Error::value(format!(
-            "{NAME}: a state of shape {:?} does not go with a weight of shape {:?}",
-            &i[2].shape[..],
-            &i[0].shape[..]
-        )));
-    }
-    let rates = Rates::<4>::read(NAME, attrs, AdaGrad::RATES)?;
-    by_real!(NAME, i[0].dtype, T => boxed(move |call: &mut Call<'_>| {
-        let [lr, rescale, clip, epsilon] = rates.of(call).map(T::of);
-        let view = |k: usize| Source::<T>::of(&call.inputs[k]);
-        let (weight, grad, state) = (view(0)?, view(1)?, view(2)?);
-        let reqs = [call.reqs[0], call.reqs[1]];
-        let mut targets = [None; 2];
-        for ((target, view), req) in targets.iter_mut().zip(&mut *call.outputs).zip(reqs) {
-            if req != Req::Null {
-                *target = Some(Target::<T>::of(view)?);
-            }
-        }
-        let put = |number: usize, place: usize, value: T| {
-            if let Some(target) = targets[number] {
-                // SAFETY: one thread; an element is written after it was read.
-                let out = unsafe { &mut target.slice(place..place + 1)[0] };
-                *out = if reqs[number] == Req::Add { *out + value } else { value };
-            }
-        };
-        for row in 0..rows {
-            let range = row * width..(row + 1) * width;
-            // SAFETY: one thread; what is written may be what was read, element for element.
-            let (grad, history) = unsafe { (grad.slice(range.clone()), state.slice(row..row + 1)[0]) };
-            let squares = grad.iter().map(|&g| clipped(rescale * g, clip));
-            let mean = squares.map(|g| g * g).sum::<T>() / T::of(width.max(1) as f64);
-            let history = history + mean;
-            for (k, &g) in range.zip(grad) {
-                // SAFETY: as above.
-                let w = unsafe { weight.slice(k..k + 1)[0] };
-                let step = lr * clipped(rescale * g, clip) / (history + epsilon).sqrt();
-                put(0, k, w - step);
-            }
-            put(1, row, history);
-        }
-        Ok(())
-    }))
 }
 
 struct RmsPropAlex;
@@ -270,7 +157,9 @@ pub(crate) const ROWS: &[Row] = &[
             o,
         )
     }),
-    Row::new("_contrib_group_adagrad_update", prepare_group_adagrad),
+    Row::new("_contrib_group_adagrad_update", |a, i, o| {
+        prepare_group_adagrad("_contrib_group_adagrad_update", a, i, o)
+    }),
     Row::new("rmsprop_update", |a, i, o| {
         RmsProp::prepare("rmsprop_update", StepArguments::plain(&[0, 1]), a, i, o)
     }),

@@ -5,7 +5,9 @@ use crate::api::prepared::{boxed, check_count};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::copy::assign;
 use crate::copy::fill::part;
-use ferromix_base::{DType, Error, Result};
+use crate::sparse::rows::{check_parts, in_use, misfit, width_of};
+use ferromix_base::{DType, Result};
+use std::ops::Range;
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("_rows_to_dense", prepare_to_dense),
@@ -14,57 +16,6 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("_rows_write", prepare_write),
     Row::new("_sparse_retain", prepare_retain),
 ];
-
-/// The elements of a row, if the array has rows of one length.
-fn width(desc: &Desc) -> usize {
-    desc.shape.get(1..).map_or(0, |rest| rest.iter().product())
-}
-
-fn misfit(name: &str, ins: &[Desc], outs: &[Desc]) -> Error {
-    let shapes: Vec<_> = ins.iter().chain(outs).map(|d| &d.shape[..]).collect();
-    Error::value(format!(
-        "{name}: arrays of shapes {shapes:?} do not go together"
-    ))
-}
-
-/// Checks rows, their numbers and their count, as they follow each other.
-fn check_parts(name: &str, parts: &[Desc], ins: &[Desc], outs: &[Desc]) -> Result<()> {
-    let [values, rows, count] = parts else {
-        return Err(misfit(name, ins, outs));
-    };
-    let fits = values.shape.first() == rows.shape.first()
-        && rows.shape.len() == 1
-        && count.shape.len() == 1
-        && count.shape[0] == 1
-        && rows.dtype == DType::I64
-        && count.dtype == DType::I64;
-    if fits {
-        Ok(())
-    } else {
-        Err(misfit(name, ins, outs))
-    }
-}
-
-/// The numbers of the rows in use, all below `most`.
-fn in_use<'a>(name: &str, rows: &'a View, count: &View, most: usize) -> Result<&'a [i64]> {
-    let (rows, count) = (rows.read::<i64>()?, count.read::<i64>()?[0]);
-    let used = usize::try_from(count)
-        .ok()
-        .and_then(|count| rows.get(..count));
-    let used = used.ok_or_else(|| {
-        Error::value(format!("{name}: {count} rows of {} are in use", rows.len()))
-    })?;
-    match used
-        .iter()
-        .find(|&&row| usize::try_from(row).map_or(true, |row| row >= most))
-    {
-        None => Ok(used),
-        Some(row) => Err(Error::value(format!(
-            "{name}: the row_sparse array has a row {row}, but there are {most} rows; \
-             check_format() tells whether a structure is right"
-        ))),
-    }
-}
 
 /// Copies rows of as many bytes, from one place to another, by their numbers.
 struct Copier {
@@ -106,13 +57,14 @@ impl Copier {
         }
     }
 
-    fn clear(&self, to: usize) {
-        if self.bytes == 0 {
+    fn clear(&self, to: Range<usize>) {
+        if self.bytes == 0 || to.is_empty() {
             return;
         }
-        assert!(to < self.lengths.1);
+        assert!(to.end <= self.lengths.1);
+        let (first, bytes) = (to.start * self.bytes, to.len() * self.bytes);
         // SAFETY: as above; zero bytes are a zero of every type.
-        unsafe { std::ptr::write_bytes(self.to.add(to * self.bytes), 0, self.bytes) };
+        unsafe { std::ptr::write_bytes(self.to.add(first), 0, bytes) };
     }
 }
 
@@ -138,8 +90,11 @@ fn prepare_to_dense(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ke
     const NAME: &str = "_rows_to_dense";
     check_count(NAME, (ins, 3), (outs, 1))?;
     check_parts(NAME, ins, ins, outs)?;
-    let (rows, width) = (outs[0].shape.first().copied().unwrap_or(0), width(&outs[0]));
-    if self::width(&ins[0]) != width || ins[0].dtype != outs[0].dtype {
+    let (rows, width) = (
+        outs[0].shape.first().copied().unwrap_or(0),
+        width_of(&outs[0]),
+    );
+    if width_of(&ins[0]) != width || ins[0].dtype != outs[0].dtype {
         return Err(misfit(NAME, ins, outs));
     }
     boxed(move |call: &mut Call<'_>| {
@@ -157,7 +112,7 @@ fn prepare_to_dense(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ke
         as_requested(out, call.reqs[0], |out| {
             let copier = Copier::of(&i[0], out, width);
             if used.len() < rows {
-                (0..rows).for_each(|row| copier.clear(row));
+                copier.clear(0..rows);
             }
             used.iter()
                 .enumerate()
@@ -171,10 +126,13 @@ fn prepare_to_dense(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ke
 fn prepare_gather(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
     const NAME: &str = "_rows_gather";
     check_count(NAME, (ins, 3), (outs, 1))?;
-    let (rows, width) = (ins[0].shape.first().copied().unwrap_or(0), width(&ins[0]));
+    let (rows, width) = (
+        ins[0].shape.first().copied().unwrap_or(0),
+        width_of(&ins[0]),
+    );
     let parts = [outs[0].clone(), ins[1].clone(), ins[2].clone()];
     check_parts(NAME, &parts, ins, outs)?;
-    if self::width(&outs[0]) != width || ins[0].dtype != outs[0].dtype {
+    if width_of(&outs[0]) != width || ins[0].dtype != outs[0].dtype {
         return Err(misfit(NAME, ins, outs));
     }
     let room = outs[0].shape[0];
@@ -186,7 +144,7 @@ fn prepare_gather(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kern
             used.iter()
                 .enumerate()
                 .for_each(|(k, &row)| copier.copy(row as usize, k));
-            (used.len()..room).for_each(|k| copier.clear(k));
+            copier.clear(used.len()..room);
             Ok(())
         })
     })
@@ -197,7 +155,7 @@ fn prepare_take(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel
     const NAME: &str = "_rows_take";
     check_count(NAME, (ins, 4), (outs, 1))?;
     check_parts(NAME, &ins[..3], ins, outs)?;
-    let width = width(&ins[0]);
+    let width = width_of(&ins[0]);
     let count: usize = ins[3].shape.iter().product();
     let fits = outs[0].shape.iter().product::<usize>() == count * width
         && ins[0].dtype == outs[0].dtype
@@ -214,7 +172,7 @@ fn prepare_take(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel
             for (k, row) in wanted.iter().enumerate() {
                 match used.binary_search(row) {
                     Ok(at) => copier.copy(at, k),
-                    Err(_) => copier.clear(k),
+                    Err(_) => copier.clear(k..k + 1),
                 }
             }
             Ok(())
@@ -227,8 +185,11 @@ fn prepare_write(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kerne
     const NAME: &str = "_rows_write";
     check_count(NAME, (ins, 4), (outs, 1))?;
     check_parts(NAME, &ins[1..], ins, outs)?;
-    let (rows, width) = (ins[0].shape.first().copied().unwrap_or(0), width(&ins[0]));
-    if self::width(&ins[1]) != width || ins[0] != outs[0] || ins[0].dtype != ins[1].dtype {
+    let (rows, width) = (
+        ins[0].shape.first().copied().unwrap_or(0),
+        width_of(&ins[0]),
+    );
+    if width_of(&ins[1]) != width || ins[0] != outs[0] || ins[0].dtype != ins[1].dtype {
         return Err(misfit(NAME, ins, outs));
     }
     boxed(move |call: &mut Call<'_>| {
@@ -252,7 +213,10 @@ fn prepare_retain(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kern
     if ins[0] != outs[0] {
         return Err(misfit(NAME, ins, outs));
     }
-    let (rows, width) = (ins[0].shape.first().copied().unwrap_or(0), width(&ins[0]));
+    let (rows, width) = (
+        ins[0].shape.first().copied().unwrap_or(0),
+        width_of(&ins[0]),
+    );
     boxed(move |call: &mut Call<'_>| {
         let i = call.inputs;
         let mut wanted = vec![0i64; i[1].len()];
@@ -260,7 +224,7 @@ fn prepare_retain(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kern
         assign(&i[1], &numbers, Req::Write)?;
         as_requested(&mut call.outputs[0], call.reqs[0], |out| {
             let copier = Copier::of(&i[0], out, width);
-            (0..rows).for_each(|row| copier.clear(row));
+            copier.clear(0..rows);
             let known = wanted.iter().filter_map(|&row| usize::try_from(row).ok());
             known
                 .filter(|&row| row < rows)
