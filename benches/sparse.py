@@ -26,6 +26,8 @@ import scipy.sparse as sp
 ROUNDS = 3
 PRODUCTS = [
     (20_000, 50_000, 1, 0.001),
+    (20_000, 50_000, 2, 0.001),
+    (20_000, 50_000, 8, 0.001),
     (20_000, 50_000, 16, 0.001),
     (5_000, 20_000, 128, 0.002),
     (2_000, 2_000, 64, 0.05),
@@ -84,6 +86,9 @@ def product(mx: Any, with_scipy: bool, m: int, k: int, n: int, density: float) -
     found = {
         plain: median(lambda: mx.nd.dot(csr, dense).wait_to_read()),
         back: median(lambda: mx.nd.dot(csr, rows, transpose_a=True).wait_to_read()),
+        f"{back}, dense": median(
+            lambda: mx.nd.dot(csr, rows, transpose_a=True, forward_stype="default").wait_to_read()
+        ),
     }
     if with_scipy:
         found[f"SciPy: {plain}"] = median(lambda: matrix @ right)
@@ -131,7 +136,12 @@ def training(mx: Any, path: Path) -> dict[str, float]:
         for i in range(0, SAMPLES, BATCH)
     ]
     found = {}
-    for kind, attrs in (("sgd", {"learning_rate": 0.5}), ("adam", {"learning_rate": 0.01})):
+    kinds = {
+        "sgd": {"learning_rate": 0.5},
+        "adagrad": {"learning_rate": 0.5},
+        "adam": {"learning_rate": 0.01},
+    }
+    for kind, attrs in kinds.items():
         for run in (imperative, bound):
             found[f"{kind}, {run.__name__}"] = 1e3 * run(mx, batches, kind, attrs)
     return found

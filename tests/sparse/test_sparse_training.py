@@ -182,6 +182,29 @@ def test_steps_are_those_of_mxnet(key):
         np.testing.assert_allclose(weight.asnumpy(), expected, rtol=2e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("name", "stypes"),
+    [
+        ("sgd", ["row_sparse"]),
+        ("nag", ["default"]),
+        ("adam", ["row_sparse", "row_sparse"]),
+        ("adadelta", ["default", "default"]),
+        ("adamax", ["default", "default"]),
+        ("nadam", ["default", "default"]),
+        ("ftml", ["default", "default", "default"]),
+        ("dcasgd", ["default", "row_sparse"]),
+        ("rmsprop", ["row_sparse"]),
+        ("lamb", ["row_sparse", "row_sparse"]),
+    ],
+)
+def test_states_are_stored_as_in_mxnet(name, stypes):
+    attrs = {"momentum": 0.9} if name in ("sgd", "nag", "dcasgd") else {}
+    optimizer = mx.optimizer.create(name, **attrs)
+    state = optimizer.create_state(0, nd.array(WEIGHT).tostype("row_sparse"))
+    state = state if isinstance(state, tuple) else (state,)
+    assert [s.stype for s in state] == stypes
+
+
 def test_a_step_into_another_array_leaves_the_weight():
     weight, out = nd.array(WEIGHT), nd.zeros((4, 3))
     nd.sgd_update(weight, gradient([1], 1), lr=0.5, out=out)

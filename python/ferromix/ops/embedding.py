@@ -24,7 +24,8 @@ _PARAMS: Params = {
 class Embedding(OperatorProperty):
     """The rows of a table with given numbers.
 
-    Formula: ``out[..., :] = weight[data[...], :]``; numbers are cut to ``0 ... input_dim - 1``.
+    Formula: ``out[..., :] = weight[data[...], :]``; numbers are cut to ``0 ... input_dim - 1``, but
+    refused beyond where the weight, or its gradient, is row_sparse.
     Shapes: ``weight`` is ``(input_dim, output_dim)``, ``out`` the shape of ``data`` and
     ``output_dim``. Types: floats for ``weight`` and ``out``; ``data`` any.
     Gradient: ``weight_grad[i]`` is the sum of ``out_grad`` where ``data == i``, with
@@ -75,7 +76,7 @@ class Embedding(OperatorProperty):
 class SparseEmbedding(Embedding):
     """The rows of a table with given numbers, with a row_sparse gradient; an old name.
 
-    Formula: ``out[..., :] = weight[data[...], :]``; numbers are cut to ``0 ... input_dim - 1``.
+    Formula: ``out[..., :] = weight[data[...], :]``; numbers as for ``Embedding``.
     Shapes: as for ``Embedding``. Types: floats for ``weight`` and ``out``; ``data`` any.
     Gradient: ``weight_grad[i]`` is the sum of ``out_grad`` where ``data == i``, as a row_sparse
     array; none for ``data``.

@@ -17,7 +17,15 @@ from .family import ALL_TYPES, Elementwise, Types
 from .param import Param, Params
 from .storage import STORAGE_TYPES
 
-__all__ = ["CastStorage", "RowsGather", "RowsTake", "RowsToDense", "RowsWrite", "SparseRetain"]
+__all__ = [
+    "CastStorage",
+    "RowNumbers",
+    "RowsGather",
+    "RowsTake",
+    "RowsToDense",
+    "RowsWrite",
+    "SparseRetain",
+]
 
 
 @register
@@ -143,3 +151,20 @@ class RowsWrite(Parts):
     def inplace_options(self) -> list[tuple[int, int]]:
         """The array itself may be the output."""
         return [(0, 0)]
+
+
+@register
+class RowNumbers(Parts):
+    """Numbers of rows as int64, which must be there."""
+
+    name = "_row_numbers"
+    arguments = ("data",)
+    params: ClassVar[Params] = {"height": Param("int", doc="The number of rows.", low=0)}
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """Numbers are int64."""
+        return list(in_types), ["int64"], []
+
+    def result(self, in_shapes: Sequence[MaybeShape]) -> MaybeShape:
+        """The shape of the data."""
+        return in_shapes[0]

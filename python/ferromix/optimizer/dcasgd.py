@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
+from ..ops.storage import DENSE
 from .optimizer import Index, Optimizer, register, zeros
 
 __all__ = ["DCASGD"]
@@ -39,7 +40,7 @@ class DCASGD(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray | None, NDArray]:
         """Zeros for the momentum, or None without it; and a copy of the weight."""
-        return None if self.momentum == 0.0 else zeros(weight), weight.copy()
+        return None if self.momentum == 0.0 else zeros(weight, DENSE), weight.copy()
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and what is in `state`."""

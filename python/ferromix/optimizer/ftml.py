@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
+from ..ops.storage import DENSE
 from .optimizer import Index, Optimizer, register, zeros
 
 __all__ = ["FTML"]
@@ -45,7 +46,7 @@ class FTML(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Zeros for d, v and z."""
-        return zeros(weight), zeros(weight), zeros(weight)
+        return zeros(weight, DENSE), zeros(weight, DENSE), zeros(weight, DENSE)
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and what is in `state`."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
+from ..ops.storage import DENSE
 from .optimizer import Index, Optimizer, register, zeros
 
 __all__ = ["Nadam"]
@@ -60,7 +61,7 @@ class Nadam(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """Zeros for the two moments."""
-        return zeros(weight), zeros(weight)
+        return zeros(weight, DENSE), zeros(weight, DENSE)
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and its moments in `state`."""

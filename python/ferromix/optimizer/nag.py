@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, register
+from ..ops.storage import DENSE
+from .optimizer import Index, register, zeros
 from .sgd import SGD
 
 __all__ = ["NAG"]
@@ -35,6 +36,10 @@ class NAG(SGD):
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(momentum=momentum, **kwargs)
+
+    def create_state(self, index: Index, weight: NDArray) -> NDArray | None:
+        """Zeros for the momentum, or None without it."""
+        return None if self.momentum == 0.0 else zeros(weight, DENSE)
 
     def _step(
         self,

@@ -230,10 +230,10 @@ def _set_base(scheduler: LRScheduler, rate: float) -> None:
         ) from None
 
 
-def zeros(weight: NDArray) -> NDArray:
-    """Zeros of the shape, type and place of a weight."""
+def zeros(weight: NDArray, stype: str | None = None) -> NDArray:
+    """Zeros of the shape, type and place of a weight; of its storage type, or of another one."""
     require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
-    place, stype = weight.context, weight.stype
+    place, stype = weight.context, weight.stype if stype is None else stype
     return nd.zeros(weight.shape, ctx=place, dtype=weight.dtype_name, stype=stype)
 
 

@@ -35,6 +35,7 @@ class CSRNDArray(BaseSparseNDArray):
 
     __slots__ = ()
     storage = CSR
+    in_place = False
     _parts: Csr
     _empty = staticmethod(parts.empty_csr)
     _of = staticmethod(parts.csr_of)
@@ -44,11 +45,39 @@ class CSRNDArray(BaseSparseNDArray):
         """A copy of where each row begins, and the last one ends, in int64."""
         return self._parts.indptr.copy()
 
+    def checked(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Offsets, columns and values, where the structure allows to use them.
+
+        Columns may be in any order, and some may be there twice.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As :meth:`check_format`.
+        """
+        data, indices, indptr = (p.asnumpy() for p in self._parts.exact())
+        right = (
+            len(indptr) == self.shape[0] + 1
+            and indptr[0] == 0
+            and indptr[-1] == len(indices)
+            and not (np.diff(indptr) < 0).any()
+            and not ((indices < 0) | (indices >= self.shape[1])).any()
+        )
+        if not right:
+            self.check_format()
+        return indptr, indices, data
+
     def asscipy(self) -> Any:
-        """A copy as a ``scipy.sparse.csr_matrix``; needs SciPy."""
+        """A copy as a ``scipy.sparse.csr_matrix``; needs SciPy.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For a structure that is wrong, as :meth:`check_format`.
+        """
         from scipy.sparse import csr_matrix  # an optional dependency
 
-        data, indices, indptr = (p.asnumpy() for p in self._parts.exact())
+        indptr, indices, data = self.checked()
         return csr_matrix((data, indices, indptr), shape=self.shape, dtype=self.dtype)
 
     def _fill(self, number: Any) -> None:
@@ -117,6 +146,7 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     __slots__ = ()
     storage = ROW_SPARSE
+    in_place = True
     _parts: Rows
     _empty = staticmethod(parts.empty_rows)
     _of = staticmethod(parts.rows_of)

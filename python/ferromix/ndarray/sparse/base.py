@@ -38,6 +38,8 @@ class BaseSparseNDArray(NDArray):
 
     __slots__ = ("_parts",)
     storage: ClassVar[str]
+    in_place: ClassVar[bool]
+    """Whether steps of optimizers write to the stored values; otherwise copies share them."""
     _of: ClassVar[Callable[..., Any]]
     """The parts from NumPy arrays."""
     _parts: Any
@@ -132,7 +134,9 @@ class BaseSparseNDArray(NDArray):
         name = dtype_name(dtype)
         if not copy and name == self.dtype_name:
             return self
-        stored = self._mapped(lambda data: data.astype(name))
+        stored = self._parts
+        if self.in_place or name != self.dtype_name:
+            stored = self._mapped(lambda data: data.astype(name))
         return make(type(self), self.shape, name, self.handle.context, stored)
 
     def as_in_context(self, context: Context | str) -> Any:

@@ -196,16 +196,11 @@ def _ones(count: int, dtype: str, place: tuple[int, int]) -> NDArray:
     return op("ones_like")(numbers(count, place, dtype))
 
 
-def _ids(data: NDArray, most: int) -> NDArray:
-    """Numbers of rows, cut to those that there are."""
-    return op("clip")(data, 0, max(most - 1, 0)).astype("int64")
-
-
 def embedding(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
     """Rows of a row_sparse table."""
     data, weight = inputs
     stored = weight.parts
-    wanted = _ids(data, weight.shape[0])
+    wanted = op("_row_numbers")(data, height=weight.shape[0])
     return op("_rows_take")(stored.values, stored.rows, stored.counter, wanted)
 
 
@@ -216,7 +211,7 @@ def embedding_rows(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
     place, count = grad.handle.context, data.size
     stored = Csr(
         _ones(count, grad.dtype_name, place),
-        _ids(data, height).reshape((count,)),
+        op("_row_numbers")(data, height=height).reshape((count,)),
         numbers(count + 1, place),
         count,
     )
@@ -241,7 +236,7 @@ def update_rows(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
     weight, grad, *states = inputs
     stored = grad.parts
     result = weight if out is weight else weight.copy()
-    table, *others = (convert.table(card.name, array) for array in (result, *states))
+    table, others = convert.weights(card.name, result), [convert.table(s) for s in states]
     attrs = {k: v for k, v in card.given.items() if k != "lazy_update"}
     step = op(ROW_STEPS[card.name])
     step(table, stored.values, *others, stored.rows, stored.counter, out=table, **attrs)

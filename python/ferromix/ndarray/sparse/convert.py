@@ -14,7 +14,7 @@ from .arrays import CSRNDArray, RowSparseNDArray
 from .base import BaseSparseNDArray, make
 from .parts import Rows, numbers, op
 
-__all__ = ["cast", "dense", "table"]
+__all__ = ["cast", "dense", "table", "weights"]
 
 
 def cast(source: NDArray, stype: str) -> Any:
@@ -77,26 +77,34 @@ def dense(source: NDArray) -> NDArray:
     return cast(source, DENSE)
 
 
-def table(operator: str, source: Any) -> NDArray:
-    """The memory of an array that has all rows, to be written to in place.
-
-    A row_sparse array without rows gets all of them, as zeros.
+def weights(operator: str, source: Any) -> NDArray:
+    """As :func:`table` for a weight.
 
     Raises
     ------
     InvalidArgumentError
-        A row_sparse array with some of its rows.
+        A row_sparse weight with some of its rows: the others were never initialized.
+    """
+    if isinstance(source, BaseSparseNDArray):
+        count, height = source.parts.total(), source.shape[0]
+        if count not in (0, height):
+            raise InvalidArgumentError(
+                f"{operator}: a row_sparse weight has {count} rows, not all {height}; "
+                "initialize it, or use a dense one"
+            )
+    return table(source)
+
+
+def table(source: Any) -> NDArray:
+    """The memory of an array that has all rows, to be written to in place.
+
+    A row_sparse array that lacks some gets them, as zeros.
     """
     if not isinstance(source, BaseSparseNDArray):
         return source
     stored, height = source.parts, source.shape[0]
     count = stored.total()
-    if count not in (0, height):
-        raise InvalidArgumentError(
-            f"{operator}: a row_sparse weight or state has {count} rows, not all {height}; "
-            "initialize it, or use a dense one"
-        )
-    if count != stored.values.shape[0] or not count:
+    if not count == stored.values.shape[0] == height:
         place = source.handle.context
         whole = cast(source, DENSE)
         all_rows = numbers(height, place)

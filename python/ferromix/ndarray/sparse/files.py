@@ -22,7 +22,10 @@ Part = tuple[Sequence[int], str, bytes]
 
 
 def describe(array: BaseSparseNDArray) -> tuple[Any, Any]:
-    """What the codec writes: stored values; storage type, extents of the whole, index arrays."""
+    """What the codec writes: stored values; storage type, extents of the whole, index arrays.
+
+    A structure that is wrong is written, and read again, as it is.
+    """
     found = array.parts.exact()
     data, indices = found[0], found[:0:-1]  # where rows begin precedes the columns
     return _row(data), (array.stype, array.shape, [_row(part) for part in indices])

@@ -70,30 +70,9 @@ def _merged_rows(name: str, inputs: Inputs) -> Any:
 
 def _flat(array: CSRNDArray) -> tuple[np.ndarray, np.ndarray]:
     """The places of stored elements, counted row by row, and their values."""
-    offsets, columns, values = _checked(array)
+    offsets, columns, values = array.checked()
     rows = np.repeat(np.arange(array.shape[0]), np.diff(offsets))
     return rows * array.shape[1] + columns, values
-
-
-def _checked(array: CSRNDArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Offsets, columns and values, where the structure allows to use them.
-
-    Raises
-    ------
-    InvalidArgumentError
-        As :meth:`CSRNDArray.check_format`.
-    """
-    data, indices, indptr = (p.asnumpy() for p in array.parts.exact())
-    right = (
-        len(indptr) == array.shape[0] + 1
-        and indptr[0] == 0
-        and indptr[-1] == len(indices)
-        and not (np.diff(indptr) < 0).any()
-        and not ((indices < 0) | (indices >= array.shape[1])).any()
-    )
-    if not right:
-        array.check_format()
-    return indptr, indices, data
 
 
 def _matrix(like: Any, shape: Any, rows: Any, columns: Any, values: Any) -> CSRNDArray:
@@ -115,7 +94,7 @@ def slice_csr(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> An
     bounds = [slice(begins[i], ends[i]).indices(n)[:2] for i, n in enumerate(source.shape)]
     (top, bottom), (left, right) = bounds
     bottom, right = max(top, bottom), max(left, right)
-    offsets, columns, values = _checked(source)
+    offsets, columns, values = source.checked()
     cut = slice(offsets[top], offsets[bottom])
     offsets, columns, values = offsets[top : bottom + 1] - offsets[top], columns[cut], values[cut]
     if (left, right) != (0, source.shape[1]):
@@ -127,7 +106,7 @@ def slice_csr(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> An
 
 def concat_csr(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
     """Matrices below each other."""
-    found = [_checked(a) for a in inputs]
+    found = [a.checked() for a in inputs]
     starts = np.cumsum([0, *(len(c) for _, c, _ in found)])
     offsets = [o[:-1] + s for (o, _, _), s in zip(found, starts[:-1], strict=True)]
     shape = (sum(a.shape[0] for a in inputs), inputs[0].shape[1])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ... import _core, dispatch
 from ...dispatch.storage import conform
 from ...dispatch.tape import modes
 from ...ops.card import OperatorProperty
 from ...ops.own import PythonRun
-from ...ops.storage import DENSE, rule_of
+from ...ops.storage import DENSE, Rule, rule_of
 from ..ndarray import NDArray
 from . import compute, convert, own, taped
 from .base import BaseSparseNDArray
@@ -31,6 +32,11 @@ def run(
     for i, target in enumerate(out[: len(results)]):
         results[i] = _deliver(results[i], target)
     return results[: card.num_visible_outputs()]
+
+
+@lru_cache(maxsize=4096)
+def _rule(card: OperatorProperty, stypes: tuple[str, ...]) -> Rule | None:
+    return rule_of(card.name, card.attrs, stypes[: len(card.list_arguments())])
 
 
 def _deliver(result: NDArray, target: NDArray) -> NDArray:
@@ -59,8 +65,7 @@ def evaluate(
     """
     if isinstance(card, PythonRun):
         return own.run(card, inputs, is_train, state, wanted)
-    stypes = [a.stype for a in inputs[: len(card.list_arguments())]]
-    rule = rule_of(card.name, card.attrs, stypes)
+    rule = _rule(card, tuple(a.stype for a in inputs))
     if rule is not None:
         dispatch.infer(card, tuple((a.shape, a.dtype_name) for a in inputs))
         return [compute.IMPLEMENTATIONS[rule.how](card, inputs, out)]
@@ -71,6 +76,6 @@ def evaluate(
             convert.cast(dense[i], inputs[i].stype).copyto(inputs[i])
     results = [NDArray(h) for h in handles]
     asked = card.attrs.get("forward_stype")
-    if asked not in (None, DENSE) and any(stype != DENSE for stype in stypes):
+    if asked not in (None, DENSE) and any(a.stype != DENSE for a in inputs):
         results[0] = convert.cast(results[0], asked)
     return results

@@ -76,6 +76,20 @@ impl<'a> Indices<'a> {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(self) -> usize {
+        self.view.len()
+    }
+
+    /// The error for the index at a position, which has no place on an axis of `n`.
+    pub(crate) fn refuse(self, at: usize, (name, axis): (&str, usize), n: usize) -> Error {
+        let mut found = 0;
+        self.each(at..at + 1, |_, index| found = index);
+        Error::index(format!(
+            "{name}: index {found} is out of bounds for axis {axis} with size {n}"
+        ))
+    }
+
     /// Calls `each` with the positions of `range` and the indices there, in order.
     pub(crate) fn each(self, range: Range<usize>, mut each: impl FnMut(usize, i64)) {
         assert!(range.end <= self.view.len());
@@ -107,7 +121,7 @@ impl<'a> Indices<'a> {
     pub(crate) fn places(
         self,
         range: Range<usize>,
-        (name, axis): (&str, usize),
+        what: (&str, usize),
         n: usize,
         outside: Outside,
     ) -> Result<Vec<usize>> {
@@ -123,11 +137,7 @@ impl<'a> Indices<'a> {
             });
         });
         if let Some(bad) = places.iter().position(|place| *place == NONE) {
-            let mut found = 0;
-            self.each(range.start + bad..range.start + bad + 1, |_, i| found = i);
-            return Err(Error::index(format!(
-                "{name}: index {found} is out of bounds for axis {axis} with size {n}"
-            )));
+            return Err(self.refuse(range.start + bad, what, n));
         }
         Ok(places)
     }

@@ -1,12 +1,13 @@
 //! Rows that are picked by places, and rows that come together at them.
 
 use crate::api::{Req, View};
-use crate::blocks::indices::Groups;
+use crate::blocks::indices::{Groups, Indices, Outside};
 use crate::iter::convert::with_type;
 use crate::iter::reader::Parts;
 use crate::par;
 use crate::simd::number::{Convert, From3, Number};
 use ferromix_base::{DType, Element, Result, bf16, f16};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Elements per task.
 const GRAIN: usize = 32_768;
@@ -54,6 +55,50 @@ fn gather_as<T: Element>(data: &[T], out: &mut [T], places: &[usize], rows: Rows
             to.copy_from_slice(&data[at..at + inner]);
         }
     });
+}
+
+/// Sets row `j` of `out` to the row of `data` that index `j` means, of `rows` in one block.
+///
+/// # Errors
+/// The first index that has no place: it names the operator and the axis, which are `what`.
+pub(crate) fn gather_at(
+    data: &View,
+    out: &mut View,
+    indices: Indices<'_>,
+    rows: Rows,
+    (what, outside): ((&str, usize), Outside),
+) -> Result<()> {
+    let wrong = with_type!(data.dtype(), T => {
+        gather_at_as::<T>(data.read::<T>()?, out.write::<T>()?, indices, rows, outside)
+    });
+    wrong.map_or(Ok(()), |at| Err(indices.refuse(at, what, rows.n)))
+}
+
+/// The first position whose index has no place, if there is one.
+fn gather_at_as<T: Element>(
+    data: &[T],
+    out: &mut [T],
+    indices: Indices<'_>,
+    Rows { n, inner, .. }: Rows,
+    outside: Outside,
+) -> Option<usize> {
+    let out = Parts::new(out);
+    let wrong = AtomicUsize::new(usize::MAX);
+    par::for_ranges(indices.len(), GRAIN / inner.max(1), |range| {
+        // SAFETY: tasks have disjoint ranges.
+        let own = unsafe { out.part(range.start * inner, range.len() * inner) };
+        let first = range.start;
+        indices.each(range, |at, index| match outside.place(index, n) {
+            Some(place) if inner == 1 => own[at - first] = data[place],
+            Some(place) => {
+                let to = &mut own[(at - first) * inner..][..inner];
+                to.copy_from_slice(&data[place * inner..][..inner]);
+            }
+            // Relaxed: a number alone, read when all tasks have ended.
+            None => _ = wrong.fetch_min(at, Ordering::Relaxed),
+        });
+    });
+    Some(wrong.into_inner()).filter(|at| *at != usize::MAX)
 }
 
 /// What becomes of rows that come to one place.
@@ -113,14 +158,18 @@ fn collect_as<T: Convert + From3, C: Number + Convert>(
             if meeting == Meeting::Last {
                 members = &members[members.len().saturating_sub(1)..];
             }
+            // SAFETY: each row belongs to one task.
+            let to = unsafe { out.part(row * inner, inner) };
+            if members.is_empty() && req != Req::Add {
+                to.fill(C::ZERO.convert::<T>());
+                continue;
+            }
             sums.fill(C::ZERO);
             for &j in members {
                 let at = (row / n * m + j) * inner;
                 let pairs = sums.iter_mut().zip(&from[at..at + inner]);
                 pairs.for_each(|(sum, x)| *sum = sum.plus(x.convert::<C>()));
             }
-            // SAFETY: each row belongs to one task.
-            let to = unsafe { out.part(row * inner, inner) };
             for (x, sum) in to.iter_mut().zip(&sums) {
                 let old = if req == Req::Add {
                     x.convert::<C>()

@@ -78,12 +78,7 @@ struct Places<'a> {
 impl Places<'_> {
     /// Calls `each` with the pieces of `range` that are within a row, counted from its start, and where
     /// in a table they are.
-    #[inline(always)]
     fn pieces(&self, range: &Range<usize>, mut each: impl FnMut(Range<usize>, usize)) {
-        if self.width == 1 {
-            let rows = self.used[range.clone()].iter().enumerate();
-            return rows.for_each(|(k, &row)| each(k..k + 1, row as usize));
-        }
         let mut at = range.start;
         while at < range.end {
             let (row, column) = (at / self.width, at % self.width);
@@ -95,6 +90,48 @@ impl Places<'_> {
             );
             at += n;
         }
+    }
+
+    /// Reads elements of a table.
+    ///
+    /// # Safety
+    /// The table has the rows in use, and nobody writes these elements.
+    unsafe fn load<T: Float>(&self, table: Target<T>, range: &Range<usize>, to: &mut [T::Real]) {
+        if self.width == 1 {
+            for (x, &row) in to.iter_mut().zip(&self.used[range.clone()]) {
+                // SAFETY: the row is there, as the caller vouches.
+                *x = unsafe { *table.at(row as usize) }.up();
+            }
+            return;
+        }
+        self.pieces(range, |own, at| {
+            // SAFETY: nobody writes, as the caller vouches.
+            let stored = unsafe { table.slice(at..at + own.len()) };
+            for (x, y) in to[own].iter_mut().zip(stored) {
+                *x = y.up();
+            }
+        });
+    }
+
+    /// Writes elements of a table.
+    ///
+    /// # Safety
+    /// The table has the rows in use, and nobody else reads or writes these elements.
+    unsafe fn store<T: Float>(&self, table: Target<T>, range: &Range<usize>, from: &[T::Real]) {
+        if self.width == 1 {
+            for (&x, &row) in from.iter().zip(&self.used[range.clone()]) {
+                // SAFETY: the row is there, and nobody else uses it, as the caller vouches.
+                unsafe { *table.at(row as usize) = T::down(x) };
+            }
+            return;
+        }
+        self.pieces(range, |own, at| {
+            // SAFETY: nobody else reads or writes, as the caller vouches.
+            let stored = unsafe { table.slice(at..at + own.len()) };
+            for (y, &x) in stored.iter_mut().zip(&from[own]) {
+                *y = T::down(x);
+            }
+        });
     }
 
     fn step<T: Float, const I: usize, const O: usize>(
@@ -119,25 +156,15 @@ impl Places<'_> {
                 for (x, &g) in given[1].iter_mut().zip(&grad[part.clone()]) {
                     *x = g.up();
                 }
-                for (k, table) in tables.iter().enumerate() {
+                for (k, &table) in tables.iter().enumerate() {
                     let block = &mut given[if k == 0 { 0 } else { k + 1 }];
-                    self.pieces(&part, |own, at| {
-                        // SAFETY: tasks have different elements of the tables, as the rows grow.
-                        let stored = unsafe { table.slice(at..at + own.len()) };
-                        for (x, y) in block[own].iter_mut().zip(stored) {
-                            *x = y.up();
-                        }
-                    });
+                    // SAFETY: rows in use are there, and tasks have different ones, as they grow.
+                    unsafe { self.load(table, &part, block) };
                 }
                 compute(&given, &mut made, &f);
-                for (table, block) in tables.iter().zip(&made) {
-                    self.pieces(&part, |own, at| {
-                        // SAFETY: as above.
-                        let stored = unsafe { table.slice(at..at + own.len()) };
-                        for (y, &x) in stored.iter_mut().zip(&block[own]) {
-                            *y = T::down(x);
-                        }
-                    });
+                for (&table, block) in tables.iter().zip(&made) {
+                    // SAFETY: as above.
+                    unsafe { self.store(table, &part, block) };
                 }
             }
         });

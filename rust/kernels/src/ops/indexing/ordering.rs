@@ -5,6 +5,7 @@ use crate::api::check::{NUMBERS, arity, unsupported};
 use crate::api::prepared::axis;
 use crate::api::{Attrs, Call, Desc, Kernel, Row, Value, View};
 use crate::blocks::along_axis::AlongAxis;
+use crate::blocks::radix;
 use crate::blocks::raw::Target;
 use crate::blocks::staged::Staged;
 use crate::iter::convert::with_type;
@@ -84,14 +85,17 @@ struct Ordering {
     wanted: Wanted,
 }
 
-/// Leaves the `most` least of `keys`, in order.
-fn least<K: Ord + Copy + Send>(keys: &mut Vec<K>, most: usize, alone: bool) {
+/// Leaves the `most` least of `keys`, in any order.
+fn select<K: Ord>(keys: &mut Vec<K>, most: usize) {
     if most < keys.len() {
         if most > 0 {
             keys.select_nth_unstable(most - 1);
         }
         keys.truncate(most);
     }
+}
+
+fn sort<K: Ord + Copy + Send>(keys: &mut [K], alone: bool) {
     if alone && keys.len() >= LONG {
         par::install(|| keys.par_sort_unstable());
     } else {
@@ -104,7 +108,6 @@ impl Ordering {
     fn order<T: Key>(&self, data: &[T], line: usize, scratch: &mut Scratch) {
         let AlongAxis { outer, k, inner } = self.lines;
         let alone = outer * inner == 1;
-        let elements = data[line..].iter().step_by(inner).take(k).zip(0_u64..);
         scratch.places.clear();
         if T::SHORT && u32::try_from(k).is_ok() {
             let flip = if self.descending {
@@ -113,17 +116,31 @@ impl Ordering {
                 0
             };
             let keys = &mut scratch.short;
+            let key = |(x, place): (&T, u64)| (x.key() ^ flip) << 32 | place;
             keys.clear();
-            keys.extend(elements.map(|(x, place)| (x.key() ^ flip) << 32 | place));
-            least(keys, self.most, alone);
+            if inner == 1 {
+                keys.extend(data[line..line + k].iter().zip(0..).map(key));
+            } else {
+                let elements = data[line..].iter().step_by(inner).take(k);
+                keys.extend(elements.zip(0..).map(key));
+            }
+            // Places grow, so that equal elements stay in order.
+            if self.most == k && k >= radix::LEAST {
+                radix::sort_by_upper(keys, &mut scratch.spare);
+            } else {
+                select(keys, self.most);
+                sort(keys, alone);
+            }
             let places = keys.iter().map(|key| (key & u64::from(u32::MAX)) as usize);
             scratch.places.extend(places);
         } else {
             let flip = if self.descending { u64::MAX } else { 0 };
             let keys = &mut scratch.long;
             keys.clear();
+            let elements = data[line..].iter().step_by(inner).take(k).zip(0_u64..);
             keys.extend(elements.map(|(x, place)| (x.key() ^ flip, place)));
-            least(keys, self.most, alone);
+            select(keys, self.most);
+            sort(keys, alone);
             scratch
                 .places
                 .extend(keys.iter().map(|(_, place)| *place as usize));
@@ -186,6 +203,7 @@ impl Ordering {
 #[derive(Default)]
 struct Scratch {
     short: Vec<u64>,
+    spare: Vec<u64>,
     long: Vec<(u64, u64)>,
     places: Vec<usize>,
 }

@@ -80,6 +80,13 @@ impl Pick {
         par::for_ranges(n, GRAIN, |range| {
             // SAFETY: tasks have disjoint ranges.
             let own = unsafe { out.part(range.start, range.len()) };
+            if block == 1 {
+                return indices.each(range.clone(), |at, index| {
+                    if let Some(place) = self.outside.place(index, k) {
+                        own[at - range.start] = data[at * k + place];
+                    }
+                });
+            }
             indices.each(range.clone(), |at, index| {
                 if let Some(place) = self.outside.place(index, k) {
                     own[at - range.start] = data[(at / block * k + place) * inner + at % inner];

@@ -4,7 +4,7 @@ use crate::api::check::{arity, one_dtype};
 use crate::api::prepared::{axis, boxed};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
 use crate::blocks::indices::{Groups, Indices, Outside};
-use crate::blocks::rows::{Meeting, Rows, collect, gather};
+use crate::blocks::rows::{Meeting, Rows, collect, gather, gather_at};
 use crate::blocks::staged::Staged;
 use ferromix_base::{Error, Result};
 
@@ -55,6 +55,12 @@ impl Take {
         let Some(mut to) = Staged::new(out, call.reqs[0]) else {
             return Ok(());
         };
+        if self.rows.outer == 1 {
+            let how = (("take", self.axis), self.outside);
+            let indices = Indices::of(&call.inputs[1])?;
+            gather_at(&call.inputs[0], &mut to.view, indices, self.rows, how)?;
+            return to.finish(out);
+        }
         let places = self.places(call)?;
         gather(&call.inputs[0], &mut to.view, &places, self.rows)?;
         to.finish(out)

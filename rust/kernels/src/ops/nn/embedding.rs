@@ -1,9 +1,13 @@
 //! `Embedding`: rows of a table by their numbers, which are cut to those that there are.
 
+use crate::api::check::{FLOATS, unsupported};
 use crate::api::prepared::{boxed, check_count};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::blocks::blockwise::store;
+use crate::blocks::indices::{Indices, Outside};
 use crate::blocks::raw::Target;
+use crate::blocks::rows::{Rows, gather_at};
+use crate::blocks::staged::Staged;
 use crate::copy::assign;
 use crate::math::real::{Float, Real, by_float};
 use crate::par;
@@ -46,28 +50,24 @@ fn prepare_forward(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ker
     const NAME: &str = "Embedding";
     check_count(NAME, (ins, 2), (outs, 1))?;
     let (rows, width) = check(NAME, &ins[1], &ins[0], &outs[0])?;
-    by_float!(NAME, ins[1].dtype, T => boxed(move |call: &mut Call<'_>| {
-        let req = call.reqs[0];
-        if req == Req::Null || width == 0 {
+    if !ins[1].dtype.is_float() {
+        return Err(unsupported(NAME, ins[1].dtype, &FLOATS));
+    }
+    let rows = Rows {
+        outer: 1,
+        n: rows,
+        inner: width,
+    };
+    boxed(move |call: &mut Call<'_>| {
+        let out = &call.outputs[0];
+        let Some(mut to) = Staged::new(out, call.reqs[0]) else {
             return Ok(());
-        }
-        let ids = numbers(&call.inputs[0], rows)?;
-        let table = call.inputs[1].read::<T>()?;
-        let target = Target::<T>::of(&mut call.outputs[0])?;
-        par::for_ranges(ids.len(), (GRAIN / width).max(1), |range| {
-            for k in range {
-                // SAFETY: the rows of tasks are disjoint.
-                let out = unsafe { target.slice(k * width..(k + 1) * width) };
-                let row = &table[ids[k] * width..][..width];
-                if req == Req::Add {
-                    out.iter_mut().zip(row).for_each(|(o, &x)| *o = T::down(o.up() + x.up()));
-                } else {
-                    out.copy_from_slice(row);
-                }
-            }
-        });
-        Ok(())
-    }))
+        };
+        let indices = Indices::of(&call.inputs[0])?;
+        let how = ((NAME, 0), Outside::Clip);
+        gather_at(&call.inputs[1], &mut to.view, indices, rows, how)?;
+        to.finish(out)
+    })
 }
 
 fn prepare_backward(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
@@ -81,19 +81,30 @@ fn prepare_backward(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ke
         }
         let ids = numbers(&call.inputs[1], rows)?;
         let grads = call.inputs[0].read::<T>()?;
+        let out = call.outputs[0].write::<T>()?;
+        if req != Req::Add && let Some(sums) = T::plain_mut(out) {
+            sums.fill(<T as Float>::Real::ZERO);
+            add_rows(grads, &ids, width, sums);
+            return Ok(());
+        }
         let mut sums = vec![<T as Float>::Real::ZERO; rows * width];
-        let target = Target::of_slice(&mut sums);
-        let grain = (GRAIN / ids.len().max(1)).max(16);
-        par::for_ranges(width, grain, |part| {
-            for (k, &id) in ids.iter().enumerate() {
-                // SAFETY: tasks have different columns.
-                let to = unsafe { target.slice(id * width + part.start..id * width + part.end) };
-                for (sum, x) in to.iter_mut().zip(&grads[k * width..][part.clone()]) {
-                    *sum += x.up();
-                }
-            }
-        });
-        store(&sums, call.outputs[0].write::<T>()?, req);
+        add_rows(grads, &ids, width, &mut sums);
+        store(&sums, out, req);
         Ok(())
     }))
+}
+
+/// Adds each row to that of `sums` which its number says.
+fn add_rows<T: Float>(grads: &[T], ids: &[usize], width: usize, sums: &mut [T::Real]) {
+    let target = Target::of_slice(sums);
+    let grain = (GRAIN / ids.len().max(1)).max(16);
+    par::for_ranges(width, grain, |part| {
+        for (k, &id) in ids.iter().enumerate() {
+            // SAFETY: tasks have different columns.
+            let to = unsafe { target.slice(id * width + part.start..id * width + part.end) };
+            for (sum, x) in to.iter_mut().zip(&grads[k * width..][part.clone()]) {
+                *sum += x.up();
+            }
+        }
+    });
 }

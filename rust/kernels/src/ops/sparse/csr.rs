@@ -115,7 +115,8 @@ fn prepare_dot_rows(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
         if call.reqs.contains(&Req::Null) {
             return Ok(());
         }
-        let (used, count) = Used::of(NAME, pattern)?;
+        let used = Used::of(NAME, pattern)?;
+        let count = used.found().len();
         if count > room {
             return Err(Error::value(format!(
                 "{NAME}: {count} rows are not zero, but there is room for {room}"
@@ -124,7 +125,7 @@ fn prepare_dot_rows(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
         let [values, places, number] = call.outputs else {
             return Err(Error::internal("three outputs"));
         };
-        used.list(places.write::<i64>()?);
+        places.write::<i64>()?[..count].copy_from_slice(used.found());
         number.write::<i64>()?[0] = count as i64;
         let sums = &mut values.write::<T>()?[..count * width];
         if width > 0 {

@@ -6,7 +6,7 @@ use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::copy::assign;
 use crate::copy::fill::part;
 use crate::sparse::rows::{check_parts, in_use, misfit, width_of};
-use ferromix_base::{DType, Result};
+use ferromix_base::{DType, Error, Result};
 use std::ops::Range;
 
 pub(crate) const ROWS: &[Row] = &[
@@ -15,6 +15,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("_rows_take", prepare_take),
     Row::new("_rows_write", prepare_write),
     Row::new("_sparse_retain", prepare_retain),
+    Row::new("_row_numbers", prepare_numbers),
 ];
 
 /// Copies rows of as many bytes, from one place to another, by their numbers.
@@ -231,5 +232,38 @@ fn prepare_retain(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kern
                 .for_each(|row| copier.copy(row, row));
             Ok(())
         })
+    })
+}
+
+/// Numbers of rows of a table, fractions cut.
+fn prepare_numbers(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    const NAME: &str = "_row_numbers";
+    check_count(NAME, (ins, 1), (outs, 1))?;
+    if ins[0].shape != outs[0].shape || outs[0].dtype != DType::I64 {
+        return Err(misfit(NAME, ins, outs));
+    }
+    let height = attrs.int("height")?;
+    let refuse = move |id: f64| {
+        Error::index(format!(
+            "Embedding: number {id} is not that of a row; there are {height} rows, counted from 0, and a \
+             row_sparse weight or gradient takes no nearest one"
+        ))
+    };
+    boxed(move |call: &mut Call<'_>| {
+        let from = &call.inputs[0];
+        if from.dtype().is_float() {
+            let mut ids = vec![0f64; from.len()];
+            assign(from, &View::of_slice(&mut ids, from.shape())?, Req::Write)?;
+            let most = (height - 1) as f64;
+            if let Some(&id) = ids.iter().find(|id| **id < 0.0 || **id > most) {
+                return Err(refuse(id));
+            }
+        }
+        assign(from, &call.outputs[0], call.reqs[0])?;
+        let wrong = |id: &&i64| !(0..height).contains(*id);
+        match call.outputs[0].read::<i64>()?.iter().find(wrong) {
+            Some(&id) if call.reqs[0] != Req::Null => Err(refuse(id as f64)),
+            _ => Ok(()),
+        }
     })
 }
