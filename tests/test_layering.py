@@ -148,7 +148,7 @@ RUST_LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "kernels": (
         *("api", "par", "simd", "iter", "math", "loops", "copy", "elementwise", "fold"),
-        *("affine", "blocks", "update", "softmax", "linalg", "ops", "table"),
+        *("affine", "blocks", "sparse", "update", "softmax", "linalg", "ops", "table"),
     ),
 }
 MOST_FILES = 20

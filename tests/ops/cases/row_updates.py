@@ -1,0 +1,3 @@
+"""Steps on the rows of row_sparse gradients are tried through arrays, in ``tests/sparse``."""
+
+CASES = []
