@@ -37,12 +37,12 @@ mod tests {
     #[test]
     fn equal_keys_keep_their_order() {
         let mut state = 1u64;
-        for n in [0, 1, 2, 255, 1000] {
-            let next = |place| {
+        for n in [0u64, 1, 2, 255, 1000] {
+            let next = |place: u64| {
                 state = state
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
-                (state >> 33) % 37 << (32 + place % 3 * 12) | place
+                (((state >> 33) % 37) << (32 + place % 3 * 12)) | place
             };
             let mut keys: Vec<u64> = (0..n).map(next).collect();
             let mut sorted = keys.clone();

@@ -28,6 +28,12 @@ struct Entry<T> {
 /// Adds `x · from` to `to`, `W` numbers at a time.
 #[inline(always)]
 fn add_scaled<T: Real, const W: usize>(to: &mut [T], from: &[T], x: T) {
+    if let (Ok(to), Ok(from)) = (<&mut [T; W]>::try_from(&mut *to), <&[T; W]>::try_from(from)) {
+        for lane in 0..W {
+            to[lane] += x * from[lane];
+        }
+        return;
+    }
     let (near, last) = from.as_chunks::<W>();
     let (sums, rest) = to.as_chunks_mut::<W>();
     for (sum, y) in sums.iter_mut().zip(near) {

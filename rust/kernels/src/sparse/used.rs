@@ -67,8 +67,15 @@ impl Used {
         &self.found
     }
 
+    /// For each column which of the used ones it is, where few columns are not used.
+    pub(crate) fn slots(&self) -> Option<&[u32]> {
+        match &self.place {
+            Place::Slots(slots) => Some(slots),
+            _ => None,
+        }
+    }
+
     /// Which of the used columns a used column is.
-    #[inline(always)]
     pub(crate) fn place(&self, column: usize) -> usize {
         match &self.place {
             Place::Slots(slots) => slots[column] as usize,

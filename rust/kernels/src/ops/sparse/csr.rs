@@ -128,8 +128,13 @@ fn prepare_dot_rows(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
         places.write::<i64>()?[..count].copy_from_slice(used.found());
         number.write::<i64>()?[0] = count as i64;
         let sums = &mut values.write::<T>()?[..count * width];
-        if width > 0 {
-            multiply_transposed(data, pattern, rhs, width, sums, |c| used.place(c));
+        match used.slots() {
+            _ if width == 0 => {}
+            // A loop of its own: it is much the shorter one.
+            Some(slots) => {
+                multiply_transposed(data, pattern, rhs, width, sums, |c| slots[c] as usize);
+            }
+            None => multiply_transposed(data, pattern, rhs, width, sums, |c| used.place(c)),
         }
         Ok(())
     }))
