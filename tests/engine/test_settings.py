@@ -141,7 +141,15 @@ def test_the_environment_chooses_the_engine(name):
 
 
 # Tests of functions that wait for what happens after their push; the naive engine's push waits.
-LATER = ["later_write", "after_the_function", "blocked", "lets_other", "priority", "callback_is"]
+LATER = [
+    "later_write",
+    "after_the_function",
+    "blocked",
+    "lets_other",
+    "priority",
+    "callback_is",
+    "second_callback",
+]
 
 
 @pytest.mark.parametrize(

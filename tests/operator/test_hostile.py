@@ -56,7 +56,7 @@ WRONG = {
         (["float32"], ["no"], []),
     ],
     "declare_backward_dependency": [None, 3, ["x"], [99], [-1]],
-    "create_operator": [None, 3, "op", object()],
+    "create_operator": [None, 3, "op", object],
 }
 
 

@@ -1,4 +1,4 @@
-"""Operators of one's own with sparse arrays; values of MXNet are in test_golden."""
+"""Operators of one's own with sparse arrays; values of MXNet are in test_custom_golden."""
 
 from __future__ import annotations
 
