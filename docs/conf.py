@@ -29,6 +29,7 @@ myst_fence_as_directive = ["mermaid"]  # as GitHub draws them
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
+suppress_warnings = ["ref.python"]  # `type` and `T` in annotations are not the properties named so
 html_theme = "furo"
 html_title = f"Ferromix {release}"
 
