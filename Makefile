@@ -71,6 +71,7 @@ test-knobs: dev $(VENV)/checkers  ## The tests of arrays and graphs, naive, with
 	    echo "$$knob"; env $$knob $(BIN)/python -m pytest -q -n auto --dist worksteal $(PUSHERS) || exit 1; \
 	done
 
+# The longest model looks deeper where FERROMIX_LOOM_DEEP is set, as `make nightly` does: minutes, for 20 s.
 loom:  ## Model-check the lock-free parts, with their memory orderings
 	RUSTFLAGS="--cfg loom" $(MODEL) --target-dir target/loom -p ferromix-engine --lib --test 'loom_*'
 	RUSTFLAGS="--cfg loom" $(MODEL) --target-dir target/loom -p ferromix-storage --lib loom
@@ -84,7 +85,7 @@ stress:  ## Load on the engine and on operators of one's own, with everything th
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 4 --seed 1
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 12 --seed 2
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 4 --seed 3 --bulk 15
-	$(BIN)/python tools/stress/custom_operators.py --seed 1
+	$(BIN)/python tools/stress/custom_operators.py --seed 1 --runs $$(($(STRESS_SECONDS) * 4000))
 
 examples:  ## Run the engine's examples, which check what they compute
 	@for example in cholesky pipeline replay_loop; do \
@@ -135,6 +136,7 @@ memcheck:  ## The tests of engine and pool under valgrind
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-engine --lib --tests -- --test-threads 2 --skip a_warm_engine --skip programs_that_must
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-storage --lib --test pool --test overlap -- --test-threads 2
 
+nightly: export FERROMIX_LOOM_DEEP = 1
 nightly: lint test test-debug test-knobs test-wheel loom shuttle stress examples msrv semver neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 

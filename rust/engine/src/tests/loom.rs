@@ -24,6 +24,15 @@ pub(crate) fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     builder.check(f);
 }
 
+/// As many preemptions as `FERROMIX_LOOM_DEEP` has time for, or fewer without it.
+fn preemptions(deep: usize, otherwise: usize) -> usize {
+    if std::env::var_os("FERROMIX_LOOM_DEEP").is_some() {
+        deep
+    } else {
+        otherwise
+    }
+}
+
 /// A lane in small: a number of items instead of a queue.
 struct SmallLane {
     idle: Idle,
@@ -284,7 +293,7 @@ fn fields() -> Fields {
 /// A producer that makes the ring grow, and two takers: each element goes to one of them, in order.
 #[test]
 fn the_ring_gives_each_element_once() {
-    model(3, || {
+    model(preemptions(3, 2), || {
         let ring = Arc::new(Ring::new());
         let ops: Vec<OpPtr> = (0..4).map(|_| entry()).collect();
         let takers = [0, 1].map(|more| {
