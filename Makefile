@@ -98,8 +98,10 @@ SEED  ?= 0
 fuzz: dev  ## Call everything with all kinds of bad input (CALLS=20000 SEED=0)
 	$(BIN)/python tools/fuzz/run.py --calls $(CALLS) --seed $(SEED)
 
-msrv:  ## Test the crates that stand alone with the oldest Rust that they work with
-	tools/msrv.sh
+# MSRV=test runs their tests, too, as `make nightly` does.
+MSRV ?= check
+msrv:  ## Check the crates that stand alone with the oldest Rust that they work with
+	tools/msrv.sh $(MSRV)
 
 semver:  ## Compare the engine's interface with the one last agreed on
 	tools/semver.sh
@@ -137,6 +139,7 @@ memcheck:  ## The tests of engine and pool under valgrind
 	PROPTEST_CASES=4 $(RUN_WITH)="$(VALGRIND)" cargo test --quiet -p ferromix-storage --lib --test pool --test overlap -- --test-threads 2
 
 nightly: export FERROMIX_LOOM_DEEP = 1
+nightly: MSRV = test
 nightly: lint test test-debug test-knobs test-wheel loom shuttle stress examples msrv semver neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 
