@@ -81,7 +81,7 @@ shuttle:  ## Explore interleavings of the whole engine
 	RUSTFLAGS="--cfg shuttle" $(MODEL) --target-dir target/shuttle -p ferromix-engine --lib shuttle -- --nocapture
 
 STRESS_SECONDS ?= 25
-stress:  ## Load on the engine and on operators of one's own, with everything that is promised checked meanwhile (STRESS_SECONDS=25)
+stress: dev  ## Load on the engine and on operators of one's own, with everything that is promised checked meanwhile (STRESS_SECONDS=25)
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 4 --seed 1
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 12 --seed 2
 	cargo run --release --quiet -p ferromix-engine --example stress -- --seconds $(STRESS_SECONDS) --pushers 4 --seed 3 --bulk 15

@@ -237,6 +237,12 @@ def test_families_do_not_use_each_other():
     assert not strangers
 
 
+def test_no_operator_has_unit_tests_that_nothing_runs():
+    """Builds for unit tests leave `ops` out; tests of operators are in rust/kernels/tests."""
+    ops = ROOT / "rust/kernels/src/ops"
+    assert not [str(p) for p in ops.rglob("*.rs") if "cfg(test)" in p.read_text()]
+
+
 def test_rust_folders_are_small():
     folders = {p.parent for p in (ROOT / "rust").rglob("*.rs") if "target" not in p.parts}
     sizes = {str(f.relative_to(ROOT)): len(list(f.glob("*.rs"))) for f in folders}
