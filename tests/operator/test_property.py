@@ -287,3 +287,8 @@ def test_numbers_of_outputs_that_are_overridden(visible):
     executor.forward(is_train=True, x=x)
     executor.backward([mx.nd.ones((2,))] * visible)
     assert executor.grad_dict["x"].asnumpy().tolist() == [visible * (visible + 1) / 2] * 2
+
+
+def test_no_file_can_ask_for_millions_of_inputs():
+    with pytest.raises(InvalidArgumentError, match=r"test_halves: attribute 'num_args' .*<= 65536"):
+        mx.sym.test_halves(mx.sym.var("x"), num_args=2**31)

@@ -12,6 +12,7 @@ from ..graph.gradient import Gradients, differentiate
 from ..graph.infer import infer_shapes, infer_types, is_known
 from ..graph.node import Entry, Node, entry_name, mutated_variables, topological, variables
 from ..graph.place import Placed, group_of, place
+from ..literal import names_of
 from ..ops.card import MaybeShape, Shape, make
 
 __all__ = ["Network", "Placement", "Step", "build", "infer_known"]
@@ -208,7 +209,7 @@ def _incomplete(
     names = {n.name for n in variables(nodes)}
     unknown = [e for e in shapes if not is_known(shapes[e])]
     inputs = [e for e in unknown if e.node.op is None] or unknown
-    listed = ", ".join(f"{e.node.name}: {_readable(shapes[e])}" for e in inputs)
+    listed = names_of(f"{e.node.name}: {_readable(shapes[e])}" for e in inputs)
     stray = ", ".join(n for n in given if n not in names)
     return InvalidArgumentError(
         f"cannot bind: the shapes of these do not follow from those given: {listed}; give more "

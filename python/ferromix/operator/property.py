@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from .. import resource
 from ..context import Context
 from ..error import InvalidArgumentError, MXNetError
+from ..literal import MOST
 from ..ops import card
 from ..ops.card import Shape
 from ..ops.own import Desc, OwnOperator, Run
@@ -261,6 +262,9 @@ def card_of(cls: type[OperatorProperty]) -> type[PropertyCard]:
     )
     copied = ("name", "aliases", "params", "variadic", "dtypes", "differentiable", "count_inputs")
     own = {key: getattr(cls, key) for key in copied}
+    if cls.variadic is not None and cls.params[cls.variadic].high is None:
+        count = replace(cls.params[cls.variadic], high=MOST)  # a hostile file could say more
+        own["params"] = {**cls.params, cls.variadic: count}
     if named and cls.variadic is None:
         own |= {"arguments": cls.arguments, "auxiliary_states": cls.auxiliary_states}
     own |= {

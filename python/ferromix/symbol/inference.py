@@ -99,7 +99,7 @@ class Inference:
         if missing or not all(is_known(s) for group in found for s in group):
             warnings.warn(
                 "the shapes of some arguments do not follow from those given (0 and () are "
-                "unknown); consider giving them:\n\t" + "\n\t".join(missing),
+                f"unknown); consider giving them: {names_of(missing)}",
                 stacklevel=2,
             )
             return None, None, None
