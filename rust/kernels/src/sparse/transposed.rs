@@ -25,7 +25,7 @@ struct Entry<T> {
     value: T,
 }
 
-/// Adds `x · from` to `to`, `W` numbers at a time.
+/// Adds `x · from` to `to`. `W` is how many numbers these have at least, and most often.
 #[inline(always)]
 fn add_scaled<T: Real, const W: usize>(to: &mut [T], from: &[T], x: T) {
     if let (Ok(to), Ok(from)) = (<&mut [T; W]>::try_from(&mut *to), <&[T; W]>::try_from(from)) {
@@ -34,14 +34,7 @@ fn add_scaled<T: Real, const W: usize>(to: &mut [T], from: &[T], x: T) {
         }
         return;
     }
-    let (near, last) = from.as_chunks::<W>();
-    let (sums, rest) = to.as_chunks_mut::<W>();
-    for (sum, y) in sums.iter_mut().zip(near) {
-        for lane in 0..W {
-            sum[lane] += x * y[lane];
-        }
-    }
-    for (sum, &y) in rest.iter_mut().zip(last) {
+    for (sum, &y) in to.iter_mut().zip(from) {
         *sum += x * y;
     }
 }
