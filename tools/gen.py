@@ -21,7 +21,7 @@ from ferromix.ndarray import NDArray
 from ferromix.ndarray.function import method_names
 from ferromix.ops import call, card
 from ferromix.ops.card import OperatorProperty
-from ferromix.ops.own import PythonRun
+from ferromix.ops.own_backward import PythonRun
 from ferromix.ops.param import Param
 from ferromix.symbol import Symbol, operators
 

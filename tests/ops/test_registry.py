@@ -13,7 +13,7 @@ from ferromix.ops import call
 from ferromix.ops.card import OperatorProperty, builtin_names, find, make, names
 from ferromix.ops.composed import Composed
 from ferromix.ops.csr import Parts
-from ferromix.ops.own import PythonRun
+from ferromix.ops.own_backward import PythonRun
 
 from .run import backward, forward, second_order, to_arrays
 from .table import CASES, MODULES

@@ -12,7 +12,7 @@ from ..error import InvalidArgumentError
 from ..literal import names_of
 from ..ops.card import OperatorProperty, make
 from ..ops.composed import Composed
-from ..ops.own import PythonRun
+from ..ops.own_backward import PythonRun
 from ..ops.shapes import require_countable
 from . import python_lane
 from .backend import CPU, Desc, Device, backend_of

@@ -13,7 +13,8 @@ from .. import _core
 from .._core import Array
 from ..context import Context, current_context
 from ..error import InvalidArgumentError
-from ..ops.own import Desc, OwnBackward, OwnOperator, PythonRun, Run
+from ..ops.own import Desc, OwnOperator, Run
+from ..ops.own_backward import OwnBackward, PythonRun
 
 __all__ = ["Undeclared", "bind_arrays", "prepare", "scoped"]
 

@@ -10,7 +10,7 @@ from . import card as cards
 from .storage import DENSE, STORAGE_TYPES
 
 if TYPE_CHECKING:
-    from .own import OwnBackward
+    from .own_backward import OwnBackward
 
 __all__ = ["OwnStorage", "infer_backward", "says_storage"]
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from ... import dispatch
 from ...context import current_context
 from ...dispatch.python_lane import Undeclared, scoped
-from ...ops.own import OwnBackward, OwnOperator, PythonRun, Run
+from ...ops.own import OwnOperator, Run
+from ...ops.own_backward import OwnBackward, PythonRun
 from ..ndarray import NDArray
 from . import convert, create
 

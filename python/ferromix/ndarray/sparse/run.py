@@ -9,7 +9,7 @@ from ... import _core, dispatch
 from ...dispatch.storage import conform
 from ...dispatch.tape import modes
 from ...ops.card import OperatorProperty
-from ...ops.own import PythonRun
+from ...ops.own_backward import PythonRun
 from ...ops.storage import DENSE, Rule, rule_of
 from ..ndarray import NDArray
 from . import compute, convert, own, taped
