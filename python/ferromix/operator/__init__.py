@@ -16,7 +16,8 @@ from .registry import (
     get_operator_arguments,
     register,
 )
-from .simple import EnvArguments, SimpleOp
+from .simple import SimpleOp
+from .simple_property import EnvArguments
 from .views import numpy_view
 
 __all__ = [

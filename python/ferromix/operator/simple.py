@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
-import numpy as np
-
-from ..context import Context
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..literal import brief
-from ..ndarray import NDArray
 from ..ops import card
-from ..ops.card import MaybeShape
 from ..ops.param import Param
-from ..ops.shapes import is_known
 from .checks import require_name
 from .compiled import ScalarFunction, mapped_card
-from .custom import assign
-from .property import OpContext, Operator, OperatorProperty, card_of
+from .property import card_of
 from .rules import rule_card
+from .simple_property import environment, property_of
 
-__all__ = ["EnvArguments", "SimpleOp"]
+__all__ = ["SimpleOp"]
 
 KINDS = ("T0", "T1", "T2")
-INPLACE = {
-    "none": (),
-    "in_out": ("forward", 0),
-    "lhs_out": ("forward", 0),
-    "out_in": ("backward", 0),
-    "out_lhs": ("backward", 0),
-}
-"""The options by name: in which pass, and which input shares memory."""
 _MXNET = {
     "kNoInplace": "none",
     "kInplaceInOut": "in_out",
@@ -40,28 +25,6 @@ _MXNET = {
     "kInplaceOutIn": "out_in",
     "kInplaceOutLhs": "out_lhs",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class EnvArguments:
-    """What a function gets besides arrays.
-
-    Attributes
-    ----------
-    scalar
-        The number, if the operator takes one; otherwise 0.
-    kwargs
-        The keyword arguments, if it takes any.
-    resource
-        The resources that it asked for.
-    ctx
-        Whether to train, and where.
-    """
-
-    scalar: float
-    kwargs: Mapping[str, Any]
-    resource: Sequence[Any]
-    ctx: OpContext
 
 
 class SimpleOp:
@@ -228,11 +191,11 @@ class SimpleOp:
         require_name("SimpleOp", self.name)
         self._check()
         if self.rule is not None:
-            card.register(rule_card(self, _env))
+            card.register(rule_card(self, environment))
         elif isinstance(self.functions.get(None), ScalarFunction):
             card.register(self._mapped())
         else:
-            card.register(card_of(_property(self)))
+            card.register(card_of(property_of(self)))
         return self
 
     def params(self) -> dict[str, Param]:
@@ -314,117 +277,3 @@ class SimpleOp:
             self.forward_inplace = pairs
         else:
             self.backward_inplace = pairs
-
-
-def _property(simple: SimpleOp) -> type[OperatorProperty]:
-    class Property(OperatorProperty):
-        name: ClassVar[str] = simple.name
-        arguments: ClassVar[tuple[str, ...]] = simple.arguments
-        params: ClassVar[Mapping[str, Param]] = simple.params()
-        differentiable: ClassVar[bool] = bool(simple.gradients)
-
-        def infer_shape(
-            self, in_shapes: Sequence[MaybeShape]
-        ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-            if simple.shape_function is None:
-                return super().infer_shape(in_shapes)
-            if not all(map(is_known, in_shapes)):
-                return list(in_shapes), [None], []
-            return list(in_shapes), [simple.shape_function(*in_shapes, _env(self))], []
-
-        def declare_backward_dependency(
-            self, out_grad: Sequence[int], in_data: Sequence[int], out_data: Sequence[int]
-        ) -> list[int]:
-            rest = {"T1": out_data, "T2": in_data}.get(simple.kind or "", ())
-            return [*out_grad, *rest]
-
-        def forward_inplace_option(
-            self, in_data: Sequence[int], out_data: Sequence[int]
-        ) -> list[tuple[int, int]]:
-            return [(in_data[i], out_data[o]) for i, o in simple.forward_inplace]
-
-        def backward_inplace_option(
-            self,
-            out_grad: Sequence[int],
-            in_data: Sequence[int],
-            out_data: Sequence[int],
-            in_grad: Sequence[int],
-        ) -> list[tuple[int, int]]:
-            return [(out_grad[i], in_grad[o]) for i, o in simple.backward_inplace]
-
-        def forward_resource(self, in_shapes: Sequence[MaybeShape]) -> list[Any]:
-            return simple.resources
-
-        def backward_resource(self, in_shapes: Sequence[MaybeShape]) -> list[Any]:
-            return simple.resources
-
-        def create_operator(self, ctx: Context) -> Operator:
-            return _Operator(simple, self, ctx.device_type)
-
-    Property.__name__ = Property.__qualname__ = simple.name
-    Property.__doc__ = simple.description
-    return Property
-
-
-def _env(made: Any, ctx: OpContext | None = None) -> Any:
-    attrs = dict(made.attrs)
-    scalar = attrs.pop("scalar", 0.0) if set(attrs) == {"scalar"} else 0.0
-    return EnvArguments(scalar, attrs, ctx.requested if ctx else [], ctx)  # type: ignore[arg-type]
-
-
-class _Operator(Operator):
-    """Calls Python functions, and writes what they return as it is asked for."""
-
-    def __init__(self, simple: SimpleOp, made: OperatorProperty, device: str) -> None:
-        self.simple, self.made = simple, made
-        self.function = simple.choose("function", simple.functions, device)
-        self.device = device
-
-    def forward(
-        self,
-        ctx: OpContext,
-        in_data: list[Any],
-        req: list[str],
-        out_data: list[Any],
-        aux: list[Any],
-    ) -> None:
-        found = self.function(*in_data, _env(self.made, ctx))
-        self._assign("function", out_data[0], req[0], found)
-
-    def backward(
-        self,
-        ctx: OpContext,
-        out_grad: list[Any],
-        in_data: list[Any],
-        out_data: list[Any],
-        req: list[str],
-        in_grad: list[Any],
-        aux: list[Any],
-    ) -> None:
-        simple = self.simple
-        function = simple.choose("gradient", simple.gradients, self.device)
-        given = {"T1": out_data, "T2": in_data}.get(simple.kind or "", [])
-        arguments = (*out_grad, *given, _env(self.made, ctx))
-        if isinstance(function, (list, tuple)):
-            found: Any = [one(*arguments) for one in function]
-        else:
-            found = function(*arguments)
-        if not isinstance(found, (list, tuple)):
-            found = [found]
-        if len(found) != len(in_grad):
-            raise InvalidArgumentError(
-                f"{simple.name}: its gradient must return {len(in_grad)} arrays, one for each "
-                f"input, returned {len(found)}"
-            )
-        for target, request, value in zip(in_grad, req, found, strict=True):
-            self._assign("gradient", target, request, value)
-
-    def _assign(self, what: str, target: Any, request: str, found: Any) -> None:
-        if not isinstance(found, (NDArray, np.ndarray)) or found.shape != target.shape:
-            kind = type(found).__name__
-            given = f"{kind} of shape {found.shape}" if hasattr(found, "shape") else kind
-            raise InvalidArgumentError(
-                f"{self.simple.name}: its {what} must return an array of shape {target.shape}, "
-                f"returned {given}"
-            )
-        assign(target, request, found)
