@@ -29,7 +29,7 @@ LAYERS: list[tuple[str, ...]] = [
         *("autograd", "random", "resource", "storage", "engine", "profiler", "executor"),
         "operator",
     ),
-    ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io"),
+    ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
     ("model", "callback", "monitor"),
 ]
 APART = {"ndarray", "symbol"}
@@ -48,6 +48,7 @@ USES_CORE = {
     "profiler",
     "executor",
     "io",
+    "recordio",
     "operator",
 }
 

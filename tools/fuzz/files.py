@@ -25,6 +25,8 @@ def _corpus() -> dict[str, list[bytes]]:
         "json": [g for g in graphs if len(g) < 100_000],
         "params": arrays,
         "safetensors": [(GOLDEN / "safetensors/reference.safetensors").read_bytes()],
+        "rec": [p.read_bytes() for p in sorted(GOLDEN.glob("recordio/*.rec"))],
+        "keys": [p.read_bytes() for p in sorted(GOLDEN.glob("recordio/*.idx"))],
         "idx": [pixels, struct.pack(">II", 2049, 2) + bytes(2), struct.pack(">II", 0xD02, 3)],
     }
 
@@ -105,6 +107,18 @@ def _load_idx(path: str, way: int) -> Any:
     return [batch.data for batch in found]
 
 
+def _load_records(path: str, way: int) -> Any:
+    with mx.recordio.MXRecordIO(path, "r") as record:
+        found = list(iter(record.read, None))
+    return [mx.recordio.unpack(data) for data in found] if way else found
+
+
+def _load_keys(path: str, way: int) -> Any:
+    records = str(GOLDEN / "recordio/keys.rec")
+    with mx.recordio.MXIndexedRecordIO(path, records, "r", (int, str)[way]) as record:
+        return [record.read_idx(key) for key in record.keys]
+
+
 def _header(draw: Draw, data: bytes) -> bytes:
     """A safetensors file, damaged in its bytes, its numbers or its structure."""
     kind, end = draw.int(0, 2), 8 + int.from_bytes(data[:8], "little")
@@ -127,6 +141,8 @@ def _load_params(path: str, way: int) -> Any:
 LOADERS = {
     "json": _load_graph,
     "params": _load_params,
+    "rec": _load_records,
+    "keys": _load_keys,
     "idx": _load_idx,
     "safetensors": lambda path, _: mx.nd.load(path),
 }
@@ -136,7 +152,7 @@ CORPUS = _corpus()
 
 def case(draw: Draw) -> Case:
     """Loads a file that is not as it was."""
-    form = draw.one(("json", "json", "params", "idx", "safetensors"))
+    form = draw.one(("json", "json", "params", "idx", "safetensors", "rec", "keys"))
     data = DAMAGE.get(form, _damaged)(draw, draw.one(CORPUS[form]))
     path, way = f"damaged.{form}", draw.int(0, 1)
 

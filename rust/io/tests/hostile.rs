@@ -2,56 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 mod common;
+#[path = "common/watched.rs"]
+mod watched;
 
 use common::{Folder, golden};
 use ferromix_base::{DType, ErrorKind};
 use ferromix_io::{Entry, params_bytes, read_idx, read_params, read_params_bytes};
 use proptest::prelude::*;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// The system's allocator, noting the largest request of each thread.
-struct Watched;
-
-thread_local!(static LARGEST: Cell<usize> = const { Cell::new(0) });
-
-fn note(size: usize) {
-    let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(size)));
-}
-
-// SAFETY: everything is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Watched {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size());
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(size);
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Watched = Watched;
-
-/// Runs `read` and checks that no request exceeded a fixed part (buffers of files and
-/// decompressors) and a small multiple of the file.
-fn frugal<R>(file: usize, read: impl FnOnce() -> R) -> R {
-    LARGEST.set(0);
-    let result = read();
-    let largest = LARGEST.get();
-    assert!(
-        largest <= 64 * 1024 + 16 * file,
-        "{largest} bytes at once for a file of {file}"
-    );
-    result
-}
+use watched::frugal;
 
 fn samples() -> Vec<(String, Vec<u8>)> {
     let read = |name: &str| (name.to_owned(), std::fs::read(golden(name)).unwrap());

@@ -5,6 +5,7 @@ mod array;
 mod call;
 mod callback;
 mod composite;
+mod data;
 mod dense;
 mod engine;
 mod files;
@@ -36,6 +37,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<operator::Plan>()?;
     arithmetic::register(m)?;
     composite::register(m)?;
+    data::register(m)?;
     support::device::register(m)?;
     support::errors::register(m)?;
     foreign::register(m)?;
