@@ -46,6 +46,7 @@ def test_pushes_to_a_stopped_engine_are_refused_and_waits_end():
     operator = engine.new_operator(print, mutable_vars=[var])
     x = mx.sym.Variable("x")
     bound = (x * 2).bind(mx.cpu(), {"x": a})
+    mx.operator.register("stopped")(mx.operator.CustomOpProp)
     engine.stop()
     engine.stop()
     for push in (
@@ -58,6 +59,7 @@ def test_pushes_to_a_stopped_engine_are_refused_and_waits_end():
         lambda: a.copyto(mx.cpu(1)),
         lambda: a.__setitem__(slice(None), 3),
         lambda: bound.forward(),
+        lambda: mx.nd.Custom(a, op_type="stopped"),
     ):
         with pytest.raises(MXNetError, match=r"stopped .* call mx\.engine\.start\(\)"):
             push()

@@ -94,7 +94,7 @@ impl PythonRun {
 
     /// Pushes a run. Inside a function that holds one of the arrays, it is over on return.
     pub(crate) fn push_from(&self, py: Python<'_>, site: u64) -> PyResult<()> {
-        self.runtime.check_usable().map_err(to_py)?;
+        self.runtime.check_pushable().map_err(to_py)?;
         if self.is_held() {
             self.require_writable().map_err(to_py)?;
             let done = Done::new(self.runtime);
