@@ -98,8 +98,8 @@ class MAERegressionOutput(Regression):
 
     Formula: ``out = data``. Shapes: ``label`` and ``out`` have the shape of ``data``; the label of
     ``(n, 1)`` may be ``(n,)``. Types: floats, all alike.
-    Gradient: ``data_grad = grad_scale * sign(out - label)``, divided by the number of labels of a
-    sample, whatever ``out_grad`` is; none for the label.
+    Gradient: ``data_grad = grad_scale`` where ``out > label``, and ``-grad_scale`` elsewhere,
+    divided by the number of labels of a sample, whatever ``out_grad`` is; none for the label.
 
     Examples
     --------

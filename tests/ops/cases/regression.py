@@ -28,7 +28,7 @@ CASES = [
     case(name, forward, error, shapes, scale)
     for name, forward, error in [
         ("Linear", lambda x: x, lambda d: d),
-        ("MAE", lambda x: x, np.sign),
+        ("MAE", lambda x: x, lambda d: np.where(d > 0, 1.0, -1.0)),
         ("Logistic", logistic, lambda d: d),
     ]
     for shapes, scale in [(((4, 3), (4, 3)), 1.0), (((5, 1), (5,)), 0.5), (((0, 2), (0, 2)), 1.0)]

@@ -5,7 +5,6 @@ use crate::api::{Attrs, Call, Desc, Kernel, Row};
 use crate::blocks::blockwise::map;
 use crate::math::Math;
 use crate::math::real::{Float, Real, by_float};
-use crate::update::sign;
 use ferromix_base::{Error, Result};
 
 pub(crate) const ROWS: &[Row] = &[
@@ -37,6 +36,18 @@ fn forward(
     }))
 }
 
+/// The slope of the absolute value; where that has none, the one before, as MXNet has it.
+#[inline(always)]
+fn slope<T: Real>(x: T) -> T {
+    if x > T::ZERO {
+        T::ONE
+    } else if x <= T::ZERO {
+        -T::ONE
+    } else {
+        x
+    }
+}
+
 /// The difference of output and label, or its sign, by the labels of a sample.
 fn prepare(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
     const NAME: &str = "_backward_regression";
@@ -65,7 +76,7 @@ fn prepare(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>
         map::<T, 2>([&out, &label], &mut grad, call.reqs[0], &|[y, l], g| {
             for ((g, &y), &l) in g.iter_mut().zip(y).zip(l) {
                 let apart = y - l;
-                *g = scale * if absolute { sign(apart) } else { apart };
+                *g = scale * if absolute { slope(apart) } else { apart };
             }
         })
     }))
