@@ -103,6 +103,7 @@ def function(
     doc: str,
     operator: type,
     dynamic: Sequence[tuple[str, int | None, bool]],
+    most: int,
 ) -> Callable[..., Any]: ...
 
 class Dense:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 import threading
+import weakref
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -494,3 +497,53 @@ def test_many_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+class Counted(mx.operator.CustomOpProp):
+    """A property that says how many there are."""
+
+    alive: ClassVar[weakref.WeakSet] = weakref.WeakSet()
+
+    def __init__(self, step=0):
+        super().__init__()
+        Counted.alive.add(self)
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Same()
+
+
+class Same(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0])
+
+
+mx.operator.register("counted")(Counted)
+
+
+def test_few_properties_are_kept():
+    for step in range(300):
+        x = mx.nd.ones((step + 1,))
+        mx.nd.Custom(x, op_type="counted").wait_to_read()
+        x.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.Custom(x, op_type="counted", step=step)
+        y.backward()
+        symbol = mx.sym.Custom(mx.sym.var("x"), op_type="counted", step=step)
+        executor = symbol.simple_bind(mx.cpu(), x=(step + 1,))
+        executor.forward(is_train=True)
+        executor.backward(mx.nd.ones((step + 1,)))
+    mx.nd.waitall()
+    gc.collect()
+    assert len(Counted.alive) < 200  # of 1,800 that were made
+
+
+def test_arrays_without_axes():
+    with mx.np_shape(True):
+        x = mx.nd.ones(()) * 3
+        assert mx.nd.Custom(x, op_type="counted").asnumpy().tolist() == 3
+        total = mx.nd.ones(())
+        mx.operator.CustomOp().assign(total, "add", x)
+        assert total.asnumpy().tolist() == 4

@@ -198,3 +198,21 @@ def test_rows_of_a_weight_in_a_bound_graph():
     grad = executor.grad_dict["w"]
     assert (grad.stype, grad.indices.asnumpy().tolist()) == ("row_sparse", [0, 3])
     np.testing.assert_array_equal(grad.asnumpy()[[0, 3]], [[6, 8], [12, 16]])
+
+
+def only_csr(self, stypes):
+    if stypes[0] != "csr":
+        raise ValueError("only csr")
+    return ["csr"], ["csr"], []
+
+
+def test_a_property_may_refuse_dense_arrays():
+    name = register("storage_only_csr", infer_storage_type=only_csr)
+    found = mx.nd.Custom(mx.nd.array(X).tostype("csr"), op_type=name)
+    assert found.stype == "csr"
+    np.testing.assert_array_equal(found.asnumpy(), X * 2)
+    symbol = mx.sym.Custom(mx.sym.var("x", stype="csr"), op_type=name)
+    (found,) = symbol.eval(x=mx.nd.array(X).tostype("csr"))
+    np.testing.assert_array_equal(found.asnumpy(), X * 2)
+    with pytest.raises(InvalidArgumentError, match=f"'{name}': infer_storage_type .*only csr"):
+        mx.nd.Custom(mx.nd.array(X), op_type=name)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import operator
 import warnings
 from pathlib import Path
 
@@ -257,3 +258,56 @@ def test_bound_graphs_of_dense_arguments_may_have_sparse_results():
     (found,) = y.bind(mx.cpu(), {"x": x}).forward()
     assert found.stype == "row_sparse"
     np.testing.assert_array_equal(found.asnumpy(), [[0, 2], [0, 0], [4, 0]])
+
+
+@pytest.mark.parametrize("mode", ["clip", "wrap"])
+@pytest.mark.parametrize("places", [[2, 0], [1, 1, 1, 2], [-1, 3, 7], [], [1.7]])
+def test_rows_taken_of_a_csr_array(mode, places):
+    values = np.random.default_rng(0).normal(size=(3, 5)).astype("float32")
+    values[np.abs(values) < 0.6] = 0
+    found = nd.take(stored(values, "csr"), nd.array(places), mode=mode)
+    found.check_format()
+    assert found.stype == "csr"
+    expected = np.take(values, np.array(places).astype(int), axis=0, mode=mode)
+    np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+def test_rows_taken_of_a_csr_array_in_other_ways():
+    matrix = stored(VALUES, "csr")
+    assert nd.take(matrix, nd.array([0]), mode="raise").stype == "default"
+    assert nd.take(matrix, nd.array([0]), axis=1).stype == "default"
+    with pytest.raises(mx.MXNetError, match=r"take: .*one axis, got the shape \(1, 2\)"):
+        nd.take(matrix, nd.array([[0, 1]]))
+    with pytest.raises(mx.MXNetError, match=r"take: .*nothing along axis 0"):
+        nd.take(nd.sparse.zeros("csr", (0, 3)), nd.array([0]))
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse", "default"])
+def test_products_of_dense_arrays_in_a_storage_type(stype):
+    a, b = nd.array(VALUES), nd.array(VALUES + 1)
+    b.attach_grad()
+    with mx.autograd.record():
+        found = nd.dot(a, b, forward_stype=stype)
+    found.backward()
+    assert found.stype == stype
+    np.testing.assert_array_equal(found.asnumpy(), VALUES @ (VALUES + 1))
+    np.testing.assert_array_equal(b.grad.asnumpy(), VALUES.T @ np.ones_like(VALUES))
+    symbol = mx.sym.dot(mx.sym.var("a"), mx.sym.var("b"), forward_stype=stype)
+    assert symbol.eval(a=a, b=b)[0].stype == stype
+
+
+def test_no_zeros_are_stored_of_sums_and_products_of_csr_arrays():
+    a, b = sp.csr_matrix(VALUES), sp.csr_matrix(np.flipud(VALUES))
+    for function in (operator.sub, operator.add, operator.mul):
+        found = function(nd.sparse.csr_matrix(a), nd.sparse.csr_matrix(b))
+        expected = sp.csr_matrix(function(a.toarray(), b.toarray()))
+        assert found.indptr.asnumpy().tolist() == expected.indptr.tolist()
+        assert found.indices.asnumpy().tolist() == expected.indices.tolist()
+    same = nd.sparse.csr_matrix(a)
+    assert (same - same).indices.shape == (0,)
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_none_is_no_value(stype):
+    with pytest.raises(TypeError, match="None is no value"):
+        stored(VALUES, stype)[:] = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from .. import _core
 from .._core import Array
@@ -13,6 +12,7 @@ from ..literal import names_of
 from ..ops.card import OperatorProperty, make
 from ..ops.composed import Composed
 from ..ops.own_backward import PythonRun
+from ..ops.remembered import remembered
 from ..ops.shapes import require_countable
 from . import python_lane
 from .backend import CPU, Desc, Device, backend_of
@@ -35,7 +35,7 @@ __all__ = [
 NULL, WRITE, INPLACE, ADD = range(4)
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
     """Shapes and types of all outputs from those of all inputs, auxiliary states included.
 
@@ -77,7 +77,7 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
     return tuple(outputs)
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def prepare(
     card: OperatorProperty,
     inputs: tuple[Desc, ...],
@@ -141,7 +141,7 @@ def invoke(
     return call(card)(inputs, out or [], is_train)
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def call(card: OperatorProperty) -> _core.Call:
     """What runs a card: it asks :func:`answer` once for each combination of shapes and types."""
     visible = card.num_visible_outputs()

@@ -72,6 +72,8 @@ class BackwardProgram:
         The calls of ``_copy``, ``zeros_like`` and ``ones_like``.
     reusable
         Whether another tape of the same structure can be differentiated by it.
+    few_kept
+        Whether it has cards that hold objects of a user's, so that few such are remembered.
     """
 
     slots: int
@@ -84,6 +86,7 @@ class BackwardProgram:
     zeros: _core.Call
     ones: _core.Call
     reusable: bool
+    few_kept: bool
 
 
 @contextmanager
@@ -205,6 +208,7 @@ class _Maker:
             zeros=call(make("zeros_like", {})),
             ones=call(make("ones_like", {})),
             reusable=reusable,
+            few_kept=any(n.op is not None and n.op.few_kept for n in self._nodes),
         )
 
     def _slot(self, entry: Entry) -> int:

@@ -16,8 +16,9 @@ from ..graph.node import Entry, Node, topological
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from ..ndarray.sparse.run import evaluate
+from ..ops import storage
 from ..ops.own import OwnOperator
-from ..ops.storage import DENSE, STORAGE_CASTS
+from ..ops.storage import DENSE
 from ..symbol import Symbol
 from .network import Network
 
@@ -28,7 +29,10 @@ def makes_sparse(nodes: Sequence[Node]) -> bool:
     """Whether an operator may give sparse results where everything before it is dense."""
     return any(
         n.op is not None
-        and (n.op.name in STORAGE_CASTS or (isinstance(n.op, OwnOperator) and n.op.makes_sparse))
+        and (
+            storage.makes_sparse(n.op.name, n.op.attrs)
+            or (isinstance(n.op, OwnOperator) and n.op.makes_sparse)
+        )
         for n in nodes
     )
 

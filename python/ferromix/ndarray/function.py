@@ -10,8 +10,9 @@ from .. import _core
 from ..ops import call, card
 from ..ops.card import OperatorProperty
 from ..ops.own_storage import says_storage
+from ..ops.remembered import FEW
 from . import methods, sources
-from .ndarray import NDArray, invoke
+from .ndarray import NDArray
 from .operators import Operators
 
 __all__ = ["function", "function_names", "install_methods", "method_names"]
@@ -44,9 +45,8 @@ def _make(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
     # As CPython has both in one.
     doc = f"{name}{signature}\n--\n\n{call.describe(operator)}"
     dynamic = call.dynamic_places(operator)
-    plain = _core.function(name, "ferromix.ndarray", doc, operator, dynamic)
-    if operator.name == "cast_storage":  # of dense arrays, too, it gives sparse ones
-        return _casting(plain)
+    most = FEW if operator.few_kept else 4096
+    plain = _core.function(name, "ferromix.ndarray", doc, operator, dynamic, most)
     if says_storage(getattr(operator, "property_class", None), "infer_storage_type"):
         return _storing(operator, plain)
     without_inputs = not operator.arguments and "ctx" in operator.params
@@ -71,18 +71,6 @@ def _storing(operator: type[OperatorProperty], plain: Callable[..., Any]) -> Cal
         return with_storage(operator, args, kwargs)
 
     return run
-
-
-def _casting(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of cast_storage, which knows what it gives only when it is called."""
-
-    @functools.wraps(plain)
-    def cast_storage(
-        data: NDArray, stype: str, out: NDArray | None = None, name: str | None = None
-    ) -> NDArray:
-        return invoke(card.make("cast_storage", {"stype": stype}), [data], out)[0]
-
-    return cast_storage
 
 
 def _method(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:

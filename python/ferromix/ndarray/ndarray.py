@@ -21,7 +21,7 @@ from ..ops.card import OperatorProperty, make
 from ..ops.join import split_v2_attrs
 from ..ops.own import OwnOperator
 from ..ops.param import dtype_name
-from ..ops.storage import DENSE
+from ..ops.storage import DENSE, makes_sparse
 from . import gradients, indexing, recorded, values
 from .members import Members
 from .operators import Operators
@@ -50,7 +50,7 @@ def invoke(
     """
     given = [] if out is None else [out] if isinstance(out, NDArray) else list(out)
     try:
-        casts = card.attrs.get("stype", DENSE) != DENSE
+        casts = makes_sparse(card.name, card.attrs)
         casts = casts or (isinstance(card, OwnOperator) and card.gives_sparse)
         if casts or any(a.stype != DENSE for a in (*inputs, *given)):
             return sparse_run(card, inputs, given, is_train)
@@ -346,6 +346,8 @@ class NDArray(Members, Operators):
     def __setitem__(self, key: Any, value: Any) -> None:
         self._target("_copyto").require_unrecorded("_copyto")
         key = indexing.without_bools(key)
+        if isinstance(key, slice) and key == slice(None) and not self.shape:
+            key = ()
         view = self.handle.index(key)
         if isinstance(value, NDArray) and gradients.is_taped(value):
             gradients.assign(self, view, value)

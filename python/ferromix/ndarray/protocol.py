@@ -15,6 +15,7 @@ from ..dispatch.python_lane import bind_arrays
 from ..graph.gradient import reads as gradient_reads
 from ..ops import call
 from ..ops.card import OperatorProperty
+from ..ops.storage import makes_sparse
 from . import arithmetic
 from .ndarray import NDArray, invoke, select
 
@@ -44,8 +45,10 @@ scalar_call = arithmetic.scalar_call
 
 def resolve(
     operator: type[OperatorProperty], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[_core.Call, list[NDArray]]:
+) -> tuple[_core.Call, list[NDArray]] | None:
     """The call that belongs to what a user passed to an operator's function, and its arrays.
+
+    None where it makes something sparse of dense arrays: that is :func:`call_sparse`'s.
 
     Raises
     ------
@@ -53,7 +56,7 @@ def resolve(
         As :func:`ferromix.ops.call.bind`.
     """
     card, inputs = call.bind(operator, *spelled(args, kwargs), _is_array)
-    return dispatch.call(card), inputs
+    return None if makes_sparse(card.name, card.attrs) else (dispatch.call(card), inputs)
 
 
 def call_sparse(

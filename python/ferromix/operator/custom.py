@@ -90,11 +90,16 @@ class CustomOp:
 def assign(dst: Any, req: str, src: Any) -> None:
     """Writes `src` into `dst` as a request says; see :meth:`CustomOp.assign`."""
     if req in ("write", "inplace"):
-        dst[:] = src
+        dst[_all_of(dst)] = src
     elif req == "add":
         if isinstance(src, np.ndarray):
             src = ndarray.array(src, ctx=dst.context, dtype=dst.dtype)
-        dst[:] += src
+        dst[_all_of(dst)] += src
+
+
+def _all_of(array: Any) -> Any:
+    """The index that means all elements; of an array without axes no slice does."""
+    return slice(None) if array.shape else ()
 
 
 def _dense_only(method: _Method) -> _Method:

@@ -152,7 +152,7 @@ class _Operator(Operator):
             self._assign("gradient", target, request, value)
 
     def _assign(self, what: str, target: Any, request: str, found: Any) -> None:
-        if not isinstance(found, (NDArray, np.ndarray)) or found.shape != target.shape:
+        if not isinstance(found, (NDArray, np.ndarray, np.generic)) or found.shape != target.shape:
             kind = type(found).__name__
             given = f"{kind} of shape {found.shape}" if hasattr(found, "shape") else kind
             raise InvalidArgumentError(

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..error import InvalidArgumentError
 from .param import Param
+from .remembered import FEW
 from .storage import DENSE, rule_of
 
 __all__ = [
@@ -108,6 +109,8 @@ class OperatorProperty:
     """Whether there are more attributes than :attr:`params`, of any name."""
     private_outputs: ClassVar[int] = 0
     """How many of the outputs, the last ones, are no outputs in MXNet."""
+    few_kept: ClassVar[bool] = False
+    """Whether cards hold objects of a user's, which may be large, so that few are remembered."""
 
     @classmethod
     def dynamic_params(cls) -> list[str]:
@@ -379,8 +382,9 @@ def contrib_names() -> list[str]:
 
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:
     """The card of `name` with `attrs`; the same object for the same attributes where possible."""
+    made = _make_few if find(name).few_kept else _make_cached
     try:
-        return _make_cached(name, tuple(attrs.items()), tuple(map(_kind, attrs.values())))
+        return made(name, tuple(attrs.items()), tuple(map(_kind, attrs.values())))
     except TypeError as e:
         if "unhashable" not in str(e):
             raise
@@ -390,6 +394,7 @@ def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:
 def forget() -> None:
     """Has :func:`make` make new cards, as where what a name stands for was replaced."""
     _make_cached.cache_clear()
+    _make_few.cache_clear()
 
 
 def _kind(value: Any) -> Any:
@@ -402,3 +407,6 @@ def _make_cached(
     name: str, attrs: tuple[tuple[str, Any], ...], _kinds: tuple[Any, ...]
 ) -> OperatorProperty:
     return find(name)(**dict(attrs))
+
+
+_make_few = lru_cache(FEW)(_make_cached.__wrapped__)

@@ -9,6 +9,7 @@ users of its state follow each other.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,7 @@ import numpy as np
 
 from ..context import Context
 from ..error import InvalidArgumentError
-from ..literal import brief, integer, members
+from ..literal import brief
 from .card import Entry, GradientGraph, MaybeShape, Shape, merge_shapes
 from .own_backward import OwnBackward, PythonRun
 from .own_storage import OwnStorage
@@ -31,6 +32,7 @@ STATE: tuple[Shape, str] = ((1,), "uint8")
 """Shape and type of the array that stands for an operator object."""
 
 Desc = tuple[Shape, str]
+_SHAPES = (list, tuple, np.ndarray)
 
 
 @dataclass(slots=True)
@@ -212,10 +214,8 @@ class OwnOperator(OwnStorage, PythonRun):
         if shape is None:
             return None
         try:
-            if isinstance(shape, (str, bytes)):
-                raise TypeError
-            found = members(shape, integer)
-        except (TypeError, ValueError, OverflowError, RecursionError):
+            found = tuple(map(operator.index, shape)) if isinstance(shape, _SHAPES) else None
+        except TypeError:
             found = None
         if found is None or any(extent < -1 for extent in found):
             raise self.wrong("infer_shape", "shapes that are tuples of ints", shape)

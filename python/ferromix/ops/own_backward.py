@@ -20,6 +20,8 @@ __all__ = ["OwnBackward", "PythonRun"]
 class PythonRun(card.OperatorProperty):
     """A card whose runs are Python's, on the lane; see ``dispatch/python_lane.py``."""
 
+    few_kept: ClassVar[bool] = True
+
 
 class OwnBackward(PythonRun):
     """The gradient of an operator of one's own.

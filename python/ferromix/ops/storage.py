@@ -15,9 +15,9 @@ __all__ = [
     "DENSE",
     "ROW_SPARSE",
     "RULES",
-    "STORAGE_CASTS",
     "STORAGE_TYPES",
     "Rule",
+    "makes_sparse",
     "rule_of",
 ]
 
@@ -27,8 +27,6 @@ ROW_SPARSE = "row_sparse"
 """The storage type of arrays of which some rows are stored, and the others are zero."""
 CSR = "csr"
 """The storage type of matrices that store the elements of each row that are not zero."""
-STORAGE_CASTS = frozenset({"cast_storage"})
-"""The operators that make sparse arrays of dense ones."""
 STORAGE_TYPES = (DENSE, ROW_SPARSE, CSR)
 """The storage types by MXNet's numbers, which ``__storage_type__`` holds."""
 
@@ -96,6 +94,7 @@ def _table() -> Table:
     add("sum mean", [C], D, "sum_csr", lambda a: a.get("axis") in _AXES and not a.get("exclude"))
     _add_dot(add)
     add("slice", [C], C, "slice_csr", lambda a: all(s in (None, 1) for s in a["step"] or ()))
+    add("take", [C, D], C, "take_csr", lambda a: a["axis"] == 0 and a["mode"] != "raise")
     add("Embedding _contrib_SparseEmbedding", [D, R], D, "embedding")
     add("_backward_Embedding", [D, D], R, "embedding_rows", lambda a: a["sparse_grad"])
     add("_sparse_retain", [R, D], R, "retain")
@@ -148,10 +147,17 @@ RULES: Final[Table] = _table()
 """By operator and storage types of its arguments, what it does; the first rule that holds."""
 
 
+def makes_sparse(name: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether an operator makes sparse arrays of dense ones, as its attributes say."""
+    return name == "cast_storage" or attrs.get("forward_stype") in (R, C)
+
+
 def rule_of(name: str, attrs: Mapping[str, Any], stypes: Sequence[str]) -> Rule | None:
     """The rule for an operator with these attributes and storage types, if there is one."""
     if name == "cast_storage":
         return Rule(attrs["stype"], "cast")
+    if set(stypes) == {DENSE} and makes_sparse(name, attrs):
+        return Rule(attrs["forward_stype"], "dot_cast")
     if name == "Concat" and attrs["dim"] == 0 and all(s == C for s in stypes):
         return Rule(C, "concat_csr")
     if name == "add_n" and all(s == R for s in stypes):

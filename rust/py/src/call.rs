@@ -22,6 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Combinations of shapes and types that an operator remembers; the one used longest ago is
 /// forgotten.
 const MOST: usize = 64;
+/// The same where they keep objects of a user's, which may be large.
+const MOST_OWN: usize = 8;
 
 /// The arrays of a call.
 pub(crate) type Arrays<'a> = SmallVec<[&'a Array; 4]>;
@@ -298,7 +300,12 @@ impl Call {
         drop(entries);
         let entry = Arc::new(self.ask(py, inputs, is_train, device)?);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let oldest = (entries.len() == MOST).then(|| entries.pop());
+        let most = if entry.work.is_python() {
+            MOST_OWN
+        } else {
+            MOST
+        };
+        let oldest = (entries.len() >= most).then(|| entries.pop());
         entries.insert(0, entry.clone());
         drop(entries);
         drop(oldest); // may run Python code, so not under the lock

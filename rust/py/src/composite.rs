@@ -30,6 +30,11 @@ impl Work {
             Work::Parts(parts) => &parts.get().inputs,
         }
     }
+
+    /// Whether a function of a user's runs it.
+    pub(crate) fn is_python(&self) -> bool {
+        matches!(self, Work::Kernel(prepared) if prepared.get().is_python())
+    }
 }
 
 /// The call of a part. Values are numbered: the operator's inputs first, then what parts give.

@@ -22,6 +22,8 @@ struct Function {
     /// The class of its cards.
     operator: Py<PyAny>,
     dynamic: Vec<Dynamic>,
+    /// Call signatures that it remembers.
+    most: usize,
     signatures: Signatures,
 }
 
@@ -39,7 +41,8 @@ type Passed<'a, 'py> = SmallVec<[&'a Bound<'py, Dense>; 4]>;
 /// The function `name` of `module`, which runs the operator of a class of cards on what the user passes, into `out=` if
 /// that is given: the visible output, or a list of them; `name=` is ignored. `doc` is the signature
 /// with the documentation, as CPython has them in one. `dynamic` are the names of the dynamic
-/// attributes, with their places among the positional arguments, and whether they are ints.
+/// attributes, with their places among the positional arguments, and whether they are ints; `most` is
+/// how many call signatures it remembers.
 #[pyfunction]
 fn function<'py>(
     py: Python<'py>,
@@ -48,12 +51,14 @@ fn function<'py>(
     doc: CString,
     operator: Py<PyAny>,
     dynamic: Vec<Dynamic>,
+    most: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let signatures = Signatures::default();
     let function = Function {
         module: module.clone().unbind(),
         operator,
         dynamic,
+        most,
         signatures,
     };
     let function = Bound::new(py, function)?;
@@ -132,7 +137,9 @@ impl Function {
         if seen.sparse || out.is_some_and(is_sparse) {
             return py.call_sparse(&self.operator, args, kwargs, out);
         }
-        let (call, inputs) = py.resolve(&self.operator, args, kwargs)?;
+        let Some((call, inputs)) = py.resolve(&self.operator, args.clone(), kwargs.clone())? else {
+            return py.call_sparse(&self.operator, args, kwargs, out);
+        };
         let result = run(
             py,
             call.get(),
@@ -141,7 +148,7 @@ impl Function {
             &seen,
         )?;
         if let Some(signature) = Signature::new(arguments, &seen, call, &inputs) {
-            self.signatures.remember(&seen, signature);
+            self.signatures.remember(&seen, signature, self.most);
         }
         Ok(result)
     }

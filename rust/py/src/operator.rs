@@ -41,6 +41,11 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// Whether a function of a user's runs it.
+    pub(crate) fn is_python(&self) -> bool {
+        matches!(self.work, Work::Python(..))
+    }
+
     /// What errors call it.
     pub(crate) fn name(&self) -> Name {
         self.name

@@ -69,13 +69,14 @@ pub(crate) trait Frontend<'py> {
     ) -> PyResult<Vec<Bound<'py, Array>>>;
 
     /// The call that belongs to what a user passed to the function of an operator, and the arrays for
-    /// it in order. Asked once for each call signature.
+    /// it in order; none where the result is sparse, which `call_sparse` gives. Asked once for each call
+    /// signature.
     fn resolve(
         self,
         operator: &Py<PyAny>,
         args: Bound<'py, PyTuple>,
         kwargs: Bound<'py, PyDict>,
-    ) -> PyResult<(Py<Call>, Vec<Bound<'py, Dense>>)>;
+    ) -> PyResult<Option<(Py<Call>, Vec<Bound<'py, Dense>>)>>;
 
     /// What an operator gives where an argument or `out` is sparse.
     fn call_sparse(
@@ -188,7 +189,7 @@ impl<'py> Frontend<'py> for Python<'py> {
         operator: &Py<PyAny>,
         args: Bound<'py, PyTuple>,
         kwargs: Bound<'py, PyDict>,
-    ) -> PyResult<(Py<Call>, Vec<Bound<'py, Dense>>)> {
+    ) -> PyResult<Option<(Py<Call>, Vec<Bound<'py, Dense>>)>> {
         ask(self, intern!(self, "resolve"), (operator, args, kwargs))?.extract()
     }
 

@@ -12,9 +12,6 @@ use std::collections::HashMap;
 use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Call signatures that a function remembers.
-const MOST: usize = 4096;
-
 /// A dynamic attribute: its name, its place among the positional arguments, if it has one, and
 /// whether it is an int.
 pub(crate) type Dynamic = (String, Option<usize>, bool);
@@ -281,10 +278,11 @@ impl Signatures {
             .find(|signature| signature.is(arguments, seen))
     }
 
-    pub(crate) fn remember(&self, seen: &Seen, signature: Signature) {
+    /// Remembers a signature, and forgets all others where there are `most` already.
+    pub(crate) fn remember(&self, seen: &Seen, signature: Signature, most: usize) {
         let Some(hash) = seen.hash else { return };
         let mut signatures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let forgotten = (signatures.len() >= MOST).then(|| std::mem::take(&mut *signatures));
+        let forgotten = (signatures.len() >= most).then(|| std::mem::take(&mut *signatures));
         let same = signatures.entry(hash).or_default();
         // Two threads may come with the same signature; so may a hash that two signatures share.
         let replaced = same.drain(1.min(same.len())..).collect::<Vec<_>>();

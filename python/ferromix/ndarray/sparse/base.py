@@ -222,6 +222,8 @@ class BaseSparseNDArray(NDArray):
         if np.isscalar(value):
             self._fill(value)
             return
+        if value is None:
+            raise ArgumentTypeError(f"{type(self).__name__}: None is no value to assign")
         warnings.warn(
             f"Assigning non-NDArray object to {type(self).__name__} is not efficient",
             RuntimeWarning,

@@ -137,6 +137,11 @@ def dot_csr(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
     return convert.cast(dot_right(card, inputs, out), "csr")
 
 
+def dot_cast(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """The product of dense arrays, in the storage type that is asked for."""
+    return convert.cast(_run(card, *inputs), card.attrs["forward_stype"])
+
+
 def _as_matrix(array: NDArray, columns: int) -> NDArray:
     """A dense operand of a csr array, which may be broadcast to it, as a matrix."""
     if len(array.shape) == 2:
@@ -255,6 +260,7 @@ IMPLEMENTATIONS: dict[str, Any] = {
         dot_rows,
         dot_right,
         dot_csr,
+        dot_cast,
         sample,
         sample_right,
         norm,
@@ -266,6 +272,7 @@ IMPLEMENTATIONS: dict[str, Any] = {
         merging.merge,
         merging.add_rows,
         merging.slice_csr,
+        merging.take_csr,
         merging.concat_csr,
     )
 }

@@ -15,7 +15,7 @@ from .arrays import CSRNDArray, RowSparseNDArray
 from .base import make
 from .parts import Rows, op
 
-__all__ = ["add_rows", "concat_csr", "merge", "slice_csr", "taken"]
+__all__ = ["add_rows", "concat_csr", "merge", "slice_csr", "take_csr", "taken"]
 
 Inputs = Sequence[Any]
 _FUNCTIONS = {"elemwise_add": np.add, "elemwise_sub": np.subtract, "elemwise_mul": np.multiply}
@@ -33,7 +33,10 @@ def taken(source: RowSparseNDArray, rows: np.ndarray) -> Rows:
 
 
 def merge(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
-    """Sum, difference or product of two arrays of one storage type, element by element."""
+    """Sum, difference or product of two arrays of one storage type, element by element.
+
+    Zeros that come of it are stored as parts of rows only.
+    """
     lhs, rhs = inputs
     if isinstance(lhs, RowSparseNDArray):
         return _merged_rows(card.name, [lhs, rhs])
@@ -45,8 +48,10 @@ def merge(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
         whole = np.zeros(len(union), values.dtype)
         whole[np.searchsorted(union, places)] = values
         spread.append(whole)
-    rows, columns = np.divmod(union, max(lhs.shape[1], 1))
-    return _matrix(lhs, lhs.shape, rows, columns, function(*spread))
+    found = function(*spread)
+    stored = found != 0
+    rows, columns = np.divmod(union[stored], max(lhs.shape[1], 1))
+    return _matrix(lhs, lhs.shape, rows, columns, found[stored])
 
 
 def add_rows(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
@@ -102,6 +107,31 @@ def slice_csr(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> An
         offsets = np.concatenate([[0], np.cumsum(inside)])[offsets]
         columns, values = columns[inside] - left, values[inside]
     return _assembled(source, (bottom - top, right - left), values, columns, offsets)
+
+
+def take_csr(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
+    """Rows of a matrix, in the order of indices.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For indices with other than one axis.
+    """
+    source, indices = inputs
+    if len(indices.shape) != 1:
+        raise InvalidArgumentError(
+            f"take: the rows of a csr array are taken by indices of one axis, got the shape "
+            f"{indices.shape}; convert the array by tostype('default')"
+        )
+    rows, height = indices.asnumpy().astype(np.int64), source.shape[0]
+    if len(rows):
+        rows = rows % height if card.attrs["mode"] == "wrap" else rows.clip(0, height - 1)
+    offsets, columns, values = source.checked()
+    counts = np.diff(offsets)[rows]
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    places = np.arange(ends[-1]) + np.repeat(offsets[:-1][rows] - ends[:-1], counts)
+    shape = (len(rows), source.shape[1])
+    return _assembled(source, shape, values[places], columns[places], ends)
 
 
 def concat_csr(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from ... import _core, dispatch
 from ...dispatch.storage import conform
 from ...dispatch.tape import modes
 from ...ops.card import OperatorProperty
 from ...ops.own_backward import PythonRun
+from ...ops.remembered import remembered
 from ...ops.storage import DENSE, Rule, rule_of
 from ..ndarray import NDArray
 from . import compute, convert, own, taped
@@ -34,7 +34,7 @@ def run(
     return results[: card.num_visible_outputs()]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _rule(card: OperatorProperty, stypes: tuple[str, ...]) -> Rule | None:
     return rule_of(card.name, card.attrs, stypes[: len(card.list_arguments())])
 

@@ -38,10 +38,9 @@ impl<'a> Pattern<'a> {
         let Some(range) = self.row(row) else {
             return Error::value(format!(
                 "{name}: row {row} of the csr array is stored from {} to {}, which is no range \
-                 within its {} elements; check_format() tells whether a structure is right",
+                 of what is stored; check_format() tells whether a structure is right",
                 self.indptr[row],
-                self.indptr[row + 1],
-                self.indices.len()
+                self.indptr[row + 1]
             ));
         };
         let columns = self.columns;

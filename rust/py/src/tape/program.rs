@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Nodes of all tapes together whose programs are remembered: some hundred megabytes at most. Those used
 /// longest ago are forgotten.
 const MOST: usize = 200_000;
+/// The nodes that a program with objects of a user's counts for besides its own.
+const OWN: usize = MOST / 16;
 
 /// Where the tape has a value: a node, whether the value is an input of it, and its number there.
 pub(crate) type Place = (usize, bool, usize);
@@ -42,6 +44,8 @@ pub(crate) struct Program {
     pub(super) ones: Py<Call>,
     /// Whether another tape like this one can be differentiated by it.
     reusable: bool,
+    /// Whether it keeps objects of a user's, which may be large.
+    few_kept: bool,
 }
 
 /// One run of an operator.
@@ -174,7 +178,7 @@ pub(super) fn find(trace: &Bound<'_, Trace>, request: &Request<'_>) -> PyResult<
         )));
     }
     let program = Arc::new(program);
-    let nodes = trace.get().nodes.len();
+    let nodes = trace.get().nodes.len() + if program.few_kept { OWN } else { 0 };
     if program.reusable && nodes <= MOST / 2 {
         let new = Known {
             program: program.clone(),
