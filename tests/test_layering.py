@@ -30,7 +30,7 @@ LAYERS: list[tuple[str, ...]] = [
         "operator",
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
-    ("model", "callback", "monitor"),
+    ("image", "model", "callback", "monitor"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {
@@ -49,6 +49,7 @@ USES_CORE = {
     "executor",
     "io",
     "recordio",
+    "image",
     "operator",
 }
 

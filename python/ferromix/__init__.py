@@ -9,6 +9,7 @@ from . import (
     engine,
     error,
     executor,
+    image,
     initializer,
     io,
     kvstore,
@@ -30,6 +31,7 @@ from . import (
     symbol,
     util,
 )
+from . import image as img
 from . import initializer as init
 from . import kvstore as kv
 from . import monitor as mon
@@ -75,6 +77,8 @@ __all__ = [
     "error",
     "executor",
     "gpu",
+    "image",
+    "img",
     "init",
     "initializer",
     "io",

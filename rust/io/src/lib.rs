@@ -3,6 +3,7 @@
 mod atomic_write;
 mod cursor;
 mod idx;
+mod image;
 mod json;
 mod params;
 mod params_write;
@@ -11,6 +12,7 @@ mod safetensors;
 
 pub use atomic_write::atomic_write;
 pub use idx::{IdxArray, read_idx, write_idx};
+pub use image::{Color, ImageDecoder, Interpolation, Sample, resize};
 pub use params::{Params, Sparse, Tensor, read_params, read_params_bytes};
 pub use params_write::{Entry, Part, SparseEntry, params_bytes, write_params};
 pub use recordio::{IndexEntry, RecordReader, RecordWriter, read_index, read_index_bytes};
