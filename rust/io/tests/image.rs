@@ -1,5 +1,6 @@
 //! Images that are damaged, or claim what they cannot hold: an error, and no panic, hang or memory
 //! beyond what the file can stand for.
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use ferromix_io::{Color, ImageDecoder, Interpolation, resize};
 use proptest::prelude::*;

@@ -34,6 +34,9 @@ pub(crate) type Answer = (
     Vec<(usize, usize)>,
 );
 
+/// A call, and the arrays for it in order.
+pub(crate) type Resolved<'py> = (Py<Call>, Vec<Bound<'py, Dense>>);
+
 /// The questions.
 pub(crate) trait Frontend<'py> {
     /// The kernel for a card and inputs of these shapes and types on a device, and how to run it. Asked
@@ -76,7 +79,7 @@ pub(crate) trait Frontend<'py> {
         operator: &Py<PyAny>,
         args: Bound<'py, PyTuple>,
         kwargs: Bound<'py, PyDict>,
-    ) -> PyResult<Option<(Py<Call>, Vec<Bound<'py, Dense>>)>>;
+    ) -> PyResult<Option<Resolved<'py>>>;
 
     /// What an operator gives where an argument or `out` is sparse.
     fn call_sparse(
@@ -189,7 +192,7 @@ impl<'py> Frontend<'py> for Python<'py> {
         operator: &Py<PyAny>,
         args: Bound<'py, PyTuple>,
         kwargs: Bound<'py, PyDict>,
-    ) -> PyResult<Option<(Py<Call>, Vec<Bound<'py, Dense>>)>> {
+    ) -> PyResult<Option<Resolved<'py>>> {
         ask(self, intern!(self, "resolve"), (operator, args, kwargs))?.extract()
     }
 
