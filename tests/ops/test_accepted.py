@@ -222,3 +222,10 @@ def test_inputs_that_give_a_shape_may_have_any_type(name, mine, other):
 def test_a_slice_of_no_ranges_is_everything():
     x = mx.nd.array(np.arange(6.0).reshape(2, 3))
     assert (mx.nd.slice(x, begin=(), end=()).asnumpy() == x.asnumpy()).all()
+
+
+@pytest.mark.parametrize("name", ["ceil", "floor", "fix", "rint", "round", "trunc"])
+def test_rounding_leaves_integers_as_they_are(name):
+    values = np.array([2**62 + 1, -(2**53) - 1, 0, 7])  # that float64 lacks, but for two
+    found = getattr(mx.nd, name)(mx.nd.array(values, dtype="int64"))
+    np.testing.assert_array_equal(found.asnumpy(), values)
