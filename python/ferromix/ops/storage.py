@@ -149,7 +149,8 @@ RULES: Final[Table] = _table()
 
 def makes_sparse(name: str, attrs: Mapping[str, Any]) -> bool:
     """Whether an operator makes sparse arrays of dense ones, as its attributes say."""
-    return name == "cast_storage" or attrs.get("forward_stype") in (R, C)
+    made = attrs["stype"] if name == "cast_storage" else attrs.get("forward_stype")
+    return made in (R, C)
 
 
 def rule_of(name: str, attrs: Mapping[str, Any], stypes: Sequence[str]) -> Rule | None:
