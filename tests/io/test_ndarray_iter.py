@@ -110,7 +110,10 @@ def test_no_samples():
         (lambda: mx.io.NDArrayIter(X, Y, 2, last_batch_handle="x"), "one of pad, discard, roll_"),
         (lambda: mx.io.NDArrayIter(5, Y), "data must be an array, a list .* got int"),
         (lambda: mx.io.NDArrayIter(None, Y), "data has no arrays"),
-        (lambda: mx.io.NDArrayIter([X, "x"]), "'_1_data' must be an NDArray or what NumPy"),
+        (
+            lambda: mx.io.NDArrayIter([X, "x"]),
+            "'_1_data' must be an NDArray, a dataset of h5py or what NumPy",
+        ),
         (lambda: mx.io.NDArrayIter(np.array(3.0)), "needs a first axis"),
         (lambda: mx.io.NDArrayIter(X, Y, 0), "batch_size must be an int >= 1, got 0"),
         (lambda: mx.io.NDArrayIter(X, Y, "2"), "batch_size must be an int >= 1, got '2'"),

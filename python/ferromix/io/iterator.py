@@ -35,10 +35,10 @@ class DataDesc(_NameAndShape):
     """
 
     dtype: Any
-    layout: str
+    layout: str | None
 
     def __new__(
-        cls, name: str, shape: Any, dtype: Any = np.float32, layout: str = "NCHW"
+        cls, name: str, shape: Any, dtype: Any = np.float32, layout: str | None = "NCHW"
     ) -> DataDesc:
         """A pair of name and shape, with the rest beside."""
         desc = super().__new__(cls, name, tuple(shape) if isinstance(shape, list) else shape)
@@ -78,7 +78,7 @@ class DataBatch:
     Parameters
     ----------
     data, label
-        Lists of arrays.
+        Lists of arrays, or None.
     pad
         How many samples at the end only fill the batch up.
     index
@@ -91,7 +91,7 @@ class DataBatch:
 
     def __init__(
         self,
-        data: list[NDArray],
+        data: list[NDArray] | None,
         label: list[NDArray] | None = None,
         pad: int | None = None,
         index: np.ndarray | None = None,
@@ -99,13 +99,14 @@ class DataBatch:
         provide_data: list[DataDesc] | None = None,
         provide_label: list[DataDesc] | None = None,
     ) -> None:
-        for what, arrays in (("data", data), ("label", label or [])):
-            if not isinstance(arrays, (list, tuple)):
+        for what, arrays in (("data", data), ("label", label)):
+            if not isinstance(arrays, (list, tuple, type(None))):
                 raise InvalidArgumentError(
                     f"DataBatch: {what} must be a list of arrays, got {type(arrays).__name__}"
                 )
-        self.data = data
-        self.label = [] if label is None else label
+        # None is rare, and users need not ask for it.
+        self.data: Any = data
+        self.label: Any = label
         self.pad = pad
         self.index = index
         self.bucket_key = bucket_key
@@ -113,15 +114,18 @@ class DataBatch:
         self.provide_label = provide_label
 
     def __str__(self) -> str:
-        data, label = ([a.shape for a in arrays] for arrays in (self.data, self.label))
+        data, label = (
+            None if arrays is None else [a.shape for a in arrays]
+            for arrays in (self.data, self.label)
+        )
         return f"DataBatch: data shapes: {data} label shapes: {label}"
 
 
 class DataIter:
     """The base of all iterators over batches.
 
-    A subclass overrides :meth:`next`, or :meth:`iter_next` with the four that describe the
-    current batch, and gives ``provide_data`` and ``provide_label``.
+    A subclass overrides :meth:`next`, or :meth:`iter_next` and :meth:`getdata` with those of the
+    others that it needs, and gives ``provide_data`` and ``provide_label``.
 
     Parameters
     ----------
@@ -171,9 +175,9 @@ class DataIter:
         """The data of the current batch."""
         raise NotImplementedError(f"{type(self).__name__} must override getdata")
 
-    def getlabel(self) -> list[NDArray]:
-        """The labels of the current batch."""
-        raise NotImplementedError(f"{type(self).__name__} must override getlabel")
+    def getlabel(self) -> list[NDArray] | None:
+        """The labels of the current batch; None where there are none."""
+        return None
 
     def getindex(self) -> np.ndarray | None:
         """The numbers of the current batch's samples."""

@@ -148,12 +148,13 @@ class MNISTIter(OrderedIter):
 
     def getdata(self) -> list[NDArray]:
         """The data of the current batch."""
-        pixels = self._images[self._rows].reshape(len(self._rows), *self._shape)
+        rows = self._current()
+        pixels = self._images[rows].reshape(len(rows), *self._shape)
         return [array(pixels * np.float32(1 / 256), dtype=self._dtype)]
 
     def getlabel(self) -> list[NDArray]:
         """The labels of the current batch."""
-        return [array(self._labels[self._rows], dtype=self._dtype)]
+        return [array(self._labels[self._current()], dtype=self._dtype)]
 
 
 def _read_pair(

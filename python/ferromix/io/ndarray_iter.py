@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..error import InvalidArgumentError
-from ..ndarray import NDArray, array
+from ..ndarray import NDArray
 from .iterator import DataDesc
 from .order import EpochOrder, OrderedIter
+from .utils import Source, named_sources
 
 __all__ = ["NDArrayIter"]
 
-Source = NDArray | np.ndarray | Sequence[Any] | Mapping[str, Any] | None
-
 
 class NDArrayIter(OrderedIter):
-    """Batches of one or more arrays, cut along their first axis.
+    """Batches of one or more arrays, cut along their first axis, or that of the layout.
 
     Parameters
     ----------
     data
         An array, a list of arrays (named ``_0_data``, ``_1_data``...), or a dict of arrays by
-        name. Arrays of NumPy become float32; an NDArray keeps its type.
+        name. What NumPy makes arrays of becomes float32; an NDArray keeps its type. A csr array
+        gives csr batches. A dataset of h5py stays on disk, but for the samples of a batch, which
+        become float32.
     label
         The same for labels; None for none.
     batch_size
@@ -38,14 +35,15 @@ class NDArrayIter(OrderedIter):
     data_name, label_name
         The name of a single array.
     layout
-        As in :class:`DataDesc`.
+        As in :class:`DataDesc`. Arrays are cut along the axis of its ``N``, and those that have no
+        such axis, as labels, along the first.
     seed
         The orders of a shuffling iterator; they depend on nothing else.
 
     Raises
     ------
     InvalidArgumentError
-        For arrays of different lengths, and arguments of the wrong kind.
+        For arrays of different lengths, a layout without ``N``, and arguments of the wrong kind.
 
     Examples
     --------
@@ -58,96 +56,86 @@ class NDArrayIter(OrderedIter):
 
     def __init__(
         self,
-        data: Source,
-        label: Source = None,
+        data: Any,
+        label: Any = None,
         batch_size: int = 1,
         shuffle: bool = False,
         last_batch_handle: str = "pad",
         data_name: str = "data",
         label_name: str = "softmax_label",
-        layout: str = "NCHW",
+        layout: str | None = "NCHW",
         seed: int = 0,
     ) -> None:
-        sources = _named(data, data_name, "data"), _named(label, label_name, "label")
-        self.data, self.label = ([(n, _to_numpy(n, v)) for n, v in group] for group in sources)
-        arrays = [(n, v) for group in sources for n, v in group if isinstance(v, NDArray)]
-        self._places = {name: values.context for name, values in arrays}
-        if not self.data:
+        axis = DataDesc.get_batch_axis(layout)
+        if axis < 0:
+            raise InvalidArgumentError(
+                f"NDArrayIter: layout must have an N, which is the batch, got {layout!r}"
+            )
+        self._data = named_sources(data, data_name, "data", axis)
+        self._label = named_sources(label, label_name, "label", axis)
+        if not self._data:
             raise InvalidArgumentError("NDArrayIter: data has no arrays")
-        first, rows = self.data[0][0], _rows(*self.data[0])
-        for name, values in self.data + self.label:
-            if _rows(name, values) != rows:
+        self._batch_axis = axis
+        first = self._data[0]
+        for source in self._data + self._label:
+            if self._count(source) != self._count(first):
                 raise InvalidArgumentError(
-                    f"NDArrayIter: '{name}' has {_rows(name, values)} samples, "
-                    f"but '{first}' has {rows}"
+                    f"NDArrayIter: '{source.name}' has {self._count(source)} samples, "
+                    f"but '{first.name}' has {self._count(first)}"
                 )
-        super().__init__(EpochOrder(rows, batch_size, shuffle, seed, last_batch_handle))
+        order = EpochOrder(self._count(first), batch_size, bool(shuffle), seed, last_batch_handle)
+        super().__init__(order)
         self.layout = layout
 
     @property
     def provide_data(self) -> list[DataDesc]:
         """Names and shapes of the data."""
-        return self._describe(self.data)
+        return [self._describe(source) for source in self._data]
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Names and shapes of the labels."""
-        return self._describe(self.label)
+        return [self._describe(source) for source in self._label]
+
+    @property
+    def data(self) -> list[tuple[str, Any]]:
+        """Names and arrays of the data, as wholes; those in memory are copies."""
+        return [(source.name, source.whole()) for source in self._data]
+
+    @property
+    def label(self) -> list[tuple[str, Any]]:
+        """Names and arrays of the labels, as wholes; those in memory are copies."""
+        return [(source.name, source.whole()) for source in self._label]
+
+    @property
+    def data_list(self) -> list[Any]:
+        """The arrays of data and labels, as wholes."""
+        return [values for _, values in self.data + self.label]
+
+    @property
+    def num_source(self) -> int:
+        """How many arrays there are, of data and of labels."""
+        return len(self._data) + len(self._label)
 
     def hard_reset(self) -> None:
         """Starts the next epoch, without samples of the last one."""
-        self._order.reset(drop_carried=True)
+        self._reset(drop_carried=True)
 
     def getdata(self) -> list[NDArray]:
         """The data of the current batch."""
-        return self._take(self.data)
+        return [source.take(self._current()) for source in self._data]
 
     def getlabel(self) -> list[NDArray]:
         """The labels of the current batch."""
-        return self._take(self.label)
+        return [source.take(self._current()) for source in self._label]
 
-    def _describe(self, arrays: list[tuple[str, np.ndarray]]) -> list[DataDesc]:
-        return [
-            DataDesc(name, (self.batch_size, *a.shape[1:]), a.dtype.type, self.layout)
-            for name, a in arrays
-        ]
+    def _axis_of(self, source: Source) -> int:
+        return self._batch_axis if self._batch_axis < len(source.shape) else 0
 
-    def _take(self, arrays: list[tuple[str, np.ndarray]]) -> list[NDArray]:
-        return [array(a[self._rows], self._places.get(n), a.dtype) for n, a in arrays]
+    def _count(self, source: Source) -> int:
+        return source.shape[self._axis_of(source)]
 
-
-def _named(source: Source, default: str, what: str) -> list[tuple[str, Any]]:
-    """Names and what was given, in the order of the names where a dict is given."""
-    if source is None:
-        return []
-    if isinstance(source, Mapping):
-        pairs = sorted(source.items(), key=lambda pair: str(pair[0]))
-    elif isinstance(source, (NDArray, np.ndarray)):
-        pairs = [(default, source)]
-    elif isinstance(source, (list, tuple)):
-        names = [default] if len(source) == 1 else [f"_{i}_{default}" for i in range(len(source))]
-        pairs = list(zip(names, source, strict=True))
-    else:
-        raise InvalidArgumentError(
-            f"NDArrayIter: {what} must be an array, a list of arrays or a dict of arrays, "
-            f"got {type(source).__name__}"
-        )
-    return pairs
-
-
-def _to_numpy(name: str, values: Any) -> np.ndarray:
-    if isinstance(values, NDArray):
-        return values.asnumpy()
-    try:
-        return np.asarray(values, np.float32)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgumentError(
-            f"NDArrayIter: '{name}' must be an NDArray or what NumPy makes an array of numbers of, "
-            f"got {reprlib.repr(values)}"
-        ) from None
-
-
-def _rows(name: str, values: np.ndarray) -> int:
-    if not values.shape:
-        raise InvalidArgumentError(f"NDArrayIter: '{name}' needs a first axis to cut, got a scalar")
-    return values.shape[0]
+    def _describe(self, source: Source) -> DataDesc:
+        axis = self._axis_of(source)
+        shape = *source.shape[:axis], self.batch_size, *source.shape[axis + 1 :]
+        return DataDesc(source.name, shape, source.dtype.type, self.layout)

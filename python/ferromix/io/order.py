@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from ..base import as_int
-from ..error import InvalidArgumentError
+from ..error import InvalidArgumentError, MXNetError
 from .iterator import DataIter
 
 __all__ = ["LAST_BATCH", "EpochOrder", "OrderedIter"]
@@ -71,6 +74,11 @@ class EpochOrder:
             left = size % self.batch_size if self._ended and self.last_batch == "roll_over" else 0
             self._begin(self.epoch + 1, self._order[size - left :])
 
+    @property
+    def indices(self) -> np.ndarray:
+        """The samples of the present epoch, in their order."""
+        return self._order
+
     def next(self) -> tuple[np.ndarray, int] | None:
         """The samples of the next batch and how many of them are padding; None at the end.
 
@@ -88,6 +96,47 @@ class EpochOrder:
         if missing:
             batch = np.concatenate([batch, np.resize(self._order, missing)])
         return batch, missing + (self._carried if first == 0 else 0)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it stands, as numbers, lists and text only."""
+        carried = self._order[: self._carried].tolist()
+        return self._settings() | {
+            "epoch": self.epoch,
+            "position": self._position,
+            "started": self._started,
+            "ended": self._ended,
+            "carried": carried,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes to where :meth:`state_dict` was taken.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For the state of another order; the message says in what it differs.
+        """
+        for name, value in self._settings().items():
+            if state.get(name) != value:
+                raise InvalidArgumentError(
+                    f"load_state_dict: the state is of an iterator with {name}="
+                    f"{state.get(name)!r}, but this one has {value!r}"
+                )
+        try:
+            most = max(self.count - 1, 0)
+            carried = [as_int("carried", row, 0, most) for row in state["carried"]]
+            size = self.count + len(carried) + self.batch_size
+            position = as_int("position", state["position"], 0, size)
+            epoch = as_int("epoch", state["epoch"], 0, 2**64 - 1)
+            started, ended = bool(state["started"]), bool(state["ended"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"load_state_dict: no whole state: {error}") from None
+        self._begin(epoch, np.array(carried, np.int64))
+        self._position, self._started, self._ended = position, started, ended
+
+    def _settings(self) -> dict[str, Any]:
+        names = "count", "batch_size", "shuffle", "seed", "last_batch"
+        return {name: getattr(self, name) for name in names}
 
     def _begin(self, epoch: int, carried: np.ndarray) -> None:
         self.epoch = epoch
@@ -114,7 +163,7 @@ class OrderedIter(DataIter):
     def __init__(self, order: EpochOrder) -> None:
         super().__init__(order.batch_size)
         self._order = order
-        self._rows = np.empty(0, np.int64)
+        self._rows: np.ndarray | None = None
         self._pad = 0
 
     @property
@@ -122,21 +171,70 @@ class OrderedIter(DataIter):
         """How many samples an epoch has."""
         return self._order.count
 
+    @property
+    def idx(self) -> np.ndarray:
+        """The numbers of the epoch's samples, in their order."""
+        return self._order.indices
+
+    @property
+    def shuffle(self) -> bool:
+        """Whether each epoch has its own order."""
+        return self._order.shuffle
+
+    @property
+    def last_batch_handle(self) -> str:
+        """What becomes of samples that do not fill the last batch."""
+        return self._order.last_batch
+
     def reset(self) -> None:
         """Starts the next epoch; does nothing before the first batch of the present one."""
-        self._order.reset()
+        self._reset()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the iterator stands, as numbers, lists and text, which JSON can hold.
+
+        Returns
+        -------
+        dict
+            For :meth:`load_state_dict` of an iterator over the same data with the same arguments,
+            which then gives the batches that this one would give, also in later epochs.
+        """
+        return self._order.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes to where :meth:`state_dict` was taken.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For the state of an iterator with other arguments.
+        """
+        self._order.load_state_dict(state)
+        self._rows = None
+
+    def _reset(self, drop_carried: bool = False) -> None:
+        self._order.reset(drop_carried)
+        self._rows = None
+
+    def _current(self) -> np.ndarray:
+        if self._rows is None:
+            raise MXNetError(
+                f"{type(self).__name__}: there is no batch yet; call iter_next() or next()"
+            )
+        return self._rows
 
     def iter_next(self) -> bool:
         """Moves to the next batch; false at the end of the epoch."""
         batch = self._order.next()
         if batch is None:
+            self._rows = None
             return False
         self._rows, self._pad = batch
         return True
 
     def getindex(self) -> np.ndarray:
         """The numbers of the current batch's samples."""
-        return self._rows
+        return self._current()
 
     def getpad(self) -> int:
         """How many samples only fill the current batch up."""
