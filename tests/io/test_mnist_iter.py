@@ -251,5 +251,5 @@ def test_silent_as_a_string(files, caplog):
 
 
 def test_parameters_of_other_iterators_are_ignored_with_a_warning(files, caplog):
-    assert batches_of(files, ctx="cpu", device_id=0) == batches_of(files)
-    assert "MNISTIter: has no parameters ctx, device_id" in caplog.text
+    assert batches_of(files, num_copies=2, device_id=0) == batches_of(files)
+    assert "MNISTIter: has no parameters device_id, num_copies" in caplog.text

@@ -27,6 +27,8 @@ def _corpus() -> dict[str, list[bytes]]:
         "safetensors": [(GOLDEN / "safetensors/reference.safetensors").read_bytes()],
         "rec": [p.read_bytes() for p in sorted(GOLDEN.glob("recordio/*.rec"))],
         "keys": [p.read_bytes() for p in sorted(GOLDEN.glob("recordio/*.idx"))],
+        "csv": [p.read_bytes() for p in sorted(GOLDEN.glob("iterators/*.csv"))],
+        "svm": [p.read_bytes() for p in sorted(GOLDEN.glob("iterators/*.svm"))],
         "idx": [pixels, struct.pack(">II", 2049, 2) + bytes(2), struct.pack(">II", 0xD02, 3)],
     }
 
@@ -119,6 +121,17 @@ def _load_keys(path: str, way: int) -> Any:
         return [record.read_idx(key) for key in record.keys]
 
 
+def _load_csv(path: str, way: int) -> Any:
+    args = {"dtype": ("float32", "int64")[way], "round_batch": way, "batch_size": 3}
+    it = mx.io.CSVIter(data_csv=path, data_shape=(1 + 2 * way,), **args)
+    return [batch.data[0].asnumpy() for batch in it]
+
+
+def _load_svm(path: str, way: int) -> Any:
+    it = mx.io.LibSVMIter(data_libsvm=path, data_shape=(9,), batch_size=2, num_parts=1 + way)
+    return [batch.data[0].asnumpy() for batch in it]
+
+
 def _header(draw: Draw, data: bytes) -> bytes:
     """A safetensors file, damaged in its bytes, its numbers or its structure."""
     kind, end = draw.int(0, 2), 8 + int.from_bytes(data[:8], "little")
@@ -143,6 +156,8 @@ LOADERS = {
     "params": _load_params,
     "rec": _load_records,
     "keys": _load_keys,
+    "csv": _load_csv,
+    "svm": _load_svm,
     "idx": _load_idx,
     "safetensors": lambda path, _: mx.nd.load(path),
 }
@@ -152,7 +167,8 @@ CORPUS = _corpus()
 
 def case(draw: Draw) -> Case:
     """Loads a file that is not as it was."""
-    form = draw.one(("json", "json", "params", "idx", "safetensors", "rec", "keys"))
+    forms = "json", "json", "params", "idx", "safetensors", "rec", "keys", "csv", "svm"
+    form = draw.one(forms)
     data = DAMAGE.get(form, _damaged)(draw, draw.one(CORPUS[form]))
     path, way = f"damaged.{form}", draw.int(0, 1)
 

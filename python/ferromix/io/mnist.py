@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..error import FileFormatError, InvalidArgumentError
-from ..ndarray import NDArray, array
+from ..ndarray import array
 from ..ops.param import Param, Params
 from .idx import read_idx
-from .iterator import DataDesc
-from .order import EpochOrder, OrderedIter
+from .iterator import DataBatch
+from .native import CONTEXT, MXDataIter, ignore
+from .order import EpochOrder
 from .params import INT, SIZE, read
 
 __all__ = ["MNISTIter"]
@@ -34,10 +35,11 @@ _PARAMS: Params = {
     "round_batch": Param("bool"),
     "dtype": Param("dtype", optional=True),
     "prefetch_buffer": INT,
+    "ctx": CONTEXT,
 }
 
 
-class MNISTIter(OrderedIter):
+class MNISTIter(MXDataIter):
     """Batches of grey images and their classes, from a pair of idx files, gzipped or not.
 
     Batches are (batch_size, 1, rows, columns), or (batch_size, rows * columns) when flat; pixels
@@ -68,7 +70,7 @@ class MNISTIter(OrderedIter):
         The element type of data and labels.
     data_name, label_name
         The names of the variables to feed.
-    prefetch_buffer
+    prefetch_buffer, ctx
         Accepted as in MXNet; the images are in memory, so there is nothing to fetch ahead.
     **others
         Ignored as in MXNet, where they are for other iterators, with a warning in the log.
@@ -98,6 +100,7 @@ class MNISTIter(OrderedIter):
         data_name: str = "data",
         label_name: str = "softmax_label",
         prefetch_buffer: int = 4,
+        ctx: str = "gpu",
         **others: Any,
     ) -> None:
         given = {
@@ -112,49 +115,58 @@ class MNISTIter(OrderedIter):
             "round_batch": round_batch,
             "dtype": dtype,
             "prefetch_buffer": prefetch_buffer,
+            "ctx": ctx,
         }
         typed = read("MNISTIter", _PARAMS, given)
-        images, labels = _read_pair(image, label)
-        part = _part(len(images), typed["num_parts"], typed["part_index"])
-        self._images, self._labels = images[part], labels[part]
-        last_batch = "pad" if typed["round_batch"] else "discard"
         # A negative seed is the unsigned one of the same 32 bits.
         seed = typed["seed"] if typed["seed"] >= 0 else typed["seed"] % 2**32
-        count = len(self._images)
-        super().__init__(EpochOrder(count, typed["batch_size"], typed["shuffle"], seed, last_batch))
-        self._shape = _sample_shape(images.shape[1:], typed["flat"], typed["input_shape"])
-        self._dtype = typed["dtype"] or "float32"
-        self._names = data_name, label_name
-        if others:
-            _log.warning("MNISTIter: has no parameters %s, ignored", ", ".join(sorted(others)))
+        images, labels = _read_pair(image, label)
+        part = _part(len(images), typed["num_parts"], typed["part_index"])
+        shape = _sample_shape(images.shape[1:], typed["flat"], typed["input_shape"])
+        last_batch = "pad" if typed["round_batch"] else "discard"
+        order = EpochOrder(
+            part.stop - part.start, typed["batch_size"], typed["shuffle"], seed, last_batch
+        )
+        digits = images[part].reshape(order.count, *shape), labels[part]
+        feed = _Digits(*digits, order, typed["dtype"] or "float32")
+        super().__init__(feed, data_name, label_name)
+        self.num_data = order.count
+        ignore("MNISTIter", others)
         if not typed["silent"]:
             _log.info(
                 "MNISTIter: %d images from %s, shuffle=%s, batches of shape %s",
-                count,
+                order.count,
                 os.fspath(image),
                 typed["shuffle"],
-                (self.batch_size, *self._shape),
+                feed.data_shape,
             )
 
-    @property
-    def provide_data(self) -> list[DataDesc]:
-        """Names and shapes of the data."""
-        return [DataDesc(self._names[0], (self.batch_size, *self._shape), np.dtype(self._dtype))]
 
-    @property
-    def provide_label(self) -> list[DataDesc]:
-        """Names and shapes of the labels."""
-        return [DataDesc(self._names[1], (self.batch_size,), np.dtype(self._dtype))]
+class _Digits:
+    """Batches of images and labels in memory, in the order of each epoch."""
 
-    def getdata(self) -> list[NDArray]:
-        """The data of the current batch."""
-        rows = self._current()
-        pixels = self._images[rows].reshape(len(rows), *self._shape)
-        return [array(pixels * np.float32(1 / 256), dtype=self._dtype)]
+    def __init__(
+        self, images: np.ndarray, labels: np.ndarray, order: EpochOrder, dtype: str
+    ) -> None:
+        self._images = images
+        self._labels = labels
+        self._order = order
+        self.batch_size = order.batch_size
+        self.data_shape = (order.batch_size, *images.shape[1:])
+        self.label_shape = (order.batch_size,)
+        self.dtype = dtype
+        self.reset = order.reset
+        self.state_dict = order.state_dict
+        self.load_state_dict = order.load_state_dict
 
-    def getlabel(self) -> list[NDArray]:
-        """The labels of the current batch."""
-        return [array(self._labels[self._current()], dtype=self._dtype)]
+    def next(self) -> DataBatch | None:
+        batch = self._order.next()
+        if batch is None:
+            return None
+        rows, pad = batch
+        data = array(self._images[rows] * np.float32(1 / 256), dtype=self.dtype)
+        label = array(self._labels[rows], dtype=self.dtype)
+        return DataBatch([data], [label], pad, rows)
 
 
 def _read_pair(

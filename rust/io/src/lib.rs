@@ -9,6 +9,7 @@ mod params;
 mod params_write;
 mod recordio;
 mod safetensors;
+mod text;
 
 pub use atomic_write::atomic_write;
 pub use idx::{IdxArray, read_idx, write_idx};
@@ -19,3 +20,4 @@ pub use recordio::{IndexEntry, RecordReader, RecordWriter, read_index, read_inde
 pub use safetensors::{
     SafeTensors, read_safetensors, read_safetensors_bytes, safetensors_bytes, write_safetensors,
 };
+pub use text::{CsvReader, LibsvmReader, LibsvmRows, Lines, Place};

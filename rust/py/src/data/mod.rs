@@ -1,11 +1,13 @@
-//! Files of samples: records and images.
+//! Files of samples: records, CSV and LibSVM, images.
 
 mod image;
 mod recordio;
+mod text;
 
 use pyo3::prelude::*;
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     image::register(m)?;
-    recordio::register(m)
+    recordio::register(m)?;
+    text::register(m)
 }

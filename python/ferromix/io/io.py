@@ -1,0 +1,23 @@
+"""All iterators under the name that MXNet has them in, ``mx.io.io``."""
+
+from .csv import CSVIter
+from .iterator import DataBatch, DataDesc, DataIter
+from .libsvm import LibSVMIter
+from .mnist import MNISTIter
+from .native import MXDataIter
+from .ndarray_iter import NDArrayIter
+from .prefetch import PrefetchingIter
+from .resize import ResizeIter
+
+__all__ = [
+    "CSVIter",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "LibSVMIter",
+    "MNISTIter",
+    "MXDataIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+]
