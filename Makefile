@@ -63,7 +63,7 @@ test-python: dev $(VENV)/checkers  ## Tests of the package, the examples and the
 # The parts that push operations, again under settings that change how they run.
 KNOBS := FERROMIX_ENGINE_TYPE=NaiveEngine FERROMIX_CPU_WORKER_NTHREADS=1 \
          FERROMIX_NUM_THREADS=5 MXNET_CPU_MEM_POOL_TYPE=Unpooled
-PUSHERS := tests/ndarray tests/autograd tests/symbol tests/executor tests/optimizer tests/kvstore tests/io \
+PUSHERS := tests/ndarray tests/autograd tests/symbol tests/executor tests/optimizer tests/kvstore tests/io tests/recordio \
            tests/interop tests/test_errors.py
 
 test-knobs: dev $(VENV)/checkers  ## The tests of arrays and graphs, naive, with one worker, unpooled

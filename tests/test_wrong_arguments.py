@@ -57,6 +57,10 @@ def matrix():
     return nd.array(np.arange(6).reshape(2, 3))
 
 
+def rows():
+    return mx.io.NDArrayIter(np.ones((4, 2)), np.ones(4), 2)
+
+
 def store():
     made = mx.kv.create("local")
     made.init("a", matrix())
@@ -116,9 +120,24 @@ FUNCTIONS = {
         "DataBatch": ([matrix()], [matrix()]),
         "DataDesc": ("a", (2,), "float32", "NCHW"),
         "MNISTIter": ("f", "g", 3),
+        "CSVIter": ("f", (3,), "NULL", (1,), 2, True, 4, "cpu", "float32"),
+        "LibSVMIter": ("f", (3,), "NULL", (1,), 1, 0, 2, True),
+        "MXDataIter": (rows(), "data", "label"),
+        "PrefetchingIter": (rows(), [{"data": "a"}], [{"softmax_label": "b"}]),
+        "ResizeIter": (rows(), 3, True),
         "NDArrayIter": (np.ones((4, 2)), np.ones(4), 2, False, "pad", "data", "l", "NCHW", 0),
         "read_idx": ("f",),
         "write_idx": ("f", np.ones((2, 2), np.uint8)),
+    },
+    mx.io.NDArrayIter(np.ones((4, 2))): {"load_state_dict": ({},)},
+    mx.recordio: {
+        "MXRecordIO": ("f", "r"),
+        "MXIndexedRecordIO": ("f", "g", "r", int),
+        "IRHeader": (0, 1, 2, 3),
+        "pack": ((0, 1, 2, 3), b"data"),
+        "unpack": (bytes(24),),
+        "pack_img": ((0, 1, 2, 3), np.ones((2, 2), np.uint8), 9, ".png"),
+        "unpack_img": (bytes(24), -1),
     },
     mx.io.DataDesc: {"get_list": ([("a", (1,))], [("a", "int8")]), "get_batch_axis": ("NC",)},
     mx.metric: {"create": ("acc",), "register": (3,), "TopKAccuracy": (2,), "Accuracy": (1,)},

@@ -148,6 +148,8 @@ def test_states_of_others_are_refused():
     for change in ({"position": -1}, {"position": "x"}, {"carried": [9]}, {"epoch": None}):
         with pytest.raises(InvalidArgumentError, match="load_state_dict: no whole state"):
             it.load_state_dict(state | change)
+    with pytest.raises(InvalidArgumentError, match=r"a state must be a dict, .* got list"):
+        it.load_state_dict([])
     del state["epoch"]
     with pytest.raises(InvalidArgumentError, match="no whole state: 'epoch'"):
         it.load_state_dict(state)

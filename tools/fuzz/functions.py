@@ -13,7 +13,7 @@ import ferromix as mx
 from ferromix.ops import card
 
 MODULES = (
-    *(mx.nd, mx.nd.random, mx.sym, mx.random, mx.io, mx.metric, mx.initializer),
+    *(mx.nd, mx.nd.random, mx.sym, mx.random, mx.io, mx.recordio, mx.metric, mx.initializer),
     *(mx.lr_scheduler, mx.optimizer, mx.context, mx.autograd, mx.kvstore, mx.model, mx.callback),
     *(mx.engine, mx.profiler, mx.storage, mx.resource),
 )
@@ -77,6 +77,8 @@ def _objects() -> dict[str, Callable[[Draw], Any]]:
         "Symbol": lambda _: weights,
         "Executor": lambda _: weights.simple_bind(mx.cpu(), data=(2, 4)),
         "NDArrayIter": lambda _: mx.io.NDArrayIter(mx.nd.ones((4, 2)), mx.nd.ones((4,)), 2),
+        "ResizeIter": lambda _: mx.io.ResizeIter(mx.io.NDArrayIter(mx.nd.ones((4, 2))), 3),
+        "PrefetchingIter": lambda _: mx.io.PrefetchingIter(mx.io.NDArrayIter(mx.nd.ones((4, 2)))),
         "Accuracy": lambda _: mx.metric.Accuracy(),
         "TopKAccuracy": lambda _: mx.metric.TopKAccuracy(top_k=2),
         "CrossEntropy": lambda _: mx.metric.CrossEntropy(),

@@ -10,6 +10,7 @@ import numpy as np
 from ..base import as_int
 from ..error import InvalidArgumentError, MXNetError
 from .iterator import DataIter
+from .state import require_same
 
 __all__ = ["LAST_BATCH", "EpochOrder", "OrderedIter"]
 
@@ -116,12 +117,7 @@ class EpochOrder:
         InvalidArgumentError
             For the state of another order; the message says in what it differs.
         """
-        for name, value in self._settings().items():
-            if state.get(name) != value:
-                raise InvalidArgumentError(
-                    f"load_state_dict: the state is of an iterator with {name}="
-                    f"{state.get(name)!r}, but this one has {value!r}"
-                )
+        require_same(state, self._settings())
         try:
             most = max(self.count - 1, 0)
             carried = [as_int("carried", row, 0, most) for row in state["carried"]]

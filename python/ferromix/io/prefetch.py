@@ -13,6 +13,7 @@ import numpy as np
 from ..error import ArgumentTypeError, InvalidArgumentError, MXNetError
 from ..ndarray import NDArray
 from .iterator import DataBatch, DataDesc, DataIter
+from .state import as_state
 
 __all__ = ["PrefetchingIter"]
 
@@ -173,7 +174,7 @@ class PrefetchingIter(DataIter):
         InvalidArgumentError
             For the state of other iterators.
         """
-        states = state.get("iters")
+        states = as_state(state).get("iters")
         if not isinstance(states, list) or len(states) != self.n_iter:
             raise InvalidArgumentError(
                 f"load_state_dict: the state must be of {self.n_iter} iterators in a list"

@@ -11,6 +11,7 @@ from ..base import as_int
 from ..error import ArgumentTypeError, MXNetError
 from ..ndarray import NDArray
 from .iterator import DataBatch, DataDesc, DataIter
+from .state import as_state
 
 __all__ = ["ResizeIter"]
 
@@ -130,8 +131,9 @@ class ResizeIter(DataIter):
         InvalidArgumentError
             For the state of another iterator.
         """
-        cur = as_int("load_state_dict: cur", state.get("cur"), 0, 2**63 - 1)
-        self.data_iter.load_state_dict(state.get("data_iter", {}))
+        known = as_state(state)
+        cur = as_int("load_state_dict: cur", known.get("cur"), 0, 2**63 - 1)
+        self.data_iter.load_state_dict(known.get("data_iter", {}))
         self.cur = cur
         self.current_batch = None
 

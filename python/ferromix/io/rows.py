@@ -10,6 +10,7 @@ import numpy as np
 from ..error import FileFormatError, InvalidArgumentError
 from ..files import access
 from .iterator import DataBatch
+from .state import require_same
 
 __all__ = ["Column", "Rows", "RowsFeed"]
 
@@ -148,12 +149,7 @@ class RowsFeed:
         InvalidArgumentError
             For the state of another iterator; the message says in what it differs.
         """
-        for name, value in self._settings.items():
-            if state.get(name) != value:
-                raise InvalidArgumentError(
-                    f"load_state_dict: the state is of an iterator with {name}="
-                    f"{state.get(name)!r}, but this one has {value!r}"
-                )
+        require_same(state, self._settings)
         now = self._position()
         try:
             self._go(state["position"])

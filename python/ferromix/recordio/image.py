@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import as_int
 from ..error import ArgumentTypeError, FileFormatError, InvalidArgumentError, MXNetError
 from ..ndarray import NDArray
 from .header import IRHeader, pack, unpack
@@ -39,7 +40,7 @@ def pack_img(header: IRHeader, img: Any, quality: int = 95, img_fmt: str = ".jpg
     Raises
     ------
     InvalidArgumentError
-        For another format, or an array that is no such image.
+        For another format, a quality that is no int, or an array that is no such image.
     MXNetError
         If neither OpenCV nor Pillow is installed.
 
@@ -57,6 +58,7 @@ def pack_img(header: IRHeader, img: Any, quality: int = 95, img_fmt: str = ".jpg
     if not isinstance(img_fmt, str):
         raise ArgumentTypeError(f"pack_img: img_fmt must be text, got {type(img_fmt).__name__}")
     kind = img_fmt.lower()
+    quality = as_int("pack_img: quality", quality, -(2**31), 2**31 - 1)
     image = _checked(img, kind)
     if (cv2 := _optional("cv2")) is None:
         return pack(header, _encoded(image, kind, quality))
@@ -99,6 +101,7 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
     MXNetError
         If neither OpenCV nor Pillow is installed.
     """
+    iscolor = as_int("unpack_img: iscolor", iscolor, -1, 2**31 - 1)
     header, data = unpack(s)
     if (cv2 := _optional("cv2")) is not None:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), iscolor) if len(data) else None
@@ -123,8 +126,8 @@ def _encoded(image: np.ndarray, kind: str, quality: int) -> bytes:
             f"got {kind!r}"
         )
     # OpenCV, too, takes the nearest number that there is.
-    options = {_PNG: {"compress_level": min(max(int(quality), 0), 9)}}
-    options |= {end: {"quality": min(max(int(quality), 1), 100)} for end in _JPEG}
+    options = {_PNG: {"compress_level": min(max(quality, 0), 9)}}
+    options |= {end: {"quality": min(max(quality, 1), 100)} for end in _JPEG}
     out = io.BytesIO()
     try:
         pixels = module.fromarray(_reversed(image))
