@@ -138,8 +138,11 @@ class MXRecordIO:
             raise ArgumentTypeError(
                 f"{type(self).__name__}.write: a record must be bytes, got {type(buf).__name__}"
             )
-        with access(self.uri):
+        try:
             handle.write(buf)
+        except (FileFormatError, OSError):
+            with access(self.uri):
+                raise
 
     def read(self) -> bytes | None:
         """The next record; None at the end of the file.
@@ -152,8 +155,12 @@ class MXRecordIO:
             For a file that is closed, opened for writing, or another process's.
         """
         handle = self._reader("read")
-        with access(self.uri):
+        try:
             return handle.read()
+        except (FileFormatError, OSError):
+            # Only now, as this is called for each record.
+            with access(self.uri):
+                raise
 
     def _writer(self, method: str) -> _core.RecordWriter:
         self._check_open(method)
@@ -322,8 +329,11 @@ class MXIndexedRecordIO(MXRecordIO):
         """
         handle = self._reader("seek", may_reset=True)
         offset = self.idx[idx]
-        with access(self.uri):
+        try:
             handle.seek(offset)
+        except (FileFormatError, OSError):
+            with access(self.uri):
+                raise
 
     def tell(self) -> int:
         """The offset of the next record."""

@@ -5,7 +5,7 @@ mod common;
 #[path = "common/watched.rs"]
 mod watched;
 
-use common::{Folder, golden};
+use common::{Folder, cases, golden};
 use ferromix_base::{DType, ErrorKind};
 use ferromix_io::{Entry, params_bytes, read_idx, read_params, read_params_bytes};
 use proptest::prelude::*;
@@ -268,7 +268,7 @@ fn lies_of_idx_files_are_found_out() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(3000), ..ProptestConfig::default() })]
 
     /// Flipped bytes may still make a valid file, but never one that holds more than its bytes.
     #[test]

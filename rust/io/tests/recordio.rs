@@ -5,7 +5,7 @@ mod common;
 #[path = "common/watched.rs"]
 mod watched;
 
-use common::Folder;
+use common::{Folder, cases};
 use ferromix_base::ErrorKind;
 use ferromix_io::{RecordReader, RecordWriter, read_index, read_index_bytes};
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ fn record() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(2000), ..ProptestConfig::default() })]
 
     #[test]
     fn records_survive_and_have_the_bytes_of_the_format(records in proptest::collection::vec(record(), 0..6)) {

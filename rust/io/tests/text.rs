@@ -5,7 +5,7 @@ mod common;
 #[path = "common/watched.rs"]
 mod watched;
 
-use common::Folder;
+use common::{Folder, cases};
 use ferromix_base::{DType, ErrorKind};
 use ferromix_io::{CsvReader, LibsvmReader, Lines};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(1000), ..ProptestConfig::default() })]
 
     #[test]
     fn parts_have_each_line_once(one in text(), two in text(), parts in 1..6u64) {

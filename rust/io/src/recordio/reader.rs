@@ -164,15 +164,16 @@ impl<R: Read + Seek> RecordReader<R> {
     /// Appends `length` bytes of data, and passes over what fills them up.
     fn data(&mut self, record: &mut Vec<u8>, length: u32) -> Result<()> {
         let end = self.offset + u64::from(length);
-        // The length is believed as far as the file goes; beyond it, bytes come before memory.
-        if self.size_with(end).is_some_and(|size| end <= size) {
-            record.reserve(length as usize);
-        }
         let before = record.len();
-        let mut limited = self.source.by_ref().take(length.into());
-        let read = limited.read_to_end(record);
-        read.map_err(|reason| self.error(self.offset, "the data of a record", reason))?;
-        let found = record.len() - before;
+        // The length is believed as far as the file goes; beyond it, bytes come before memory.
+        let found = if self.size_with(end).is_some_and(|size| end <= size) {
+            record.resize(before + length as usize, 0);
+            self.fill(&mut record[before..])?
+        } else {
+            let mut limited = self.source.by_ref().take(length.into());
+            let read = limited.read_to_end(record);
+            read.map_err(|reason| self.error(self.offset, "the data of a record", reason))?
+        };
         if found < length as usize {
             let expected = format_args!("{length} bytes of a record");
             let found = format_args!("the end of the file after {found}");

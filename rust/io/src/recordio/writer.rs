@@ -6,6 +6,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+/// Large enough for many small records.
+const BUFFER: usize = 64 * 1024;
+
 /// How much of the data is searched for the magic at once.
 const BLOCK: usize = 1024;
 
@@ -31,7 +34,8 @@ impl RecordWriter {
         let made = File::create(path);
         let file =
             made.map_err(|reason| Error::io(format!("{name}: cannot be written: {reason}")))?;
-        Ok(RecordWriter::new(name, BufWriter::new(file)))
+        let sink = BufWriter::with_capacity(BUFFER, file);
+        Ok(RecordWriter::new(name, sink))
     }
 
     /// Closes the file without what was not flushed: in a child process, this is the parent's to

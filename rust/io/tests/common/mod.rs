@@ -12,6 +12,12 @@ pub(crate) fn golden(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// How many random files a test tries: `FERROMIX_CASES`, or as many as it usually does.
+pub(crate) fn cases(usual: u32) -> u32 {
+    let given = std::env::var("FERROMIX_CASES").ok();
+    given.and_then(|count| count.parse().ok()).unwrap_or(usual)
+}
+
 /// A folder for one test, removed when it ends.
 pub(crate) struct Folder(PathBuf);
 
