@@ -121,8 +121,8 @@ def test_the_protocol_of_getters(folder):
         it.getdata()
     found = []
     while it.iter_next():
-        found.append((it.getlabel()[0].asnumpy().tolist(), it.getpad(), it.getindex().tolist()))
-        assert it.getdata()[0].shape == (3, 3)
+        found.append((it.getlabel().asnumpy().tolist(), it.getpad(), it.getindex().tolist()))
+        assert it.getdata().shape == (3, 3)
     assert found == [
         ([0, 1, 2], 0, [0, 1, 2]),
         ([3, 4, 5], 0, [3, 4, 5]),
@@ -141,6 +141,8 @@ def test_folders_and_lists(folder):
     for uri in ("many", "many/", folder / "many", "many/a.csv;many/b.csv"):
         it = csv(data_csv=uri, label_csv="NULL")
         assert it.next().data[0].asnumpy()[:, 0].tolist() == [2, 3, 1]
+    for it in (csv(label_csv=None), svm(label_libsvm=None)):
+        assert it.next().pad == 0
     it = csv(data_csv=f"file://{folder}/d.csv")
     assert labels(it)[0] == [0, 1, 2]
     with pytest.raises(MissingFileError, match=r"nope\.csv"):
@@ -214,6 +216,20 @@ def test_labels_that_are_too_few_and_too_many(folder):
     assert labels(it) == [[0, 1, 2], [3, 4, 5], [6, 0, 1]]
     it.reset()
     assert labels(it) == [[2, 3, 4], [5, 6, 0]]
+
+
+@pytest.mark.parametrize("make", [csv, svm], ids=["csv", "svm"])
+def test_parent_and_child_of_a_fork_read_on_their_own(folder, make):
+    for name in ("d.csv", "l.csv", "d.svm"):
+        (folder / name).write_text((folder / name).read_text() * 3000)
+    it = make(batch_size=700)
+    expected = labels(make(batch_size=700))
+    it.next()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if labels(it) == expected[1:] else 1)
+    assert labels(it) == expected[1:]
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def test_files_that_vanish(folder):

@@ -47,7 +47,7 @@ class CSVIter(MXDataIter):
     data_shape
         The shape of a sample, of which each row has all numbers.
     label_csv
-        The same for the labels; ``"NULL"`` for labels that are 0.
+        The same for the labels; ``"NULL"`` or None for labels that are 0.
     label_shape
         The shape of a label.
     batch_size
@@ -93,7 +93,7 @@ class CSVIter(MXDataIter):
         self,
         data_csv: str | os.PathLike[str] | None = None,
         data_shape: Sequence[int] | None = None,
-        label_csv: str | os.PathLike[str] = "NULL",
+        label_csv: str | os.PathLike[str] | None = "NULL",
         label_shape: Sequence[int] = (1,),
         batch_size: int | None = None,
         round_batch: bool = True,
@@ -121,7 +121,7 @@ class CSVIter(MXDataIter):
         size = typed["batch_size"]
         label = (size,) if typed["label_shape"] == (1,) else (size, *typed["label_shape"])
         columns: list[Any] = [_CsvColumn("data", data_csv, typed["data_shape"], kind)]
-        if str(label_csv) == "NULL":
+        if label_csv is None or str(label_csv) == "NULL":
             label = (size,)
             columns.append(_NoLabels(columns[0].files, kind))
         else:

@@ -171,12 +171,12 @@ class DataIter:
         """Moves to the next batch; false at the end of the epoch."""
         raise NotImplementedError(f"{type(self).__name__} must override next or iter_next")
 
-    def getdata(self) -> list[NDArray]:
-        """The data of the current batch."""
+    def getdata(self) -> Any:
+        """The data of the current batch, a list of arrays."""
         raise NotImplementedError(f"{type(self).__name__} must override getdata")
 
-    def getlabel(self) -> list[NDArray] | None:
-        """The labels of the current batch; None where there are none."""
+    def getlabel(self) -> Any:
+        """The labels of the current batch, a list of arrays; None where there are none."""
         return None
 
     def getindex(self) -> np.ndarray | None:

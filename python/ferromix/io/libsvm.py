@@ -52,7 +52,7 @@ class LibSVMIter(MXDataIter):
         How many columns there are.
     label_libsvm
         The same for labels that are sparse rows themselves, csr arrays of shape
-        (batch_size, label_shape[0]); ``"NULL"`` for the labels of `data_libsvm`.
+        (batch_size, label_shape[0]); ``"NULL"`` or None for the labels of `data_libsvm`.
     label_shape
         How many columns the labels have.
     num_parts, part_index
@@ -98,7 +98,7 @@ class LibSVMIter(MXDataIter):
         self,
         data_libsvm: str | os.PathLike[str] | None = None,
         data_shape: Sequence[int] | None = None,
-        label_libsvm: str | os.PathLike[str] = "NULL",
+        label_libsvm: str | os.PathLike[str] | None = "NULL",
         label_shape: Sequence[int] = (1,),
         num_parts: int = 1,
         part_index: int = 0,
@@ -132,7 +132,7 @@ class LibSVMIter(MXDataIter):
                 f"LibSVMIter: part_index must be in [0, num_parts), got {part} of {parts}"
             )
         width = _width("data_shape", typed["data_shape"])
-        own_labels = str(label_libsvm) == "NULL"
+        own_labels = label_libsvm is None or str(label_libsvm) == "NULL"
         columns = [_SvmColumn(data_libsvm, width, kind, own_labels, parts, part)]
         label: tuple[int, ...] = (size,)
         if not own_labels:

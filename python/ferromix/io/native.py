@@ -128,13 +128,13 @@ class MXDataIter(DataIter):
             self._batch = self.handle.next()
         return self._batch is not None
 
-    def getdata(self) -> list[NDArray]:
-        """The data of the current batch."""
-        return self._current().data
+    def getdata(self) -> NDArray:
+        """The data of the current batch: one array, as in MXNet, where others give a list."""
+        return self._current().data[0]
 
-    def getlabel(self) -> list[NDArray] | None:
-        """The labels of the current batch."""
-        return self._current().label
+    def getlabel(self) -> NDArray:
+        """The labels of the current batch: one array, as in MXNet, where others give a list."""
+        return self._current().label[0]
 
     def getindex(self) -> np.ndarray | None:
         """The numbers of the current batch's samples."""

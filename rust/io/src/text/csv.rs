@@ -37,6 +37,7 @@ impl CsvReader {
     /// [`ferromix_base::ErrorKind::Io`] naming file and line of what is no number, or no number of
     /// the type, or of a row of another width. The reader stands behind that line.
     pub fn read(&mut self, rows: usize, out: &mut Vec<u8>) -> Result<usize> {
+        self.lines.settle();
         for done in 0..rows {
             let found = match self.dtype {
                 DType::F64 => self.row(out, |t| t.parse().ok().map(f64::to_ne_bytes)),

@@ -57,6 +57,7 @@ impl LibsvmReader {
     /// [`ferromix_base::ErrorKind::Io`] naming file and line of what is no such line, or has an index
     /// that the row lacks, or twice. The reader stands behind that line.
     pub fn read(&mut self, rows: usize) -> Result<LibsvmRows> {
+        self.lines.settle();
         let mut found = LibsvmRows::default();
         while found.labels.len() < rows && self.row(&mut found)? {}
         Ok(found)

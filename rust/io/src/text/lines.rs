@@ -39,6 +39,8 @@ pub struct Lines {
     /// The file that is open, and its number.
     source: Option<(usize, BufReader<File>)>,
     line: Vec<u8>,
+    /// Which process opened it: the child of a fork shares its offset with the parent.
+    process: u32,
     /// Of the line that was read last.
     last: Place,
 }
@@ -65,6 +67,7 @@ impl Lines {
             place: origin,
             source: None,
             line: Vec::new(),
+            process: std::process::id(),
             last: origin,
         };
         let step = total.div_ceil(parts.max(1));
@@ -96,6 +99,15 @@ impl Lines {
             offset: self.begin,
             line: 0,
         });
+    }
+
+    /// Opens the file anew if this is another process than before; to be asked before lines are.
+    pub fn settle(&mut self) {
+        let process = std::process::id();
+        if process != self.process {
+            self.process = process;
+            self.source = None;
+        }
     }
 
     /// The next line that is not empty; none at the end.
