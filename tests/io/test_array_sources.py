@@ -6,7 +6,6 @@ import copy
 import json
 import pickle
 
-import h5py
 import numpy as np
 import pytest
 
@@ -31,6 +30,7 @@ def batches(iterator, epochs=3):
 
 @pytest.fixture
 def datasets(tmp_path):
+    h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["x"], file["y"] = X.astype("float64"), Y
         yield file

@@ -192,6 +192,23 @@ def test_the_child_of_a_fork_has_no_threads():
     assert labels(it) == [[3, 4, 5], [6, 0, 1]]
 
 
+LEFT = """
+import sys
+import ferromix as mx, numpy as np
+
+inner = mx.io.NDArrayIter(np.ones((64, 100_000), np.float32), batch_size=16, shuffle=True)
+it = mx.io.PrefetchingIter(inner)
+it.next()
+"""
+
+
+@pytest.mark.slow
+def test_a_process_ends_while_a_batch_is_fetched():
+    for _ in range(10):
+        done = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import ferromix as mx, numpy as np

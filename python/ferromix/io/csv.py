@@ -36,8 +36,9 @@ class CSVIter(MXDataIter):
     """Batches of rows of numbers from CSV files, which are read a batch at a time.
 
     A row is a line of numbers with commas in between; it has no quotes, and there is no line of
-    names. Batches are (batch_size, *data_shape), labels (batch_size, *label_shape), or
-    (batch_size,) for one number each. Every parameter may also be given as a string.
+    names. Batches have the shape ``(batch_size, *data_shape)``, labels
+    ``(batch_size, *label_shape)``, or (batch_size,) for one number each. Every parameter may also
+    be given as a string.
 
     Parameters
     ----------
