@@ -236,8 +236,28 @@ def test_files_that_vanish(folder):
     it = csv()
     it.next()
     os.unlink("d.csv")
-    with pytest.raises(MissingFileError):
+    with pytest.raises(MissingFileError) as gone:
         list(it)
+    assert gone.value.filename == "d.csv"
+    it = svm(data_libsvm="d.svm;l.csv")
+    os.unlink("l.csv")
+    with pytest.raises(MissingFileError) as gone:
+        list(it)
+    assert gone.value.filename == "l.csv"
+
+
+def test_batches_that_go_round_often(folder):
+    for it in (csv(batch_size=100_000), svm(batch_size=100_000)):
+        expected = np.arange(100_000) % N
+        for first in (0, 100_000 % N):
+            batch = it.next()
+            np.testing.assert_array_equal(batch.label[0].asnumpy(), (expected + first) % N)
+            np.testing.assert_array_equal(batch.index, (expected + first) % N)
+            assert batch.pad == 100_000 - N + first
+            it.reset()
+    batch.data[0].check_format()
+    rows = batch.data[0].asnumpy()
+    np.testing.assert_array_equal(rows.max(axis=1), batch.label[0].asnumpy() + 0.5)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])

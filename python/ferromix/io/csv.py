@@ -11,10 +11,9 @@ import numpy as np
 
 from .. import _core
 from ..error import DTypeError, InvalidArgumentError
-from ..files import access
 from ..ndarray import array
 from ..ops.param import Param, Params
-from .native import CONTEXT, MXDataIter, files_of, ignore, required
+from .native import CONTEXT, MXDataIter, files_of, ignore, reading, required
 from .params import INT, SIZE, read
 from .rows import RowsFeed
 
@@ -155,6 +154,9 @@ class _DenseRows:
     def since(self, first: int) -> _DenseRows:
         return _DenseRows(self._values[first:])
 
+    def cycled(self, count: int) -> _DenseRows:
+        return _DenseRows(np.take(self._values, np.arange(count) % len(self), axis=0))
+
     def zeros(self, count: int) -> _DenseRows:
         return _DenseRows(np.zeros((count, *self._values.shape[1:]), self._values.dtype))
 
@@ -181,7 +183,7 @@ class _CsvColumn:
         self.files = files_of("CSVIter", uri)
         self._shape = shape if seen is None else seen
         self._dtype = np.dtype(kind)
-        with access(self.files[0]):
+        with reading(self.files):
             reader = _core.CsvReader(self.files, self._width, kind)
         self._read = reader.read
         self.place, self.seek, self.rewind = reader.place, reader.seek, reader.rewind

@@ -10,13 +10,13 @@ import numpy as np
 
 from .. import _core
 from ..error import InvalidArgumentError
-from ..files import access
 from ..ndarray import array
 from ..ndarray.sparse import csr_matrix
 from ..ops.param import Param, Params
-from .native import CONTEXT, MXDataIter, files_of, ignore, required
+from .native import CONTEXT, MXDataIter, files_of, ignore, reading, required
 from .params import INT, SIZE, read
 from .rows import RowsFeed
+from .utils import CsrParts, rows_of_csr
 
 __all__ = ["LibSVMIter"]
 
@@ -158,7 +158,7 @@ class _SvmRows:
     def __init__(
         self,
         labels: np.ndarray,
-        parts: tuple[np.ndarray, np.ndarray, np.ndarray],
+        parts: CsrParts,
         width: int,
         kind: str,
         has_labels: bool,
@@ -186,6 +186,10 @@ class _SvmRows:
         parts = values[start:], indices[start:], indptr[first:] - start
         return _SvmRows(self._labels[first:], parts, *self._rest)
 
+    def cycled(self, count: int) -> _SvmRows:
+        rows = np.arange(count) % len(self)
+        return _SvmRows(self._labels[rows], rows_of_csr(self._parts, rows), *self._rest)
+
     def zeros(self, count: int) -> _SvmRows:
         labels, empty = np.zeros(count, np.float32), np.zeros(0, np.float32)
         parts = empty, empty.astype(np.int64), np.zeros(count + 1, np.int64)
@@ -207,7 +211,7 @@ class _SvmColumn:
         self.may_be_empty = parts > 1
         self._rest = width, kind, has_labels
         self._start: tuple[int, int] | None = None
-        with access(self.files[0]):
+        with reading(self.files):
             self._reader = _core.LibsvmReader(self.files, width, parts, part)
         self.place, self.seek = self._reader.place, self._reader.seek
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..ndarray import NDArray
 from ..ops.param import Param
 from .iterator import DataBatch, DataDesc, DataIter
 
-__all__ = ["CONTEXT", "Feed", "MXDataIter", "files_of", "ignore", "required"]
+__all__ = ["CONTEXT", "Feed", "MXDataIter", "files_of", "ignore", "reading", "required"]
 
 _log = logging.getLogger(__name__)
 
@@ -172,6 +173,17 @@ class MXDataIter(DataIter):
                 f"{type(self).__name__}: there is no batch yet; call iter_next() or next()"
             )
         return self._batch
+
+
+@contextmanager
+def reading(files: list[str]) -> Iterator[None]:
+    """Turns what the system says about one of the files into Ferromix's errors, as `access`."""
+    try:
+        yield
+    except FileFormatError as error:
+        named = (path for path in files if str(error).startswith(f"{path}: "))
+        with access(next(named, files[0])):
+            raise
 
 
 def required(iterator: str, **given: Any) -> None:

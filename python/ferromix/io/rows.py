@@ -8,8 +8,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ..error import FileFormatError, InvalidArgumentError
-from ..files import access
 from .iterator import DataBatch
+from .native import reading
 from .state import require_same
 
 __all__ = ["Column", "Rows", "RowsFeed"]
@@ -26,6 +26,10 @@ class Rows(Protocol):
 
     def since(self, first: int) -> Self:
         """Those from number `first` on."""
+        ...
+
+    def cycled(self, count: int) -> Self:
+        """As many rows, of these, going round."""
         ...
 
     def zeros(self, count: int) -> Self:
@@ -184,18 +188,17 @@ class RowsFeed:
         return rows, missing, index
 
     def _first_rows(self, missing: int) -> tuple[list[list[Rows]], np.ndarray]:
-        """So many rows from the start, which is gone to as often as it takes."""
-        parts: list[list[Rows]] = []
-        numbers = []
-        while missing:
+        """So many rows from the start, which is gone to as often as it takes, and their numbers."""
+        self._rewind()
+        rows = self._read(missing)
+        count = self._row = len(rows[0])
+        if not count:
+            raise FileFormatError(f"{self._columns[0].files[0]}: its rows are gone")
+        if count < missing:
+            rows = [part.cycled(missing) for part in rows]
             self._rewind()
-            parts.append(self._read(missing))
-            self._row = len(parts[-1][0])
-            if not self._row:
-                raise FileFormatError(f"{self._columns[0].files[0]}: its rows are gone")
-            numbers.append(np.arange(self._row, dtype=np.uint64))
-            missing -= self._row
-        return [list(part) for part in zip(*parts, strict=True)], np.concatenate(numbers)
+            self._row = len(self._read(missing % count)[0])
+        return [[part] for part in rows], np.arange(missing, dtype=np.uint64) % np.uint64(count)
 
     def _rest(self, rows: list[Rows], count: int) -> tuple[list[list[Rows]], np.ndarray]:
         """What the batch before has from number `count` on; zeros if there is none."""
@@ -210,7 +213,7 @@ class RowsFeed:
         """Up to so many rows of each column, as many as the first has."""
         found: list[Rows] = []
         for column in self._columns:
-            with access(column.files[0]):
+            with reading(column.files):
                 found.append(column.read(len(found[0]) if found else count))
         for column, rows in zip(self._columns, found, strict=True):
             if len(rows) < len(found[0]):

@@ -14,7 +14,10 @@ from ..error import InvalidArgumentError
 from ..ndarray import NDArray, array
 from ..ndarray.sparse import CSRNDArray, csr_matrix
 
-__all__ = ["Source", "named_sources"]
+__all__ = ["CsrParts", "Source", "named_sources", "rows_of_csr"]
+
+CsrParts = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The values of a csr matrix, their columns, and where each row begins and the last ends."""
 
 
 class Source(Protocol):
@@ -84,20 +87,25 @@ class _Csr:
         self.dtype = np.dtype(values.dtype)
         self.shape = values.shape
         self._whole = values
-        self._data, self._indices, self._indptr = (
-            part.asnumpy() for part in (values.data, values.indices, values.indptr)
-        )
+        indices, indptr = values.indices.asnumpy(), values.indptr.asnumpy()
+        self._parts: CsrParts = values.data.asnumpy(), indices, indptr
 
     def take(self, rows: np.ndarray) -> NDArray:
-        starts, counts = self._indptr[rows], np.diff(self._indptr)[rows]
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        places = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], counts)
-        parts = self._data[places], self._indices[places], indptr
         shape = len(rows), self.shape[1]
+        parts = rows_of_csr(self._parts, rows)
         return csr_matrix(parts, shape, self._whole.context, self.dtype)
 
     def whole(self) -> NDArray:
         return self._whole
+
+
+def rows_of_csr(parts: CsrParts, rows: np.ndarray) -> CsrParts:
+    """Rows of a csr matrix, by their numbers, of its values, indices and row ends, and as such."""
+    values, indices, ends = parts
+    starts, counts = ends[rows], np.diff(ends)[rows]
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    places = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], counts)
+    return values[places], indices[places], indptr
 
 
 def named_sources(given: Any, default: str, what: str, axis: int) -> list[Source]:
