@@ -80,6 +80,12 @@ def test_arange_agrees_with_numpy():
     )
 
 
+@pytest.mark.parametrize("stop", [3, -3])
+def test_a_range_of_more_steps_than_numbers_is_refused(stop):
+    with pytest.raises(InvalidArgumentError, match="_arange: .* make no range"):
+        mx.nd.arange(2, stop=stop, step=5e-324)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("endpoint", [True, False])
 @pytest.mark.parametrize("ends", [(0, 8, 5), (2, -2, 3), (7, 9, 1), (7, 9, 0)])

@@ -154,12 +154,13 @@ class Arange(Source):
             return [], [(-1,)], []
         start, stop = self._range()
         step = self.attrs["step"]
-        if step == 0 or not all(map(math.isfinite, (start, stop, step))):
+        steps = (stop - start) / step if step != 0 else math.inf
+        if not all(map(math.isfinite, (start, stop, step, steps))):
             raise InvalidArgumentError(
                 f"{self.name}: start={start}, stop={stop}, step={step} make no range; they must be "
-                "finite, and step not 0"
+                "finite, and step not 0 nor so small that there are more steps than numbers"
             )
-        return [], [(max(0, math.ceil((stop - start) / step)) * self.attrs["repeat"],)], []
+        return [], [(max(0, math.ceil(steps)) * self.attrs["repeat"],)], []
 
     def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
         """The start after MXNet's rule for a missing stop."""
