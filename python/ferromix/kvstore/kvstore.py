@@ -214,6 +214,10 @@ def create(name: str = "local") -> KVStore:
     """
     from .local import NAMES, LocalKVStore
 
+    if isinstance(name, str) and name.lower().startswith(("dist", "horovod")):
+        from .dist import create_dist
+
+        return create_dist(name.lower())
     if not isinstance(name, str) or name.lower() not in NAMES:
         raise InvalidArgumentError(f"unknown KVStore {name!r}; known: {', '.join(NAMES)}")
     return LocalKVStore(name.lower())

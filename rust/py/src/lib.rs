@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod add;
 mod arithmetic;
 mod array;
 mod call;
@@ -35,6 +36,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<call::Call>()?;
     m.add_class::<operator::Prepared>()?;
     m.add_class::<operator::Plan>()?;
+    add::register(m)?;
     arithmetic::register(m)?;
     composite::register(m)?;
     data::register(m)?;

@@ -1,0 +1,94 @@
+"""The only module that imports mpi4py: the processes, and messages between them.
+
+An extra of the package (``pip install "ferromix[dist]"``) brings mpi4py and Open MPI; clusters
+have an MPI of their own, for which mpi4py is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...error import MXNetError
+
+__all__ = ["ANY", "Communicator", "Request"]
+
+ANY = -1
+"""As the source of a message: whoever sends one."""
+Request = Any
+"""A message under way; see :meth:`Communicator.all_done`."""
+
+
+class Communicator:
+    """The processes that were started together, numbered from 0.
+
+    All of its methods are for one thread at a time.
+
+    Raises
+    ------
+    MXNetError
+        Where mpi4py or an MPI library is missing, or MPI was started for one thread only.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import mpi4py
+
+            mpi4py.rc.initialize = mpi4py.rc.finalize = False
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:
+            raise MXNetError(
+                f"KVStore: distributed stores need mpi4py and an MPI library ({error}); "
+                'pip install "ferromix[dist]" brings both'
+            ) from error
+        self._mpi: Any = MPI
+        self._ours = not MPI.Is_initialized()
+        if self._ours:
+            MPI.Init_thread(MPI.THREAD_MULTIPLE)
+        if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
+            raise MXNetError(
+                "KVStore: MPI was initialized for one thread, and a store uses it on a thread of "
+                "its own; initialize it with MPI_THREAD_MULTIPLE"
+            )
+        self._comm = MPI.COMM_WORLD.Dup()
+        self._comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.rank: int = self._comm.Get_rank()
+        self.size: int = self._comm.Get_size()
+        self.error: type[Exception] = MPI.Exception
+        self._sources: list[Any] = []
+
+    def send(self, data: np.ndarray | bytes, to: int, tag: int) -> Request:
+        """Starts to send bytes; they must stay as they are until the request is done."""
+        return self._comm.Isend([data, self._mpi.BYTE], dest=to, tag=tag)
+
+    def receive(self, into: np.ndarray, source: int, tag: int) -> Request:
+        """Starts to receive at most as many bytes as `into` holds."""
+        source = self._mpi.ANY_SOURCE if source == ANY else source
+        return self._comm.Irecv([into, self._mpi.BYTE], source=source, tag=tag)
+
+    def all_done(self, requests: Sequence[Request]) -> bool:
+        """Whether all are done; what is under way goes on meanwhile."""
+        return self._mpi.Request.Testall(requests)
+
+    def source_of(self, request: Request) -> tuple[int, int] | None:
+        """The source of a message and its bytes, if the request to receive it is done."""
+        status = self._mpi.Status()
+        if not request.Test(status):
+            return None
+        return status.Get_source(), status.Get_count(self._mpi.BYTE)
+
+    def cancel(self, request: Request) -> None:
+        """Receives no more."""
+        request.Cancel()
+        request.Free()
+
+    def finalize(self) -> None:
+        """Leaves MPI, if it was entered here; all processes must."""
+        if self._ours:
+            self._mpi.Finalize()
+
+    def abort(self) -> None:
+        """Ends all processes at once."""
+        self._comm.Abort(1)

@@ -1,0 +1,116 @@
+"""Which process owns a key: runs its updater, and keeps what the optimizer remembers of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ... import ndarray as nd
+from ...ndarray import NDArray
+from ...optimizer import (
+    FTML,
+    NAG,
+    SGD,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    Adamax,
+    Ftrl,
+    Nadam,
+    Optimizer,
+    RMSProp,
+    Signum,
+)
+from ...optimizer import Test as Sum
+from ...ops.storage import DENSE
+from ..kvstore import Key
+
+__all__ = ["WHOLE", "Shards", "divided_state", "joined_states", "part_of"]
+
+_ELEMENTWISE = frozenset(
+    (SGD, NAG, Adam, AdaGrad, AdaDelta, Adamax, Ftrl, FTML, Nadam, RMSProp, Signum, Sum)
+)
+"""Optimizers that change each element by itself, so that parts of a weight can be updated apart."""
+
+
+WHOLE = slice(None)
+"""All elements."""
+
+
+class Shards:
+    """The owners of the keys: small ones have one, large ones are divided among all.
+
+    Parameters
+    ----------
+    rank, size
+        The number of this process, and of all.
+    """
+
+    def __init__(self, rank: int, size: int) -> None:
+        self._rank, self._size = rank, size
+        self._owners: dict[Key, int] = {}
+        self._counts: dict[Key, int] = {}
+        self._loads = [0] * size
+        self._divide = False
+        self._bound = int(os.environ.get("MXNET_KVSTORE_BIGARRAY_BOUND", "1000000"))
+
+    def place(self, key: Key, stored: NDArray) -> None:
+        """Gives a key to the process that owns the least."""
+        owner = self._loads.index(min(self._loads))
+        self._loads[owner] += stored.size
+        self._owners[key] = owner
+        self._counts[key] = stored.size if stored.stype == DENSE else 0
+
+    def divide_for(self, optimizer: Optimizer | None) -> None:
+        """Divides large keys if the optimizer, None for any updater, changes them by elements."""
+        self._divide = type(optimizer) in _ELEMENTWISE
+
+    def owner(self, key: Key) -> int:
+        """The process that owns a key; -1 where each owns a part."""
+        count = self._counts[key]
+        divided = self._divide and self._size > 1 and count >= max(self._bound, self._size)
+        return -1 if divided else self._owners[key]
+
+    def mine(self, key: Key) -> slice | None:
+        """The elements of a key that this process owns; None for none."""
+        count, owner = self._counts[key], self.owner(key)
+        if owner < 0:
+            return slice(self._start(count, self._rank), self._start(count, self._rank + 1))
+        return WHOLE if owner == self._rank else None
+
+    def parts(self, key: Key) -> list[slice]:
+        """The elements that each process owns, of a key that is divided."""
+        count = self._counts[key]
+        starts = [self._start(count, rank) for rank in range(self._size + 1)]
+        return [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+
+    def _start(self, count: int, rank: int) -> int:
+        return count * rank // self._size
+
+
+def part_of(array: NDArray, elements: slice) -> NDArray:
+    """A view of elements of an array; the array itself where they are all."""
+    if elements == WHOLE:
+        return array
+    return array.reshape((-1,))[elements]
+
+
+def joined_states(states: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """What an optimizer remembers of a divided weight, from that of its parts in order."""
+    first = states[0]
+    if isinstance(first, NDArray):
+        whole = nd.concat(*states, dim=0) if len(states) > 1 else first
+        return whole.reshape(shape)
+    if isinstance(first, (list, tuple)):
+        return type(first)(joined_states(parts, shape) for parts in zip(*states, strict=True))
+    return first
+
+
+def divided_state(state: Any, elements: slice) -> Any:
+    """The part of what an optimizer remembers of a weight that belongs to some of its elements."""
+    if isinstance(state, NDArray):
+        return state.reshape((-1,))[elements].copy()
+    if isinstance(state, (list, tuple)):
+        return type(state)(divided_state(part, elements) for part in state)
+    return state

@@ -1,0 +1,253 @@
+"""The store that all processes change together: `dist_sync`."""
+
+from __future__ import annotations
+
+import pickle
+import queue
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ... import ndarray as nd
+from ...error import ArgumentTypeError
+from ...ndarray import NDArray
+from ...ops.storage import DENSE
+from ...optimizer import Optimizer, Updater, get_updater
+from ..kvstore import Key, Keys, Values
+from ..local import LocalKVStore, _pair, _sum_into
+from .issued import gather, issue, key_number
+from .item import BARRIER, JOIN, Item, Kind, Name, Piece
+from .lane import the_lane
+from .shards import Shards, part_of
+from .sparse import packed, unpacked
+
+__all__ = ["DistSyncKVStore"]
+
+
+class DistSyncKVStore(LocalKVStore):
+    """A store that has the same values in every process; see :func:`create_dist`.
+
+    Every process pushes to the same keys equally often. A push returns at once; the sum over all
+    processes, the update by the owner of the key and the way back overlap with whatever does not
+    need the value.
+
+    Parameters
+    ----------
+    name
+        The type.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._lane = the_lane()
+        self._number = self._lane.new_store()
+        self._counts: Counter[tuple[Kind, int]] = Counter()
+        self._keys: dict[int, Key] = {}
+        self._shards = Shards(self.rank, self.num_workers)
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return self._lane.peers.rank
+
+    @property
+    def num_workers(self) -> int:
+        """How many processes there are."""
+        return self._lane.peers.size
+
+    # -- data ------------------------------------------------------------------------------------
+
+    def init(self, key: Keys, value: Values) -> None:
+        """Gives each key the value of rank 0; see :meth:`KVStore.init`. All processes call it."""
+        super().init(key, value)
+        for k, _ in _pair(key, value, "init"):
+            stored = self._stored[k]
+            self._keys[key_number(k)] = k
+            self._shards.place(k, stored)
+            if stored.stype == DENSE:
+                self._issue(Kind.SHARE, k, 0, 0, None, stored)
+            else:
+                unpacked(self._gather(k, packed(stored))[0]).copyto(stored)
+
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Sums over all processes, and updates; see :meth:`KVStore.push`."""
+        grouped = _pair(key, value, "push")
+        for k, arrays in grouped:
+            self._check(k, arrays, "push")
+        for k, arrays in grouped:
+            if any(a.stype == DENSE for a in arrays):
+                self._push_dense(k, self._merged(k, arrays), priority)
+            else:
+                self._push_rows(k, arrays, priority)
+
+    def _push_dense(self, key: Key, merged: NDArray, priority: int) -> None:
+        stored = self._stored[key]
+        if self._updater is None:
+            self._issue(Kind.SUM, key, priority, 0, merged, stored)
+            return
+        if key not in self._sums:
+            self._sums[key] = stored.copy()
+        total, owner = self._sums[key], self._shards.owner(key)
+        self._issue(Kind.REDUCE, key, priority, owner, merged, total)
+        self._update(key, total)
+        # All processes share after they reduced, not only the owner, which had to update between.
+        self._issue(Kind.SHARE, key, priority, owner, None, stored, total)
+
+    def _update(self, key: Key, total: NDArray) -> None:
+        """Runs the updater for what this process owns of a key."""
+        mine = self._shards.mine(key)
+        if mine is None or self._updater is None:
+            return
+        try:
+            self._updater(key, part_of(total, mine), part_of(self._stored[key], mine))
+        except BaseException as error:
+            self._lane.doom(
+                f"KVStore: the updater of key {key!r} raised on rank {self.rank}: {error!r}"
+            )
+            raise
+
+    def _merged(self, key: Key, arrays: Sequence[NDArray]) -> NDArray:
+        """The sum of what this process pushes, dense and in the type of the store; to be read."""
+        stored = self._stored[key]
+        if len(arrays) == 1 and arrays[0].stype == DENSE:
+            only = arrays[0]
+            if only.dtype_name == stored.dtype_name and only.handle.contiguous:
+                return only
+        total = nd.zeros(stored.shape, dtype=stored.dtype_name)
+        _sum_into(total, [a.tostype(DENSE) for a in arrays])
+        return total
+
+    def _push_rows(self, key: Key, arrays: Sequence[NDArray], priority: int) -> None:
+        """Row-sparse gradients: each process has rows of its own, so this waits for them."""
+        merged = nd.add_n(*arrays) if len(arrays) > 1 else arrays[0]
+        parts = [unpacked(data) for data in self._gather(key, packed(merged))]
+        total = nd.add_n(*parts) if len(parts) > 1 else parts[0]
+        stored = self._stored[key]
+        if self._updater is None:
+            total.copyto(stored)
+        elif stored.stype == DENSE:
+            owner = self._shards.owner(key)
+            if owner < 0:
+                total = total.tostype(DENSE)
+            self._update(key, total)
+            self._issue(Kind.SHARE, key, priority, owner, None, stored)
+        else:
+            self._update(key, total)
+            owner = self._shards.owner(key)
+            new = self._gather(key, packed(stored) if owner == self.rank else b"")
+            if owner != self.rank:
+                unpacked(new[owner]).copyto(stored)
+
+    # -- items -----------------------------------------------------------------------------------
+
+    def _issue(
+        self,
+        kind: Kind,
+        key: Key,
+        priority: int,
+        owner: int,
+        source: NDArray | None,
+        target: NDArray,
+        after: NDArray | None = None,
+    ) -> None:
+        words = "summed" if kind != Kind.SHARE else "sent to all"
+        label = f"key {key!r} of shape {target.shape} to be {words}"
+        item = self._item(kind, key_number(key), label, owner, priority, target)
+        issue(self._lane, item, source, target, after)
+
+    def _item(
+        self,
+        kind: Kind,
+        number: int,
+        label: str,
+        owner: int = 0,
+        priority: int = 0,
+        target: NDArray | None = None,
+    ) -> Item:
+        count = self._counts[kind, number]
+        self._counts[kind, number] += 1
+        facts = () if target is None else (target.stype, target.dtype_name, target.shape)
+        dtype = "uint8" if target is None else target.dtype_name
+        name = Name(self._number, kind, number, count)
+        return Item(name, label, facts, dtype, owner, priority)
+
+    def _gather(self, key: Key, payload: bytes) -> Sequence[bytes]:
+        item = self._item(Kind.GATHER, key_number(key), f"key {key!r} to be gathered")
+        return gather(self._lane, item, payload)
+
+    # -- updates ---------------------------------------------------------------------------------
+
+    def set_updater(self, updater: Any) -> None:
+        """Sets what the owner of a key does with a sum; see :meth:`KVStore.set_updater`."""
+        super().set_updater(updater)
+        self._shards.divide_for(updater.optimizer if isinstance(updater, Updater) else None)
+
+    _set_updater = set_updater
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """Lets the owners apply the optimizer of rank 0; all processes call it."""
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentTypeError(
+                f"KVStore.set_optimizer: expected an Optimizer, got {type(optimizer).__name__}"
+            )
+        data = pickle.dumps(optimizer) if self.rank == 0 else b""
+        self.set_updater(get_updater(pickle.loads(self._gather("optimizer", data)[0])))
+
+    # -- all processes ---------------------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """Waits until every process is here.
+
+        Raises
+        ------
+        MXNetError
+            If a process does not come within the limit.
+        """
+        gather(self._lane, self._item(Kind.GATHER, BARRIER, "a barrier"), b"")
+
+    _barrier = barrier
+
+    def join(self) -> None:
+        """Takes part in what the others push, with zeros, until all have called this.
+
+        For processes with unequal numbers of batches: whoever has no more joins.
+
+        Raises
+        ------
+        MXNetError
+            As :meth:`barrier`.
+        """
+        wanted: queue.SimpleQueue[Name | BaseException | None] = queue.SimpleQueue()
+        end = self._item(Kind.GATHER, JOIN, "the end of a join")
+        end.piece = Piece.empty()
+        self._lane.issue(end)
+        self._lane.join(wanted.put)
+        self._lane.ready(end, lambda error=None: wanted.put(error))
+        while not isinstance(name := _next(wanted), (BaseException, type(None))):
+            if self._counts[Kind(name.kind), name.key] <= name.turn:
+                self._contribute(name)
+        self._lane.joined()
+        if name is not None:
+            raise name
+
+    def _contribute(self, name: Name) -> None:
+        """Zeros, for what another process does and this one has joined before."""
+        if name.key == BARRIER:
+            return self.barrier()
+        key = self._keys.get(name.key)
+        if key is None or name.kind == Kind.SHARE:
+            return None  # the second part of a push, or nothing that zeros could stand for
+        stored = self._stored[key]
+        if name.kind == Kind.GATHER:
+            none = nd.sparse.zeros("row_sparse", stored.shape, dtype=stored.dtype_name)
+            return self._push_rows(key, [none], 0)
+        return self._push_dense(key, nd.zeros(stored.shape, dtype=stored.dtype_name), 0)
+
+
+def _next(wanted: queue.SimpleQueue[Any]) -> Any:
+    """What comes next, waited for in turns, so that signals are heard."""
+    while True:
+        try:
+            return wanted.get(timeout=0.1)
+        except queue.Empty:
+            continue
