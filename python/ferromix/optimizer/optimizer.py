@@ -186,6 +186,12 @@ class Optimizer:
         self._update_counts[index] = count
         self.num_update = max(self.num_update, count)
 
+    def merge_counts(self, other: Optimizer) -> None:
+        """Takes over the updates that another optimizer has counted, where it has more."""
+        for index, count in other._update_counts.items():
+            self._update_counts[index] = max(count, self._update_counts.get(index, 0))
+        self.num_update = max(self.num_update, other.num_update)
+
     def _get_lr(self, index: Index) -> float:
         return self.learning_rate * self._multiplier(self.lr_mult, index)
 

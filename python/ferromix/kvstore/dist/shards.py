@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
 
-from ... import ndarray as nd
 from ...ndarray import NDArray
 from ...optimizer import (
     FTML,
@@ -26,7 +23,7 @@ from ...optimizer import Test as Sum
 from ...ops.storage import DENSE
 from ..kvstore import Key
 
-__all__ = ["WHOLE", "Shards", "divided_state", "joined_states", "part_of"]
+__all__ = ["WHOLE", "Shards", "part_of"]
 
 _ELEMENTWISE = frozenset(
     (SGD, NAG, Adam, AdaGrad, AdaDelta, Adamax, Ftrl, FTML, Nadam, RMSProp, Signum, Sum)
@@ -94,23 +91,3 @@ def part_of(array: NDArray, elements: slice) -> NDArray:
     if elements == WHOLE:
         return array
     return array.reshape((-1,))[elements]
-
-
-def joined_states(states: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """What an optimizer remembers of a divided weight, from that of its parts in order."""
-    first = states[0]
-    if isinstance(first, NDArray):
-        whole = nd.concat(*states, dim=0) if len(states) > 1 else first
-        return whole.reshape(shape)
-    if isinstance(first, (list, tuple)):
-        return type(first)(joined_states(parts, shape) for parts in zip(*states, strict=True))
-    return first
-
-
-def divided_state(state: Any, elements: slice) -> Any:
-    """The part of what an optimizer remembers of a weight that belongs to some of its elements."""
-    if isinstance(state, NDArray):
-        return state.reshape((-1,))[elements].copy()
-    if isinstance(state, (list, tuple)):
-        return type(state)(divided_state(part, elements) for part in state)
-    return state

