@@ -33,11 +33,6 @@ class Name(NamedTuple):
     key: int
     turn: int
 
-    def described(self, leader: int) -> str:
-        """Words for an item that this process does not have."""
-        done = ("summing", "reducing", "sharing", "gathering")[self.kind]
-        return f"what rank {leader} does next: {done} a key for the {self.turn + 1}. time"
-
 
 ALONE: Final = 1 << 20
 """Bytes from which a value goes alone, without being copied."""
@@ -45,7 +40,10 @@ BARRIER: Final = 1
 JOIN: Final = 2
 """The keys of barriers and of what ends a join."""
 ORDERS: Final = np.dtype(
-    [("store", "<u2"), ("kind", "<u1"), ("key", "<u8"), ("turn", "<u4"), ("signature", "<u4")]
+    [
+        *(("store", "<u2"), ("kind", "<u1"), ("key", "<u8"), ("turn", "<u4")),
+        *(("signature", "<u4"), ("label", "S80")),
+    ]
 )
 """An item in the message that says what comes next."""
 

@@ -222,7 +222,7 @@ class Lane:
         return batch[:MOST]
 
     def _announce(self, batch: Sequence[Item]) -> None:
-        rows = [(*item.name, item.signature) for item in batch]
+        rows = [(*item.name, item.signature, item.label.encode()) for item in batch]
         data = np.array(rows, ORDERS).view(np.uint8)
         requests = [self.peers.comm.send(data, rank, ORDER) for rank in self.peers.others]
         self.peers.finish(requests, lambda: f"others to hear of {batch[0].label}")
@@ -230,8 +230,8 @@ class Lane:
     def _wait_for(self, orders: np.ndarray, leader: int) -> list[Item]:
         """The items that the leader named, when they are ready here."""
         batch: list[Item] = []
-        for *parts, signature in orders.tolist():
-            item = self._found(Name(*parts), leader)
+        for *parts, signature, label in orders.tolist():
+            item = self._found(Name(*parts), leader, label.decode(errors="replace"))
             if item.signature != signature:
                 self.peers.fail(
                     f"KVStore: {item.label} does not match: on rank {self.peers.rank} it is "
@@ -241,7 +241,7 @@ class Lane:
             batch.append(item)
         return batch
 
-    def _found(self, name: Name, leader: int) -> Item:
+    def _found(self, name: Name, leader: int, label: str) -> Item:
         started, asked = time.monotonic(), False
         while True:
             with self._changed:
@@ -254,11 +254,11 @@ class Lane:
                 asked = True
             if item is None and self.peers.rank in self._left:
                 self.peers.fail(
-                    f"KVStore: rank {self.peers.rank} ended before {name.described(leader)}"
+                    f"KVStore: rank {self.peers.rank} ended before {label}, which "
+                    f"rank {leader} does"
                 )
-            label = name.described(leader) if item is None else item.label
             self._doing = f"computes {label} still" if item else f"has not come to {label}"
-            self.peers.pause(started, lambda label=label: f"its own part of {label}")
+            self.peers.pause(started, lambda: f"its own part of {label}, which rank {leader} does")
 
     def _run(self, batch: Sequence[Item]) -> None:
         self._doing = f"is at {batch[0].label}"
@@ -317,6 +317,8 @@ class Lane:
             self._changed.notify()
         self._thread.join()
         if self.peers.failure is not None:
+            if error is None:  # nobody has heard of it in this process
+                sys.stderr.write(f"{self.peers.failure}\n")
             sys.stderr.flush()
             time.sleep(_LAST_WORDS)
             self.peers.comm.abort()
