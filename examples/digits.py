@@ -58,11 +58,25 @@ def find(data: Path | None, cache: Path) -> Digits:
 
 
 def iterators(
-    digits: Digits, batch_size: int, flat: bool = False, seed: int = 0
+    digits: Digits,
+    batch_size: int,
+    flat: bool = False,
+    seed: int = 0,
+    part: tuple[int, int] = (0, 1),
 ) -> tuple[mx.io.MNISTIter, mx.io.MNISTIter]:
-    """Shuffled batches for training, and batches that cover every image held out."""
+    """Shuffled batches for training, and batches that cover every image held out.
+
+    `part` is which part of how many the training has, where processes share the images.
+    """
     train = mx.io.MNISTIter(
-        *digits.train, batch_size=batch_size, shuffle=True, flat=flat, seed=seed, silent=True
+        *digits.train,
+        batch_size=batch_size,
+        shuffle=True,
+        flat=flat,
+        seed=seed,
+        silent=True,
+        part_index=part[0],
+        num_parts=part[1],
     )
     validation = mx.io.MNISTIter(
         *digits.validation,

@@ -10,6 +10,10 @@ and score what it saved::
 
     python examples/train_digits.py --load digits-run/digits
 
+In several processes, each with a part of the images::
+
+    python -m ferromix.launch -n 2 python examples/train_digits.py --kv-store dist_sync
+
 Options choose the network, the data, the optimizer and where files go; see ``--help``.
 """
 
@@ -54,6 +58,7 @@ def mlp() -> mx.Symbol:
 
 
 NETWORKS = {"lenet": lenet, "mlp": mlp}
+STORES = ("local", "device", "dist_sync", "dist_async")
 DEFAULT_RATES = {"sgd": 0.05, "adam": 0.001}
 
 
@@ -63,11 +68,11 @@ def parse_arguments() -> argparse.Namespace:
     digits.add_arguments(parser)
     parser.add_argument("--network", choices=NETWORKS, default="lenet")
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--batch-size", type=int, default=32, help="of each process")
     parser.add_argument("--batches", type=int, help="end each epoch after so many batches")
     parser.add_argument("--optimizer", choices=DEFAULT_RATES, default="sgd")
     parser.add_argument("--lr", type=float, help="learning rate (default: that of the optimizer)")
-    parser.add_argument("--kv-store", choices=("local", "device"), default="local")
+    parser.add_argument("--kv-store", choices=STORES, default="local")
     parser.add_argument("--seed", type=int, default=0, help="of the weights and of the shuffling")
     parser.add_argument("--output", type=Path, default=Path("digits-run"), metavar="DIR")
     parser.add_argument("--prefix", default="digits", help="how names of files in DIR begin")
@@ -83,13 +88,17 @@ def bind(symbol: mx.Symbol, iterator: mx.io.MNISTIter) -> mx.Executor:
     return symbol.simple_bind(mx.cpu(), grad_req=request, **shapes)
 
 
-def make_optimizer(args: argparse.Namespace, names: list[str]) -> mx.optimizer.Optimizer:
+def make_optimizer(
+    args: argparse.Namespace, names: list[str], workers: int
+) -> mx.optimizer.Optimizer:
     """The optimizer of the options, which knows each parameter by its index and its name."""
+    # Gradients are sums over a batch; dist_sync adds up those of all workers' batches, too.
+    summed = args.batch_size * (workers if args.kv_store == "dist_sync" else 1)
     options = {"momentum": 0.9, "wd": 1e-4} if args.optimizer == "sgd" else {}
     return mx.optimizer.create(
         args.optimizer,
         learning_rate=DEFAULT_RATES[args.optimizer] if args.lr is None else args.lr,
-        rescale_grad=1 / args.batch_size,  # gradients are sums over the batch
+        rescale_grad=1 / summed,
         param_idx2name=dict(enumerate(names)),
         **options,
     )
@@ -98,16 +107,18 @@ def make_optimizer(args: argparse.Namespace, names: list[str]) -> mx.optimizer.O
 class Trainer:
     """A network, its executor and the store that keeps its parameters."""
 
-    def __init__(self, args: argparse.Namespace, train: mx.io.MNISTIter) -> None:
+    def __init__(
+        self, args: argparse.Namespace, train: mx.io.MNISTIter, store: mx.kv.KVStore
+    ) -> None:
         self.args = args
         self.train = train
+        self.store = store
         self.symbol = NETWORKS[args.network]()
         self.executor = bind(self.symbol, train)
         wanted = ((n, g) for n, g in self.executor.grad_dict.items() if g is not None)
         self.gradients = dict(wanted)
         self.weights = {name: self.executor.arg_dict[name] for name in self.gradients}
-        self.store = mx.kv.create(args.kv_store)
-        self.store.set_optimizer(make_optimizer(args, list(self.weights)))
+        store.set_optimizer(make_optimizer(args, list(self.weights), store.num_workers))
         batches = train.num_data // args.batch_size
         self.batches = min(batches, args.batches or batches)
         self.bar = mx.callback.ProgressBar(self.batches, args.batch_size)
@@ -137,6 +148,10 @@ class Trainer:
             self.step(batch)
             metric.update(batch.label, self.executor.outputs)
             self.bar(BatchEndParam(number, i, metric, None))
+        if self.store.num_workers > 1:
+            self.store.join()  # others may have a batch more
+            for key, weight in enumerate(self.weights.values()):
+                self.store.pull(key, out=weight)
         mx.nd.waitall()
         speed = self.batches * self.args.batch_size / (time.perf_counter() - started)
         found = dict(metric.get_name_value())
@@ -180,8 +195,10 @@ def train_network(args: argparse.Namespace) -> None:
     """Trains and scores epoch by epoch; leaves checkpoints, a history and a picture behind."""
     mx.random.seed(args.seed)
     found = digits.find(args.data, args.output)
-    train, validation = digits.iterators(found, args.batch_size, seed=args.seed)
-    trainer = Trainer(args, train)
+    store = mx.kv.create(args.kv_store)
+    part = (store.rank, store.num_workers)
+    train, validation = digits.iterators(found, args.batch_size, seed=args.seed, part=part)
+    trainer = Trainer(args, train, store)
     args.output.mkdir(parents=True, exist_ok=True)
     prefix = str(args.output / args.prefix)
     history = []
@@ -189,6 +206,8 @@ def train_network(args: argparse.Namespace) -> None:
         row = trainer.epoch(number)
         row["val_accuracy"] = digits.score(trainer.executor, validation)
         history.append(row)
+        if store.rank != 0:
+            continue
         trainer.save(prefix, number)
         print(
             f"epoch {number}: loss {row['loss']:.4f}, "
@@ -196,6 +215,8 @@ def train_network(args: argparse.Namespace) -> None:
             f"{row['samples_per_second']:,.0f} samples/s",
             flush=True,
         )
+    if store.rank != 0:
+        return
     Path(f"{prefix}-history.json").write_text(json.dumps(history, indent=1) + "\n")
     picture = plot(history, f"{prefix}.png")
     print(f"saved {prefix}-symbol.json, {prefix}-*.params, {picture}")

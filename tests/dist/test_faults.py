@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-
 from processes import run
 
 LIMIT = 4
@@ -53,7 +52,14 @@ def test_a_rank_with_another_shape():
         kv.pull("w", out=out)
         out.wait_to_read()
     """
-    fails(2, TRAIN + _same(source) + "say_error(go)", "key 'w'", "rank 1", "does not match", raising=[1])
+    fails(
+        2,
+        TRAIN + _same(source) + "say_error(go)",
+        "key 'w'",
+        "rank 1",
+        "does not match",
+        raising=[1],
+    )
 
 
 def test_a_rank_with_another_key():

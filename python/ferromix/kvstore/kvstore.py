@@ -159,6 +159,10 @@ class KVStore(ABC):
         self.init(key, value)
         self.pull(key, out, priority)
 
+    def join(self) -> None:
+        """Says that this worker has no more batches, and waits for the others."""
+        return None
+
     # -- updates -------------------------------------------------------------------------------
 
     def set_updater(self, updater: UpdateFunction) -> None:
