@@ -30,7 +30,7 @@ LAYERS: list[tuple[str, ...]] = [
         "operator",
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
-    ("image", "model", "callback", "monitor"),
+    ("image", "model", "callback", "monitor", "launch"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {
@@ -50,6 +50,7 @@ USES_CORE = {
     "io",
     "recordio",
     "image",
+    "kvstore",
     "operator",
 }
 
@@ -119,6 +120,8 @@ def test_python_imports_point_one_way(path):
             assert not {unit, used} <= APART, f"{unit} -> {used}: these two stand apart"
         else:
             assert used not in {":ferromix", ":cupy"}, f"{unit} must not import {used}"
+            ours = path.relative_to(PACKAGE).as_posix() == "kvstore/dist/mpi.py"
+            assert used != ":mpi4py" or ours, f"{path} must not import mpi4py"
 
 
 def metadata() -> list[dict]:
