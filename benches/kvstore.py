@@ -2,8 +2,8 @@
 
     python benches/kvstore.py [--peer PYTHON] [--megabytes 100]
 
-PYTHON is an interpreter with MXNet 1.9.1, whose scheduler and two servers are started, too, over the
-loopback. Seconds of a push and the pull after it, until the value is there: the median of nine.
+PYTHON is an interpreter with MXNet 1.9.1, whose scheduler and two servers are started, too, over
+the loopback. Seconds of a push and the pull after it, until the value is there: the median of nine.
 """
 
 from __future__ import annotations
