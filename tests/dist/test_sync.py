@@ -241,3 +241,39 @@ def test_float32_sums_do_not_depend_on_the_rank():
         """,
     )
     assert np.unique([line for found in lines.values() for line in found]).size == 1
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("kind", ["2bit", "1bit", "fp16"])
+def test_compressed_gradients(ranks, kind):
+    succeed(
+        ranks,
+        """
+        from ferromix.kvstore.compression import GradientCompression
+        params = {"type": KIND, "threshold": 0.4}
+        kv = mx.kv.create("dist_sync")
+        kv.set_gradient_compression(params)
+        shapes = [(7,), (30, 20), (0, 3)]
+        kv.init([0, 1, 2], [mx.nd.zeros(s) for s in shapes])
+        how, ranks = GradientCompression(params), range(kv.num_workers)
+        left = [[np.zeros(int(np.prod(s)), "float32") for s in shapes] for _ in ranks]
+        weights = [np.zeros(s, "float32") for s in shapes]
+        for step in range(6):
+            if step == 3:
+                kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+            random = [np.random.default_rng([rank, step]) for rank in ranks]
+            gradients = [[r.uniform(-1, 1, s).astype("float32") for s in shapes] for r in random]
+            kv.push([0, 1, 2], [mx.nd.array(g) for g in gradients[kv.rank]])
+            for key, shape in enumerate(shapes):
+                total = np.zeros(int(np.prod(shape)), "float32")
+                for rank in ranks:
+                    packed = np.empty(how.packed_size(total.size), np.uint8)
+                    how.pack(gradients[rank][key].ravel(), left[rank][key], packed)
+                    how.add_unpacked(packed, total)
+                total = total.reshape(shape)
+                weights[key] = total if step < 3 else weights[key] - 0.5 * total
+                out = mx.nd.zeros(shape)
+                kv.pull(key, out=out)
+                np.testing.assert_allclose(out.asnumpy(), weights[key], rtol=1e-6, atol=1e-6)
+        """.replace("KIND", repr(kind)),
+    )

@@ -221,7 +221,7 @@ def test_errors(act, message):
 def test_unknown_store():
     with pytest.raises(InvalidArgumentError, match="unknown KVStore 'locale'; known: local, dev"):
         mx.kv.create("locale")
-    with pytest.raises(InvalidArgumentError, match="unknown KVStore 3"):
+    with pytest.raises(InvalidArgumentError, match="create: name must be a string, got int"):
         mx.kv.create(3)
 
 

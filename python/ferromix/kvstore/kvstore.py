@@ -1,4 +1,4 @@
-"""What every key-value store does, and how one is created by name.
+"""What every key-value store of ours does.
 
 A store holds one array per key. A push hands it a gradient (or several, one per device, which it
 sums) and the store's updater changes its array; a pull copies the array out. Both return at once:
@@ -8,25 +8,24 @@ they are operations of the engine, ordered with whatever else uses the same arra
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from .. import files
-from ..error import ArgumentTypeError, InvalidArgumentError, MXNetError
+from ..error import ArgumentTypeError, MXNetError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
+from .base import Key, Keys, KVStoreBase, Values
+from .compression import GradientCompression
 
-__all__ = ["KVStore", "Key", "Keys", "Values", "create"]
+__all__ = ["KVStore", "Key", "Keys", "Values"]
 
-Key = int | str
-Keys = Key | Sequence[Key]
-Values = NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]
-"""One array or one list of arrays per device, for one key or for each of a list of keys."""
 UpdateFunction = Callable[[Key, NDArray, NDArray], None]
 
 
-class KVStore(ABC):
-    """The interface of all stores.
+class KVStore(KVStoreBase):
+    """The interface of all stores of ours.
 
     Examples
     --------
@@ -43,6 +42,7 @@ class KVStore(ABC):
     def __init__(self, name: str) -> None:
         self._type = name
         self._updater: UpdateFunction | None = None
+        self._compression: GradientCompression | None = None
 
     @property
     def type(self) -> str:
@@ -159,9 +159,69 @@ class KVStore(ABC):
         self.init(key, value)
         self.pull(key, out, priority)
 
+    # -- workers -------------------------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """Waits until every worker is here; one alone does not wait."""
+        return None
+
+    def _barrier(self) -> None:
+        self.barrier()
+
     def join(self) -> None:
         """Says that this worker has no more batches, and waits for the others."""
         return None
+
+    def num_dead_node(self, node_id: int = 0, timeout: float = 60.0) -> int:
+        """How many workers do not answer within `timeout` seconds; `node_id` is MXNet's.
+
+        A worker's failure breaks the store, so this is of use after an error.
+        """
+        return 0
+
+    get_num_dead_node = num_dead_node
+
+    def send_command_to_servers(self, head: int, body: str | bytes) -> None:
+        """Runs a command in every server: 0 sets the optimizer that `body` is a pickle of.
+
+        Raises
+        ------
+        MXNetError
+            For a store without servers.
+        """
+        raise MXNetError(
+            f"KVStore.send_command_to_servers: {self.type} has no servers; call set_optimizer"
+        )
+
+    def _send_command_to_servers(self, head: int, body: str | bytes) -> None:
+        self.send_command_to_servers(head, body)
+
+    # -- gradients -----------------------------------------------------------------------------
+
+    def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
+        """Sends gradients in fewer bits; see :class:`~.compression.GradientCompression`.
+
+        Only pushes of dense float32 arrays can be, and are, compressed; the stored values, and so
+        what is pulled, are not.
+
+        Parameters
+        ----------
+        compression_params
+            ``{"type": "2bit", "threshold": 0.5}``, or type ``"1bit"`` or ``"fp16"``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For parameters that make no sense.
+        MXNetError
+            For a store that sends nothing anywhere, such as ``local``.
+        """
+        if "device" not in self.type and "dist" not in self.type and self.type != "horovod":
+            raise MXNetError(
+                "Gradient compression is not supported for this type of kvstore: "
+                f"{self.type}; use device or dist_sync"
+            )
+        self._compression = GradientCompression(compression_params)
 
     # -- updates -------------------------------------------------------------------------------
 
@@ -201,27 +261,3 @@ class KVStore(ABC):
                 "call set_optimizer first"
             )
         return self._updater
-
-
-def create(name: str = "local") -> KVStore:
-    """A store by its name.
-
-    Parameters
-    ----------
-    name
-        ``"local"`` or ``"device"``: one process, sums and updates where the store's arrays are.
-
-    Raises
-    ------
-    InvalidArgumentError
-        For an unknown name.
-    """
-    from .local import NAMES, LocalKVStore
-
-    if isinstance(name, str) and name.lower().startswith(("dist", "horovod")):
-        from .dist import create_dist
-
-        return create_dist(name.lower())
-    if not isinstance(name, str) or name.lower() not in NAMES:
-        raise InvalidArgumentError(f"unknown KVStore {name!r}; known: {', '.join(NAMES)}")
-    return LocalKVStore(name.lower())

@@ -9,7 +9,9 @@ from ..error import InvalidArgumentError
 from ..ndarray import NDArray
 from ..ops.storage import DENSE
 from ..optimizer import Updater
-from .kvstore import Key, Keys, KVStore, Values
+from .base import Key, Keys, Values
+from .compressed import Residuals, require_compressible, sum_into
+from .kvstore import KVStore
 
 __all__ = ["NAMES", "LocalKVStore"]
 
@@ -38,6 +40,7 @@ class LocalKVStore(KVStore):
         super().__init__(name)
         self._stored: dict[Key, NDArray] = {}
         self._sums: dict[Key, NDArray] = {}
+        self._residuals: Residuals = {}
 
     def init(self, key: Keys, value: Values) -> None:
         """Gives each key its first value; see :meth:`KVStore.init`."""
@@ -58,8 +61,17 @@ class LocalKVStore(KVStore):
         grouped = _pair(key, value, "push")
         for k, arrays in grouped:
             self._check(k, arrays, "push")
+            if self._compression is not None:
+                require_compressible(k, self._stored[k], arrays)
         for k, arrays in grouped:
             stored = self._stored[k]
+            if self._compression is not None:
+                residuals = self._residuals.setdefault(k, [])
+                total = stored if self._updater is None else self._sum(k)
+                sum_into(self._compression, total, arrays, residuals)
+                if self._updater is not None:
+                    self._updater(k, total, stored)
+                continue
             if self._updater is None:
                 if all(a.stype != DENSE for a in arrays):
                     arrays = [nd.add_n(*arrays)]
@@ -120,9 +132,13 @@ class LocalKVStore(KVStore):
             return arrays[0]  # an optimizer leaves gradients as they are
         if all(a.stype != DENSE for a in arrays):
             return nd.add_n(*(a.as_in_context(stored.context) for a in arrays))
+        _sum_into(self._sum(key), arrays)
+        return self._sums[key]
+
+    def _sum(self, key: Key) -> NDArray:
+        """Where what is pushed to a key is added up."""
         if key not in self._sums:
-            self._sums[key] = stored.copy()
-        _sum_into(self._sums[key], arrays)
+            self._sums[key] = self._stored[key].copy()
         return self._sums[key]
 
     def _check(self, key: Key, arrays: Sequence[NDArray], method: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
@@ -11,26 +10,18 @@ import numpy as np
 
 from ... import engine
 from ...ndarray import NDArray
-from ..kvstore import Key
+from ..base import Key
+from ..memory import bytes_of
 from .item import Item, Kind, Name, Piece
 from .lane import Lane
 
-__all__ = ["bytes_of", "gather", "issue", "key_number"]
+__all__ = ["gather", "issue", "key_number"]
 
 
 def key_number(key: Key) -> int:
     """The same number for a key in every process; ``3`` and ``"3"`` differ."""
     digest = hashlib.blake2b(f"{type(key).__name__} {key}".encode(), digest_size=8)
     return int.from_bytes(digest.digest(), "little")
-
-
-def bytes_of(array: NDArray) -> np.ndarray:
-    """The memory of a contiguous array, for an operation that holds it."""
-    count = array.handle.nbytes
-    if count == 0:
-        return np.empty(0, np.uint8)
-    memory = (ctypes.c_uint8 * count).from_address(array.handle.address())
-    return np.ctypeslib.as_array(memory)
 
 
 class _Start:

@@ -22,7 +22,9 @@ class Kind(IntEnum):
     SHARE = 2
     """Everybody gets what the owners have."""
     GATHER = 3
-    """Everybody gets what each process has."""
+    """Everybody gets what each process has, in bytes of any number."""
+    COLLECT = 4
+    """Everybody gets what each process has, in rows of one array."""
 
 
 class Name(NamedTuple):
@@ -104,7 +106,8 @@ class Item:
     @property
     def goes_alone(self) -> bool:
         """Whether it is too large to be copied beside others, or not of a known size."""
-        return self.name.kind == Kind.GATHER or self.owner < 0 or self.nbytes >= ALONE
+        whole = self.name.kind in (Kind.GATHER, Kind.COLLECT)
+        return whole or self.owner < 0 or self.nbytes >= ALONE
 
     @property
     def nbytes(self) -> int:

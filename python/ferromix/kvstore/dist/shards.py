@@ -21,7 +21,7 @@ from ...optimizer import (
 )
 from ...optimizer import Test as Sum
 from ...ops.storage import DENSE
-from ..kvstore import Key
+from ..base import Key
 
 __all__ = ["WHOLE", "Shards", "part_of"]
 

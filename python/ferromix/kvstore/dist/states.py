@@ -8,7 +8,7 @@ from typing import Any
 from ... import ndarray as nd
 from ...ndarray import NDArray
 from ...optimizer import Optimizer
-from ..kvstore import Key
+from ..base import Key
 from .shards import Shards
 
 __all__ = ["divided", "united"]

@@ -11,11 +11,12 @@ from typing import Any
 
 from ... import files
 from ... import ndarray as nd
-from ...error import ArgumentTypeError
+from ...error import ArgumentTypeError, InvalidArgumentError
 from ...ndarray import NDArray
 from ...ops.storage import DENSE
 from ...optimizer import Optimizer, Updater, get_updater
-from ..kvstore import Key, Keys, Values
+from ..base import Key, Keys, Values
+from ..compressed import pack, require_compressible, unpack
 from ..local import LocalKVStore, _pair, _sum_into
 from .issued import gather, issue, key_number
 from .item import BARRIER, JOIN, Item, Kind, Name, Piece
@@ -77,8 +78,12 @@ class DistSyncKVStore(LocalKVStore):
         grouped = _pair(key, value, "push")
         for k, arrays in grouped:
             self._check(k, arrays, "push")
+            if self._compression is not None:
+                require_compressible(k, self._stored[k], arrays)
         for k, arrays in grouped:
-            if any(a.stype == DENSE for a in arrays):
+            if self._compression is not None:
+                self._push_compressed(k, self._merged(k, arrays), priority)
+            elif any(a.stype == DENSE for a in arrays):
                 self._push_dense(k, self._merged(k, arrays), priority)
             else:
                 self._push_rows(k, arrays, priority)
@@ -88,13 +93,28 @@ class DistSyncKVStore(LocalKVStore):
         if self._updater is None:
             self._issue(Kind.SUM, key, priority, 0, merged, stored)
             return
-        if key not in self._sums:
-            self._sums[key] = stored.copy()
-        total, owner = self._sums[key], self._shards.owner(key)
+        total, owner = self._sum(key), self._shards.owner(key)
         self._issue(Kind.REDUCE, key, priority, owner, merged, total)
         self._update(key, total)
         # All processes share after they reduced, not only the owner, which had to update between.
         self._issue(Kind.SHARE, key, priority, owner, None, stored, total)
+
+    def _push_compressed(self, key: Key, merged: NDArray, priority: int) -> None:
+        """Sends what the gradient becomes in few bits to all, and adds it up in each process."""
+        how, stored = self._compression, self._stored[key]
+        assert how is not None
+        if key not in self._residuals:
+            self._residuals[key] = [nd.zeros(stored.shape)]
+        mine = nd.empty((how.packed_size(stored.size),), dtype="uint8")
+        rows = nd.empty((self.num_workers, *mine.shape), dtype="uint8")
+        pack(how, merged, self._residuals[key][0], mine)
+        self._issue(Kind.COLLECT, key, priority, 0, mine, rows)
+        if self._updater is None:
+            return unpack(how, rows, stored)
+        total, owner = self._sum(key), self._shards.owner(key)
+        unpack(how, rows, total)
+        self._update(key, total)
+        return self._issue(Kind.SHARE, key, priority, owner, None, stored, total)
 
     def _update(self, key: Key, total: NDArray) -> None:
         """Runs the updater for what this process owns of a key."""
@@ -170,6 +190,8 @@ class DistSyncKVStore(LocalKVStore):
         count = self._counts[kind, number]
         self._counts[kind, number] += 1
         facts = () if target is None else (target.stype, target.dtype_name, target.shape)
+        if kind == Kind.COLLECT and self._compression is not None:
+            facts = (*facts, *self._compression.facts)
         dtype = "uint8" if target is None else target.dtype_name
         name = Name(self._number, kind, number, count)
         return Item(name, label, facts, dtype, owner, priority)
@@ -194,6 +216,18 @@ class DistSyncKVStore(LocalKVStore):
                 f"KVStore.set_optimizer: expected an Optimizer, got {type(optimizer).__name__}"
             )
         data = pickle.dumps(optimizer) if self.rank == 0 else b""
+        self.set_updater(get_updater(pickle.loads(self._gather("optimizer", data)[0])))
+
+    def send_command_to_servers(self, head: int, body: str | bytes) -> None:
+        """Runs a command in every process; all of them call it, and `body` is that of rank 0.
+
+        The only command is 0, which sets the optimizer that `body` is a pickle of.
+        """
+        if head != 0:
+            raise InvalidArgumentError(
+                f"KVStore.send_command_to_servers: the only command is 0, got {head!r}"
+            )
+        data = body.encode("latin-1") if isinstance(body, str) else body
         self.set_updater(get_updater(pickle.loads(self._gather("optimizer", data)[0])))
 
     def save_optimizer_states(
@@ -236,7 +270,11 @@ class DistSyncKVStore(LocalKVStore):
         """
         gather(self._lane, self._item(Kind.GATHER, BARRIER, "a barrier"), b"")
 
-    _barrier = barrier
+    def num_dead_node(self, node_id: int = 0, timeout: float = 60.0) -> int:
+        """How many processes did not answer when the store broke."""
+        return len(self._lane.peers.silent)
+
+    get_num_dead_node = num_dead_node
 
     def join(self) -> None:
         """Takes part in what the others push, with zeros, until all have called this.
@@ -272,7 +310,10 @@ class DistSyncKVStore(LocalKVStore):
         if name.kind == Kind.GATHER:
             none = nd.sparse.zeros("row_sparse", stored.shape, dtype=stored.dtype_name)
             return self._push_rows(key, [none], 0)
-        return self._push_dense(key, nd.zeros(stored.shape, dtype=stored.dtype_name), 0)
+        zeros = nd.zeros(stored.shape, dtype=stored.dtype_name)
+        if name.kind == Kind.COLLECT:
+            return self._push_compressed(key, zeros, 0)
+        return self._push_dense(key, zeros, 0)
 
 
 def _read(fname: str | os.PathLike[str]) -> bytes | Exception:

@@ -31,6 +31,8 @@ def run(peers: Peers, items: Sequence[Item]) -> None:
 
     if kind == Kind.GATHER:
         _gather_bytes(peers, items[0], what)
+    elif kind == Kind.COLLECT:
+        _collect(peers, items[0], what)
     elif len(items) == 1:
         item = items[0]
         assert item.piece is not None
@@ -81,6 +83,15 @@ def _run_packed(peers: Peers, items: Sequence[Item], what: What) -> None:
         assert item.piece is not None
         if kind != Kind.REDUCE or item.owner == peers.rank:
             item.piece.target[...] = place
+
+
+def _collect(peers: Peers, item: Item, what: What) -> None:
+    """Everybody's bytes, of one number, in rows."""
+    assert item.piece is not None
+    mine, rows = item.piece
+    bounds = [mine.nbytes * rank for rank in range(peers.size + 1)]
+    rows[bounds[peers.rank] : bounds[peers.rank + 1]] = mine
+    all_gather(peers, rows, bounds, what)
 
 
 def _gather_bytes(peers: Peers, item: Item, what: What) -> None:
