@@ -186,12 +186,6 @@ class Optimizer:
         self._update_counts[index] = count
         self.num_update = max(self.num_update, count)
 
-    def merge_counts(self, other: Optimizer) -> None:
-        """Takes over the updates that another optimizer has counted, where it has more."""
-        for index, count in other._update_counts.items():
-            self._update_counts[index] = max(count, self._update_counts.get(index, 0))
-        self.num_update = max(self.num_update, other.num_update)
-
     def _get_lr(self, index: Index) -> float:
         return self.learning_rate * self._multiplier(self.lr_mult, index)
 
@@ -246,6 +240,13 @@ def zeros(weight: NDArray, stype: str | None = None) -> NDArray:
 _registry = Registry(Optimizer, "optimizer")
 register = _registry.register
 """Decorator that makes a class known by its name."""
+
+
+def merge_counts(optimizer: Optimizer, other: Optimizer) -> None:
+    """Gives an optimizer the updates that another has counted, where it has more."""
+    for index, count in other._update_counts.items():
+        optimizer._update_counts[index] = max(count, optimizer._update_counts.get(index, 0))
+    optimizer.num_update = max(optimizer.num_update, other.num_update)
 
 
 def create(name: Optimizer | str, *args: Any, **kwargs: Any) -> Optimizer:

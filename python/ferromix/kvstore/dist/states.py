@@ -8,6 +8,7 @@ from typing import Any
 from ... import ndarray as nd
 from ...ndarray import NDArray
 from ...optimizer import Optimizer
+from ...optimizer.optimizer import merge_counts
 from ..base import Key
 from .shards import Shards
 
@@ -37,7 +38,7 @@ def united(
         states[key] = _joined(parts, shapes[key]) if divided else parts[0]
     optimizer = owned[0][1]
     for _, other in owned[1:]:
-        optimizer.merge_counts(other)
+        merge_counts(optimizer, other)
     return states, optimizer
 
 
