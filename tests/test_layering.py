@@ -65,6 +65,7 @@ CRATES = {
         "ferromix-engine",
         "ferromix-storage",
         "ferromix-kernels",
+        "ferromix-io",
     },
     "ferromix-py": {
         "ferromix-base",

@@ -3,6 +3,13 @@
 from . import io, utils
 from .csv import CSVIter
 from .idx import read_idx, write_idx
+from .image_records import (
+    ImageRecordInt8Iter,
+    ImageRecordIter,
+    ImageRecordIter_v1,
+    ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1,
+)
 from .iterator import DataBatch, DataDesc, DataIter
 from .libsvm import LibSVMIter
 from .mnist import MNISTIter
@@ -16,6 +23,11 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
     "LibSVMIter",
     "MNISTIter",
     "MXDataIter",

@@ -1,6 +1,13 @@
 """All iterators under the name that MXNet has them in, ``mx.io.io``."""
 
 from .csv import CSVIter
+from .image_records import (
+    ImageRecordInt8Iter,
+    ImageRecordIter,
+    ImageRecordIter_v1,
+    ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1,
+)
 from .iterator import DataBatch, DataDesc, DataIter
 from .libsvm import LibSVMIter
 from .mnist import MNISTIter
@@ -14,6 +21,11 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
     "LibSVMIter",
     "MNISTIter",
     "MXDataIter",

@@ -97,7 +97,8 @@ class MXDataIter(DataIter):
     @property
     def provide_label(self) -> list[DataDesc]:
         """Names and shapes of the labels."""
-        return [DataDesc(self._names[1], self.handle.label_shape, np.dtype(self.handle.dtype).type)]
+        kind = getattr(self.handle, "label_dtype", self.handle.dtype)
+        return [DataDesc(self._names[1], self.handle.label_shape, np.dtype(kind).type)]
 
     def debug_skip_load(self) -> None:
         """Gives the first batch again and again from now on, to see what training alone costs."""

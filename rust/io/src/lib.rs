@@ -13,7 +13,10 @@ mod text;
 
 pub use atomic_write::atomic_write;
 pub use idx::{IdxArray, read_idx, write_idx};
-pub use image::{Color, ImageDecoder, Interpolation, Sample, resize};
+pub use image::{
+    Color, Crop, Draws, ImageDecoder, Interpolation, Recipe, Sample, SampleElement, Workspace,
+    resize,
+};
 pub use params::{Params, Sparse, Tensor, read_params, read_params_bytes};
 pub use params_write::{Entry, Part, SparseEntry, params_bytes, write_params};
 pub use recordio::{IndexEntry, RecordReader, RecordWriter, read_index, read_index_bytes};

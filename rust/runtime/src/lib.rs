@@ -8,6 +8,7 @@ mod foreign;
 mod fork;
 mod global;
 pub mod held;
+pub mod loader;
 mod memory;
 mod patience;
 mod place;

@@ -1,6 +1,7 @@
 //! Files of samples: records, CSV and LibSVM, images.
 
 mod image;
+mod loader;
 mod recordio;
 mod text;
 
@@ -8,6 +9,7 @@ use pyo3::prelude::*;
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     image::register(m)?;
+    loader::register(m)?;
     recordio::register(m)?;
     text::register(m)
 }

@@ -1,0 +1,202 @@
+//! Batches of images from RecordIO files: read, decoded, augmented and laid out by operations of the
+//! engine, each into the memory of its batch.
+//!
+//! A batch is an operation that writes two arrays, and whoever reads them waits for it, so batches
+//! that were asked for ahead are made while others are in use. All threads of the kernels share the
+//! images of a batch.
+
+mod records;
+
+pub use records::{Labels, Records};
+
+use crate::{Array, Runtime, held};
+use ferromix_base::{DType, Element, Error, Result};
+use ferromix_engine::OpSpec;
+use ferromix_io::{Color, Draws, ImageDecoder, Recipe, SampleElement, Workspace};
+use ferromix_kernels::par;
+use records::Header;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// What a sample of a batch is.
+#[derive(Clone, Copy, Debug)]
+pub struct Pick {
+    /// The number of the record in its file.
+    pub record: usize,
+    /// The epoch, from which the random numbers follow.
+    pub epoch: u64,
+}
+
+/// What loaders have done, since they were made.
+#[derive(Debug, Default)]
+pub struct Progress {
+    images: AtomicU64,
+    batches: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Progress {
+    /// Images, batches, and the nanoseconds that batches took, one after the other or not.
+    pub fn read(&self) -> [u64; 3] {
+        // Relaxed: counters for people to look at.
+        [&self.images, &self.batches, &self.nanoseconds].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// Makes batches.
+#[derive(Debug)]
+pub struct ImageLoader {
+    records: Records,
+    recipe: Recipe,
+    label_width: usize,
+    labels: Option<Labels>,
+    seed: u64,
+    progress: Progress,
+}
+
+impl ImageLoader {
+    /// A loader of `records`, whose labels have `label_width` numbers each, those of `labels` if there
+    /// are any.
+    pub fn new(
+        records: Records,
+        recipe: Recipe,
+        label_width: usize,
+        labels: Option<Labels>,
+        seed: u64,
+    ) -> Arc<Self> {
+        Arc::new(ImageLoader {
+            records,
+            recipe,
+            label_width,
+            labels,
+            seed,
+            progress: Progress::default(),
+        })
+    }
+
+    /// Where the records are.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// What was done.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Pushes the operation that makes a batch: samples of `dtype`, and float32 labels.
+    ///
+    /// # Errors
+    /// A type that samples cannot have, or an engine that takes no work. Damaged records are errors
+    /// of the operation.
+    pub fn push(
+        self: &Arc<Self>,
+        runtime: &Arc<Runtime>,
+        picks: Vec<Pick>,
+        dtype: DType,
+        site: u64,
+    ) -> Result<(Array, Array)> {
+        if !matches!(dtype, DType::F32 | DType::U8 | DType::I8) {
+            return Err(Error::dtype(format!("images cannot be loaded as {dtype}")));
+        }
+        let [channels, height, width] = self.recipe.shape;
+        let data = Array::new(runtime, &[picks.len(), channels, height, width], dtype)?;
+        let label = Array::new(runtime, &[picks.len(), self.label_width], DType::F32)?;
+        let writes = [data.chunk().var(), label.chunk().var()];
+        let spec = OpSpec::new("ImageRecordIter").writes(&writes).tag(site);
+        let (loader, to, labels) = (self.clone(), data.clone(), label.clone());
+        held::submit(runtime, &spec, move |_| match dtype {
+            DType::U8 => loader.fill::<u8>(&picks, &to, &labels),
+            DType::I8 => loader.fill::<i8>(&picks, &to, &labels),
+            _ => loader.fill::<f32>(&picks, &to, &labels),
+        })?;
+        Ok((data, label))
+    }
+
+    fn fill<T>(&self, picks: &[Pick], data: &Array, labels: &Array) -> Result<()>
+    where
+        T: SampleElement + Element + Send,
+    {
+        let started = Instant::now();
+        let samples = self.recipe.shape.iter().product::<usize>();
+        // SAFETY: this operation has the arrays, which were made contiguous and of these types, to
+        // itself; the slices do not live longer than it.
+        let (data, labels) = unsafe {
+            (
+                std::slice::from_raw_parts_mut(data.data()?.cast::<T>(), picks.len() * samples),
+                std::slice::from_raw_parts_mut(
+                    labels.data()?.cast::<f32>(),
+                    picks.len() * self.label_width,
+                ),
+            )
+        };
+        let places: Vec<_> = data
+            .chunks_exact_mut(samples.max(1))
+            .zip(labels.chunks_exact_mut(self.label_width))
+            .map(|place| Mutex::new(Some(place)))
+            .collect();
+        let spaces: Vec<Mutex<Space>> = (0..par::threads()).map(|_| Mutex::default()).collect();
+        let failure = Mutex::new(None);
+        par::for_each_slot(places.len(), |slot, i| {
+            let place = locked(&places[i]).take();
+            let (Some((sample, label)), Some(space)) = (place, spaces.get(slot)) else {
+                return;
+            };
+            if let Err(error) = self.make(picks[i], &mut locked(space), sample, label) {
+                let mut first = locked(&failure);
+                if first.as_ref().is_none_or(|&(at, _)| i < at) {
+                    *first = Some((i, error));
+                }
+            }
+        });
+        // Relaxed: counters for people to look at.
+        let passed = started.elapsed().as_nanos() as u64;
+        self.progress
+            .images
+            .fetch_add(picks.len() as u64, Ordering::Relaxed);
+        self.progress.batches.fetch_add(1, Ordering::Relaxed);
+        self.progress
+            .nanoseconds
+            .fetch_add(passed, Ordering::Relaxed);
+        let found = locked(&failure).take();
+        found.map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    fn make<T: SampleElement>(
+        &self,
+        pick: Pick,
+        space: &mut Space,
+        sample: &mut [T],
+        label: &mut [f32],
+    ) -> Result<()> {
+        let name = self.records.read(pick.record, &mut space.record)?;
+        let header = Header::of(&name, &space.record)?;
+        header.copy_label(&name, self.labels.as_ref(), label)?;
+        let color = if self.recipe.shape[0] == 1 {
+            Color::Gray
+        } else {
+            Color::Rgb
+        };
+        let decoder = ImageDecoder::new(&name, header.image, color)?;
+        let [rows, columns, channels] = decoder.shape();
+        space.work.image.resize(rows * columns * channels, 0);
+        decoder.decode_into(&mut space.work.image)?;
+        let number = pick.record as u64;
+        let mut draws = Draws::new(self.seed, pick.epoch, number);
+        let extents = [rows, columns];
+        self.recipe
+            .apply(&mut space.work, extents, &mut draws, sample)
+    }
+}
+
+/// Memory that a thread uses for one image after the other.
+#[derive(Default)]
+struct Space {
+    record: Vec<u8>,
+    work: Workspace,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
