@@ -230,6 +230,9 @@ def test_a_damaged_image_is_named_with_its_place(tmp_path):
     with pytest.raises(FileFormatError, match=rf"some\.rec, record at byte {starts()[3]}: "):
         it.next()
     assert it.next().pad == 1  # the others are there
+    it.reset()
+    del it
+    mx.nd.waitall()  # of what nobody takes nobody hears
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,7 @@ class ImageFeed:
         self.label_shape = (order.batch_size, *([label_width] if label_width > 1 else []))
         self.dtype = dtype
         self._path, self._loader, self._order, self._ahead = path, loader, order, max(ahead, 0)
-        self._coming: deque[tuple[dict[str, Any], DataBatch]] = deque()
-        self.waited = 0
+        self._coming: deque[tuple[dict[str, Any], DataBatch, _core.ImageOutcome]] = deque()
 
     def next(self) -> DataBatch | None:
         """The next batch; None at the end of the epoch.
@@ -72,10 +71,10 @@ class ImageFeed:
                 break
         if not self._coming:
             return None
-        _, batch = self._coming.popleft()
+        _, batch, outcome = self._coming.popleft()
+        batch.data[0].wait_to_read()
         with reading([self._path]):
-            batch.data[0].wait_to_read()
-            batch.label[0].wait_to_read()
+            outcome.check()
         return batch
 
     def _push(self) -> bool:
@@ -85,12 +84,13 @@ class ImageFeed:
             return False
         picks, pad = found
         made = self.dtype if self.dtype in _MADE else "float32"
-        data, label = (NDArray(a) for a in self._loader.batch(picks, made))
+        *arrays, outcome = self._loader.batch(picks, made)
+        data, label = (NDArray(array) for array in arrays)
         if made != self.dtype:
             data = data.astype(self.dtype)
         index = np.array([number for number, _ in picks], np.uint64)
         batch = DataBatch([data], [label.reshape(self.label_shape)], pad, index)
-        self._coming.append((before, batch))
+        self._coming.append((before, batch, outcome))
         return True
 
     def _forget(self) -> None:

@@ -51,25 +51,37 @@ impl ImageLoader {
         self.0.records().len()
     }
 
-    /// Samples and labels of images, by number and epoch, which an operation makes.
+    /// Samples and labels of images, by number and epoch, which an operation makes; and how it went.
     fn batch(
         &self,
         py: Python<'_>,
         picks: Vec<(usize, u64)>,
         dtype: &str,
-    ) -> PyResult<(Array, Array)> {
+    ) -> PyResult<(Array, Array, ImageOutcome)> {
         let (runtime, dtype) = (runtime()?, self::dtype(dtype)?);
         let picks = picks
             .into_iter()
             .map(|(record, epoch)| Pick { record, epoch });
         let (picks, site) = (picks.collect(), site::current(py));
-        let (data, label) = push(py, || self.0.push(runtime, picks, dtype, site))?;
-        Ok((data.into(), label.into()))
+        let (data, label, outcome) = push(py, || self.0.push(runtime, picks, dtype, site))?;
+        Ok((data.into(), label.into(), ImageOutcome(outcome)))
     }
 
     /// Images, batches, and nanoseconds that these took.
     fn progress(&self) -> [u64; 3] {
         self.0.progress().read()
+    }
+}
+
+/// How a batch went.
+#[pyclass(frozen, module = "ferromix._core")]
+struct ImageOutcome(loader::Outcome);
+
+#[pymethods]
+impl ImageOutcome {
+    /// Raises the failure of a batch whose arrays have been waited for.
+    fn check(&self) -> PyResult<()> {
+        self.0.check().map_err(to_py)
     }
 }
 
@@ -136,5 +148,6 @@ fn read_recipe(given: &Bound<'_, PyDict>) -> PyResult<Recipe> {
 }
 
 pub(super) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_class::<ImageLoader>()
+    m.add_class::<ImageLoader>()?;
+    m.add_class::<ImageOutcome>()
 }

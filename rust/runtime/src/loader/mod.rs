@@ -44,6 +44,21 @@ impl Progress {
     }
 }
 
+/// How a batch went. It is told to whoever takes the batch, and to nobody where nobody does: the
+/// failure of an operation would come up in any wait for all.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome(Arc<Mutex<Option<Error>>>);
+
+impl Outcome {
+    /// The failure of a batch whose arrays have been waited for.
+    ///
+    /// # Errors
+    /// That failure, the first time.
+    pub fn check(&self) -> Result<()> {
+        locked(&self.0).take().map_or(Ok(()), Err)
+    }
+}
+
 /// Makes batches.
 #[derive(Debug)]
 pub struct ImageLoader {
@@ -88,15 +103,15 @@ impl ImageLoader {
     /// Pushes the operation that makes a batch: samples of `dtype`, and float32 labels.
     ///
     /// # Errors
-    /// A type that samples cannot have, or an engine that takes no work. Damaged records are errors
-    /// of the operation.
+    /// A type that samples cannot have, or an engine that takes no work. Damaged records are in the
+    /// outcome.
     pub fn push(
         self: &Arc<Self>,
         runtime: &Arc<Runtime>,
         picks: Vec<Pick>,
         dtype: DType,
         site: u64,
-    ) -> Result<(Array, Array)> {
+    ) -> Result<(Array, Array, Outcome)> {
         if !matches!(dtype, DType::F32 | DType::U8 | DType::I8) {
             return Err(Error::dtype(format!("images cannot be loaded as {dtype}")));
         }
@@ -106,12 +121,18 @@ impl ImageLoader {
         let writes = [data.chunk().var(), label.chunk().var()];
         let spec = OpSpec::new("ImageRecordIter").writes(&writes).tag(site);
         let (loader, to, labels) = (self.clone(), data.clone(), label.clone());
-        held::submit(runtime, &spec, move |_| match dtype {
-            DType::U8 => loader.fill::<u8>(&picks, &to, &labels),
-            DType::I8 => loader.fill::<i8>(&picks, &to, &labels),
-            _ => loader.fill::<f32>(&picks, &to, &labels),
+        let outcome = Outcome::default();
+        let told = outcome.clone();
+        held::submit(runtime, &spec, move |_| {
+            let done = match dtype {
+                DType::U8 => loader.fill::<u8>(&picks, &to, &labels),
+                DType::I8 => loader.fill::<i8>(&picks, &to, &labels),
+                _ => loader.fill::<f32>(&picks, &to, &labels),
+            };
+            *locked(&told.0) = done.err();
+            Ok(())
         })?;
-        Ok((data, label))
+        Ok((data, label, outcome))
     }
 
     fn fill<T>(&self, picks: &[Pick], data: &Array, labels: &Array) -> Result<()>
