@@ -74,7 +74,7 @@ def test_losses_are_those_of_one_process(dtype, steps, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("store", ["dist_sync"])
+@pytest.mark.parametrize("store", ["dist_sync", "dist_async"])
 def test_the_example_trains_in_two_processes(store, tmp_path):
     options = ["--epochs", "4", "--batch-size", "16", "--kv-store", store]
     options += ["--output", str(tmp_path)]

@@ -7,10 +7,13 @@ from typing import Final
 from ...error import InvalidArgumentError
 from ..kvstore import KVStore
 from .sync import DistSyncKVStore
+from .unsynced import DistAsyncKVStore
 
 __all__ = ["NAMES", "create_dist"]
 
-NAMES: Final = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device", "horovod")
+SYNC: Final = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device", "horovod")
+ASYNC: Final = ("dist_async", "dist_device_async", "dist_async_device")
+NAMES: Final = SYNC + ASYNC
 """The names of distributed stores, as in MXNet; one process a GPU makes no difference to CPUs."""
 
 
@@ -31,4 +34,4 @@ def create_dist(name: str) -> KVStore:
     """
     if name not in NAMES:
         raise InvalidArgumentError(f"unknown KVStore {name!r}; known: {', '.join(NAMES)}")
-    return DistSyncKVStore(name)
+    return DistAsyncKVStore(name) if name in ASYNC else DistSyncKVStore(name)

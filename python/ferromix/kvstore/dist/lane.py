@@ -19,11 +19,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ... import engine
 from ...error import MXNetError
 from . import transfers
 from .item import ORDERS, Item, Name
 from .mpi import ANY, Communicator, Request
 from .peers import ORDER, Broken, Peers, limit_of_waiting
+from .service import Service
 
 __all__ = ["Lane", "the_lane"]
 
@@ -61,6 +63,7 @@ class Lane:
         self._doing = "has pushed nothing yet"
         self._active = 0.0
         self.peers: Peers
+        self.service: Service
         started = threading.Event()
         problems: list[BaseException] = []
         self._thread = threading.Thread(
@@ -141,6 +144,8 @@ class Lane:
         try:
             comm = Communicator()
             self.peers = Peers(comm, self.limit, lambda: self._doing, self._hear)
+            self.service = Service(self.peers)
+            self.peers.serve = self.service.turn
             self._listen()
         except BaseException as error:  # raised by the thread that asked for the lane
             problems.append(error)
@@ -148,8 +153,9 @@ class Lane:
         finally:
             started.set()
         try:
-            while len(self._left) < comm.size:
+            while len(self._left) < comm.size or self.service.is_busy:
                 self._turn()
+            self.service.close()
             comm.cancel(self._order)
             self.peers.close()
             comm.finalize()
@@ -277,7 +283,7 @@ class Lane:
         leader, now = self._leader(), time.monotonic()
         with self._changed:
             waiting = [i for i in self._items.values() if i.since is not None and not i.ends_join]
-            busy = self._items or self._left
+            busy = self._items or self._left or self.service.is_used
             nap = _IDLE if not busy else _NAP if now - self._active > _IDLE else _BLINK
             self._changed.wait(_IDLE if leader == self.peers.rank else nap)
         if waiting and leader != self.peers.rank:
@@ -300,6 +306,7 @@ class Lane:
         for item in items:
             assert item.done is not None
             item.done(MXNetError(self.peers.failure))
+        self.service.fail(MXNetError(self.peers.failure))
 
     def _leave(self) -> None:
         """At the end of the process, leaves MPI when all others do."""
@@ -309,7 +316,10 @@ class Lane:
         if error is not None:
             name = type(error).__name__
             self.doom(f"KVStore: rank {self.peers.rank} ended with {name}: {error}")
-        while self._items and self.peers.failure is None:
+        elif self.service.is_used:
+            with contextlib.suppress(MXNetError):  # raised where it was waited for, or not at all
+                engine.wait_for_all()  # pushes whose gradients are being computed
+        while (self._items or self.service.is_busy) and self.peers.failure is None:
             time.sleep(_NAP)
         with self._changed:
             self._active = time.monotonic()

@@ -79,6 +79,8 @@ class Peers:
         self._sent: list[tuple[Request, bytes]] = []
         self._inbox = np.empty(_LONGEST, np.uint8)
         self._request = comm.receive(self._inbox, ANY, CONTROL)
+        self.serve: Callable[[], None] | None = None
+        self._serving = False
 
     @property
     def others(self) -> list[int]:
@@ -103,7 +105,7 @@ class Peers:
         self.poll()
         waited = time.monotonic() - started
         if waited > self.limit:
-            self._accuse(what())
+            self.accuse(what())
         time.sleep(0 if waited < 2e-3 else _NAPS)
 
     def poll(self) -> None:
@@ -121,6 +123,12 @@ class Peers:
             message = pickle.loads(self._inbox[:count].tobytes())
             self._request = self.comm.receive(self._inbox, ANY, CONTROL)
             self._hear(source, *message)
+        if self.serve is not None and not self._serving:
+            self._serving = True
+            try:
+                self.serve()
+            finally:
+                self._serving = False
         if self._sent:
             self._sent = [sent for sent in self._sent if not self.comm.all_done([sent[0]])]
 
@@ -169,7 +177,8 @@ class Peers:
             time.sleep(_NAPS)
         return [rank for rank in self.others if rank not in self._answers]
 
-    def _accuse(self, what: str) -> None:
+    def accuse(self, what: str) -> None:
+        """Finds out who does not answer, tells all, and raises."""
         self.silent = self.missing(min(_GRACE, self.limit))
         problem = f"rank {self.rank} waited {self.limit:g} s for {what}"
         if self.silent:

@@ -196,6 +196,10 @@ class DistSyncKVStore(LocalKVStore):
         name = Name(self._number, kind, number, count)
         return Item(name, label, facts, dtype, owner, priority)
 
+    @staticmethod
+    def _key_number(key: Key) -> int:
+        return key_number(key)
+
     def _gather(self, key: Key, payload: bytes) -> Sequence[bytes]:
         item = self._item(Kind.GATHER, key_number(key), f"key {key!r} to be gathered")
         return gather(self._lane, item, payload)
