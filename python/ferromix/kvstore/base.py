@@ -149,8 +149,9 @@ def create(name: str = "local") -> Any:
     ----------
     name
         ``"local"`` or ``"device"``: one process, sums and updates where the store's arrays are.
-        ``"dist_sync"``, ``"dist_async"``, ``"horovod"``: of all processes that MPI started. Or that of a class of one's own, see :meth:`KVStoreBase.register`. Capital letters
-        make no difference.
+        ``"dist_sync"``, ``"dist_async"``, ``"horovod"``: of all processes that MPI started. Or that
+        of a class of one's own, see :meth:`KVStoreBase.register`. Capital letters make no
+        difference.
 
     Returns
     -------
@@ -178,4 +179,6 @@ def create(name: str = "local") -> Any:
 
         return create_dist(wanted)
     known = ", ".join([*NAMES, *sorted(KVStoreBase.kv_registry)])
-    raise InvalidArgumentError(f"unknown KVStore {name!r}; known: {known}, dist_sync, dist_async, horovod")
+    raise InvalidArgumentError(
+        f"unknown KVStore {name!r}; known: {known}, dist_sync, dist_async, horovod"
+    )
