@@ -61,6 +61,26 @@ def test_files(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"values": (1, 2, 3)}, [1, 2, 3]),
+        ({"values": (5,)}, [5, 0, 0]),
+        ({"values": (1, 2, 3, 4)}, [1, 2, 3]),
+        ({"value": 7}, [7, 7, 7]),
+        ({"values": (300, -5, 1.7)}, [255, 0, 2]),
+    ],
+)
+def test_constants_of_borders_are_those_of_opencv(options, expected):
+    pixel = mx.nd.ones((1, 1, 3), dtype="uint8")
+    for kind in (0, 16):
+        found = image.copyMakeBorder(pixel, 0, 0, 1, 0, kind, **options)
+        assert found.asnumpy().tolist() == [[expected, [1, 1, 1]]]
+    for kind in range(5):
+        apart = [image.copyMakeBorder(sample(), 1, 2, 3, 1, k).asnumpy() for k in (kind, kind + 16)]
+        np.testing.assert_array_equal(*apart)
+
+
+@pytest.mark.parametrize(
     ("act", "said"),
     [
         (lambda: image.imresize(sample(), 0, 2), "imresize: attribute 'w' must be .* got 0"),
@@ -73,6 +93,7 @@ def test_files(tmp_path):
             "'top' must be .* got -1",
         ),
         (lambda: image.copyMakeBorder(sample(), 1, 0, 0, 0, type=5), "'type' must be .* got 5"),
+        (lambda: image.copyMakeBorder(sample(), 1, 0, 0, 0, type=21), "'type' must be .* got 21"),
         (lambda: image.resize_short(sample(), 3, interp=11), "got 11"),
         (lambda: image.CreateAugmenter((3, 2, 2), rand_resize=True), "needs rand_crop"),
         (lambda: image.CreateAugmenter((3, 2, 2), mean=[1, 2]), "mean must be"),

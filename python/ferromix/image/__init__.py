@@ -1,5 +1,7 @@
 """Images: read, resized, cropped and augmented, as MXNet's ``mx.image`` does."""
 
+from .. import io, recordio
+from .. import ndarray as nd
 from . import image
 from .image import (
     Augmenter,
@@ -13,6 +15,7 @@ from .image import (
     ForceResizeAug,
     HorizontalFlipAug,
     HueJitterAug,
+    ImageIter,
     LightingAug,
     RandomCropAug,
     RandomGrayAug,
@@ -48,6 +51,7 @@ __all__ = [
     "ForceResizeAug",
     "HorizontalFlipAug",
     "HueJitterAug",
+    "ImageIter",
     "LightingAug",
     "RandomCropAug",
     "RandomGrayAug",
@@ -65,9 +69,12 @@ __all__ = [
     "imread",
     "imresize",
     "imrotate",
+    "io",
+    "nd",
     "random_crop",
     "random_rotate",
     "random_size_crop",
+    "recordio",
     "resize_short",
     "scale_down",
 ]

@@ -27,7 +27,9 @@ _BOOL = Param("bool")
 _SIDE = Param("int", low=1, high=1 << 20)
 _MARGIN = Param("int", low=0, high=1 << 20)
 _INTERP = Param("int", low=0, high=5)
-_BORDER = Param("int", low=0, high=len(_BORDERS) - 1)
+_ISOLATED = 16
+"""What OpenCV adds to the number of a border that looks at the image alone, as all do here."""
+_BORDER = Param("int", low=0, high=_ISOLATED + len(_BORDERS) - 1)
 
 
 def imread(
@@ -179,11 +181,11 @@ def copyMakeBorder(  # noqa: N802 - MXNet's name
         How many samples are added on each side.
     type
         What with: 0 a constant, 1 the outermost sample, 2 the image mirrored, 3 the image from the
-        other side, 4 the image mirrored at its outermost sample.
+        other side, 4 the image mirrored at its outermost sample; or 16 more than these.
     value
         The constant.
     values
-        A constant for each channel instead.
+        A constant for each channel instead; channels beyond them get 0.
     out
         An array to write to.
 
@@ -201,7 +203,7 @@ def copyMakeBorder(  # noqa: N802 - MXNet's name
     """
     given = {"top": top, "bot": bot, "left": left, "right": right}
     sides = [_MARGIN.parse("copyMakeBorder", name, n) for name, n in given.items()]
-    kind = _BORDER.parse("copyMakeBorder", "type", type)
+    kind = _border(type)
     if len(src.shape) != 3 or 0 in src.shape:
         raise InvalidArgumentError(
             f"copyMakeBorder: src must have the shape (height, width, channels), got {src.shape}"
@@ -210,10 +212,29 @@ def copyMakeBorder(  # noqa: N802 - MXNet's name
     image = src.asnumpy()
     if kind:
         return _given(np.pad(image, margins, _BORDERS[kind]), out)  # type: ignore[arg-type]
-    channels = src.shape[2]
-    colors = np.resize(np.asarray(tuple(values) or value, "float64"), channels)
     rows, columns = (n + sum(m) for n, m in zip(image.shape[:2], margins[:2], strict=True))
-    framed = np.empty((rows, columns, channels), image.dtype)
-    framed[:] = colors
+    framed = np.empty((rows, columns, src.shape[2]), image.dtype)
+    framed[:] = _constants(tuple(values) or (value,) * src.shape[2], framed)
     framed[sides[0] : rows - sides[1], sides[2] : columns - sides[3]] = image
     return _given(framed, out)
+
+
+def _border(number: Any) -> int:
+    """Which of the ways to make a border a number asks for."""
+    kind = _BORDER.parse("copyMakeBorder", "type", number)
+    if kind % _ISOLATED < len(_BORDERS):
+        return kind % _ISOLATED
+    raise InvalidArgumentError(
+        f"copyMakeBorder: attribute 'type' must be 0 to {len(_BORDERS) - 1}, or 16 more, got {kind}"
+    )
+
+
+def _constants(values: tuple[float, ...], image: np.ndarray) -> np.ndarray:
+    """A number for each channel, rounded and limited to what the element type holds."""
+    channels = image.shape[2]
+    found = np.zeros(channels)
+    found[: len(values)] = values[:channels]
+    if image.dtype.kind in "iu":
+        limits = np.iinfo(image.dtype)
+        found = np.clip(np.rint(found), limits.min, limits.max)
+    return found

@@ -1,5 +1,10 @@
-"""All functions and classes for images, under the path that they have in MXNet, too."""
+"""All functions and classes for images, under the path that they have in MXNet, too.
 
+As there, the modules that they work with are found here, too.
+"""
+
+from .. import io, recordio
+from .. import ndarray as nd
 from .augment import (
     Augmenter,
     BrightnessJitterAug,
@@ -30,6 +35,7 @@ from .crop import (
     resize_short,
     scale_down,
 )
+from .iterator import ImageIter
 from .pipeline import CreateAugmenter
 from .rotate import imrotate, random_rotate
 
@@ -45,6 +51,7 @@ __all__ = [
     "ForceResizeAug",
     "HorizontalFlipAug",
     "HueJitterAug",
+    "ImageIter",
     "LightingAug",
     "RandomCropAug",
     "RandomGrayAug",
@@ -61,9 +68,12 @@ __all__ = [
     "imread",
     "imresize",
     "imrotate",
+    "io",
+    "nd",
     "random_crop",
     "random_rotate",
     "random_size_crop",
+    "recordio",
     "resize_short",
     "scale_down",
 ]
