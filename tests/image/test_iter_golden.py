@@ -13,7 +13,7 @@ import ferromix as mx
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden" / "image_iter"
 CASES = json.loads((FOLDER / "cases.json").read_text())
-BATCHES = CASES["batches"]
+BATCHES, AUGMENTERS = CASES["batches"], CASES["augmenters"]
 RESULTS = dict(np.load(FOLDER / "batches.npz"))
 PATHS = ("path_imgrec", "path_imgidx", "path_imglist")
 
@@ -70,3 +70,32 @@ def test_batches_are_those_of_mxnet(number):
         if ends != "goes on":
             getattr(it, ends)()
     assert [random.random(), np.random.rand()] == RESULTS[f"{number} drawn"].tolist()
+
+
+def boxes(number):
+    """The objects that the script drew for this number."""
+    drawn = np.random.RandomState(number)
+    found = []
+    for i in range(1 + number % 4):
+        corner, size = drawn.uniform(0, 0.5, 2), drawn.uniform(0.2, 0.5, 2)
+        found.append([i, *np.round(np.concatenate([corner, corner + size]), 3)])
+    return np.array(found, "float32")
+
+
+@pytest.mark.parametrize("number", range(len(AUGMENTERS)), ids=ids(AUGMENTERS, "name"))
+def test_augmenters_for_detection_are_those_of_mxnet(number):
+    call = AUGMENTERS[number]
+    seeded(number)
+    augmenter = getattr(mx.image, call["name"])(**call["options"])
+    image = mx.nd.array(np.arange(20 * 28 * 3).reshape(20, 28, 3) % 251, dtype="uint8")
+    images, labels = [], []
+    for turn in range(call["turns"]):
+        found, label = augmenter(image, boxes(turn + 5))
+        samples = found.asnumpy().astype(int)
+        images.append([*samples.shape, samples.sum(), samples[0, 0, 0], len(label)])
+        labels.append(label)
+    np.testing.assert_array_equal(images, RESULTS[f"aug {number} images"])
+    np.testing.assert_allclose(
+        np.concatenate(labels), RESULTS[f"aug {number} labels"], rtol=1e-6, atol=1e-6
+    )
+    assert [random.random(), np.random.rand()] == RESULTS[f"aug {number} drawn"].tolist()

@@ -2,7 +2,19 @@
 
 from .. import io, recordio
 from .. import ndarray as nd
-from . import image
+from . import detection, image
+from . import detection as det
+from .detection import (
+    CreateDetAugmenter,
+    CreateMultiRandCropAugmenter,
+    DetAugmenter,
+    DetBorrowAug,
+    DetHorizontalFlipAug,
+    DetRandomCropAug,
+    DetRandomPadAug,
+    DetRandomSelectAug,
+    ImageDetIter,
+)
 from .image import (
     Augmenter,
     BrightnessJitterAug,
@@ -48,9 +60,18 @@ __all__ = [
     "ColorNormalizeAug",
     "ContrastJitterAug",
     "CreateAugmenter",
+    "CreateDetAugmenter",
+    "CreateMultiRandCropAugmenter",
+    "DetAugmenter",
+    "DetBorrowAug",
+    "DetHorizontalFlipAug",
+    "DetRandomCropAug",
+    "DetRandomPadAug",
+    "DetRandomSelectAug",
     "ForceResizeAug",
     "HorizontalFlipAug",
     "HueJitterAug",
+    "ImageDetIter",
     "ImageIter",
     "LightingAug",
     "RandomCropAug",
@@ -63,6 +84,8 @@ __all__ = [
     "center_crop",
     "color_normalize",
     "copyMakeBorder",
+    "det",
+    "detection",
     "fixed_crop",
     "image",
     "imdecode",

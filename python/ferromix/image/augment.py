@@ -49,7 +49,28 @@ _FROM_YIQ = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 
 """Brightness and colour of NTSC, in which a turn changes the hue."""
 
 
-class Augmenter:
+class Described:
+    """What says its name and parameters.
+
+    Parameters
+    ----------
+    **kwargs
+        The parameters; arrays become lists.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        for key, value in kwargs.items():
+            if isinstance(value, NDArray):
+                value = value.asnumpy()
+            kwargs[key] = value.tolist() if isinstance(value, np.ndarray) else value
+        self._kwargs = kwargs
+
+    def dumps(self) -> Any:
+        """The augmenter's name and parameters, as JSON."""
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+
+class Augmenter(Described):
     """The base of augmenters: what changes an image of shape (height, width, channels).
 
     Parameters
@@ -66,17 +87,6 @@ class Augmenter:
     >>> Negative()(mx.nd.ones((1, 1, 1))).item()
     254.0
     """
-
-    def __init__(self, **kwargs: Any) -> None:
-        for key, value in kwargs.items():
-            if isinstance(value, NDArray):
-                value = value.asnumpy()
-            kwargs[key] = value.tolist() if isinstance(value, np.ndarray) else value
-        self._kwargs = kwargs
-
-    def dumps(self) -> Any:
-        """The augmenter's name and parameters, as JSON."""
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: NDArray) -> NDArray:
         """The changed image."""

@@ -335,12 +335,18 @@ class ImageIter(DataIter):
 
     def _made(self, image: NDArray, label: Any) -> tuple[NDArray, Any] | None:
         """Data and label of an image; None for one that is to be skipped."""
-        try:
-            self.check_valid_image(image)
-        except RuntimeError as error:
-            self._skip(error)
+        if not self._is_valid(image):
             return None
         return self.postprocess_data(self.augmentation_transform(image)), label
+
+    def _is_valid(self, data: Any) -> bool:
+        """Whether :meth:`check_valid_image` lets an image pass; if not, a log says why."""
+        try:
+            self.check_valid_image(data)
+        except RuntimeError as error:
+            self._skip(error)
+            return False
+        return True
 
     def _skip(self, why: Any) -> None:
         _log.debug("%s: skipped: %s", self._where(), why)

@@ -22,7 +22,7 @@ from .augment import (
     ResizeAug,
 )
 
-__all__ = ["CreateAugmenter", "color_augmenters", "normalizer"]
+__all__ = ["CreateAugmenter", "channels", "color_augmenters", "normalizer"]
 
 # Of ImageNet: the mean and the deviation of its colours, and their main axes (Krizhevsky et al.,
 # "ImageNet Classification with Deep Convolutional Neural Networks", 2012).
@@ -120,9 +120,22 @@ def color_augmenters(
 
 def normalizer(function: str, mean: Any, std: Any) -> list[Augmenter]:
     """The one that normalizes, unless both are None."""
-    mean = _channels(function, "mean", _MEAN if mean is True else mean)
-    std = _channels(function, "std", _STD if std is True else std)
+    mean, std = channels(function, mean, std)
     return [] if mean is None and std is None else [ColorNormalizeAug(mean, std)]
+
+
+def channels(function: str, mean: Any, std: Any) -> tuple[Any, Any]:
+    """Mean and deviation as arrays; ImageNet's for True, and None for None.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For other than one or three numbers.
+    """
+    return (
+        _channels(function, "mean", _MEAN if mean is True else mean),
+        _channels(function, "std", _STD if std is True else std),
+    )
 
 
 def _channels(function: str, name: str, given: Any) -> Any:
