@@ -99,8 +99,6 @@ class ImageIter(DataIter):
 
     Attributes
     ----------
-    provide_data, provide_label : list of tuple
-        Name and shape.
     seq : list or None
         The keys of the images, in the order of the epoch; None for records without an index.
     cur : int
@@ -185,7 +183,7 @@ class ImageIter(DataIter):
 
     @property
     def provide_data(self) -> list[Any]:
-        """Name and shape of the data."""
+        """Name and shape of the data, in a list."""
         return self._provide_data
 
     @provide_data.setter
@@ -194,7 +192,7 @@ class ImageIter(DataIter):
 
     @property
     def provide_label(self) -> list[Any]:
-        """Name and shape of the labels."""
+        """Name and shape of the labels, in a list."""
         return self._provide_label
 
     @provide_label.setter
