@@ -246,6 +246,9 @@ def test_shapes_that_do_not_fit():
     it = iterator(1, imglist=[[1, 2, "0.png"]])
     with pytest.raises(InvalidArgumentError, match=r"'0\.png': label_width asks for .* \(2,\)"):
         it.next()
+    it.next_sample = lambda: ([1, 2, 3], PNG)
+    with pytest.raises(InvalidArgumentError, match=r"label_width asks for .*, got \(3,\): "):
+        it.next()
     it = iterator(1, aug_list=[], imglist=ITEMS)
     with pytest.raises(
         InvalidArgumentError, match=r"'0\.png': data_shape asks for .* \(3, 14, 18\)"

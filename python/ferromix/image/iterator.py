@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .. import files, recordio
 from .. import ndarray as nd
 from ..error import FileFormatError, InvalidArgumentError
@@ -352,11 +354,11 @@ class ImageIter(DataIter):
     def _put(self, batch: NDArray, number: int, values: Any, argument: str) -> None:
         try:
             batch[number] = values
-        except ValueError:
-            shape = getattr(values, "shape", ())
-            wanted = batch.shape[1:]
+        except ValueError as error:
+            shape = getattr(values, "shape", None) or np.shape(values)
             raise InvalidArgumentError(
-                f"{self._where()}: {argument} asks for the shape {wanted}, got {shape}"
+                f"{self._where()}: {argument} asks for the shape {batch.shape[1:]}, "
+                f"got {shape}: {error}"
             ) from None
 
     def check_data_shape(self, data_shape: Any) -> None:
