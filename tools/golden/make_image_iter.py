@@ -91,8 +91,10 @@ def batches(case: dict, arrays: dict, number: int) -> None:
         for batch in it:
             name = f"{number} {epoch} {len(pads)}"
             pads.append(batch.pad)
-            arrays[f"{name} data"] = batch.data[0].asnumpy()
-            arrays[f"{name} label"] = batch.label[0].asnumpy()
+            # Where one more round does not fill a batch, the rest is what was in memory.
+            kept = it.batch_size - (batch.pad if case.get("short") else 0)
+            arrays[f"{name} data"] = batch.data[0].asnumpy()[:kept]
+            arrays[f"{name} label"] = batch.label[0].asnumpy()[:kept]
         arrays[f"{number} {epoch} pads"] = np.array(pads, int)
         ends = case.get("ends", "reset")
         if ends != "goes on":
