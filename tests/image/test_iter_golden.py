@@ -39,15 +39,14 @@ def seeded(number):
 
 
 def assert_batch_is(batch, name, kept, atol):
-    for found, kind, most in ((batch.data[0], "data", atol), (batch.label[0], "label", 1e-6)):
+    for found, kind in ((batch.data[0], "data"), (batch.label[0], "label")):
         expected = RESULTS[f"{name} {kind}"]
         assert (found.shape[1:], found.dtype) == (expected.shape[1:], expected.dtype)
-        np.testing.assert_allclose(
-            found.asnumpy()[:kept],
-            expected,
-            rtol=1e-4 if kind == "data" else 1e-6,
-            atol=most,
-        )
+        most = atol if kind == "data" else 1e-6
+        np.testing.assert_allclose(found.asnumpy()[:kept], expected, rtol=1e-5, atol=most)
+        apart = np.abs(found.asnumpy()[:kept] - expected)
+        # Few samples are; resizing twice, and gray, which spreads over the channels, add some.
+        assert (apart > most / 10).mean() <= 0.03
 
 
 @pytest.mark.parametrize("number", range(len(BATCHES)), ids=ids(BATCHES, "iterator"))
