@@ -272,7 +272,7 @@ class ImageDetIter(ImageIter):
     ) -> Iterator[np.ndarray]:
         """The augmented images of the epoch, one by one, with boxes drawn around objects.
 
-        Needs OpenCV (``pip install opencv-python-headless``) or Pillow (``pip install pillow``).
+        Needs Pillow (``pip install pillow``).
 
         Parameters
         ----------
@@ -300,11 +300,10 @@ class ImageDetIter(ImageIter):
         Raises
         ------
         MXNetError
-            If neither OpenCV nor Pillow is installed.
+            If Pillow, or OpenCV for a window, is not installed.
         InvalidArgumentError
             For a mean or deviation of other than one or three numbers.
         """
-        modules = draw.libraries(with_window=waitKey is not None)
         mean, std = channels("draw_next", mean, std)
         paint = None if color is None else color[::-1]
         while True:
@@ -320,7 +319,7 @@ class ImageDetIter(ImageIter):
             if clip:
                 samples = np.clip(samples, 0, 255)
             pixels = np.ascontiguousarray(samples[..., ::-1]).astype(np.uint8)
-            pixels = draw.drawn(modules, pixels, found, paint, thickness, id2labels)
+            pixels = draw.drawn(pixels, found, paint, thickness, id2labels)
             if waitKey is not None:
-                draw.show(modules[0], window_name, pixels, waitKey)
+                draw.show(window_name, pixels, waitKey)
             yield pixels
