@@ -6,7 +6,7 @@
 //! runs the function, reads of such arrays do not wait, and operations on them run at once.
 
 use crate::Runtime;
-use crate::patience::{IN_VAIN, LOOK, Patience, is_behind_itself};
+use crate::stall::{IN_VAIN, LOOK, StallDetector, is_behind_itself};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{OpSpec, PushError, RunContext, Var, WaitError};
 use ferromix_kernels::par;
@@ -227,14 +227,14 @@ fn await_answer<T, V: Iterator<Item = Var>>(
     vars: impl Fn() -> V,
 ) -> std::result::Result<Option<std::result::Result<T, RecvError>>, WaitError> {
     let engine = runtime.engine();
-    let mut patience = Patience::default();
+    let mut detector = StallDetector::default();
     for look in 1_u64.. {
         match answer.recv_timeout(LOOK) {
             Ok(answer) => return Ok(Some(Ok(answer))),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        let mut in_vain = patience.is_over(engine);
+        let mut in_vain = detector.is_stalled(engine);
         // Each time it costs a wait that stays behind.
         if look.is_power_of_two() {
             for var in vars() {

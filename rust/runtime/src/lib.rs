@@ -10,7 +10,6 @@ mod global;
 pub mod held;
 pub mod loader;
 mod memory;
-mod patience;
 mod place;
 mod plan;
 mod pools;
@@ -18,6 +17,7 @@ mod prepared;
 mod random;
 mod relief;
 mod scratch;
+mod stall;
 mod stop;
 mod waits;
 
@@ -30,9 +30,9 @@ pub use copy::{
 };
 pub use foreign::ForeignDesc;
 pub use global::{Detach, Runtime, thread_budget};
-pub use patience::{AllWait, IN_VAIN, Patience, Patient, count_waits_by, is_in_vain};
 pub use place::place_of;
 pub use plan::{AsyncStep, Plan, Private, Step};
 pub use prepared::{Prepared, check};
 pub use random::{Draws, RandomState};
+pub use stall::{AllWait, IN_VAIN, StallDetector, StallPolicy, count_waits_by, is_in_vain};
 pub use waits::Forever;

@@ -142,12 +142,12 @@ pub(crate) struct Cache {
     place: usize,
     bell: Cell<u64>,
     /// Calls until the next look at the clock.
-    patience: Cell<isize>,
+    countdown: Cell<isize>,
     ledger: Arc<Ledger>,
 }
 
 /// Frees between two looks at the clock; a large block counts once more for each MiB.
-const PATIENCE: isize = 256;
+const CLOCK_INTERVAL: isize = 256;
 
 impl Cache {
     fn new(core: &Core) -> Cache {
@@ -156,7 +156,7 @@ impl Cache {
             bytes: Cell::new(0),
             place: core.place(),
             bell: Cell::new(core.bell()),
-            patience: Cell::new(PATIENCE),
+            countdown: Cell::new(CLOCK_INTERVAL),
             ledger: core.books.open(),
         }
     }
@@ -329,16 +329,16 @@ impl Cache {
     /// Looks at the clock now and then.
     #[inline]
     fn age(&self, core: &Core, class: Class) {
-        let patience = self.patience.get() - 1 - (class.size >> 20) as isize;
-        self.patience.set(patience);
-        if patience <= 0 {
+        let countdown = self.countdown.get() - 1 - (class.size >> 20) as isize;
+        self.countdown.set(countdown);
+        if countdown <= 0 {
             self.tend(core);
         }
     }
 
     #[cold]
     fn tend(&self, core: &Core) {
-        self.patience.set(PATIENCE);
+        self.countdown.set(CLOCK_INTERVAL);
         if core.depot.clock().advance() {
             core.ring();
             self.follow(core);

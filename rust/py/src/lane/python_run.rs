@@ -16,7 +16,7 @@ use ferromix_engine::{
 };
 use ferromix_kernels::Req;
 use ferromix_runtime::held::{self, Held, Turn, refused};
-use ferromix_runtime::{AsyncStep, IN_VAIN, Patient, Runtime, is_in_vain};
+use ferromix_runtime::{AsyncStep, IN_VAIN, Runtime, StallPolicy, is_in_vain};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use smallvec::SmallVec;
@@ -136,8 +136,8 @@ impl PythonRun {
     ) -> Result<(), WaitError> {
         match self.runtime.wait_for_var(done.var, policy) {
             Err(error) if is_in_vain(&error) && !turn.take() => {
-                let mut patient = Patient::new(self.runtime.engine());
-                self.runtime.wait_for_var(done.var, &mut patient)
+                let mut policy = StallPolicy::new(self.runtime.engine());
+                self.runtime.wait_for_var(done.var, &mut policy)
             }
             waited => waited,
         }
@@ -209,8 +209,8 @@ impl AsyncStep for PythonRun {
         self.require_writable()?;
         let done = Done::new(self.runtime);
         let turn = self.submit_free(&done, site).map_err(refused)?;
-        let mut patient = Patient::new(self.runtime.engine());
-        let waited = self.wait_for(&done, &turn, &mut patient);
+        let mut policy = StallPolicy::new(self.runtime.engine());
+        let waited = self.wait_for(&done, &turn, &mut policy);
         waited.map_err(|error| match (&error, error.source()) {
             (in_vain, _) if is_in_vain(in_vain) => Error::misuse(IN_VAIN),
             (_, None) => Error::internal(error.to_string()),

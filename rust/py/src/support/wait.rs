@@ -9,7 +9,7 @@ use crate::lane;
 use crate::support::convert::runtime;
 use crate::support::errors::{Raise, misuse};
 use ferromix_engine::{WaitError, WaitPolicy};
-use ferromix_runtime::{IN_VAIN, Patient, Runtime, held};
+use ferromix_runtime::{IN_VAIN, Runtime, StallPolicy, held};
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::ffi::c_ulong;
@@ -46,7 +46,7 @@ struct Signals {
     is_main: bool,
     next_look: Option<Instant>,
     raised: Option<PyErr>,
-    patient: Option<Patient<'static>>,
+    policy: Option<StallPolicy<'static>>,
 }
 
 impl Signals {
@@ -55,10 +55,10 @@ impl Signals {
             is_main: PyThread_get_thread_ident() as usize == MAIN.load(Ordering::Relaxed),
             next_look: None,
             raised: None,
-            patient: lane::is_member()
+            policy: lane::is_member()
                 .then(Runtime::existing)
                 .flatten()
-                .map(|runtime| Patient::new(runtime.engine())),
+                .map(|runtime| StallPolicy::new(runtime.engine())),
         }
     }
 }
@@ -66,8 +66,8 @@ impl Signals {
 impl WaitPolicy for Signals {
     fn before_sleep(&mut self) -> Option<Duration> {
         if !self.is_main {
-            let patient = self.patient.as_mut();
-            return patient.map_or(Some(Duration::MAX), WaitPolicy::before_sleep);
+            let policy = self.policy.as_mut();
+            return policy.map_or(Some(Duration::MAX), WaitPolicy::before_sleep);
         }
         // Not before the first sleep: most are short.
         let now = Instant::now();

@@ -22,7 +22,7 @@ pub type AllWait = fn() -> Option<usize>;
 
 static ALL_WAIT: OnceLock<AllWait> = OnceLock::new();
 
-/// Says who knows the functions that run. Without, waits have patience for ever.
+/// Says who knows the functions that run. Without, no wait is ever given up.
 pub fn count_waits_by(all_wait: AllWait) {
     // Set once for a process; the first one stays.
     let _ = ALL_WAIT.set(all_wait);
@@ -35,14 +35,14 @@ pub const IN_VAIN: &str = "the function of an operation waited for something tha
 
 /// What a wait inside a function has seen of what goes on.
 #[derive(Debug, Default)]
-pub struct Patience {
+pub struct StallDetector {
     looks: u32,
     completed: u64,
 }
 
-impl Patience {
+impl StallDetector {
     /// One further look; whether the wait is in vain.
-    pub fn is_over(&mut self, engine: &Engine) -> bool {
+    pub fn is_stalled(&mut self, engine: &Engine) -> bool {
         let completed = engine.counters().completed;
         let waiting = ALL_WAIT.get().and_then(|all_wait| all_wait());
         let quiet =
@@ -58,27 +58,27 @@ impl Patience {
 
 /// Waits without end, but inside a function not in vain.
 #[derive(Debug)]
-pub struct Patient<'a> {
+pub struct StallPolicy<'a> {
     engine: &'a Engine,
-    patience: Patience,
+    detector: StallDetector,
 }
 
-impl<'a> Patient<'a> {
+impl<'a> StallPolicy<'a> {
     /// A wait for something of this engine's.
     pub fn new(engine: &'a Engine) -> Self {
-        Patient {
+        StallPolicy {
             engine,
-            patience: Patience::default(),
+            detector: StallDetector::default(),
         }
     }
 }
 
-impl WaitPolicy for Patient<'_> {
+impl WaitPolicy for StallPolicy<'_> {
     fn before_sleep(&mut self) -> Option<Duration> {
         if !held::inside() {
             return Some(Duration::MAX);
         }
-        (!self.patience.is_over(self.engine)).then_some(LOOK)
+        (!self.detector.is_stalled(self.engine)).then_some(LOOK)
     }
 }
 
