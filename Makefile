@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev quick demo check test test-rust test-debug test-python test-knobs loom shuttle stress examples fuzz msrv semver neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
+.PHONY: help dev quick demo check test test-rust test-debug test-python test-knobs loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -106,6 +106,9 @@ msrv:  ## Check the crates that stand alone with the oldest Rust that they work 
 semver:  ## Compare the engine's interface with the one last agreed on
 	tools/semver.sh
 
+turbojpeg:  ## The tests of images with libjpeg-turbo in place of zune-jpeg (needs cmake and nasm)
+	cargo test --release --quiet -p ferromix-io --features turbojpeg --test image --test image_hostile
+
 neon:  ## Compile the crates for 64-bit ARM
 	tools/neon.sh
 
@@ -140,7 +143,7 @@ memcheck:  ## The tests of engine and pool under valgrind
 
 nightly: export FERROMIX_LOOM_DEEP = 1
 nightly: MSRV = test
-nightly: lint test test-debug test-knobs test-wheel loom shuttle stress examples msrv semver neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
+nightly: lint test test-debug test-knobs test-wheel loom shuttle stress examples msrv semver turbojpeg neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 
 lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python

@@ -1,12 +1,9 @@
 //! Decoding of JPEG and PNG, straight into memory of the caller's.
 
+use super::jpeg::Jpeg;
 use ferromix_base::{Error, Result};
 use png::{BitDepth, ColorType, Transformations};
 use std::io::Cursor;
-use zune_jpeg::JpegDecoder;
-use zune_jpeg::zune_core::bytestream::ZCursor;
-use zune_jpeg::zune_core::colorspace::ColorSpace;
-use zune_jpeg::zune_core::options::DecoderOptions;
 
 /// The most pixels of an image.
 const MOST_PIXELS: usize = 1 << 30;
@@ -38,7 +35,7 @@ impl Color {
 }
 
 enum Format<'a> {
-    Jpeg(Box<JpegDecoder<ZCursor<&'a [u8]>>>),
+    Jpeg(Jpeg<'a>),
     Png(Box<png::Reader<Cursor<&'a [u8]>>>),
 }
 
@@ -61,7 +58,8 @@ impl<'a> ImageDecoder<'a> {
     /// true.
     pub fn new(name: &'a str, bytes: &'a [u8], color: Color) -> Result<Self> {
         let (format, extents) = if bytes.starts_with(&[0xff, 0xd8]) {
-            jpeg(name, bytes, color)?
+            let (decoder, extents) = Jpeg::open(name, bytes, color)?;
+            (Format::Jpeg(decoder), extents)
         } else if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
             png(name, bytes)?
         } else if bytes.is_empty() {
@@ -109,35 +107,14 @@ impl<'a> ImageDecoder<'a> {
             )));
         }
         match self.format {
-            Format::Jpeg(mut decoder) => decoder
-                .decode_into(out)
-                .map_err(|reason| damaged(name, format_args!("{reason:?}"))),
+            Format::Jpeg(decoder) => decoder.decode_into(name, out),
             Format::Png(reader) => read_png(name, *reader, color, out),
         }
     }
 }
 
-fn damaged(name: &str, reason: impl std::fmt::Display) -> Error {
+pub(super) fn damaged(name: &str, reason: impl std::fmt::Display) -> Error {
     Error::io(format!("{name}: the image cannot be decoded: {reason}"))
-}
-
-fn jpeg<'a>(name: &str, bytes: &'a [u8], color: Color) -> Result<(Format<'a>, (usize, usize))> {
-    let space = match color {
-        Color::Gray => ColorSpace::Luma,
-        Color::Rgb => ColorSpace::RGB,
-    };
-    let options = DecoderOptions::new_fast()
-        .set_max_width(u16::MAX.into())
-        .set_max_height(u16::MAX.into())
-        .jpeg_set_out_colorspace(space);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    let failed = |reason| damaged(name, format_args!("{reason:?}"));
-    decoder.decode_headers().map_err(failed)?;
-    let info = decoder
-        .info()
-        .ok_or_else(|| damaged(name, "there is no head"))?;
-    let extents = (info.height.into(), info.width.into());
-    Ok((Format::Jpeg(Box::new(decoder)), extents))
 }
 
 fn png<'a>(name: &str, bytes: &'a [u8]) -> Result<(Format<'a>, (usize, usize))> {

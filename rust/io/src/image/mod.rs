@@ -4,6 +4,7 @@
 mod augment;
 mod decode;
 mod draws;
+mod jpeg;
 mod resize;
 mod taps;
 mod window;
