@@ -27,10 +27,10 @@ LAYERS: list[tuple[str, ...]] = [
     ("ndarray", "symbol"),
     (
         *("autograd", "random", "resource", "storage", "engine", "profiler", "executor"),
-        "operator",
+        *("operator", "workers"),
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
-    ("image", "model", "callback", "monitor", "launch"),
+    ("image", "model", "callback", "monitor", "launch", "im2rec"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {
@@ -52,6 +52,7 @@ USES_CORE = {
     "image",
     "kvstore",
     "operator",
+    "im2rec",
 }
 
 CRATES = {

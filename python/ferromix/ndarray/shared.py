@@ -21,21 +21,30 @@ _SHARED = 5
 
 
 def _reduce(array: NDArray) -> tuple[Any, ...]:
-    handle = array.handle
-    if handle.context[0] != _SHARED:
+    if array.handle.context[0] != _SHARED:
         return array.__reduce__()
-    descriptor = reduction.DupFd(handle.share())
-    return _rebuild, (descriptor, handle.dtype, handle.offset, handle.shape, handle.strides)
+    descriptor, *rest = describe(array)
+    return _rebuild, (reduction.DupFd(descriptor), *rest)
 
 
-def _rebuild(
-    descriptor: Any,
-    dtype: str,
-    offset: int,
-    shape: tuple[int, ...],
-    strides: tuple[int, ...],
+def _rebuild(descriptor: Any, *rest: Any) -> NDArray:
+    return rebuild(descriptor.detach(), *rest)
+
+
+def describe(array: NDArray) -> tuple[int, str, int, tuple[int, ...], tuple[int, ...]]:
+    """What :func:`rebuild` takes of an array on ``cpu_shared``.
+
+    The descriptor stays the array's; what outlives the array needs a duplicate.
+    """
+    handle = array.handle
+    return handle.share(), handle.dtype, handle.offset, handle.shape, handle.strides
+
+
+def rebuild(
+    descriptor: int, dtype: str, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> NDArray:
-    whole = _core.Array.from_shared(descriptor.detach(), dtype)
+    """The array that was described, without a copy; the descriptor, this process's, is its own."""
+    whole = _core.Array.from_shared(descriptor, dtype)
     return NDArray(whole.view(offset, shape, strides))
 
 
