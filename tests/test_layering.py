@@ -30,7 +30,7 @@ LAYERS: list[tuple[str, ...]] = [
         *("operator", "workers"),
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
-    ("image", "model", "callback", "monitor", "launch", "im2rec"),
+    ("image", "model", "callback", "monitor", "launch", "im2rec", "gluon"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {
