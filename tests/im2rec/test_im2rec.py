@@ -235,6 +235,15 @@ def is_there(pid):
         return False
 
 
+# Jobs in the background ignore Ctrl-C.
+COMMAND = """
+import signal, sys
+from ferromix.im2rec import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main())
+"""
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_is_left_and_the_next_run_goes_on(folder, how):
     """The list names a pipe, at which a worker waits; so the command is caught at work."""
@@ -242,7 +251,7 @@ def test_no_process_is_left_and_the_next_run_goes_on(folder, how):
     lines = (folder / "x.lst").read_text().splitlines(keepends=True)
     text = [*lines[:6], "99\t0.0\tpipe.png\n", *lines[6:]]
     (folder / "x.lst").write_text("".join(text))
-    command = [sys.executable, "-m", "ferromix.im2rec", "x", "root", "--num-thread", "2"]
+    command = [sys.executable, "-c", COMMAND, "x", "root", "--num-thread", "2"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
         opened = os.open(folder / "root" / "pipe.png", os.O_WRONLY)  # waits for the worker
         while len((folder / "x.idx").read_bytes().splitlines()) < 6:

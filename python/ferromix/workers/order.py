@@ -35,12 +35,20 @@ class InOrder(Iterator[Any]):
     timeout
         How many seconds to wait for a result. Then the workers are closed, as one of them may never
         end.
+    ends_workers
+        Whether :meth:`close` ends the workers, too.
     """
 
     def __init__(
-        self, workers: Workers, tasks: Iterable[Any], ahead: int, timeout: float | None = None
+        self,
+        workers: Workers,
+        tasks: Iterable[Any],
+        ahead: int,
+        timeout: float | None = None,
+        ends_workers: bool = False,
     ) -> None:
         self._workers = workers
+        self._ends_workers = ends_workers
         self._ahead = ahead
         self._timeout = timeout
         self._waiting: deque[tuple[Future[Any], Any]] = deque()
@@ -76,6 +84,8 @@ class InOrder(Iterator[Any]):
         self._tasks = self._failure = None
         while self._waiting:
             self._waiting.popleft()[0].cancel()
+        if self._ends_workers:
+            self._workers.close()
 
     def __del__(self) -> None:
         # What was not made whole has no tasks.

@@ -15,7 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from typing import Any
 
 from ..error import ArgumentTypeError, MXNetError
@@ -147,12 +147,14 @@ class _Crew:
         # The end may come by a garbage collection, within what the lock guards.
         self._lock = threading.RLock()
         self._orders: deque[_Order] = deque()
-        self._failure: BaseException | None = None
+        # No exception: whoever raises that one would be in its traceback, and so never be freed.
+        self._failure = ""
         self._is_ending = False
         self._wake, self._waker = _SPAWN.Pipe(duplex=False)
         self.members: list[_Member] = []
         # Ctrl-C is for the parent, which ends them; a process keeps the signals that are blocked
-        # where it is started.
+        # where it is started. (To start the tracker lets them through again.)
+        resource_tracker.ensure_running()
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             for number in range(count):
@@ -167,22 +169,24 @@ class _Crew:
         self.thread.start()
 
     def is_whole(self) -> bool:
-        return self._failure is None and all(m.process.is_alive() for m in self.members)
+        with self._lock:
+            return not self._failure and all(m.process.is_alive() for m in self.members)
 
     def take(self, order: _Order) -> None:
         """Queues an order, and wakes the thread."""
         with self._lock:
-            if self._failure is None and not self._is_ending:
+            if not self._failure and not self._is_ending:
                 self._orders.append(order)
                 if len(self._orders) == 1:
                     self._waker.send_bytes(b"1")
                 return
         order.parcel.close()
-        order.future.set_exception(self._failure or _closed())
+        order.future.set_exception(MXNetError(self._failure) if self._failure else _closed())
 
     def kill(self) -> None:
-        for member in self.members:
-            member.process.kill()
+        with self._lock:
+            for member in self.members:
+                member.process.kill()
 
     def _work(self) -> None:
         try:
@@ -248,7 +252,7 @@ class _Crew:
     def _fail(self, failure: BaseException) -> None:
         """Ends everything; whoever waits gets the failure."""
         with self._lock:
-            self._failure = failure
+            self._failure = str(failure) or type(failure).__name__
             left = list(self._orders)
             self._orders.clear()
         self.kill()
@@ -262,8 +266,12 @@ class _Crew:
         self._let_go()
 
     def _let_go(self) -> None:
-        for member in self.members:
+        with self._lock:
+            members, self.members = self.members, []
+        for member in members:
             member.process.join(_PATIENCE)
+            if not member.process.is_alive():
+                member.process.close()
             member.tasks.close()
         self._setup.close()
         self._wake.close()

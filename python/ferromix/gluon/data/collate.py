@@ -34,7 +34,8 @@ def default_batchify_fn(data: list[Any]) -> Any:
     Examples
     --------
     >>> import ferromix as mx
-    >>> batch = mx.gluon.data.dataloader.default_batchify_fn([(mx.nd.ones(2), 3), (mx.nd.zeros(2), 4)])
+    >>> samples = [(mx.nd.ones(2), 3), (mx.nd.zeros(2), 4)]
+    >>> batch = mx.gluon.data.dataloader.default_batchify_fn(samples)
     >>> [array.asnumpy().tolist() for array in batch]
     [[[1.0, 1.0], [0.0, 0.0]], [3, 4]]
     """

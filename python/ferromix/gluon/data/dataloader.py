@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from ... import context
@@ -49,10 +49,11 @@ class DataLoader:
     thread_pool
         With None or True, workers are threads; they share the memory, and while one decodes or
         computes outside of Python the others go on. With False they are processes, for transforms
-        that are Python: data set and batchify_fn are pickled when the first epoch begins, arrays come
-        back in shared memory, and a script needs its ``if __name__ == "__main__":``. What is random
-        in transforms then follows from the state of NumPy's global generator, the epoch and the
-        number of the batch; with several threads it is in the order in which they happen to run.
+        that are Python: data set and batchify_fn are pickled when the first epoch begins, arrays
+        come back in shared memory, and a script needs its ``if __name__ == "__main__":``. What is
+        random in transforms then follows from the state of NumPy's global generator, the epoch and
+        the number of the batch; with several threads it is in the order in which they happen to
+        run.
     timeout
         How many seconds to wait for a batch of a worker.
     auto_reload
@@ -106,8 +107,8 @@ class DataLoader:
             self._batch_sampler = _sampler(dataset, batch_size, shuffle, sampler, last_batch)
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise InvalidArgumentError(
-                "DataLoader: batch_sampler decides what batch_size, shuffle, sampler and last_batch "
-                "would; give it alone"
+                "DataLoader: batch_sampler decides what batch_size, shuffle, sampler and "
+                "last_batch would; give it alone"
             )
         if not timeout > 0:
             raise InvalidArgumentError(f"DataLoader: timeout must be above 0, got {timeout}")
@@ -124,14 +125,13 @@ class DataLoader:
         self.auto_reload = auto_reload
         self._epoch = 0
         self._processes: ProcessWorkers | None = None
-        self._iter: Any = None
+        self._iter: InOrder | Generator[Any] | None = None
         if auto_reload:
             self.refresh()
 
     def __iter__(self) -> Iterator[Any]:
-        if self._iter is None:
-            self.refresh()
-        batches, self._iter = self._iter, None
+        begun, self._iter = self._iter, None
+        batches = self._begin() if begun is None else begun
         try:
             yield from map(self._placed, batches)
         finally:
@@ -145,12 +145,7 @@ class DataLoader:
     def refresh(self) -> None:
         """Begins the next epoch, with its batches fetched ahead; the next iteration takes it."""
         self.clean()
-        self._epoch += 1
-        todo = tasks(self._batch_sampler, self._epoch)
-        if self._num_workers:
-            self._iter = InOrder(self._workers(), todo, self._prefetch, self._timeout)
-        else:
-            self._iter = (self._fetch(task) for task in todo)
+        self._iter = self._begin()
 
     def clean(self) -> None:
         """Forgets an epoch that was begun and not taken."""
@@ -165,10 +160,18 @@ class DataLoader:
             self._processes.close()
             self._processes = None
 
-    def _workers(self) -> ThreadWorkers | ProcessWorkers:
-        if not self._has_processes:
-            # They cost little, and so end with the epoch.
-            return ThreadWorkers(self._num_workers, self._fetch, describe)
+    def _begin(self) -> InOrder | Generator[Any]:
+        self._epoch += 1
+        todo = tasks(self._batch_sampler, self._epoch)
+        if not self._num_workers:
+            return (self._fetch(task) for task in todo)
+        if self._has_processes:
+            return InOrder(self._workers(), todo, self._prefetch, self._timeout)
+        # Threads cost little, and so they end with the epoch.
+        threads = ThreadWorkers(self._num_workers, self._fetch, describe)
+        return InOrder(threads, todo, self._prefetch, self._timeout, ends_workers=True)
+
+    def _workers(self) -> ProcessWorkers:
         if self._processes is None or not self._processes.is_usable:
             self._processes = ProcessWorkers(self._num_workers, self._fetch, describe)
         return self._processes

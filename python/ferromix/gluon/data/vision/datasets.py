@@ -172,7 +172,8 @@ class CIFAR10(_FileDataset):
         width = self._labels + 3 * 32 * 32
         if data.size % width:
             raise FileFormatError(
-                f"{path}: {data.size} bytes, which is no multiple of {width}, an image and its label"
+                f"{path}: {data.size} bytes, which is no multiple of {width}, an image and its "
+                "label"
             )
         return data.reshape(-1, width)
 
@@ -238,14 +239,14 @@ class ImageRecordDataset(dataset.RecordFileDataset):
 class ImageFolderDataset(dataset.Dataset):
     """The images of folders, one for each class: ``root/car/1.jpg``, ``root/bus/1.jpg``...
 
-    A sample is an image, an NDArray of uint8 and shape (height, width, channels), and its label, the
-    number of the folder.
+    A sample is an image, an NDArray of uint8 and shape (height, width, channels), and its label,
+    the number of the folder.
 
     Parameters
     ----------
     root
-        The folder of the folders. What is no folder there, and no image in these, is left out with a
-        warning.
+        The folder of the folders. What is no folder there, and no image in these, is left out with
+        a warning.
     flag
         1 for red, green and blue, 0 for gray.
     transform
