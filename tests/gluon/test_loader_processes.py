@@ -131,6 +131,7 @@ def test_batches_are_the_same_for_any_number_of_processes():
     assert y.asnumpy().tolist() == [3, 3, 3]
 
 
+@pytest.mark.slow
 def test_what_is_random_follows_from_seed_epoch_and_batch():
     found = []
     for workers in (1, 3):
@@ -145,6 +146,7 @@ def test_what_is_random_follows_from_seed_epoch_and_batch():
     assert batches(loader("noise")) != first
 
 
+@pytest.mark.slow
 def test_processes_stay_for_the_next_epoch_and_end_with_the_loader():
     before = descriptors()
     made = loader("pid", 20, 1)
@@ -180,6 +182,7 @@ def test_a_loader_in_a_cycle_ends_with_it():
     assert nothing_is_left()
 
 
+@pytest.mark.slow
 def test_an_error_is_raised_as_it_was_with_the_sample_and_the_process():
     made = loader("broken")
     for _ in range(2):
@@ -201,6 +204,7 @@ def test_a_batch_that_cannot_be_pickled_is_an_error():
         next(iter(loader("unlucky", batchify_fn=list)))
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_named_and_the_next_epoch_has_others(tmp_path):
     flag = tmp_path / "flag"
     flag.touch()
@@ -220,6 +224,7 @@ def test_a_killed_process_is_named_and_the_next_epoch_has_others(tmp_path):
     assert nothing_is_left()
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_between_epochs_is_replaced():
     made = loader("pid")
     batches(made)
@@ -280,7 +285,8 @@ class Samples:
 
 def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
-    loader = mx.gluon.data.DataLoader(Samples(), 1, num_workers=2, thread_pool=False)
+    is_threads = sys.argv[2] == "threads"
+    loader = mx.gluon.data.DataLoader(Samples(), 1, num_workers=2, thread_pool=is_threads)
     for batch in loader:
         pids = [child.pid for child in multiprocessing.active_children()]
         print(*pids, flush=True)
@@ -293,11 +299,11 @@ def main():
 def script(tmp_path):
     os.mkfifo(tmp_path / "pipe")
 
-    def start(text):
+    def start(text, workers="processes"):
         path = tmp_path / "script.py"
         path.write_text(SCRIPT.format(start=text))
         return subprocess.Popen(
-            [sys.executable, str(path), str(tmp_path / "pipe")],
+            [sys.executable, str(path), str(tmp_path / "pipe"), workers],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -325,6 +331,15 @@ def test_no_process_outlives_the_program(script, tmp_path, how):
     os.close(opened)
     ours = [name for name in os.listdir("/dev/shm") if "ferromix" in name]
     assert ours == []
+
+
+def test_ctrl_c_ends_a_program_whose_thread_is_stuck(script, tmp_path):
+    with script("main()", "threads") as process:
+        opened = os.open(tmp_path / "pipe", os.O_WRONLY)  # waits for the worker
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    os.close(opened)
+    assert process.returncode == -signal.SIGINT
 
 
 def test_a_script_without_its_main_is_told_so(script):

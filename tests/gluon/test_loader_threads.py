@@ -178,16 +178,15 @@ def test_an_error_of_the_sampler_comes_after_the_batches_before(count):
 def test_a_worker_that_takes_too_long_is_an_error_that_names_the_batch():
     release = threading.Event()
     loader = data.DataLoader(
-        Samples(4, lambda index: release.wait(60) if index == 2 else index),
-        1,
+        Samples(4, lambda index: release.wait(60) if index == 1 else index),
+        2,
         num_workers=2,
-        timeout=0.5,
+        timeout=0.05,
     )
-    batches = iter(loader)
-    assert [next(batches).asnumpy().tolist() for _ in range(2)] == [[0], [1]]
+    with pytest.raises(TimeoutError, match=r"batch 0 \(samples 0, 1\) within 0.05 s") as caught:
+        next(iter(loader))
     threads = workers()
-    with pytest.raises(TimeoutError, match=r"batch 2 \(samples 2\) within 0.5 s") as caught:
-        next(batches)
+    assert len(threads) >= 1
     assert isinstance(caught.value, (MXNetError, multiprocessing.TimeoutError))
     release.set()
     assert ends_in_time(threads)

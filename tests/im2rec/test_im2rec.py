@@ -208,6 +208,43 @@ def test_a_list_with_odd_names_survives(tmp_path, capsys):
     assert len(files(tmp_path)[1].splitlines()) == 3
 
 
+def test_without_codecs_nothing_is_left_out_but_refused(folder, monkeypatch, capsys):
+    monkeypatch.setattr(mx.im2rec.command, "find_spec", lambda name: None)
+    assert run(folder) == 2
+    assert "OpenCV or Pillow must be installed" in capsys.readouterr().err
+    assert not (folder / "x.rec").exists()
+    assert run(folder, "--pass-through") == 0
+
+
+@pytest.mark.slow
+def test_a_killed_worker_ends_the_command_which_can_go_on(folder, monkeypatch, capsys):
+    """The process that has the third image ends as one does that runs out of memory."""
+    run(folder)
+    whole = files(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(mx.im2rec.command, "Encoder", Deadly)
+        assert run(folder, "--num-thread", "2") == 2
+    told = capsys.readouterr().err
+    assert "was ended by signal 9" in told
+    assert f"while it had {entries(folder)[2][-1]}" in told
+    assert len(files(folder)[1].splitlines()) <= 2
+    assert run(folder, "--num-thread", "2") == 0
+    assert files(folder) == whole
+
+
+class Deadly(mx.im2rec.encode.Encoder):
+    """Ends the process at the third image of the list."""
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.path = Path(f"{options.prefix}.lst").read_text().splitlines()[2].split("\t")[-1]
+
+    def __call__(self, entry):
+        if entry.path == self.path:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__(entry)
+
+
 def test_help_says_how_it_resumes():
     text = " ".join(parser().format_help().split())
     assert "what is behind it is cut off" in text

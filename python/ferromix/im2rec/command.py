@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from tqdm import tqdm
 
@@ -35,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.list:
             return 1 if make_lists(options, _say) else 0
+        if not options.pass_through and not any(map(find_spec, ("cv2", "PIL"))):
+            _say("OpenCV or Pillow must be installed (pip install pillow), or use --pass-through")
+            return 2
         lists = _lists(options.prefix)
         if not lists:
             _say(f"no list begins with {options.prefix} and ends with .lst; make one by --list")
