@@ -7,12 +7,11 @@ import gc
 import multiprocessing
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
 import threading
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -264,11 +263,13 @@ def test_what_cannot_be_pickled_is_refused():
     assert nothing_is_left()
 
 
-def is_there(pid):
-    try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+def all_end(descriptors):
+    """Whether the processes end, of which these are descriptors."""
+    for descriptor in descriptors:
+        if not select.select([descriptor], [], [], 60)[0]:
+            return False
+        os.close(descriptor)
+    return True
 
 
 SCRIPT = """
@@ -318,16 +319,14 @@ def test_no_process_outlives_the_program(script, tmp_path, how):
     """A worker reads from a pipe that nobody writes to; Ctrl-C goes to the whole group."""
     with script('if __name__ == "__main__":\n    main()') as process:
         pids = [int(pid) for pid in process.stdout.readline().split()]
+        children = [os.pidfd_open(pid) for pid in pids]
         opened = os.open(tmp_path / "pipe", os.O_WRONLY)  # waits for the worker
         (os.killpg if how == signal.SIGINT else os.kill)(process.pid, how)
         _, told = process.communicate(timeout=60)
     assert process.returncode == -how
     assert len(pids) == 2
     assert told.count("KeyboardInterrupt") == (1 if how == signal.SIGINT else 0)
-    limit = time.monotonic() + 60
-    while any(map(is_there, pids)):
-        assert time.monotonic() < limit, "a process was left"
-        time.sleep(0.01)
+    assert all_end(children), "a process was left"
     os.close(opened)
     ours = [name for name in os.listdir("/dev/shm") if "ferromix" in name]
     assert ours == []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -265,11 +265,13 @@ def children_of(pid):
     return found
 
 
-def is_there(pid):
-    try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+def all_end(descriptors):
+    """Whether the processes end, of which these are descriptors."""
+    for descriptor in descriptors:
+        if not select.select([descriptor], [], [], 60)[0]:
+            return False
+        os.close(descriptor)
+    return True
 
 
 # Jobs in the background ignore Ctrl-C.
@@ -291,17 +293,12 @@ def test_no_process_is_left_and_the_next_run_goes_on(folder, how):
     command = [sys.executable, "-c", COMMAND, "x", "root", "--num-thread", "2"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
         opened = os.open(folder / "root" / "pipe.png", os.O_WRONLY)  # waits for the worker
-        while len((folder / "x.idx").read_bytes().splitlines()) < 6:
-            time.sleep(0.01)
-        children = children_of(process.pid)
+        children = [os.pidfd_open(pid) for pid in children_of(process.pid)]
         assert len(children) >= 2
         process.send_signal(how)
         process.communicate(timeout=60)
     assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
-    limit = time.monotonic() + 60
-    while any(map(is_there, children)):
-        assert time.monotonic() < limit, "a process was left"
-        time.sleep(0.01)
+    assert all_end(children), "a process was left"
     os.close(opened)
     os.unlink(folder / "root" / "pipe.png")
     assert run(folder) == 1
