@@ -287,7 +287,7 @@ def test_a_file_that_is_gone_while_it_is_read(tmp_path):
         ({"std_g": 0}, "must not be 0"),
         ({"inter_method": 7}, "inter_method must be 0 to 4, 9 or 10, got 7"),
         ({"resize": 0}, "resize=0 makes no image"),
-        ({"max_rotate_angle": 10}, "max_rotate_angle=10 is not there yet"),
+        ({"aug_seq": "other"}, "aug_seq='other' is not there"),
         ({"random_resized_crop": True, "min_random_area": 2}, "random_area must be in a range"),
         ({"min_crop_size": 9, "max_crop_size": 3}, "make no range"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -56,7 +57,11 @@ class ImageFeed:
         self.label_shape = (order.batch_size, *([label_width] if label_width > 1 else []))
         self.dtype = dtype
         self._path, self._loader, self._order, self._ahead = path, loader, order, max(ahead, 0)
+        self._stalled = 0.0
         self._coming: deque[tuple[dict[str, Any], DataBatch, _core.ImageOutcome]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
     def next(self) -> DataBatch | None:
         """The next batch; None at the end of the epoch.
@@ -72,7 +77,9 @@ class ImageFeed:
         if not self._coming:
             return None
         _, batch, outcome = self._coming.popleft()
+        started = time.perf_counter()
         batch.data[0].wait_to_read()
+        self._stalled += time.perf_counter() - started
         with reading([self._path]):
             outcome.check()
         return batch
@@ -114,13 +121,20 @@ class ImageFeed:
         self._coming.clear()
 
     def progress(self) -> dict[str, float]:
-        """What was done since the beginning.
+        """What was done since the beginning; any thread may ask, at any time.
 
         Returns
         -------
         dict
-            ``images`` and ``batches`` made, also ahead; ``seconds`` that these took, which
-            may run at the same time.
+            ``images`` and ``batches`` made, also ahead; ``seconds`` in which at least one batch was
+            being made, and ``images_per_second`` of these; ``stalled``, the seconds that
+            :meth:`next` waited for batches.
         """
-        images, batches, nanoseconds = self._loader.progress()
-        return {"images": images, "batches": batches, "seconds": nanoseconds / 1e9}
+        images, batches, seconds = self._loader.progress()
+        return {
+            "images": images,
+            "batches": batches,
+            "seconds": seconds,
+            "images_per_second": images / seconds if seconds else 0.0,
+            "stalled": self._stalled,
+        }

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from .. import _core
-from ..error import DTypeError, FileFormatError, InvalidArgumentError
+from ..error import DTypeError, FileFormatError
 from ..files import access
 from ..ops.param import Param, Params
 from .image_feed import ImageFeed
+from .image_recipe import recipe_of
+from .image_source import labels_of, mean_image, part_of, require_default, starts_of
 from .native import CONTEXT, MXDataIter, ignore, reading, required
 from .params import INT, SIZE, read
 from .rounds import RoundOrder
@@ -38,22 +40,15 @@ _TYPES: Params = {
     **dict.fromkeys(("std_a", "scale", "max_random_contrast"), _FLOAT),
     **dict.fromkeys(("max_random_illumination", "max_aspect_ratio", "brightness"), _FLOAT),
     **dict.fromkeys(("contrast", "saturation", "pca_noise"), _FLOAT),
-    **dict.fromkeys(("max_random_area", "min_random_area"), _FLOAT),
+    **dict.fromkeys(("max_random_area", "min_random_area", "max_shear_ratio"), _FLOAT),
+    **dict.fromkeys(("max_random_scale", "min_random_scale"), _FLOAT),
+    **dict.fromkeys(("max_img_size", "min_img_size"), _FLOAT),
+    **dict.fromkeys(("max_rotate_angle", "rotate", "random_h", "random_s", "random_l"), INT),
     "seed_aug": Param("int", optional=True),
     "min_aspect_ratio": Param("float", optional=True),
     "data_shape": Param("shape", low=1),
     "ctx": CONTEXT,
     "dtype": Param("dtype", optional=True),
-}
-# Of MXNet's, and not there yet: what each must be.
-_FIXED: dict[str, Any] = {
-    **dict.fromkeys(("max_rotate_angle", "max_shear_ratio", "min_img_size"), 0),
-    **dict.fromkeys(("random_h", "random_s", "random_l"), 0),
-    **dict.fromkeys(("max_random_scale", "min_random_scale"), 1),
-    "rotate": -1,
-    "max_img_size": 1e10,
-    "mean_img": "",
-    "aug_seq": "aug_default",
 }
 
 
@@ -97,25 +92,40 @@ class ImageRecordIter(MXDataIter):
         up to 127, without mean, scale and the like.
     resize
         The shorter edge to begin with; -1 for none.
+    rotate, max_rotate_angle, max_shear_ratio
+        Degrees to turn images by then, the other way round than the clock goes; without a `rotate`
+        above 0, random whole degrees, to either side at most `max_rotate_angle`. Rows are moved by
+        a random part of their distance from the middle, at most `max_shear_ratio`.
+    min_random_scale, max_random_scale, min_img_size, max_img_size
+        The range of a scale, and of the width and height after it, which are cut or filled up.
+    min_aspect_ratio, max_aspect_ratio
+        The range of a factor of width to height; without `min_aspect_ratio` it is within
+        `max_aspect_ratio` of 1.
     pad, fill_value
-        Pixels added at each side then, and their value.
+        Pixels added at each side then, and the value of pixels that no image covers.
     rand_crop
         Whether the part taken is anywhere, not in the middle. An image that is smaller is enlarged.
-    random_resized_crop, min_random_area, max_random_area, min_aspect_ratio, max_aspect_ratio
-        Whether the part has a random area and a random ratio of width to height, and is brought to
-        size. Without `min_aspect_ratio` the ratio is within `max_aspect_ratio` of 1.
+    random_resized_crop, min_random_area, max_random_area
+        Whether the part has a random area and a random ratio of width to height, of the range of
+        the aspect ratios above, and is brought to size.
     min_crop_size, max_crop_size
         Takes a square of a random side instead, and brings it to size.
     inter_method
         0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos, 9 by the sizes, 10 any.
     mirror, rand_mirror
         Whether all images, or half of them, are mirrored.
+    random_h, random_s, random_l
+        The most by which hue, saturation and lightness in 8 bits (hue: half degrees, to 180) are
+        changed.
     brightness, contrast, saturation
         The most by which these differ from 1 in the bytes.
     pca_noise
         The deviation of noise along the principal colours.
     mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a, scale
         A sample is ``(byte - mean) * scale / std``; those for alpha are ignored.
+    mean_img
+        A file with the mean image, which is subtracted instead. If there is none, it is written,
+        with the mean of the samples as they would be without it.
     max_random_contrast, max_random_illumination
         The most by which a factor before `scale` differs from 1, and a summand from 0.
     preprocess_threads, shuffle_chunk_size, shuffle_chunk_seed, verbose, ctx, device_id
@@ -123,8 +133,7 @@ class ImageRecordIter(MXDataIter):
     data_name, label_name
         The names of the variables to feed.
     **others
-        Of MXNet's parameters those that are not there yet (rotation, shear, scale, HSL,
-        `mean_img`), which must have their defaults; others are ignored, with a warning in the log.
+        `aug_seq` must be "aug_default". Others are ignored, with a warning in the log.
 
     Raises
     ------
@@ -160,6 +169,13 @@ class ImageRecordIter(MXDataIter):
         resize: int = -1,
         pad: int = 0,
         fill_value: int = 255,
+        rotate: int = -1,
+        max_rotate_angle: int = 0,
+        max_shear_ratio: float = 0,
+        min_random_scale: float = 1,
+        max_random_scale: float = 1,
+        min_img_size: float = 0,
+        max_img_size: float = 1e10,
         rand_crop: bool = False,
         random_resized_crop: bool = False,
         min_random_area: float = 1,
@@ -171,6 +187,9 @@ class ImageRecordIter(MXDataIter):
         inter_method: int = 1,
         mirror: bool = False,
         rand_mirror: bool = False,
+        random_h: int = 0,
+        random_s: int = 0,
+        random_l: int = 0,
         brightness: float = 0,
         contrast: float = 0,
         saturation: float = 0,
@@ -184,6 +203,7 @@ class ImageRecordIter(MXDataIter):
         std_b: float = 1,
         std_a: float = 1,
         scale: float = 1,
+        mean_img: str | os.PathLike[str] = "",
         max_random_contrast: float = 0,
         max_random_illumination: float = 0,
         preprocess_threads: int = 4,
@@ -200,34 +220,50 @@ class ImageRecordIter(MXDataIter):
         iterator = type(self).__name__
         required(iterator, path_imgrec=path_imgrec, data_shape=data_shape, batch_size=batch_size)
         typed = read(iterator, _TYPES, given)
-        _require_there(iterator, others)
+        require_default(iterator, others, "aug_seq", "aug_default")
         kind = self._dtype or typed["dtype"] or "float32"
         if kind in ("bool", "bfloat16"):
             raise DTypeError(f"{iterator}: images cannot be loaded as {kind}")
-        path, shape = os.fspath(path_imgrec or ""), typed["data_shape"]
-        recipe = _recipe(iterator, typed)
-        starts = _starts(path_imgidx)
-        labels = _labels(path_imglist)
-        part = _part(iterator, typed)
+        path = os.fspath(path_imgrec or "")
+        recipe, part = recipe_of(iterator, typed), part_of(iterator, typed)
+        starts, labels = starts_of(path_imgidx), labels_of(path_imglist)
         seed_of_images = typed["seed"] if typed["seed_aug"] is None else typed["seed_aug"]
-        with access(path), reading([path]):
-            loader = _core.ImageLoader(
-                path, starts, part, recipe, typed["label_width"], labels, seed_of_images % 2**64
+        shape, width, size = typed["data_shape"], typed["label_width"], typed["batch_size"]
+
+        def open_feed(kind: str, shuffle: bool, round_batch: bool) -> ImageFeed:
+            with access(path), reading([path]):
+                loader = _core.ImageLoader(
+                    path, starts, part, recipe, width, labels, seed_of_images % 2**64
+                )
+            if not len(loader) and part[1] == 1:
+                raise FileFormatError(f"{path}: has no records")
+            order = RoundOrder(len(loader), size, shuffle, typed["seed"], round_batch)
+            ahead = typed["prefetch_buffer"]
+            return ImageFeed(path, loader, order, shape, width, kind, ahead)
+
+        if kind not in ("uint8", "int8"):
+            mean = mean_image(
+                *(iterator, mean_img, shape),
+                lambda: open_feed("float32", shuffle=False, round_batch=False),
+                typed["verbose"],
             )
-        if not len(loader) and part[1] == 1:
-            raise FileFormatError(f"{path}: has no records")
-        order = RoundOrder(
-            len(loader), typed["batch_size"], typed["shuffle"], typed["seed"], typed["round_batch"]
-        )
-        ahead = typed["prefetch_buffer"]
-        feed = ImageFeed(path, loader, order, shape, typed["label_width"], kind, ahead)
+            recipe["mean"] = mean or recipe["mean"]
+        feed = open_feed(kind, typed["shuffle"], typed["round_batch"])
         super().__init__(feed, data_name, label_name)
-        ignore(iterator, [name for name in others if name not in _FIXED])
+        ignore(iterator, [name for name in others if name != "aug_seq"])
         if typed["verbose"]:
-            _log.info("%s: %d images from %s", iterator, len(loader), path)
+            _log.info("%s: %d images from %s", iterator, len(feed), path)
 
     def progress(self) -> dict[str, float]:
-        """Images and batches made since the beginning, and the seconds that it took."""
+        """What was done since the beginning; any thread may ask, at any time.
+
+        Returns
+        -------
+        dict
+            ``images`` and ``batches`` made, also ahead; ``seconds`` in which at least one batch was
+            being made, and ``images_per_second`` of these; ``stalled``, the seconds that
+            :meth:`next` waited for batches. If it is small, images keep up with training.
+        """
         return self.handle.progress()  # type: ignore[attr-defined]
 
 
@@ -249,118 +285,3 @@ class ImageRecordIter_v1(ImageRecordIter):  # noqa: N801 - MXNet's name
 
 class ImageRecordUInt8Iter_v1(ImageRecordUInt8Iter):  # noqa: N801 - MXNet's name
     """The older name of :class:`ImageRecordUInt8Iter`."""
-
-
-def _require_there(iterator: str, others: Mapping[str, Any]) -> None:
-    for name, default in _FIXED.items():
-        value = others.get(name, default)
-        if str(value) != str(default) and not _same_number(value, default):
-            raise InvalidArgumentError(
-                f"{iterator}: {name}={value!r} is not there yet; leave it at {default!r}, and use "
-                "mx.image.CreateAugmenter for what it does"
-            )
-
-
-def _same_number(value: Any, default: Any) -> bool:
-    try:
-        return float(value) == float(default)
-    except (TypeError, ValueError):
-        return False
-
-
-def _part(iterator: str, typed: Mapping[str, Any]) -> tuple[int, int]:
-    index, parts = typed["part_index"], typed["num_parts"]
-    if not 0 <= index < parts:
-        raise InvalidArgumentError(
-            f"{iterator}: part_index must be in [0, num_parts), got {index} of {parts}"
-        )
-    return index, parts
-
-
-def _recipe(iterator: str, typed: Mapping[str, Any]) -> dict[str, Any]:
-    shape = typed["data_shape"]
-    if len(shape) != 3 or shape[0] not in (1, 3):
-        raise InvalidArgumentError(
-            f"{iterator}: data_shape must be (channels, height, width) with 1 or 3 channels, "
-            f"got {shape}"
-        )
-    deviation = [typed["std_r"], typed["std_g"], typed["std_b"]]
-    if 0 in deviation:
-        raise InvalidArgumentError(f"{iterator}: std_r, std_g and std_b must not be 0")
-    if typed["inter_method"] not in (0, 1, 2, 3, 4, 9, 10):
-        raise InvalidArgumentError(
-            f"{iterator}: inter_method must be 0 to 4, 9 or 10, got {typed['inter_method']}"
-        )
-    for name in ("resize", "pad", "fill_value"):
-        low, high = (-1 if name == "resize" else 0), (255 if name == "fill_value" else 2**15)
-        if not low <= typed[name] <= high or (name == "resize" and typed[name] == 0):
-            raise InvalidArgumentError(f"{iterator}: {name}={typed[name]} makes no image")
-    return {
-        "shape": list(shape),
-        "resize": None if typed["resize"] < 0 else typed["resize"],
-        "pad": (typed["pad"], typed["fill_value"]),
-        "interpolation": typed["inter_method"],
-        "mirror": (typed["mirror"], typed["rand_mirror"]),
-        "mean": [typed["mean_r"], typed["mean_g"], typed["mean_b"]],
-        "deviation": deviation,
-        "scale": typed["scale"],
-        "contrast": typed["max_random_contrast"],
-        "illumination": typed["max_random_illumination"],
-        "colors": [typed["brightness"], typed["contrast"], typed["saturation"]],
-        "noise": typed["pca_noise"],
-        **_crop(iterator, typed),
-    }
-
-
-def _crop(iterator: str, typed: Mapping[str, Any]) -> dict[str, Any]:
-    if typed["random_resized_crop"]:
-        most, least = typed["max_aspect_ratio"], typed["min_aspect_ratio"]
-        aspect = [1 - most, 1 + most] if least is None else [least, most]
-        area = [typed["min_random_area"], typed["max_random_area"]]
-        for name, (low, high) in (("aspect_ratio", aspect), ("random_area", area)):
-            if not 0 < low <= high:
-                raise InvalidArgumentError(
-                    f"{iterator}: {name} must be in a range above 0, got {low} to {high}"
-                )
-        return {"crop": "resized", "area": area, "aspect": aspect}
-    if typed["max_aspect_ratio"] or typed["min_aspect_ratio"] is not None:
-        raise InvalidArgumentError(
-            f"{iterator}: aspect ratios are there for random_resized_crop only; set it"
-        )
-    low, high = typed["min_crop_size"], typed["max_crop_size"]
-    if low > 0 or high > 0:
-        if not 0 < low <= high:
-            raise InvalidArgumentError(
-                f"{iterator}: min_crop_size {low} and max_crop_size {high} make no range"
-            )
-        return {"crop": "square", "side": [low, high]}
-    return {"crop": "random" if typed["rand_crop"] else "centre"}
-
-
-def _starts(path: str | os.PathLike[str]) -> list[int] | None:
-    """Where the records of an index begin; None without one."""
-    if not os.fspath(path):
-        return None
-    with access(os.fspath(path)), reading([os.fspath(path)]):
-        return [offset for _, offset in _core.read_record_index(os.fspath(path))]
-
-
-def _labels(path: str | os.PathLike[str]) -> dict[int, list[float]] | None:
-    """The labels of a list by the numbers of its images; None without one."""
-    name = os.fspath(path)
-    if not name:
-        return None
-    found: dict[int, list[float]] = {}
-    with access(name), open(name, encoding="utf-8") as lines:
-        for row, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            number, *labels = line.rstrip("\n").split("\t")
-            try:
-                found[int(number)] = [float(label) for label in labels[:-1]]
-            except ValueError:
-                raise FileFormatError(
-                    f"{name}: line {row} is not a number, labels and a path with tabulators "
-                    f"between: {line.strip()[:80]!r}"
-                ) from None
-    return found

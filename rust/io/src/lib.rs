@@ -14,8 +14,8 @@ mod text;
 pub use atomic_write::atomic_write;
 pub use idx::{IdxArray, read_idx, write_idx};
 pub use image::{
-    Color, Crop, Draws, ImageDecoder, Interpolation, Recipe, Sample, SampleElement, Workspace,
-    resize,
+    Color, Colors, Crop, Detection, Draws, Emit, Fit, ImageDecoder, Interpolation, LABEL_HEAD,
+    Overlap, Recipe, Sample, SampleElement, Sampler, Warp, Workspace, resize,
 };
 pub use params::{Params, Sparse, Tensor, read_params, read_params_bytes};
 pub use params_write::{Entry, Part, SparseEntry, params_bytes, write_params};

@@ -72,7 +72,7 @@ impl Taps {
 }
 
 /// Keys' cubic convolution with a slope of -0.75.
-fn cubic(x: f32) -> [f32; 4] {
+pub(super) fn cubic(x: f32) -> [f32; 4] {
     const A: f32 = -0.75;
     let near = |x: f32| ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0;
     let first = ((A * (x + 1.0) - 5.0 * A) * (x + 1.0) + 8.0 * A) * (x + 1.0) - 4.0 * A;
@@ -81,7 +81,7 @@ fn cubic(x: f32) -> [f32; 4] {
 }
 
 /// Lanczos' window of four lobes, with weights that add up to one.
-fn lanczos(x: f32) -> [f32; 8] {
+pub(super) fn lanczos(x: f32) -> [f32; 8] {
     let mut weights = [0.0; 8];
     if x < f32::EPSILON {
         weights[3] = 1.0;

@@ -49,7 +49,14 @@ pub(super) fn resize_window(
     Ok(())
 }
 
-fn copy_window(image: &[u8], width: usize, window: Window, channels: usize, out: &mut [u8]) {
+/// Fills `out` with a part of an image of `width` columns.
+pub(super) fn copy_window(
+    image: &[u8],
+    width: usize,
+    window: Window,
+    channels: usize,
+    out: &mut [u8],
+) {
     let length = window.size[1] * channels;
     for (y, line) in out.chunks_exact_mut(length.max(1)).enumerate() {
         let start = ((window.origin[0] + y) * width + window.origin[1]) * channels;

@@ -1,12 +1,12 @@
 //! Batches of images that operations of the engine make.
 
+use super::recipe::read_task;
 use crate::array::Array;
 use crate::callback::push;
 use crate::support::convert::{dtype, runtime};
-use crate::support::errors::{misuse, to_py};
+use crate::support::errors::to_py;
 use crate::support::site;
-use ferromix_io::{Crop, Recipe};
-use ferromix_runtime::loader::{self, Labels, Pick, Records};
+use ferromix_runtime::loader::{self, Labels, Pick, Records, Task};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -19,8 +19,10 @@ struct ImageLoader(Arc<loader::ImageLoader>);
 #[pymethods]
 impl ImageLoader {
     /// A loader of the images of a file, of those that begin at `starts`, or all; of these, of the part
-    /// number `part` out of some.
+    /// number `part` out of some. Labels of objects are as wide as
+    /// the widest record's at least; each record has `each` of them, if that is given.
     #[new]
+    #[pyo3(signature = (path, starts, part, recipe, label_width, labels, seed, each=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "called by one Python class, by name"
@@ -34,16 +36,23 @@ impl ImageLoader {
         label_width: usize,
         labels: Option<Labels>,
         seed: u64,
+        each: Option<usize>,
     ) -> PyResult<Self> {
-        let recipe = read_recipe(recipe)?;
-        let records = py.detach(|| open(&path, starts, part)).map_err(to_py)?;
-        Ok(ImageLoader(loader::ImageLoader::new(
-            records,
-            recipe,
-            label_width,
-            labels,
-            seed,
-        )))
+        let task = read_task(recipe, label_width)?;
+        let opened = py.detach(|| {
+            let records = open(&path, starts, part)?;
+            let task = match task {
+                Task::Detection(recipe, width) if labels.is_none() => {
+                    let most = records.most_labels(each)?;
+                    Task::Detection(recipe, most.max(width))
+                }
+                task => task,
+            };
+            Ok((records, task))
+        });
+        let (records, task) = opened.map_err(to_py)?;
+        let loader = loader::ImageLoader::new(records, task, labels, seed);
+        Ok(ImageLoader(loader))
     }
 
     /// How many images there are.
@@ -67,9 +76,16 @@ impl ImageLoader {
         Ok((data.into(), label.into(), ImageOutcome(outcome)))
     }
 
-    /// Images, batches, and nanoseconds that these took.
-    fn progress(&self) -> [u64; 3] {
-        self.0.progress().read()
+    /// Numbers of a sample's label.
+    #[getter]
+    fn label_width(&self) -> usize {
+        self.0.task().label_width()
+    }
+
+    /// Images, batches, and seconds in which some were made.
+    fn progress(&self) -> (u64, u64, f64) {
+        let counts = self.0.progress().read();
+        (counts.images, counts.batches, counts.busy.as_secs_f64())
     }
 }
 
@@ -108,43 +124,6 @@ fn open(
     let bounds = step.saturating_mul(part)..step.saturating_mul(part + 1);
     records.keep(|number, start| bounds.contains(&if listed { number as u64 } else { start }));
     Ok(records)
-}
-
-fn read_recipe(given: &Bound<'_, PyDict>) -> PyResult<Recipe> {
-    fn get<'py, T: for<'a> FromPyObject<'a, 'py>>(
-        given: &Bound<'py, PyDict>,
-        name: &str,
-    ) -> PyResult<T> {
-        let missing = || misuse(&format!("ImageLoader: the recipe has no {name}"));
-        let value = given.get_item(name)?.ok_or_else(missing)?;
-        value.extract().map_err(Into::into)
-    }
-    let crop = match get::<String>(given, "crop")?.as_str() {
-        "centre" => Crop::Centre,
-        "random" => Crop::Random,
-        "square" => Crop::Square {
-            side: get(given, "side")?,
-        },
-        _ => Crop::Resized {
-            area: get(given, "area")?,
-            aspect: get(given, "aspect")?,
-        },
-    };
-    Ok(Recipe {
-        shape: get(given, "shape")?,
-        resize: get(given, "resize")?,
-        pad: get(given, "pad")?,
-        crop,
-        interpolation: get(given, "interpolation")?,
-        mirror: get(given, "mirror")?,
-        mean: get(given, "mean")?,
-        deviation: get(given, "deviation")?,
-        scale: get(given, "scale")?,
-        contrast: get(given, "contrast")?,
-        illumination: get(given, "illumination")?,
-        colors: get(given, "colors")?,
-        noise: get(given, "noise")?,
-    })
 }
 
 pub(super) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -2,6 +2,7 @@
 
 mod image;
 mod loader;
+mod recipe;
 mod recordio;
 mod text;
 

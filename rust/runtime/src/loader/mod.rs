@@ -5,19 +5,21 @@
 //! that were asked for ahead are made while others are in use. All threads of the kernels share the
 //! images of a batch.
 
+mod progress;
 mod records;
 
+pub use progress::{Counts, Progress};
 pub use records::{Labels, Records};
 
 use crate::{Array, Runtime, held};
 use ferromix_base::{DType, Element, Error, Result};
 use ferromix_engine::OpSpec;
-use ferromix_io::{Color, Draws, ImageDecoder, Recipe, SampleElement, Workspace};
+use ferromix_io::{
+    Color, Detection, Draws, ImageDecoder, LABEL_HEAD, Recipe, SampleElement, Workspace,
+};
 use ferromix_kernels::par;
 use records::Header;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 /// What a sample of a batch is.
 #[derive(Clone, Copy, Debug)]
@@ -28,19 +30,36 @@ pub struct Pick {
     pub epoch: u64,
 }
 
-/// What loaders have done, since they were made.
-#[derive(Debug, Default)]
-pub struct Progress {
-    images: AtomicU64,
-    batches: AtomicU64,
-    nanoseconds: AtomicU64,
+/// What is made of images.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// Samples of a type, each with as many labels.
+    Sample(Box<Recipe>, usize),
+    /// Samples of float32, each with the objects that it has, in as many numbers at most.
+    Detection(Box<Detection>, usize),
 }
 
-impl Progress {
-    /// Images, batches, and the nanoseconds that batches took, one after the other or not.
-    pub fn read(&self) -> [u64; 3] {
-        // Relaxed: counters for people to look at.
-        [&self.images, &self.batches, &self.nanoseconds].map(|count| count.load(Ordering::Relaxed))
+impl Task {
+    fn name(&self) -> &'static str {
+        match self {
+            Task::Sample(..) => "ImageRecordIter",
+            Task::Detection(..) => "ImageDetRecordIter",
+        }
+    }
+
+    fn shape(&self) -> [usize; 3] {
+        match self {
+            Task::Sample(recipe, _) => recipe.shape,
+            Task::Detection(recipe, _) => recipe.shape,
+        }
+    }
+
+    /// Numbers of a sample's label.
+    pub fn label_width(&self) -> usize {
+        match self {
+            Task::Sample(_, width) => *width,
+            Task::Detection(_, width) => width + LABEL_HEAD,
+        }
     }
 }
 
@@ -63,27 +82,18 @@ impl Outcome {
 #[derive(Debug)]
 pub struct ImageLoader {
     records: Records,
-    recipe: Recipe,
-    label_width: usize,
+    task: Task,
     labels: Option<Labels>,
     seed: u64,
     progress: Progress,
 }
 
 impl ImageLoader {
-    /// A loader of `records`, whose labels have `label_width` numbers each, those of `labels` if there
-    /// are any.
-    pub fn new(
-        records: Records,
-        recipe: Recipe,
-        label_width: usize,
-        labels: Option<Labels>,
-        seed: u64,
-    ) -> Arc<Self> {
+    /// A loader of `records`, with the labels of `labels` if there are any.
+    pub fn new(records: Records, task: Task, labels: Option<Labels>, seed: u64) -> Arc<Self> {
         Arc::new(ImageLoader {
             records,
-            recipe,
-            label_width,
+            task,
             labels,
             seed,
             progress: Progress::default(),
@@ -93,6 +103,11 @@ impl ImageLoader {
     /// Where the records are.
     pub fn records(&self) -> &Records {
         &self.records
+    }
+
+    /// What is made of them.
+    pub fn task(&self) -> &Task {
+        &self.task
     }
 
     /// What was done.
@@ -112,14 +127,18 @@ impl ImageLoader {
         dtype: DType,
         site: u64,
     ) -> Result<(Array, Array, Outcome)> {
-        if !matches!(dtype, DType::F32 | DType::U8 | DType::I8) {
+        let bytes = matches!(
+            (&self.task, dtype),
+            (Task::Sample(..), DType::U8 | DType::I8)
+        );
+        if dtype != DType::F32 && !bytes {
             return Err(Error::dtype(format!("images cannot be loaded as {dtype}")));
         }
-        let [channels, height, width] = self.recipe.shape;
+        let [channels, height, width] = self.task.shape();
         let data = Array::new(runtime, &[picks.len(), channels, height, width], dtype)?;
-        let label = Array::new(runtime, &[picks.len(), self.label_width], DType::F32)?;
+        let label = Array::new(runtime, &[picks.len(), self.task.label_width()], DType::F32)?;
         let writes = [data.chunk().var(), label.chunk().var()];
-        let spec = OpSpec::new("ImageRecordIter").writes(&writes).tag(site);
+        let spec = OpSpec::new(self.task.name()).writes(&writes).tag(site);
         let (loader, to, labels) = (self.clone(), data.clone(), label.clone());
         let outcome = Outcome::default();
         let told = outcome.clone();
@@ -139,22 +158,20 @@ impl ImageLoader {
     where
         T: SampleElement + Element + Send,
     {
-        let started = Instant::now();
-        let samples = self.recipe.shape.iter().product::<usize>();
+        let _making = self.progress.begin();
+        let samples = self.task.shape().iter().product::<usize>();
+        let width = self.task.label_width();
         // SAFETY: this operation has the arrays, which were made contiguous and of these types, to
         // itself; the slices do not live longer than it.
         let (data, labels) = unsafe {
             (
                 std::slice::from_raw_parts_mut(data.data()?.cast::<T>(), picks.len() * samples),
-                std::slice::from_raw_parts_mut(
-                    labels.data()?.cast::<f32>(),
-                    picks.len() * self.label_width,
-                ),
+                std::slice::from_raw_parts_mut(labels.data()?.cast::<f32>(), picks.len() * width),
             )
         };
         let places: Vec<_> = data
             .chunks_exact_mut(samples.max(1))
-            .zip(labels.chunks_exact_mut(self.label_width))
+            .zip(labels.chunks_exact_mut(width.max(1)))
             .map(|place| Mutex::new(Some(place)))
             .collect();
         let spaces: Vec<Mutex<Space>> = (0..par::threads()).map(|_| Mutex::default()).collect();
@@ -170,16 +187,8 @@ impl ImageLoader {
                     *first = Some((i, error));
                 }
             }
+            self.progress.count_image();
         });
-        // Relaxed: counters for people to look at.
-        let passed = started.elapsed().as_nanos() as u64;
-        self.progress
-            .images
-            .fetch_add(picks.len() as u64, Ordering::Relaxed);
-        self.progress.batches.fetch_add(1, Ordering::Relaxed);
-        self.progress
-            .nanoseconds
-            .fetch_add(passed, Ordering::Relaxed);
         let found = locked(&failure).take();
         found.map_or(Ok(()), |(_, error)| Err(error))
     }
@@ -193,8 +202,7 @@ impl ImageLoader {
     ) -> Result<()> {
         let name = self.records.read(pick.record, &mut space.record)?;
         let header = Header::of(&name, &space.record)?;
-        header.copy_label(&name, self.labels.as_ref(), label)?;
-        let color = if self.recipe.shape[0] == 1 {
+        let color = if self.task.shape()[0] == 1 {
             Color::Gray
         } else {
             Color::Rgb
@@ -203,11 +211,19 @@ impl ImageLoader {
         let [rows, columns, channels] = decoder.shape();
         space.work.image.resize(rows * columns * channels, 0);
         decoder.decode_into(&mut space.work.image)?;
-        let number = pick.record as u64;
-        let mut draws = Draws::new(self.seed, pick.epoch, number);
-        let extents = [rows, columns];
-        self.recipe
-            .apply(&mut space.work, extents, &mut draws, sample)
+        let mut draws = Draws::new(self.seed, pick.epoch, pick.record as u64);
+        let (work, extents) = (&mut space.work, [rows, columns]);
+        match &self.task {
+            Task::Sample(recipe, _) => {
+                header.copy_label(&name, self.labels.as_ref(), label)?;
+                recipe.apply(work, extents, &mut draws, sample)
+            }
+            Task::Detection(recipe, _) => {
+                let given = header.objects(&name, self.labels.as_ref())?;
+                recipe.apply(work, extents, &mut draws, &given, (sample, label))
+            }
+        }
+        .map_err(|error| error.within(&name))
     }
 }
 

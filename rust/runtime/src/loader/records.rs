@@ -127,6 +127,48 @@ impl Records {
         Ok(end)
     }
 
+    /// How many labels the record has that has most, beside the one in its head.
+    ///
+    /// # Errors
+    /// A record that is damaged, or a file that cannot be read any more; where all must have the same
+    /// number, a record that has another.
+    pub fn most_labels(&self, each: Option<usize>) -> Result<usize> {
+        let mut record = Vec::new();
+        (0..self.len()).try_fold(0, |most, number| {
+            let count = match self.count_in_head(number) {
+                Some(count) => count,
+                None => {
+                    let name = self.read(number, &mut record)?;
+                    Header::of(&name, &record)?.count
+                }
+            };
+            match (each, self.spans.get(number)) {
+                (Some(each), Some(&(start, _))) if each != count => Err(Error::io(format!(
+                    "{}, record at byte {start}: has {count} labels, but label_width is {each}",
+                    self.name
+                ))),
+                _ => Ok(most.max(count)),
+            }
+        })
+    }
+
+    /// The count of labels, where it stands at the start of a record in one part, as it nearly always
+    /// does.
+    fn count_in_head(&self, number: usize) -> Option<usize> {
+        let mut words = [0; 12];
+        self.file
+            .read_exact_at(&mut words, self.spans.get(number)?.0)
+            .ok()?;
+        let [magic, length, count] = [0, 4, 8].map(|i| {
+            let word = [words[i], words[i + 1], words[i + 2], words[i + 3]];
+            u32::from_le_bytes(word)
+        });
+        // The upper bits say which part of a record it is, the others how long that is.
+        let whole = magic == MAGIC && length >> 29 == 0 && length as usize >= HEAD;
+        let fits = (length as usize).saturating_sub(HEAD) / 4 >= count as usize;
+        (whole && fits).then_some(count as usize)
+    }
+
     /// Reads a record; what errors call it.
     ///
     /// # Errors
@@ -190,6 +232,28 @@ impl<'a> Header<'a> {
         })
     }
 
+    /// The label of the list.
+    fn listed<'l>(&self, name: &str, list: &'l Labels) -> Result<&'l [f32]> {
+        let found = list
+            .get(&self.number)
+            .ok_or_else(|| Error::io(format!("{name}: the list has no image {}", self.number)))?;
+        Ok(found)
+    }
+
+    /// The numbers that describe the objects of the image: those of the record, or of the list.
+    pub(super) fn objects(&self, name: &str, list: Option<&Labels>) -> Result<Vec<f32>> {
+        match list {
+            Some(list) => Ok(self.listed(name, list)?.to_vec()),
+            None => Ok(self.own().collect()),
+        }
+    }
+
+    fn own(&self) -> impl Iterator<Item = f32> + '_ {
+        self.labels
+            .chunks_exact(4)
+            .map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+    }
+
     /// Fills `label` with the label, or with that of the list.
     pub(super) fn copy_label(
         &self,
@@ -204,9 +268,7 @@ impl<'a> Header<'a> {
             ))
         };
         if let Some(list) = list {
-            let found = list.get(&self.number).ok_or_else(|| {
-                Error::io(format!("{name}: the list has no image {}", self.number))
-            })?;
+            let found = self.listed(name, list)?;
             if found.len() < label.len() {
                 return Err(wrong(found.len()));
             }
@@ -214,10 +276,10 @@ impl<'a> Header<'a> {
         } else if self.count == 0 && label.len() == 1 {
             label[0] = self.label;
         } else if self.count == label.len() {
-            let words = self.labels.chunks_exact(4);
-            for (to, word) in label.iter_mut().zip(words) {
-                *to = f32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-            }
+            label
+                .iter_mut()
+                .zip(self.own())
+                .for_each(|(to, from)| *to = from);
         } else {
             return Err(wrong(self.count.max(1)));
         }
