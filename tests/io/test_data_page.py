@@ -11,7 +11,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "data.md"
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     names: dict[str, object] = {}
     for block in blocks:
         exec(block, names)
@@ -19,5 +19,6 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     images = "[(4, 3, 32, 32), (4, 3, 32, 32)]"
     pairs = "(2, 2) [0 3]\n(2, 2) [2 1]\n(1, 2) [4]"
     records = "[(4, 24, 24, 3), (2, 24, 24, 3)]"
-    told = ["2.0 b'data of 2'", shown, images, pairs, records]
+    objects = "[(2, 16), (2, 16), (2, 16)]"
+    told = ["2.0 b'data of 2'", shown, images, objects, pairs, records]
     assert capsys.readouterr().out.splitlines() == "\n".join(told).splitlines()

@@ -3,6 +3,7 @@
 from . import io, utils
 from .csv import CSVIter
 from .idx import read_idx, write_idx
+from .image_detection import ImageDetRecordIter
 from .image_records import (
     ImageRecordInt8Iter,
     ImageRecordIter,
@@ -23,6 +24,7 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
     "ImageRecordIter_v1",
