@@ -207,6 +207,19 @@ def test_a_mean_image_is_that_of_a_part(tmp_path):
     np.testing.assert_allclose(mean.asnumpy(), samples()[3:].mean(axis=0), rtol=1e-6)
 
 
+def test_no_mean_image_is_written_of_a_part_without_images_or_a_damaged_one(tmp_path):
+    path = tmp_path / "mean.bin"
+    with pytest.raises(FileFormatError, match=r"mean\.bin: is not there, and this part has no im"):
+        iterator(mean_img=path, num_parts=99, part_index=98)
+    data = bytearray(Path(RECORDS).read_bytes())
+    data[60:68] = b"\xff" * 8
+    (tmp_path / "some.rec").write_bytes(data)
+    options = {"data_shape": (3, 16, 16), "batch_size": 2, "mean_img": path}
+    with pytest.raises(FileFormatError, match=r"some\.rec, record at byte 0: "):
+        mx.io.ImageRecordIter(tmp_path / "some.rec", **options)
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("shapes", "words"),
     [

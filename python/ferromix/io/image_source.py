@@ -96,13 +96,18 @@ def mean_image(
     Raises
     ------
     FileFormatError
-        For another number of arrays, or another shape.
+        For another number of arrays, or another shape, and for no samples.
     """
     name = os.fspath(path)
     if not name:
         return None
     if not os.path.exists(name):
-        mean = _mean(feed()).astype(np.float32)
+        mean, count = _mean(feed())
+        if not count:
+            raise FileFormatError(
+                f"{name}: is not there, and this part has no images to compute the mean image of; "
+                "compute it with num_parts=1"
+            )
         save(name, {"mean_img": ndarray(mean)})
         if verbose:
             _log.info("%s: saved the mean image to %s", iterator, name)
@@ -120,10 +125,11 @@ def mean_image(
     return found[0].asnumpy().astype(np.float32).ravel().tolist()
 
 
-def _mean(feed: ImageFeed) -> np.ndarray:
+def _mean(feed: ImageFeed) -> tuple[np.ndarray, int]:
+    """The mean of all samples, and how many there are."""
     total, count = np.zeros(feed.data_shape[1:]), 0
     while (batch := feed.next()) is not None:
         kept = feed.batch_size - (batch.pad or 0)
         total += batch.data[0].asnumpy()[:kept].sum(axis=0, dtype=np.float64)
         count += kept
-    return total / max(count, 1)
+    return (total / max(count, 1)).astype(np.float32), count

@@ -15,8 +15,11 @@ pub(super) fn shift(image: &mut [u8], shift: [i32; 3]) {
     }
 }
 
+/// Rounds to the nearest byte, halves to the even one.
 fn byte(value: f32) -> u8 {
-    value.round_ties_even() as u8
+    // Numbers of this size have no fraction bits, so that the sum is rounded.
+    const WHOLE: f32 = (3 << 22) as f32;
+    (value + WHOLE - WHOLE) as u8
 }
 
 fn to_hls(pixel: [u8; 3]) -> [u8; 3] {
@@ -52,12 +55,13 @@ fn to_rgb([hue, lightness, saturation]: [u8; 3]) -> [u8; 3] {
     };
     let least = 2.0 * lightness - most;
     // Six sectors of the circle; in each, one colour goes from the least to the most or back.
-    let place = f32::from(hue) * (DEGREES / 60.0) % 6.0;
-    let sector = place.floor();
-    let part = place - sector;
+    let place = f32::from(hue) * (DEGREES / 60.0);
+    let place = if place >= 6.0 { place - 6.0 } else { place };
+    let sector = place as u8;
+    let part = place - f32::from(sector);
     let falls = least + (most - least) * (1.0 - part);
     let rises = least + (most - least) * part;
-    let rgb = match sector as u8 {
+    let rgb = match sector {
         0 => [most, rises, least],
         1 => [falls, most, least],
         2 => [least, most, rises],
@@ -66,4 +70,26 @@ fn to_rgb([hue, lightness, saturation]: [u8; 3]) -> [u8; 3] {
         _ => [most, least, falls],
     };
     rgb.map(|value| byte(value * 255.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rounded_as_by_the_standard_library() {
+        for i in 0..=255 * 64 {
+            let value = i as f32 / 64.0;
+            assert_eq!(byte(value), value.round_ties_even() as u8, "{value}");
+        }
+        assert_eq!([-0.4, 255.4, 300.0].map(byte), [0, 255, 255]);
+    }
+
+    #[test]
+    fn gray_stays_gray_but_for_its_lightness() {
+        let mut image: Vec<u8> = (0..=255).flat_map(|value| [value; 3]).collect();
+        shift(&mut image, [50, 3, 0]);
+        let expected = (0..=255_u8).flat_map(|value| [value.saturating_add(3); 3]);
+        assert!(image.into_iter().eq(expected));
+    }
 }

@@ -53,13 +53,17 @@ impl Warp {
         let how = method(interpolation, [from, to], draws)?;
         space.part.resize(to[0] * to[1] * channels, 0);
         let (image, out) = (&space.image[..], &mut space.part[..]);
-        let warp = match how {
-            Interpolation::Nearest => warp::<1>,
-            Interpolation::Linear | Interpolation::Area => warp::<2>,
-            Interpolation::Cubic => warp::<4>,
-            Interpolation::Lanczos => warp::<8>,
+        let warp = match (how, channels) {
+            (Interpolation::Nearest, 1) => warp::<1, 1>,
+            (Interpolation::Nearest, _) => warp::<1, 3>,
+            (Interpolation::Linear | Interpolation::Area, 1) => warp::<2, 1>,
+            (Interpolation::Linear | Interpolation::Area, _) => warp::<2, 3>,
+            (Interpolation::Cubic, 1) => warp::<4, 1>,
+            (Interpolation::Cubic, _) => warp::<4, 3>,
+            (Interpolation::Lanczos, 1) => warp::<8, 1>,
+            (Interpolation::Lanczos, _) => warp::<8, 3>,
         };
-        warp(image, out, [from, to], channels, &inverse, fill);
+        warp(image, out, [from, to], &inverse, fill);
         std::mem::swap(&mut space.image, &mut space.part);
         Ok(to)
     }
@@ -109,15 +113,15 @@ impl Inverse {
     }
 }
 
-fn warp<const COUNT: usize>(
+/// Fills `out` with what the image has where each pixel comes from.
+fn warp<const COUNT: usize, const CHANNELS: usize>(
     image: &[u8],
     out: &mut [u8],
     [from, to]: [[usize; 2]; 2],
-    channels: usize,
     inverse: &Inverse,
     fill: u8,
 ) {
-    let (weights, outside) = (weights(COUNT), [fill; 3]);
+    let weights = weights(COUNT);
     let one = f64::from(1 << BITS);
     let fixed = |place: f64| (place * one).round_ties_even() as i64;
     // To the nearest pixel, or to the nearest of its places.
@@ -129,56 +133,68 @@ fn warp<const COUNT: usize>(
     let columns: Vec<[i64; 2]> = (0..to[1])
         .map(|x| inverse.column.map(|part| fixed(part * x as f64)))
         .collect();
-    for (y, line) in out.chunks_exact_mut(to[1] * channels).enumerate() {
+    let source = Source::<CHANNELS> { image, from, fill };
+    for (y, line) in out.chunks_exact_mut(to[1] * CHANNELS).enumerate() {
         let start = [0, 1].map(|i| fixed(inverse.row[i] * y as f64 + inverse.origin[i]) + half);
-        for (pixel, column) in line.chunks_exact_mut(channels).zip(&columns) {
+        for (pixel, column) in line.chunks_exact_mut(CHANNELS).zip(&columns) {
             let [x, y] = [0, 1].map(|i| (start[i] + column[i]) >> shift);
-            if COUNT == 1 {
-                let place = at(image, from, channels, [y, x]);
-                pixel.copy_from_slice(place.unwrap_or(&outside[..channels]));
-                continue;
-            }
-            let before = COUNT as i64 / 2 - 1;
-            let first = [(y >> 5) - before, (x >> 5) - before];
-            let part = ((y & 31) * PLACES as i64 + (x & 31)) as usize * COUNT * COUNT;
-            let weights = &weights[part..part + COUNT * COUNT];
-            blend::<COUNT>(image, from, pixel, first, weights, fill);
+            let found = if COUNT == 1 {
+                source.at(y, x)
+            } else {
+                let before = COUNT as i64 / 2 - 1;
+                let part = ((y & 31) * PLACES as i64 + (x & 31)) as usize * COUNT * COUNT;
+                let weights = &weights[part..part + COUNT * COUNT];
+                source.blend::<COUNT>([(y >> 5) - before, (x >> 5) - before], weights)
+            };
+            pixel.copy_from_slice(&found);
         }
     }
 }
 
-/// A pixel of an image, if it is in it.
-fn at(
-    image: &[u8],
-    [rows, columns]: [usize; 2],
-    channels: usize,
-    [y, x]: [i64; 2],
-) -> Option<&[u8]> {
-    let inside = (0..rows as i64).contains(&y) && (0..columns as i64).contains(&x);
-    inside.then(|| &image[(y as usize * columns + x as usize) * channels..][..channels])
+/// An image, and what is around it.
+struct Source<'a, const CHANNELS: usize> {
+    image: &'a [u8],
+    from: [usize; 2],
+    fill: u8,
 }
 
-fn blend<const COUNT: usize>(
-    image: &[u8],
-    from: [usize; 2],
-    pixel: &mut [u8],
-    [y, x]: [i64; 2],
-    weights: &[i16],
-    fill: u8,
-) {
-    let (channels, outside) = (pixel.len(), [fill; 3]);
-    let mut sums = [WHOLE / 2; 3];
-    for (j, weights) in weights.chunks_exact(COUNT).enumerate() {
-        for (i, &weight) in weights.iter().enumerate() {
-            let place = at(image, from, channels, [y + j as i64, x + i as i64]);
-            let samples = place.unwrap_or(&outside[..channels]);
-            for (sum, &sample) in sums.iter_mut().zip(samples) {
+impl<const CHANNELS: usize> Source<'_, CHANNELS> {
+    fn at(&self, y: i64, x: i64) -> [u8; CHANNELS] {
+        let [rows, columns] = self.from;
+        let inside = (0..rows as i64).contains(&y) && (0..columns as i64).contains(&x);
+        let mut pixel = [self.fill; CHANNELS];
+        if inside {
+            let start = (y as usize * columns + x as usize) * CHANNELS;
+            pixel.copy_from_slice(&self.image[start..start + CHANNELS]);
+        }
+        pixel
+    }
+
+    /// The sum of `COUNT` rows and columns of pixels from the first, as their weights say.
+    fn blend<const COUNT: usize>(&self, [y, x]: [i64; 2], weights: &[i16]) -> [u8; CHANNELS] {
+        let [rows, columns] = self.from;
+        let within = |at: i64, extent: usize| (0..=extent as i64 - COUNT as i64).contains(&at);
+        let mut sums = [WHOLE / 2; CHANNELS];
+        let mut add = |weight: i16, pixel: &[u8]| {
+            for (sum, &sample) in sums.iter_mut().zip(pixel) {
                 *sum += i32::from(weight) * i32::from(sample);
             }
+        };
+        if within(y, rows) && within(x, columns) {
+            for (j, weights) in weights.chunks_exact(COUNT).enumerate() {
+                let start = ((y as usize + j) * columns + x as usize) * CHANNELS;
+                let line = &self.image[start..start + COUNT * CHANNELS];
+                for (&weight, pixel) in weights.iter().zip(line.chunks_exact(CHANNELS)) {
+                    add(weight, pixel);
+                }
+            }
+        } else {
+            for (i, &weight) in weights.iter().enumerate() {
+                let (down, along) = (i / COUNT, i % COUNT);
+                add(weight, &self.at(y + down as i64, x + along as i64));
+            }
         }
-    }
-    for (sample, sum) in pixel.iter_mut().zip(sums) {
-        *sample = (sum / WHOLE).clamp(0, 255) as u8;
+        sums.map(|sum| (sum / WHOLE).clamp(0, 255) as u8)
     }
 }
 
