@@ -122,6 +122,33 @@ fn an_image_keeps_its_samples_where_nothing_is_changed() {
     assert_eq!(samples(&with_changed_lines(&png, |_| ())), samples(&png));
 }
 
+#[test]
+fn a_palette_of_a_wrong_length_is_refused() {
+    let png = file("palette.png");
+    let &(kind, end) = chunks(&png)
+        .iter()
+        .find(|&&(kind, _)| &png[kind..kind + 4] == b"PLTE")
+        .unwrap();
+    for length in [0, 1, 2, 4, 769, 771, 3000] {
+        let mut made = png[..kind - 4].to_vec();
+        made.extend((length as u32).to_be_bytes());
+        made.extend(b"PLTE");
+        made.extend(vec![7; length]);
+        made.extend([0; 4]);
+        made.extend(&png[end + 4..]);
+        let made = with_right_checksums(made);
+        let error = ImageDecoder::new("file.img", &made, Color::Rgb)
+            .err()
+            .unwrap();
+        let message = error.message();
+        assert!(message.starts_with("file.img: "), "{message}");
+        assert!(
+            message.to_lowercase().contains("pal") || message.contains("PLTE"),
+            "{message}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(3000), ..ProptestConfig::default() })]
 

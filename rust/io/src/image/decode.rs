@@ -12,6 +12,8 @@ const MOST_PIXELS: usize = 1 << 30;
 const MOST_EXPANSION: usize = 2048;
 /// What files smaller than this may expand to in any case.
 const SMALL: usize = 1 << 16;
+/// Bytes of 256 colours.
+const MOST_PALETTE: usize = 768;
 /// How much of red, green and blue is in gray, of 32,768: libpng's for OpenCV.
 const GRAY: [u32; 3] = [9797, 19234, 3737];
 
@@ -126,6 +128,16 @@ fn png<'a>(name: &str, bytes: &'a [u8]) -> Result<(Format<'a>, (usize, usize))> 
         .read_info()
         .map_err(|reason| damaged(name, reason))?;
     let info = reader.info();
+    if info.color_type == ColorType::Indexed {
+        // The library does not look, and would read beyond.
+        let length = info.palette.as_ref().map_or(0, |palette| palette.len());
+        if length == 0 || length % 3 != 0 || length > MOST_PALETTE {
+            return Err(damaged(
+                name,
+                format_args!("{length} bytes are not a palette of 1 to 256 colours"),
+            ));
+        }
+    }
     let extents = (info.height as usize, info.width as usize);
     Ok((Format::Png(Box::new(reader)), extents))
 }
