@@ -129,7 +129,9 @@ def wait_to_write(var: NDArray | Var) -> None:
 
 
 def wait_for_all() -> None:
-    """Waits for everything pushed before; not allowed inside a pushed function.
+    """Waits for everything pushed before, and for what the functions among it push.
+
+    Not allowed inside a pushed function.
 
     Raises
     ------

@@ -40,6 +40,15 @@ impl Drop for Ticket {
     }
 }
 
+/// How many Python operations have ended.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// How many Python operations have ended: where the number grows, functions may have pushed more.
+pub(crate) fn ended() -> u64 {
+    // Acquire: pairs with `announce`, for the pushes of the function.
+    ENDED.load(Ordering::Acquire)
+}
+
 /// Number of Python operations that were pushed and are not finished.
 pub(crate) fn pending() -> usize {
     PENDING.load(Ordering::Acquire)
@@ -62,6 +71,8 @@ impl Finish {
     }
 
     fn announce(self, result: Result<(), OpError>) {
+        // Release: pairs with `ended`.
+        ENDED.fetch_add(1, Ordering::Release);
         self.on_complete.complete(result);
         drop(self.ticket);
     }
@@ -168,6 +179,8 @@ pub(crate) struct Work {
     pub(crate) priority: i32,
     pub(crate) name: Name,
     pub(crate) number: u64,
+    /// How deep it is nested in functions that push each other; 0 if no function pushed it.
+    pub(crate) depth: u32,
 }
 
 impl Work {

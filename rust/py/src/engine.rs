@@ -1,5 +1,6 @@
 //! The engine as Python sees it: variables, waits, its start and end. What is pushed is in `pushed.rs`.
 
+use crate::callback::ended;
 use crate::support::convert::runtime;
 use crate::support::errors::{misuse, push_to_py, to_py};
 use crate::support::wait::{Bulk, set_naive, wait};
@@ -88,7 +89,8 @@ pub(crate) fn wait_to_write(
     wait(py, |policy| runtime.wait_to_write(var, policy))
 }
 
-/// Waits for everything pushed before; raises the first error that no wait has raised yet.
+/// Waits until nothing is pending: for everything pushed before, and for what the functions of it push.
+/// Raises the first error that no wait has raised yet.
 #[pyfunction]
 fn wait_all(py: Python<'_>) -> PyResult<()> {
     let runtime = runtime()?;
@@ -99,7 +101,13 @@ fn wait_all(py: Python<'_>) -> PyResult<()> {
              wait for single arrays or variables instead",
         ));
     }
-    wait(py, |policy| runtime.wait_for_all(policy))
+    loop {
+        let before = ended();
+        wait(py, |policy| runtime.wait_for_all(policy))?;
+        if ended() == before {
+            return Ok(());
+        }
+    }
 }
 
 /// Finishes what was pushed and ends the workers; pushes are refused until `start`.

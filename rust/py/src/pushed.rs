@@ -118,6 +118,7 @@ impl Function {
             priority: push.priority,
             name: self.name,
             number: next_number(),
+            depth: lane::depth(),
         }
     }
 

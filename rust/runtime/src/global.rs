@@ -19,8 +19,9 @@ pub struct Runtime {
     switch: Switch,
 }
 
-/// Runs a function that waits, without what the calling thread keeps others from having meanwhile.
-pub type Detach = fn(&mut (dyn FnMut() + Send));
+/// Runs a function that waits, without what the calling thread keeps others from having meanwhile;
+/// `false` where it was not run, as too many others wait already.
+pub type Detach = fn(&mut (dyn FnMut() + Send)) -> bool;
 
 static GLOBAL: OnceLock<Result<Arc<Runtime>>> = OnceLock::new();
 static DETACH: OnceLock<Detach> = OnceLock::new();
@@ -44,10 +45,15 @@ impl Runtime {
         let _ = DETACH.set(detach);
     }
 
-    pub(crate) fn detached(&self, wait: &mut (dyn FnMut() + Send)) {
+    /// Runs a function that waits, or takes long; `false` where it was not run, as too many others
+    /// wait already.
+    pub(crate) fn detached(&self, wait: &mut (dyn FnMut() + Send)) -> bool {
         match DETACH.get() {
             Some(detach) => detach(wait),
-            None => wait(),
+            None => {
+                wait();
+                true
+            }
         }
     }
 

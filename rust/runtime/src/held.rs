@@ -160,11 +160,14 @@ where
         }
         // What takes long needs none of what others may want meanwhile.
         let (mut run, mut result) = (Some(run), Ok(()));
-        runtime.detached(&mut || {
+        let mut compute = || {
             if let Some(run) = run.take() {
                 result = working(|| run(runtime));
             }
-        });
+        };
+        if !runtime.detached(&mut compute) {
+            compute();
+        }
         return result;
     }
     let (send, receive) = mpsc::sync_channel(1);
@@ -186,11 +189,18 @@ where
     let engine = runtime.engine();
     let vars = || reads.iter().chain(&writes).copied();
     let (mut receive, mut answer) = (Some(receive), Ok(None));
-    runtime.detached(&mut || {
+    let waited = runtime.detached(&mut || {
         if let Some(receive) = receive.take() {
             answer = engine.blocking(|| await_answer(runtime, &receive, &turn, vars));
         }
     });
+    if !waited {
+        if turn.take() {
+            return Err(failure(WaitError::TooManyBlocked));
+        }
+        // It has run, or is about to end.
+        answer = receive.map_or(Ok(None), |receive| Ok(Some(receive.recv())));
+    }
     let Some(answer) = answer.map_err(failure)? else {
         return Err(Error::misuse(IN_VAIN));
     };

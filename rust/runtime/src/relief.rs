@@ -58,8 +58,8 @@ pub(crate) fn wait(runtime: &Runtime, pool: &Pool) -> bool {
         return freed;
     }
     let mut freed = false;
-    runtime.detached(&mut || freed = look_on());
-    freed
+    let waited = runtime.detached(&mut || freed = look_on());
+    waited && freed
 }
 
 fn look_on(runtime: &Runtime, pool: &Pool, inside: bool) -> bool {

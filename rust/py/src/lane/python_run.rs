@@ -168,6 +168,7 @@ impl PythonRun {
             priority: 0,
             name: self.name,
             number: next_number(),
+            depth: lane::depth(),
         }
     }
 }

@@ -23,18 +23,19 @@ pub(crate) fn attached<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs a function that waits, or takes long.
-pub(crate) fn detached(wait: &mut (dyn FnMut() + Send)) {
+/// Runs a function that waits, or takes long; `false` where it was not run, as too many functions of
+/// operations wait already.
+pub(crate) fn detached(wait: &mut (dyn FnMut() + Send)) -> bool {
     if !ATTACHED.get() {
-        return wait();
+        wait();
+        return true;
     }
     Python::attach(|py| {
         py.detach(|| {
             ATTACHED.set(false);
-            if lane::wait(&mut *wait).is_none() {
-                wait();
-            }
+            let done = lane::wait(wait).is_some();
             ATTACHED.set(true);
-        });
-    });
+            done
+        })
+    })
 }
