@@ -1,6 +1,7 @@
 """All iterators under the name that MXNet has them in, ``mx.io.io``."""
 
 from .csv import CSVIter
+from .image_detection import ImageDetRecordIter
 from .image_records import (
     ImageRecordInt8Iter,
     ImageRecordIter,
@@ -21,6 +22,7 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
     "ImageRecordIter_v1",
