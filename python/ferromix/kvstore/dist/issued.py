@@ -18,8 +18,8 @@ from .lane import Lane
 __all__ = ["gather", "issue", "key_number"]
 
 
-def key_number(key: Key) -> int:
-    """The same number for a key in every process; ``3`` and ``"3"`` differ."""
+def key_number(key: Key | tuple[str, ...]) -> int:
+    """The same number for a key in every process; ``3``, ``"3"`` and ``("3",)`` differ."""
     digest = hashlib.blake2b(f"{type(key).__name__} {key}".encode(), digest_size=8)
     return int.from_bytes(digest.digest(), "little")
 

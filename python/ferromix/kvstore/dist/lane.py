@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import os
 import sys
 import threading
@@ -28,6 +29,8 @@ from .peers import ORDER, Broken, Peers, limit_of_waiting
 from .service import Service
 
 __all__ = ["Lane", "the_lane"]
+
+_log = logging.getLogger(__name__)
 
 BUCKET = 25 << 20
 """Bytes of values that go together at most."""
@@ -58,9 +61,10 @@ class Lane:
         self._joined: set[int] = set()
         self._joins = 0
         self._joining = False
-        self._left: set[int] = set()
+        self._left: dict[int, float] = {}
         self._unknown: Callable[[Name], None] | None = None
-        self._doing = "has pushed nothing yet"
+        self._needs_all = False
+        self.doing = "has pushed nothing yet"
         self._active = 0.0
         self.peers: Peers
         self.service: Service
@@ -77,8 +81,12 @@ class Lane:
 
     # -- for stores ------------------------------------------------------------------------------
 
-    def new_store(self) -> int:
-        """A number for a store, equal in all processes if they create theirs in one order."""
+    def new_store(self, needs_all: bool) -> int:
+        """A number for a store, equal in all processes if they create theirs in one order.
+
+        `needs_all` says that it cannot go on without a process that died.
+        """
+        self._needs_all |= needs_all
         self._stores += 1
         return self._stores - 1
 
@@ -143,9 +151,9 @@ class Lane:
     def _main(self, started: threading.Event, problems: list[BaseException]) -> None:
         try:
             comm = Communicator()
-            self.peers = Peers(comm, self.limit, lambda: self._doing, self._hear)
-            self.service = Service(self.peers)
-            self.peers.serve = self.service.turn
+            self.peers = Peers(comm, self.limit, lambda: self.doing, self._hear)
+            self.service = Service(self.peers, self._left)
+            self.peers.serve, self.peers.lose = self.service.turn, self._lose
             self._listen()
         except BaseException as error:  # raised by the thread that asked for the lane
             problems.append(error)
@@ -153,7 +161,7 @@ class Lane:
         finally:
             started.set()
         try:
-            while len(self._left) < comm.size or self.service.is_busy:
+            while not self._left.keys() >= {*self.peers.alive} or self.service.is_busy:
                 self._turn()
             self.service.close()
             comm.cancel(self._order)
@@ -162,7 +170,7 @@ class Lane:
         except Broken:
             self._give_up()
         except Exception as error:  # of MPI, or a fault of ours: all must hear of it
-            text = f"KVStore: rank {comm.rank} {self._doing}, and failed: {error!r}"
+            text = f"KVStore: rank {comm.rank} {self.doing}, and failed: {error!r}"
             with contextlib.suppress(Exception):
                 self.peers.fail(text)
             self.peers.failure = text
@@ -174,7 +182,7 @@ class Lane:
         for message in self._news():
             self.peers.tell(message)
             if message == "leaving":
-                self._left.add(self.peers.rank)
+                self._left[self.peers.rank] = time.monotonic()
         # Also in a new leader, which hears first what the one before it said last.
         if (found := self.peers.comm.source_of(self._order)) is not None:
             orders = self._orders[: found[1] // ORDERS.itemsize].copy()
@@ -201,9 +209,20 @@ class Lane:
 
     def _hear(self, source: int, message: str) -> None:
         if message == "leaving":
-            self._left.add(source)
+            self._left[source] = time.monotonic()
         elif message == f"joined {self._joins}":
             self._joined.add(source)
+
+    def _lose(self, rank: int) -> None:
+        """Goes on without a process that died, if the stores can."""
+        if self._needs_all:
+            self.peers.fail(
+                f"KVStore: rank {rank} died, and rank {self.peers.rank} {self.doing}; only "
+                "dist_async goes on without a rank"
+            )
+        if self.peers.rank == self.peers.alive[0]:
+            _log.warning("KVStore: rank %d died; the others go on, the next one with its keys", rank)
+        self.service.lose(rank)
 
     def _leader(self) -> int:
         return next((r for r in range(self.peers.size) if r not in self._joined), 0)
@@ -255,21 +274,22 @@ class Lane:
                 if item is not None and item.since is not None:
                     return item
                 unknown = None if asked or item is not None else self._unknown
+                ending = "leaving" in self._told or self.peers.rank in self._left
             if unknown is not None:
                 unknown(name)
                 asked = True
-            if item is None and self.peers.rank in self._left:
+            if item is None and ending:
                 self.peers.fail(
                     f"KVStore: rank {self.peers.rank} ended before {label}, which "
                     f"rank {leader} does"
                 )
-            self._doing = f"computes {label} still" if item else f"has not come to {label}"
+            self.doing = f"computes {label} still" if item else f"has not come to {label}"
             self.peers.pause(started, lambda: f"its own part of {label}, which rank {leader} does")
 
     def _run(self, batch: Sequence[Item]) -> None:
-        self._doing = f"is at {batch[0].label}"
+        self.doing = f"is at {batch[0].label}"
         transfers.run(self.peers, batch)
-        self._doing = f"is past {batch[0].label}"
+        self.doing = f"is past {batch[0].label}"
         self._active = time.monotonic()
         with self._changed:
             for item in batch:
@@ -294,7 +314,7 @@ class Lane:
             self.peers.pause(oldest.since, lambda: oldest.label)
         elif self.peers.rank in self._left and now - self._active > self.limit:
             self._active = now
-            silent = [r for r in self.peers.missing() if r not in self._left]
+            silent = [rank for rank in self.peers.missing() if rank not in self._left]
             if silent:
                 self.peers.fail(f"KVStore: rank {silent[0]} ended, stopped or is out of reach")
 

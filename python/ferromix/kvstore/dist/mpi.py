@@ -6,7 +6,8 @@ have an MPI of their own, for which mpi4py is built.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ Request = Any
 class Communicator:
     """The processes that were started together, numbered from 0.
 
-    All of its methods are for one thread at a time.
+    All of its methods are for one thread at a time. Where MPI outlives processes that die
+    (`tolerant`: Open MPI was started with ``--with-ft ulfm``), `lost` has those that did; messages
+    to them count as sent, and none come from them.
 
     Raises
     ------
@@ -56,26 +59,35 @@ class Communicator:
         self._comm.Set_errhandler(MPI.ERRORS_RETURN)
         self.rank: int = self._comm.Get_rank()
         self.size: int = self._comm.Get_size()
-        self.error: type[Exception] = MPI.Exception
-        self._sources: list[Any] = []
+        self.tolerant = os.environ.get("OMPI_MCA_mpi_ft_enable", "0") not in ("0", "false")
+        self.lost: frozenset[int] = frozenset()
 
     def send(self, data: np.ndarray | bytes, to: int, tag: int) -> Request:
         """Starts to send bytes; they must stay as they are until the request is done."""
-        return self._comm.Isend([data, self._mpi.BYTE], dest=to, tag=tag)
+        return self._start(self._comm.Isend, [data, self._mpi.BYTE], to, tag)
 
     def receive(self, into: np.ndarray, source: int, tag: int) -> Request:
         """Starts to receive at most as many bytes as `into` holds."""
         source = self._mpi.ANY_SOURCE if source == ANY else source
-        return self._comm.Irecv([into, self._mpi.BYTE], source=source, tag=tag)
+        return self._start(self._comm.Irecv, [into, self._mpi.BYTE], source, tag)
 
     def all_done(self, requests: Sequence[Request]) -> bool:
         """Whether all are done; what is under way goes on meanwhile."""
-        return self._mpi.Request.Testall(requests)
+        try:
+            return self._mpi.Request.Testall(requests)
+        except self._mpi.Exception as error:
+            self._note_loss(error)
+            # One by one: those that failed are none any more, and count as done.
+            return all([self._is_done(request) for request in requests])
 
     def source_of(self, request: Request) -> tuple[int, int] | None:
         """The source of a message and its bytes, if the request to receive it is done."""
         status = self._mpi.Status()
-        if not request.Test(status):
+        try:
+            if not request.Test(status):
+                return None
+        except self._mpi.Exception as error:  # which goes on after it was acknowledged
+            self._note_loss(error)
             return None
         return status.Get_source(), status.Get_count(self._mpi.BYTE)
 
@@ -92,3 +104,27 @@ class Communicator:
     def abort(self) -> None:
         """Ends all processes at once."""
         self._comm.Abort(1)
+
+    def _start(self, do: Callable[..., Request], *what: object) -> Request:
+        try:
+            return do(*what)
+        except self._mpi.Exception as error:
+            self._note_loss(error)
+            return self._mpi.REQUEST_NULL
+
+    def _is_done(self, request: Request) -> bool:
+        try:
+            return request.Test()
+        except self._mpi.Exception as error:
+            self._note_loss(error)
+            return True
+
+    def _note_loss(self, error: Exception) -> None:
+        """Finds out who died, or raises an error that is of something else."""
+        if not self.tolerant:
+            raise error
+        self._comm.Ack_failed()
+        failed, everybody = self._comm.Get_failed(), self._comm.Get_group()
+        self.lost = frozenset(self._mpi.Group.Translate_ranks(failed, None, everybody))
+        if not self.lost:
+            raise error

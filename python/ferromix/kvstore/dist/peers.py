@@ -12,13 +12,15 @@ import numpy as np
 from ...error import InvalidArgumentError, MXNetError
 from .mpi import ANY, Communicator, Request
 
-__all__ = ["Broken", "DATA", "ORDER", "Peers", "limit_of_waiting"]
+__all__ = ["Broken", "DATA", "GRACE", "ORDER", "Peers", "limit_of_waiting"]
 
 DATA, ORDER, CONTROL = range(1, 4)
 """The tags of values, of what is to be done next, and of :class:`Peers`' own messages."""
 _LONGEST = 1 << 14
 """Bytes of a message of control at most."""
-_GRACE = 2.0
+_WORDS = _LONGEST // 8
+"""Characters of a text in one; a character may need four bytes."""
+GRACE = 2.0
 """Seconds in which a process that lives answers."""
 _NAPS = 2e-4
 """Seconds of sleep between looks at messages that take long."""
@@ -74,18 +76,25 @@ class Peers:
         self.failure: str | None = None
         self.doom: str | None = None
         self.silent: list[int] = []
+        self.serve: Callable[[], None] | None = None
+        self.lose: Callable[[int], None] | None = None
+        self._mourned: frozenset[int] = frozenset()
         self._state, self._heard = state, heard
         self._answers: dict[int, str] = {}
         self._sent: list[tuple[Request, bytes]] = []
         self._inbox = np.empty(_LONGEST, np.uint8)
         self._request = comm.receive(self._inbox, ANY, CONTROL)
-        self.serve: Callable[[], None] | None = None
         self._serving = False
+
+    @property
+    def alive(self) -> list[int]:
+        """The numbers of all processes but those that died."""
+        return [rank for rank in range(self.size) if rank not in self.comm.lost]
 
     @property
     def others(self) -> list[int]:
         """The numbers of the other processes."""
-        return [rank for rank in range(self.size) if rank != self.rank]
+        return [rank for rank in self.alive if rank != self.rank]
 
     def finish(self, requests: Sequence[Request], what: Callable[[], str]) -> None:
         """Waits until messages have arrived; `what` says for what.
@@ -123,6 +132,7 @@ class Peers:
             message = pickle.loads(self._inbox[:count].tobytes())
             self._request = self.comm.receive(self._inbox, ANY, CONTROL)
             self._hear(source, *message)
+        self._mourn()
         if self.serve is not None and not self._serving:
             self._serving = True
             try:
@@ -131,6 +141,13 @@ class Peers:
                 self._serving = False
         if self._sent:
             self._sent = [sent for sent in self._sent if not self.comm.all_done([sent[0]])]
+
+    def _mourn(self) -> None:
+        """Tells of those who died since the last time."""
+        for rank in sorted(self.comm.lost - self._mourned):
+            self._mourned |= {rank}
+            if self.lose is not None:
+                self.lose(rank)
 
     def close(self) -> None:
         """Listens no more."""
@@ -145,8 +162,8 @@ class Peers:
         """Tells everybody that the store is broken, and raises."""
         if self.failure is None:
             self.failure = text
-            self.tell("fail", text[: _LONGEST // 4])
-            deadline = time.monotonic() + min(_GRACE, self.limit)
+            self.tell("fail", text[:_WORDS])
+            deadline = time.monotonic() + min(GRACE, self.limit)
             while self._sent and time.monotonic() < deadline:
                 self._sent = [s for s in self._sent if not self.comm.all_done([s[0]])]
                 time.sleep(_NAPS)
@@ -157,7 +174,7 @@ class Peers:
             self.failure = self.failure or text
             raise Broken(self.failure)
         if kind == "probe":
-            self._tell(source, "alive", self._state()[: _LONGEST // 4])
+            self._tell(source, "alive", self._state()[:_WORDS])
         elif kind == "alive":
             self._answers[source] = text
         else:
@@ -167,19 +184,19 @@ class Peers:
         data = pickle.dumps(message)
         self._sent.append((self.comm.send(data, rank, CONTROL), data))
 
-    def missing(self, grace: float = _GRACE) -> list[int]:
+    def missing(self, grace: float = GRACE) -> list[int]:
         """The processes that do not answer within seconds."""
         self._answers.clear()
         self.tell("probe")
         deadline = time.monotonic() + grace
-        while len(self._answers) < self.size - 1 and time.monotonic() < deadline:
+        while not self._answers.keys() >= {*self.others} and time.monotonic() < deadline:
             self.poll()
             time.sleep(_NAPS)
         return [rank for rank in self.others if rank not in self._answers]
 
     def accuse(self, what: str) -> None:
         """Finds out who does not answer, tells all, and raises."""
-        self.silent = self.missing(min(_GRACE, self.limit))
+        self.silent = self.missing(min(GRACE, self.limit))
         problem = f"rank {self.rank} waited {self.limit:g} s for {what}"
         if self.silent:
             names = ", ".join(f"rank {rank}" for rank in self.silent)

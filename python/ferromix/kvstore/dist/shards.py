@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Container
 
 from ...ndarray import NDArray
 from ...optimizer import (
@@ -23,9 +24,9 @@ from ...optimizer import Test as Sum
 from ...ops.storage import DENSE
 from ..base import Key
 
-__all__ = ["WHOLE", "Shards", "part_of"]
+__all__ = ["ELEMENTWISE", "WHOLE", "Shards", "part_of"]
 
-_ELEMENTWISE = frozenset(
+ELEMENTWISE = frozenset(
     (SGD, NAG, Adam, AdaGrad, AdaDelta, Adamax, Ftrl, FTML, Nadam, RMSProp, Signum, Sum)
 )
 """Optimizers that change each element by itself, so that parts of a weight can be updated apart."""
@@ -42,10 +43,20 @@ class Shards:
     ----------
     rank, size
         The number of this process, and of all.
+    lost
+        Those that died, whose keys go to the next one each.
+    whole
+        Whether large keys stay whole, too.
     """
 
-    def __init__(self, rank: int, size: int) -> None:
-        self._rank, self._size = rank, size
+    def __init__(
+        self,
+        rank: int,
+        size: int,
+        lost: Callable[[], Container[int]] = frozenset,
+        whole: bool = False,
+    ) -> None:
+        self._rank, self._size, self._lost, self._whole = rank, size, lost, whole
         self._owners: dict[Key, int] = {}
         self._counts: dict[Key, int] = {}
         self._loads = [0] * size
@@ -61,13 +72,18 @@ class Shards:
 
     def divide_for(self, optimizer: Optimizer | None) -> None:
         """Divides large keys if the optimizer, None for any updater, changes them by elements."""
-        self._divide = type(optimizer) in _ELEMENTWISE
+        self._divide = not self._whole and type(optimizer) in ELEMENTWISE
 
     def owner(self, key: Key) -> int:
         """The process that owns a key; -1 where each owns a part."""
         count = self._counts[key]
         divided = self._divide and self._size > 1 and count >= max(self._bound, self._size)
-        return -1 if divided else self._owners[key]
+        if divided:
+            return -1
+        owner, lost = self._owners[key], self._lost()
+        while owner in lost:
+            owner = (owner + 1) % self._size
+        return owner
 
     def mine(self, key: Key) -> slice | None:
         """The elements of a key that this process owns; None for none."""

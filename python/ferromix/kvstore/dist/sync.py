@@ -6,12 +6,12 @@ import os
 import pickle
 import queue
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from ... import files
 from ... import ndarray as nd
-from ...error import ArgumentTypeError, InvalidArgumentError
+from ...error import ArgumentTypeError, InvalidArgumentError, MXNetError
 from ...ndarray import NDArray
 from ...ops.storage import DENSE
 from ...optimizer import Optimizer, Updater, get_updater
@@ -41,10 +41,13 @@ class DistSyncKVStore(LocalKVStore):
         The type.
     """
 
+    needs_all: ClassVar[bool] = True
+    """Whether the store cannot go on without a process that died."""
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._lane = the_lane()
-        self._number = self._lane.new_store()
+        self._number = self._lane.new_store(self.needs_all)
         self._counts: Counter[tuple[Kind, int]] = Counter()
         self._keys: dict[int, Key] = {}
         self._shards = Shards(self.rank, self.num_workers)
@@ -63,15 +66,21 @@ class DistSyncKVStore(LocalKVStore):
 
     def init(self, key: Keys, value: Values) -> None:
         """Gives each key the value of rank 0; see :meth:`KVStore.init`. All processes call it."""
-        super().init(key, value)
-        for k, _ in _pair(key, value, "init"):
+        for k in self._place(key, value):
             stored = self._stored[k]
-            self._keys[key_number(k)] = k
-            self._shards.place(k, stored)
             if stored.stype == DENSE:
                 self._issue(Kind.SHARE, k, 0, 0, None, stored)
             else:
                 unpacked(self._gather(k, packed(stored))[0]).copyto(stored)
+
+    def _place(self, key: Keys, value: Values) -> list[Key]:
+        """Gives new keys their first values and their owners."""
+        super().init(key, value)
+        keys = [k for k, _ in _pair(key, value, "init")]
+        for k in keys:
+            self._keys[key_number(k)] = k
+            self._shards.place(k, self._stored[k])
+        return keys
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sums over all processes, and updates; see :meth:`KVStore.push`."""
@@ -196,13 +205,22 @@ class DistSyncKVStore(LocalKVStore):
         name = Name(self._number, kind, number, count)
         return Item(name, label, facts, dtype, owner, priority)
 
-    @staticmethod
-    def _key_number(key: Key) -> int:
-        return key_number(key)
-
     def _gather(self, key: Key, payload: bytes) -> Sequence[bytes]:
         item = self._item(Kind.GATHER, key_number(key), f"key {key!r} to be gathered")
         return gather(self._lane, item, payload)
+
+    def _meet(self, what: str, payload: bytes) -> Sequence[bytes]:
+        """What each process gives in a call that all make, by rank; waits for them."""
+        item = self._item(Kind.GATHER, key_number((what,)), what)
+        return gather(self._lane, item, payload)
+
+    def _from_first(self, what: str, payload: Callable[[], bytes]) -> bytes:
+        """What the first process gives in a call that all make."""
+        first = self.rank == self._lane.peers.alive[0]
+        found = next(filter(None, self._meet(what, payload() if first else b"")), None)
+        if found is None:
+            raise MXNetError(f"KVStore.{what}: the rank died that was to say which")
+        return found
 
     # -- updates ---------------------------------------------------------------------------------
 
@@ -219,8 +237,7 @@ class DistSyncKVStore(LocalKVStore):
             raise ArgumentTypeError(
                 f"KVStore.set_optimizer: expected an Optimizer, got {type(optimizer).__name__}"
             )
-        data = pickle.dumps(optimizer) if self.rank == 0 else b""
-        self.set_updater(get_updater(pickle.loads(self._gather("optimizer", data)[0])))
+        self._set_first_optimizer(lambda: pickle.dumps(optimizer))
 
     def send_command_to_servers(self, head: int, body: str | bytes) -> None:
         """Runs a command in every process; all of them call it, and `body` is that of rank 0.
@@ -231,8 +248,10 @@ class DistSyncKVStore(LocalKVStore):
             raise InvalidArgumentError(
                 f"KVStore.send_command_to_servers: the only command is 0, got {head!r}"
             )
-        data = body.encode("latin-1") if isinstance(body, str) else body
-        self.set_updater(get_updater(pickle.loads(self._gather("optimizer", data)[0])))
+        self._set_first_optimizer(lambda: body.encode("latin-1") if isinstance(body, str) else body)
+
+    def _set_first_optimizer(self, data: Callable[[], bytes]) -> None:
+        self.set_updater(get_updater(pickle.loads(self._from_first("set_optimizer", data))))
 
     def save_optimizer_states(
         self, fname: str | os.PathLike[str], dump_optimizer: bool = False
@@ -243,8 +262,8 @@ class DistSyncKVStore(LocalKVStore):
         """
         updater = self._optimizer_updater("saved")
         mine = pickle.dumps((updater.states, updater.optimizer))
-        owned = [pickle.loads(data) for data in self._gather("states", mine)]
-        if self.rank == 0:
+        owned = [pickle.loads(data) for data in self._meet("save_optimizer_states", mine) if data]
+        if self.rank == self._lane.peers.alive[0]:
             shapes = {key: stored.shape for key, stored in self._stored.items()}
             states, optimizer = united(owned, shapes, self._shards)
             files.write(fname, pickle.dumps((states, optimizer) if dump_optimizer else states))
@@ -255,8 +274,8 @@ class DistSyncKVStore(LocalKVStore):
         Load only files that you trust; see :meth:`KVStore.load_optimizer_states`.
         """
         updater = self._optimizer_updater("loaded")
-        data = pickle.dumps(_read(fname)) if self.rank == 0 else b""
-        read = pickle.loads(self._gather("states", data)[0])
+        data = self._from_first("load_optimizer_states", lambda: pickle.dumps(_read(fname)))
+        read = pickle.loads(data)
         if isinstance(read, Exception):
             raise read
         updater.set_states(read)
@@ -275,8 +294,9 @@ class DistSyncKVStore(LocalKVStore):
         gather(self._lane, self._item(Kind.GATHER, BARRIER, "a barrier"), b"")
 
     def num_dead_node(self, node_id: int = 0, timeout: float = 60.0) -> int:
-        """How many processes did not answer when the store broke."""
-        return len(self._lane.peers.silent)
+        """How many processes died, or did not answer when the store broke."""
+        peers = self._lane.peers
+        return len({*peers.silent, *peers.comm.lost})
 
     get_num_dead_node = num_dead_node
 

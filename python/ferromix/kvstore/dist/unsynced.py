@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import pickle
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -14,24 +14,27 @@ from ... import ndarray as nd
 from ...error import MXNetError
 from ...ndarray import NDArray
 from ...ops.storage import DENSE
+from ...optimizer import Updater
 from ..base import Key, Keys, Values
-from ..compressed import pack, require_compressible, unpack
+from ..compressed import pack, require_compressible
 from ..local import _pair
 from ..memory import bytes_of
+from .issued import key_number
+from .owning import OwningKVStore
 from .service import Done, Head, Word
-from .shards import WHOLE, part_of
+from .shards import ELEMENTWISE, WHOLE, part_of
 from .sparse import packed, unpacked
-from .sync import DistSyncKVStore
 
 __all__ = ["DistAsyncKVStore"]
 
 
-class DistAsyncKVStore(DistSyncKVStore):
+class DistAsyncKVStore(OwningKVStore):
     """A store whose keys are kept by their owners; see :func:`create_dist`.
 
     A push goes to the owner, which runs the updater at once, and a pull brings what it has then.
     Processes do not wait for each other, so their weights are a little old when they compute. It
-    needs an updater, as in MXNet.
+    needs an updater, as in MXNet. Where MPI outlives processes that die, the others go on, and the
+    next one keeps each key that such a process owned, from the value that it pulled last.
 
     Parameters
     ----------
@@ -39,17 +42,45 @@ class DistAsyncKVStore(DistSyncKVStore):
         The type.
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self._updating, self._making = threading.Lock(), threading.Lock()
-        self._channels: dict[Key, engine.Var] = {}
-        # Of divided keys, what this process owns; what it was pulled last is in `_stored`, which an
-        # answer must not wait for: its owner may be waiting for another answer.
-        self._mine: dict[Key, NDArray] = {}
-        self._service = self._lane.service
-        self._service.add(self._number, self)
-
     # -- data ------------------------------------------------------------------------------------
+
+    def init(self, key: Keys, value: Values) -> None:
+        """Gives each key the value of the first rank; see :meth:`KVStore.init`.
+
+        All processes call it, and it waits for them.
+        """
+        keys = self._place(key, value)
+        if not keys:
+            return
+        arrays = [self._stored[k] for k in keys]
+        facts = [(k, a.stype, a.dtype_name, a.shape) for k, a in zip(keys, arrays, strict=True)]
+        for array in arrays:
+            array.wait_to_read()
+        first = self.rank == self._lane.peers.alive[0]
+        values = [bytes_of(a) if a.stype == DENSE else packed(a) for a in arrays if first]
+        rest = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+        payload = pickle.dumps((facts, values), protocol=5)
+        given = self._meet(f"init of key {keys[0]!r}{rest}", payload)
+        everybodys = {rank: pickle.loads(data) for rank, data in enumerate(given) if data}
+        self._require_equal({rank: facts for rank, (facts, _) in everybodys.items()})
+        values = next((values for _, values in everybodys.values() if values), [])
+        for array, data in zip(arrays, values, strict=False):
+            if array.stype == DENSE:
+                bytes_of(array)[...] = data
+            else:
+                unpacked(data).copyto(array)
+
+    def _require_equal(self, facts: dict[int, list[Any]]) -> None:
+        (first, ours), *others = facts.items()
+        for rank, theirs in others:
+            for mine, other in zip(ours, theirs, strict=False):
+                if mine != other:
+                    text = (
+                        f"KVStore.init: key {mine[0]!r} does not match: on rank {first} it is "
+                        f"{mine}, on rank {rank} {other}; all ranks need one model"
+                    )
+                    self._lane.doom(text)
+                    raise MXNetError(text)
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sends gradients to the owners of keys; see :meth:`KVStore.push`.
@@ -86,7 +117,7 @@ class DistAsyncKVStore(DistSyncKVStore):
             if rank == self.rank:
                 self._apply(key, self._unpacked_gradient(key, part) if word else part, elements)
                 continue
-            head = Head(word, self._number, self._key_number(key), 0, part.handle.nbytes)
+            head = Head(word, self._number, key_number(key), 0, part.handle.nbytes)
 
             def start(done: Done, rank: int = rank, head: Head = head, part: NDArray = part) -> None:
                 self._service.send(rank, head, bytes_of(part), done)
@@ -100,7 +131,7 @@ class DistAsyncKVStore(DistSyncKVStore):
                 self._apply(key, part_of(total, elements), elements)
                 continue
             data = np.frombuffer(packed(merged), np.uint8)
-            head = Head(Word.PUSH_ROWS, self._number, self._key_number(key), 0, data.nbytes)
+            head = Head(Word.PUSH_ROWS, self._number, key_number(key), 0, data.nbytes)
             ended = threading.Event()
             self._service.send(rank, head, data, lambda *_, ended=ended: ended.set())
             self._wait(ended)
@@ -155,8 +186,7 @@ class DistAsyncKVStore(DistSyncKVStore):
             for rank, elements in others:
                 first, last = (elements.start or 0) * width, elements.stop
                 part = memory[first : None if last is None else last * width]
-                head = Head(Word.PULL, self._number, self._key_number(key), 0, part.nbytes)
-                self._service.ask(rank, head, part, arrived, what)
+                self._ask(key, rank, Word.PULL, part, arrived, what)
 
         # A copy, since what waits for `stored` must not keep updates, and answers behind them, waiting.
         own = [(self._master(key, e).copy(), e) for r, e in self._places(key) if r == self.rank]
@@ -164,130 +194,70 @@ class DistAsyncKVStore(DistSyncKVStore):
         for part, elements in own:
             part.copyto(part_of(stored, elements))
 
+    def _ask(
+        self, key: Key, rank: int, word: Word, part: np.ndarray | None, done: Done, what: str
+    ) -> None:
+        """Asks an owner for its part of a value, and the next one if that dies."""
+
+        def again() -> None:
+            heir = self._shards.owner(key)
+            if heir == self.rank:
+                done()  # what was pulled last is the value now
+            else:
+                self._ask(key, heir, word, part, done, what)
+
+        nbytes = 0 if part is None else part.nbytes
+        head = Head(word, self._number, key_number(key), 0, nbytes)
+        self._service.ask(rank, head, part, done, what, again)
+
     def _refresh_sparse(self, key: Key) -> None:
         rank = self._shards.owner(key)
         if rank == self.rank:
             return
         ended, found = threading.Event(), []
 
-        def done(data: object) -> None:
+        def done(data: object = None) -> None:
             found.append(data)
             ended.set()
 
-        head = Head(Word.PULL_ROWS, self._number, self._key_number(key), 0, 0)
-        self._service.ask(rank, head, None, done, f"key {key!r} to be pulled")
+        self._ask(key, rank, Word.PULL_ROWS, None, done, f"key {key!r} to be pulled")
         self._wait(ended)
         if isinstance(found[0], BaseException):
             raise found[0]
-        unpacked(found[0]).copyto(self._stored[key])
-
-    def join(self) -> None:
-        """Waits until all processes have called it; they serve each other meanwhile."""
-        self.barrier()
-
-    # -- the owner's part ------------------------------------------------------------------------
-
-    def memory_for(self, head: Head) -> tuple[np.ndarray, Done]:
-        """Where the bytes of a push go, and what is called when they are there."""
-        key = self._keys[head.key]
-        stored, elements = self._stored[key], self._shards.mine(key)
-        if elements is None:
-            raise MXNetError(f"KVStore: rank {self.rank} does not own key {key!r}")
-        if head.word == Word.PUSH_ROWS:
-            data = np.empty(head.nbytes, np.uint8)
-
-            def rows_there() -> None:
-                with contextlib.suppress(Exception):  # it dooms the store, which says more
-                    self._apply_rows(key, data.tobytes(), elements)
-
-            return data, rows_there
-        if head.word == Word.PUSH_PACKED:
-            part = nd.zeros((head.nbytes,), dtype="uint8")
-        else:
-            part = nd.zeros(part_of(stored, elements).shape, dtype=stored.dtype_name)
-        part.wait_to_read()
-        if part.handle.nbytes != head.nbytes:
-            raise MXNetError(
-                f"KVStore: key {key!r} has {part.handle.nbytes} bytes on rank {self.rank}, and "
-                f"{head.nbytes} in another process"
-            )
-
-        def there() -> None:
-            packed_up = head.word == Word.PUSH_PACKED
-            gradient = self._unpacked_gradient(key, part) if packed_up else part
-            with contextlib.suppress(Exception):  # as above
-                self._apply(key, gradient, elements)
-
-        return bytes_of(part), there
-
-    def answer(self, head: Head, source: int) -> None:
-        """Sends a value when what was pushed before has been applied."""
-        key = self._keys[head.key]
-        stored, elements = self._stored[key], self._shards.mine(key) or WHOLE
-        if head.word == Word.PULL_ROWS:
-            data = np.frombuffer(packed(stored), np.uint8)
-            reply = head._replace(word=Word.VALUE, nbytes=data.nbytes)
-            return self._service.send(source, reply, data, _nothing)
-        value = self._master(key, elements).copy()
-        reply = head._replace(word=Word.VALUE)
-
-        def start(done: Done) -> None:
-            self._service.send(source, reply, bytes_of(value), done)
-
-        return self._push_engine(start, [value], [], 0, f"answer for {key!r}")
-
-    def _apply(self, key: Key, gradient: NDArray, elements: slice) -> None:
-        assert self._updater is not None
-        try:
-            with self._updating:
-                self._updater(key, gradient, self._master(key, elements))
-        except BaseException as error:
-            self._lane.doom(
-                f"KVStore: the updater of key {key!r} raised on rank {self.rank}: {error!r}"
-            )
-            raise
-
-    def _apply_rows(self, key: Key, data: bytes, elements: slice) -> None:
-        total = unpacked(data)
-        if elements != WHOLE:
-            total = total.tostype(DENSE)
-        self._apply(key, part_of(total, elements), elements)
-
-    def _master(self, key: Key, elements: slice) -> NDArray:
-        """What this process owns of a key."""
-        stored = self._stored[key]
-        if elements == WHOLE:
-            return stored
-        with self._making:
-            if key not in self._mine:
-                self._mine[key] = part_of(stored, elements).copy()
-            return self._mine[key]
+        if found[0] is not None:
+            unpacked(found[0]).copyto(self._stored[key])
 
     # -- parts -----------------------------------------------------------------------------------
 
-    def _places(self, key: Key) -> list[tuple[int, slice]]:
-        """The owners of a key, and what each owns."""
-        owner = self._shards.owner(key)
-        return [(owner, WHOLE)] if owner >= 0 else [*enumerate(self._shards.parts(key))]
-
     def set_gradient_compression(self, compression_params: Any) -> None:
-        """Sends gradients in fewer bits, to one owner each; see the interface."""
+        """Sends gradients in fewer bits, to one owner each; all processes call it."""
         super().set_gradient_compression(compression_params)
+        self._unite()
         self._shards.divide_for(None)
+        self.barrier()  # no gradient arrives before its owner knows of it
 
     def set_updater(self, updater: Any) -> None:
         """Sets what the owner of a key does with a gradient; all processes call it."""
-        for key in self._mine:  # who owns what may change
-            self._refresh(key, 0)
-        engine.wait_for_all()
-        self.barrier()
-        self._mine.clear()
+        self._unite()
         super().set_updater(updater)
         if self._compression is not None:
             self._shards.divide_for(None)
+        optimizer = updater.optimizer if isinstance(updater, Updater) else None
+        self._may_wait = type(optimizer) not in ELEMENTWISE
         self.barrier()  # no gradient arrives before there is an updater
 
     _set_updater = set_updater
+
+    def _unite(self) -> None:
+        """Has every process hold all of each divided key, since who owns what may change."""
+        engine.wait_for_all()
+        self.barrier()  # all that was pushed before has been applied
+        for key in self._stored:
+            if self._shards.owner(key) < 0:
+                self._refresh(key, 0)
+        engine.wait_for_all()
+        self.barrier()
+        self._mine.clear()
 
     def _packed_gradient(self, key: Key, merged: NDArray) -> NDArray:
         assert self._compression is not None
@@ -296,38 +266,3 @@ class DistAsyncKVStore(DistSyncKVStore):
         pack(self._compression, merged, residuals[0], mine)
         return mine
 
-    def _unpacked_gradient(self, key: Key, data: NDArray) -> NDArray:
-        assert self._compression is not None
-        total = nd.empty(self._stored[key].shape)
-        unpack(self._compression, data.reshape((1, -1)) if data.size else data, total)
-        return total
-
-    def _channel(self, key: Key) -> engine.Var:
-        """What orders the messages of a key."""
-        if key not in self._channels:
-            self._channels[key] = engine.new_variable()
-        return self._channels[key]
-
-    def _push_engine(
-        self,
-        start: Any,
-        reads: Sequence[NDArray],
-        writes: Sequence[NDArray | engine.Var],
-        priority: int,
-        name: str,
-    ) -> None:
-        engine.push_async(
-            start,
-            const_vars=[*reads],
-            mutable_vars=[*writes],
-            priority=priority,
-            name=f"KVStore {name}",
-        )
-
-    def _wait(self, ended: threading.Event) -> None:
-        while not ended.wait(0.1):  # in turns, so that signals are heard
-            self._lane.check()
-
-
-def _nothing(*_: object) -> None:
-    """Nobody waits for it."""
