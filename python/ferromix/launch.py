@@ -11,7 +11,6 @@ import argparse
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
             help=f"a variable for each {role}",
         )
     add("--env", action="append", default=[], metavar="NAME", help="a variable to pass on")
+    add("--fault-tolerant", action="store_true", help="dist_async outlives workers that die")
     add("--p3", action="store_true", help="accepted; pushes go by priority anyhow")
     add("--dry-run", action="store_true", help="print the command of MPI's launcher only")
     add("command", nargs=argparse.REMAINDER, help="the program and its arguments")
@@ -73,6 +73,8 @@ def command(options: argparse.Namespace) -> list[str]:
     if options.sync_dst_dir:
         raise SystemExit("launch: --sync-dst-dir is not supported; share the folder, or copy it")
     if options.launcher == "slurm":
+        if options.fault_tolerant:
+            raise SystemExit("launch: --fault-tolerant needs Open MPI's mpiexec, not srun")
         return ["srun", "-n", str(options.num_workers), "--mpi=pmix", *program]
     return [*_mpiexec(options), *_variables(options), *program]
 
@@ -84,6 +86,8 @@ def _mpiexec(options: argparse.Namespace) -> list[str]:
         raise SystemExit('launch: there is no mpiexec; pip install "ferromix[dist]" brings one')
     # Each process has threads of its own, which are not to share one core.
     words = [found, "-n", str(options.num_workers), "--bind-to", "none"]
+    if options.fault_tolerant:
+        words += ["--with-ft", "ulfm"]
     if os.geteuid() == 0:
         words.append("--allow-run-as-root")
     if options.hostfile and options.hostfile != "None" and options.launcher != "local":
@@ -108,16 +112,16 @@ def _variables(options: argparse.Namespace) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; the status is that of the processes."""
+    """Becomes the command of MPI's launcher, so that signals reach it; the status is that one's."""
     options = parser().parse_args(arguments)
     words = command(options)
     if options.dry_run:
         print(shlex.join(words))
         return 0
     try:
-        return subprocess.call(words)
-    except KeyboardInterrupt:
-        return 130
+        os.execvp(words[0], words)
+    except OSError as error:
+        raise SystemExit(f"launch: {words[0]} cannot be started: {error.strerror}") from error
 
 
 if __name__ == "__main__":

@@ -74,7 +74,11 @@ class Lane:
             target=self._main, args=(started, problems), name="ferromix-mpi", daemon=True
         )
         self._thread.start()
-        started.wait()
+        if not started.wait(self.limit):
+            raise MXNetError(
+                f"KVStore: not all processes came to MPI within {self.limit:g} s: one ended before "
+                "it created a store, or computes for longer than FERROMIX_DIST_TIMEOUT"
+            )
         if problems:
             raise problems[0]
         atexit.register(self._leave)
@@ -214,7 +218,7 @@ class Lane:
             self._joined.add(source)
 
     def _lose(self, rank: int) -> None:
-        """Goes on without a process that died, if the stores can."""
+        """Says that a process died, and ends the stores if they cannot go on without it."""
         if self._needs_all:
             self.peers.fail(
                 f"KVStore: rank {rank} died, and rank {self.peers.rank} {self.doing}; only "
@@ -222,7 +226,6 @@ class Lane:
             )
         if self.peers.rank == self.peers.alive[0]:
             _log.warning("KVStore: rank %d died; the others go on, the next one with its keys", rank)
-        self.service.lose(rank)
 
     def _leader(self) -> int:
         return next((r for r in range(self.peers.size) if r not in self._joined), 0)

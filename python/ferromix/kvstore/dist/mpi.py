@@ -6,6 +6,7 @@ have an MPI of their own, for which mpi4py is built.
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,7 +50,7 @@ class Communicator:
         self._mpi: Any = MPI
         self._ours = not MPI.Is_initialized()
         if self._ours:
-            MPI.Init_thread(MPI.THREAD_MULTIPLE)
+            _start(MPI)
         if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
             raise MXNetError(
                 "KVStore: MPI was initialized for one thread, and a store uses it on a thread of "
@@ -64,12 +65,12 @@ class Communicator:
 
     def send(self, data: np.ndarray | bytes, to: int, tag: int) -> Request:
         """Starts to send bytes; they must stay as they are until the request is done."""
-        return self._start(self._comm.Isend, [data, self._mpi.BYTE], to, tag)
+        return self._begin(self._comm.Isend, [data, self._mpi.BYTE], to, tag)
 
     def receive(self, into: np.ndarray, source: int, tag: int) -> Request:
         """Starts to receive at most as many bytes as `into` holds."""
         source = self._mpi.ANY_SOURCE if source == ANY else source
-        return self._start(self._comm.Irecv, [into, self._mpi.BYTE], source, tag)
+        return self._begin(self._comm.Irecv, [into, self._mpi.BYTE], source, tag)
 
     def all_done(self, requests: Sequence[Request]) -> bool:
         """Whether all are done; what is under way goes on meanwhile."""
@@ -105,7 +106,7 @@ class Communicator:
         """Ends all processes at once."""
         self._comm.Abort(1)
 
-    def _start(self, do: Callable[..., Request], *what: object) -> Request:
+    def _begin(self, do: Callable[..., Request], *what: object) -> Request:
         try:
             return do(*what)
         except self._mpi.Exception as error:
@@ -128,3 +129,17 @@ class Communicator:
         self.lost = frozenset(self._mpi.Group.Translate_ranks(failed, None, everybody))
         if not self.lost:
             raise error
+
+
+def _start(mpi: Any) -> None:
+    """Enters MPI, which waits for all processes.
+
+    Not by mpi4py, which keeps the interpreter to itself meanwhile: no other thread would run, and
+    no signal be heard.
+    """
+    library, provided = ctypes.CDLL(mpi.__file__), ctypes.c_int()
+    failed = library.MPI_Init_thread(None, None, mpi.THREAD_MULTIPLE, ctypes.byref(provided))
+    if failed:
+        raise MXNetError(f"KVStore: MPI did not start: {mpi.Get_error_string(failed)}")
+    for comm in (mpi.COMM_SELF, mpi.COMM_WORLD):
+        comm.Set_errhandler(mpi.ERRORS_RETURN)

@@ -195,6 +195,7 @@ class Service:
 
     def turn(self) -> None:
         """Does what can be done now, without waiting."""
+        self._bury()
         while self._outgoing:
             rank, head, data, done = self._outgoing.popleft()
             if rank in self._comm.lost:
@@ -217,18 +218,23 @@ class Service:
         self._end_meetings()
         self._complain()
 
-    def lose(self, rank: int) -> None:
-        """Forgets what was to go to a process that died, and asks others for what it was asked."""
-        # MPI may look at the memory of what was under way still.
-        self._orphans += [self._arriving.pop(rank, None)]
-        self._orphans += [sent for sent in self._sending if sent.rank == rank]
-        ended = [sent.done for sent in self._sending if sent.rank == rank]
-        self._sending = [sent for sent in self._sending if sent.rank != rank]
+    def _bury(self) -> None:
+        """Forgets what was to go to processes that died, and asks others for what they were asked.
+
+        In every turn, since this process may send to one of which it has not heard yet.
+        """
+        lost = self._comm.lost
+        if not lost:
+            return
         with self._lock:
-            unanswered = [ticket for ticket, asked in self._asked.items() if asked.rank == rank]
+            unanswered = [ticket for ticket, asked in self._asked.items() if asked.rank in lost]
             asked_for = [self._asked.pop(ticket) for ticket in unanswered]
-        for done in ended:
-            done()
+        buried = [sent for sent in self._sending if sent.rank in lost]
+        self._sending = [sent for sent in self._sending if sent.rank not in lost]
+        # MPI may still look at the memory of what was under way.
+        self._orphans += [*buried, *(self._arriving.pop(r) for r in lost & self._arriving.keys())]
+        for sent in buried:
+            sent.done()
         for asked in asked_for:
             asked.again()
 
