@@ -93,7 +93,7 @@ def _mpiexec(options: argparse.Namespace) -> list[str]:
     if options.hostfile and options.hostfile != "None" and options.launcher != "local":
         if not os.path.isfile(options.hostfile):
             raise SystemExit(f"launch: there is no host file {options.hostfile}")
-        words += ["--hostfile", options.hostfile, "--map-by", "node"]
+        words += ["--hostfile", options.hostfile, "--map-by", "node:OVERSUBSCRIBE"]
     elif options.num_workers > (os.cpu_count() or 1):
         words.append("--oversubscribe")
     return words

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,39 +42,53 @@ def mpiexec() -> str:
     return found
 
 
-def command(ranks: int, program: list[str]) -> list[str]:
+def command(ranks: int, program: Sequence[str], more: Sequence[str] = ()) -> list[str]:
     """The command that starts `program` in each of `ranks` processes of this machine."""
     # A test's machine has fewer processors than ranks, and maybe no user but root.
     options = ["--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    return [mpiexec(), *root, *options, sys.executable, *program]
+    return [mpiexec(), *root, *options, *more, sys.executable, *program]
 
 
-def run(ranks: int, source: str, timeout: float = 120, **settings: str) -> Ended:
+def run(
+    ranks: int, source: str, timeout: float = 120, options: Sequence[str] = (), **settings: str
+) -> Ended:
     """Runs Python source in processes, which have `mx`, `np` and ``say(...)``; by rank, its lines.
 
-    Processes that have not ended after `timeout` seconds are killed, and fail the test.
+    Processes that have not ended after `timeout` seconds are killed, and fail the test. `options`
+    are those of the launcher.
     """
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "script.py"
         script.write_text(PROLOGUE + textwrap.dedent(source))
         variables = {"FERROMIX_DIST_TIMEOUT": "30", "OMP_NUM_THREADS": "1", **settings}
+        words = command(ranks, [str(script)], options)
+        return communicate(words, str(script), ranks, timeout, variables)
+
+
+def communicate(
+    words: Sequence[str], script: str, ranks: int, timeout: float, variables: Mapping[str, str]
+) -> Ended:
+    """Runs the command that starts a script, and sorts what it writes by rank."""
+    # In a file: what is left behind would keep a pipe open.
+    with tempfile.TemporaryFile("w+", errors="replace") as written:
         started = subprocess.Popen(
-            command(ranks, [str(script)]),
-            stdout=subprocess.PIPE,
+            words,
+            stdout=written,
             stderr=subprocess.STDOUT,
-            text=True,
             env={**os.environ, **variables},
             start_new_session=True,
         )
         try:
-            output, _ = started.communicate(timeout=timeout)
+            started.wait(timeout)
         except subprocess.TimeoutExpired:
             os.killpg(started.pid, signal.SIGKILL)
-            output, _ = started.communicate()
-            raise AssertionError(f"not at an end after {timeout} s:\n{output}") from None
-        left = _left(str(script))
-        assert not left, f"processes are left behind: {left}\n{output}"
+            started.wait()
+        written.seek(0)
+        output = written.read()
+    assert started.returncode != -signal.SIGKILL, f"not at an end after {timeout} s:\n{output}"
+    behind = left(script)
+    assert not behind, f"processes are left behind: {behind}\n{output}"
     lines: dict[int, list[str]] = {rank: [] for rank in range(ranks)}
     for rank, line in re.findall(r"^\[(\d+)\] (.*)$", output, re.MULTILINE):
         lines[int(rank)].append(line)
@@ -87,7 +102,7 @@ def succeed(ranks: int, source: str, timeout: float = 120, **settings: str) -> d
     return ended.lines
 
 
-def _left(script: str) -> list[str]:
+def left(script: str) -> list[str]:
     """The processes that still run a script."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
@@ -16,16 +17,30 @@ def fails(ranks, source, *words, limit=LIMIT, raising=None):
     ended = run(ranks, source, timeout=60, FERROMIX_DIST_TIMEOUT=str(limit))
     assert ended.status != 0, ended.output
     assert time.monotonic() - started < limit + 25, ended.output
+    nothing_shared(ended)
     for rank in range(ranks) if raising is None else raising:
         assert ended.lines[rank], f"rank {rank} said nothing:\n{ended.output}"
         for word in words:
             assert word in ended.lines[rank][-1], (word, ended.output)
 
 
+def nothing_shared(ended):
+    """What the processes shared in /dev/shm is not there any more."""
+    lines = [line.split()[1:] for found in ended.lines.values() for line in found[:1]]
+    assert lines
+    left = [name for names in lines for name in names if os.path.exists(name)]
+    assert not left, (left, ended.output)
+
+
 TRAIN = """
 kv = mx.kv.create("dist_sync")
 kv.init(["w", "v"], [mx.nd.zeros((3,)), mx.nd.zeros((400_000,))])
 out = mx.nd.zeros((3,))
+
+# The memory that the processes of a machine share, which must be gone with them.
+segments = [line.split()[-1] for line in open("/proc/self/maps") if "/dev/shm/" in line]
+say("segments", *set(segments))
+kv.barrier()
 
 def step(i):
     kv.push("w", mx.nd.ones((3,)))
@@ -83,15 +98,17 @@ def test_a_rank_that_pushes_no_more_but_lives():
     fails(3, TRAIN + _same(source) + "say_error(go)", "key 'w'", "rank 1", raising=[0, 2])
 
 
-@pytest.mark.parametrize("stopped", [0, 1])
-def test_a_rank_that_is_stopped(stopped):
+@pytest.mark.parametrize(
+    ("stopped", "wakes"), [(0, True), (1, False), pytest.param(1, True, marks=pytest.mark.slow)]
+)
+def test_a_rank_that_is_stopped(stopped, wakes):
     source = f"""
     import subprocess
     def go():
         step(0)
         if kv.rank == {stopped}:
-            # Woken in the end, so that nothing is left behind.
-            subprocess.Popen(["sh", "-c", f"sleep {LIMIT + 5}; kill -CONT {{os.getpid()}}"])
+            if {wakes}:
+                subprocess.Popen(["sh", "-c", f"sleep {LIMIT + 3}; kill -CONT {{os.getpid()}}"])
             os.kill(os.getpid(), signal.SIGSTOP)
         step(1)
     """
@@ -100,29 +117,51 @@ def test_a_rank_that_is_stopped(stopped):
     fails(3, TRAIN + _same(source) + "say_error(go)", *words, raising=others)
 
 
-@pytest.mark.parametrize("when", ["at start", "in a push", "at a barrier"])
-@pytest.mark.parametrize("killed", [0, 1])
+@pytest.mark.parametrize(
+    ("killed", "when"),
+    [
+        (0, "at start"),
+        (1, "in a push"),
+        (0, "in a pull"),
+        (1, "at a barrier"),
+        pytest.param(1, "at start", marks=pytest.mark.slow),
+        pytest.param(0, "in a push", marks=pytest.mark.slow),
+        pytest.param(1, "in a pull", marks=pytest.mark.slow),
+        pytest.param(0, "at a barrier", marks=pytest.mark.slow),
+    ],
+)
 def test_a_rank_that_is_killed(killed, when):
+    start = f"""
+    def die():
+        if os.environ["OMPI_COMM_WORLD_RANK"] == "{killed}":
+            os.kill(os.getpid(), signal.SIGKILL)
+    if "{when}" == "at start":
+        die()
+    """
     source = f"""
-    if kv.rank == {killed} and "{when}" == "at start":
-        os.kill(os.getpid(), signal.SIGKILL)
     step(0)
     if "{when}" == "at a barrier":
-        if kv.rank == {killed}:
-            os.kill(os.getpid(), signal.SIGKILL)
+        die()
         kv.barrier()
     for i in range(100_000):
-        if i == 5 and kv.rank == {killed}:
+        if i == 5 and "{when}" == "in a push":
             kv.push("v", mx.nd.ones((400_000,)))
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
+        if i == 5 and "{when}" == "in a pull":
+            kv.push("v", mx.nd.ones((400_000,)))
+            kv.pull("v", out=mx.nd.zeros((400_000,)))
+            die()
         step(i)
     """
+    source = _same(start) + TRAIN + _same(source)
     started = time.monotonic()
-    ended = run(3, TRAIN + _same(source), timeout=60, FERROMIX_DIST_TIMEOUT=str(LIMIT))
+    ended = run(3, source, timeout=60, FERROMIX_DIST_TIMEOUT=str(LIMIT))
     assert time.monotonic() - started < LIMIT + 20
     assert ended.status != 0
     # The launcher ends the others, and names the rank.
     assert f"rank {killed}" in ended.output or f",{killed}]" in ended.output, ended.output
+    if when != "at start":
+        nothing_shared(ended)
 
 
 def test_a_rank_that_raises():
@@ -177,18 +216,58 @@ def test_a_gradient_that_fails():
     fails(2, TRAIN + _same(source) + "say_error(go)", *words, raising=[0])
 
 
-def test_interruption_ends_all():
-    source = """
-    if kv.rank == 1:
-        import threading
-        threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
-    while True:
-        step(0)
-        kv.barrier()
+METHODS = {
+    "init": "kv.init('x', mx.nd.ones((2,))); kv.pull('x', out=out); out.wait_to_read()",
+    "broadcast": "kv.broadcast('x', mx.nd.ones((2,)), out=out); out.wait_to_read()",
+    "push": "kv.push('rows', rows); kv.push('w', mx.nd.ones((2,))); mx.nd.waitall()",
+    "pull": "kv.push('w', mx.nd.ones((2,))); kv.pull('w', out=out); print(out.asnumpy())",
+    "pushpull": "kv.pushpull('w', mx.nd.ones((2,)), out=out); out.wait_to_read()",
+    "row_sparse_pull": "kv.push('rows', rows); kv.row_sparse_pull('rows', out=rows, row_ids=out)",
+    "barrier": "kv.barrier()",
+    "set_optimizer": "kv.set_optimizer(mx.optimizer.SGD())",
+    "set_gradient_compression": "kv.set_gradient_compression({'type': '2bit'}); kv.barrier()",
+    "save_optimizer_states": "kv.save_optimizer_states(os.devnull)",
+    "load_optimizer_states": "kv.load_optimizer_states(os.devnull)",
+    "join": "kv.join()",
+}
+FEW = [("dist_sync", "pull"), ("dist_sync", "barrier"), ("dist_async", "set_optimizer")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        pytest.param(kind, name, marks=[] if (kind, name) in FEW else pytest.mark.slow)
+        for kind in ("dist_sync", "dist_async")
+        for name in METHODS
+    ],
+)
+def test_interruption_ends_all(kind, method):
+    # In dist_async pushes and pulls end by themselves; there they go on until the interruption.
+    source = f"""
+    import threading
+    kv = mx.kv.create({kind!r})
+    kv.set_optimizer(mx.optimizer.SGD())
+    kv.init("w", mx.nd.zeros((2,)))
+    rows = mx.nd.zeros((2, 2)).tostype("row_sparse")
+    kv.init("rows", rows)
+    out = mx.nd.zeros((2,))
+    if kv.rank == 0:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        {METHODS[method]}
+        while True:
+            kv.push("w", mx.nd.ones((2,)))
+            kv.pull("w", out=out)
+            out.wait_to_read()
+    try:
+        kv.init("never", rows)
+    except mx.base.MXNetError as error:
+        say(str(error).replace("\\n", " "))
+        raise
     """
-    ended = run(2, TRAIN + _same(source), timeout=60, FERROMIX_DIST_TIMEOUT=str(LIMIT))
+    ended = run(2, _same(source), timeout=60, FERROMIX_DIST_TIMEOUT="30")
     assert ended.status != 0
     assert "KeyboardInterrupt" in ended.output
+    assert "rank 0 ended with KeyboardInterrupt" in ended.lines[1][-1], ended.output
 
 
 def test_wrong_settings_are_named():

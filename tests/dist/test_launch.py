@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 
 import pytest
 from ferromix.launch import command, parser
-from processes import mpiexec
+from processes import left, mpiexec
 
 ROOT = ["--allow-run-as-root"] if os.geteuid() == 0 else []
 
@@ -36,7 +37,11 @@ def test_hosts(tmp_path):
     hosts = tmp_path / "hosts"
     hosts.write_text("one\ntwo slots=2\n")
     found = made(f"-n 3 -H {hosts} python train.py")
-    assert found[found.index("--hostfile") + 1 :][:3] == [str(hosts), "--map-by", "node"]
+    assert found[found.index("--hostfile") + 1 :][:3] == [
+        str(hosts),
+        "--map-by",
+        "node:OVERSUBSCRIBE",
+    ]
     assert "--hostfile" not in made(f"-n 3 -H {hosts} --launcher local python train.py")
 
 
@@ -66,7 +71,9 @@ def test_options_that_make_no_sense(line, words):
 
 
 def test_it_names_the_rank_that_died():
-    program = "import os, time; os.environ['OMPI_COMM_WORLD_RANK'] == '1' and os.kill(os.getpid(), 9)"
+    program = (
+        "import os, time; os.environ['OMPI_COMM_WORLD_RANK'] == '1' and os.kill(os.getpid(), 9)"
+    )
     words = [sys.executable, "-m", "ferromix.launch", "-n", "2"]
     # With output before it is killed, which must not get lost.
     ended = subprocess.run(
@@ -79,3 +86,21 @@ def test_it_names_the_rank_that_died():
     assert ended.stdout.split() == ["here", "here"]
     assert "rank 1" in ended.stderr
     assert "signal 9" in ended.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all(number, tmp_path):
+    script = tmp_path / "waits.py"
+    script.write_text(
+        "import ferromix as mx\nkv = mx.kv.create('dist_sync')\nkv.barrier()\n"
+        "print('here', flush=True)\nif kv.rank == 0:\n    kv.barrier()\n"
+        "import time\ntime.sleep(60)\n"
+    )
+    words = [sys.executable, "-m", "ferromix.launch", "-n", "2", sys.executable, str(script)]
+    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert started.stdout is not None
+    assert [started.stdout.readline() for _ in range(2)] == ["here\n", "here\n"]
+    started.send_signal(number)
+    started.communicate(timeout=60)
+    assert started.returncode != 0
+    assert not left(str(script))

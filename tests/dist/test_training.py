@@ -82,3 +82,20 @@ def test_the_example_trains_in_two_processes(store, tmp_path):
     subprocess.run(command(2, program), check=True, capture_output=True, timeout=240)
     history = json.loads((tmp_path / "digits-history.json").read_text())
     assert history[-1]["val_accuracy"] > 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(MNIST is None, reason="needs MNIST: FERROMIX_DATA names the folder above it")
+def test_dist_async_scores_as_one_process(tmp_path):
+    def accuracy(store, ranks):
+        folder = tmp_path / store
+        options = ["--epochs", "6", "--batch-size", "16", "--kv-store", store, "--lr", "0.02"]
+        options += ["--data", str(MNIST), "--output", str(folder)]
+        program = [str(EXAMPLES / "train_digits.py"), *options]
+        settings = {**os.environ, "FERROMIX_NUM_THREADS": "1"}
+        subprocess.run(command(ranks, program), check=True, timeout=500, env=settings)
+        history = json.loads((folder / "digits-history.json").read_text())
+        return max(epoch["val_accuracy"] for epoch in history)
+
+    alone, together = accuracy("local", 1), accuracy("dist_async", 2)
+    assert together > alone - 0.005, (alone, together)

@@ -118,6 +118,25 @@ def test_pushpull_and_broadcast():
     assert (copies[0].asnumpy() == 7).all()
 
 
+@pytest.mark.parametrize("name", ["local", "device"])
+def test_arrays_of_several_contexts(name):
+    kv = mx.kv.create(name)
+    kv.init(["a", 2], [mx.nd.zeros(SHAPE), mx.nd.zeros(SHAPE)])
+    contexts = [mx.cpu(0), mx.cpu(1), mx.cpu(2)]
+    pushed = [mx.nd.full(SHAPE, i + 1, ctx=context) for i, context in enumerate(contexts)]
+    outs = [mx.nd.zeros(SHAPE, ctx=context) for context in contexts]
+    kv.push(["a", 2], [pushed, pushed[1:]], priority=-1)
+    for key, total in (("a", 6), (2, 5)):
+        kv.pull(key, out=outs)
+        assert all((out.asnumpy() == total).all() for out in outs)
+    assert [out.context for out in outs] == contexts
+    kv.pushpull("a", pushed)  # in place
+    assert all((array.asnumpy() == 6).all() for array in pushed)
+    kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+    kv.pushpull("a", pushed, out=outs)
+    assert all((out.asnumpy() == 6 - 0.5 * 18).all() for out in outs)
+
+
 def test_pulling_converts_the_type():
     kv = store(1)
     out = mx.nd.zeros(SHAPE, dtype="float64")

@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import logging
 import os
+import signal
 import sys
 import threading
 import time
@@ -38,6 +39,10 @@ MOST = 1024
 """Items that go together at most."""
 _IDLE, _NAP, _BLINK = 2e-3, 2e-4, 2e-5
 """Seconds between looks at messages: with nothing to do, while it is computed, just after some."""
+_START = 60.0
+"""Seconds that the others have to come to MPI at least: hosts do not start at the same time."""
+_ABORT = 10
+"""Seconds that MPI has to end this process."""
 _LAST_WORDS = 1.0
 """Seconds in which the others say what failed before they are ended."""
 
@@ -74,9 +79,10 @@ class Lane:
             target=self._main, args=(started, problems), name="ferromix-mpi", daemon=True
         )
         self._thread.start()
-        if not started.wait(self.limit):
+        patience = max(self.limit, _START)
+        if not started.wait(patience):
             raise MXNetError(
-                f"KVStore: not all processes came to MPI within {self.limit:g} s: one ended before "
+                f"KVStore: not all processes came to MPI within {patience:g} s: one ended before "
                 "it created a store, or computes for longer than FERROMIX_DIST_TIMEOUT"
             )
         if problems:
@@ -354,6 +360,9 @@ class Lane:
                 sys.stderr.write(f"{self.peers.failure}\n")
             sys.stderr.flush()
             time.sleep(_LAST_WORDS)
+            # MPI waits for its launcher to end this process, which may be out of reach.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(_ABORT)
             self.peers.comm.abort()
 
 

@@ -56,16 +56,20 @@ class OwningKVStore(DistSyncKVStore):
     def barrier(self) -> None:
         """Waits until every process is here that lives; they serve each other meanwhile.
 
+        What was pushed before has been applied then, if its gradients were there.
+
         Raises
         ------
         MXNetError
             If a process does not come within the limit.
         """
         self._meet("a barrier", b"")
+        # Everybody's gradients came here before its first message. This one says so to all.
+        self._meet("the end of a barrier", b"")
 
     def join(self) -> None:
         """Waits as :meth:`barrier` does."""
-        self._meet("the end of a join", b"")
+        self.barrier()
 
     def _meet(self, what: str, payload: bytes) -> Sequence[bytes]:
         self._lane.check()
@@ -121,15 +125,16 @@ class OwningKVStore(DistSyncKVStore):
         """Sends a value when what was pushed before has been applied."""
         key = self._keys[head.key]
         stored, elements = self._stored[key], self._shards.mine(key) or WHOLE
+        what = f"the answer for key {key!r} to be sent"
         if head.word == Word.PULL_ROWS:
             data = np.frombuffer(packed(stored), np.uint8)
             reply = head._replace(word=Word.VALUE, nbytes=data.nbytes)
-            return self._service.send(source, reply, data, _nothing)
+            return self._service.send(source, reply, data, _nothing, what)
         value = self._master(key, elements).copy()
         reply = head._replace(word=Word.VALUE)
 
         def start(done: Done) -> None:
-            self._service.send(source, reply, bytes_of(value), done)
+            self._service.send(source, reply, bytes_of(value), done, what)
 
         return self._push_engine(start, [value], [], 0, f"answer for {key!r}")
 

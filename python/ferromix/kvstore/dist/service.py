@@ -80,11 +80,21 @@ class _Asked(NamedTuple):
     again: Callable[[], None]
 
 
+class _Message(NamedTuple):
+    rank: int
+    head: Head
+    data: np.ndarray | None
+    done: Done
+    what: str
+
+
 class _Sent(NamedTuple):
     rank: int
     requests: list[Request]
     data: Any  # which must stay there until it is sent
     done: Done
+    since: float
+    what: str
 
 
 class Meeting:
@@ -113,7 +123,7 @@ class Service:
         self._peers, self._comm, self._left = peers, peers.comm, left
         self._owners: dict[int, Owner] = {}
         self._lock = threading.Lock()
-        self._outgoing: deque[tuple[int, Head, np.ndarray | None, Done]] = deque()
+        self._outgoing: deque[_Message] = deque()
         self._sending: list[_Sent] = []
         self._arriving: dict[int, deque[tuple[Request, np.ndarray | None, Done]]] = {}
         self._asked: dict[int, _Asked] = {}
@@ -144,11 +154,11 @@ class Service:
 
     # -- for stores, on any thread ----------------------------------------------------------------
 
-    def send(self, rank: int, head: Head, data: np.ndarray | None, done: Done) -> None:
+    def send(self, rank: int, head: Head, data: np.ndarray, done: Done, what: str) -> None:
         """Sends a message; `done` is called when `data` may change again."""
         with self._lock:
             if self._failure is None:
-                self._outgoing.append((rank, head, data, done))
+                self._outgoing.append(_Message(rank, head, data, done, what))
                 return
         done(self._failure)
 
@@ -170,7 +180,8 @@ class Service:
                 self._tickets += 1
                 ticket = self._tickets
                 self._asked[ticket] = _Asked(memory, done, time.monotonic(), what, rank, again)
-                self._outgoing.append((rank, head._replace(ticket=ticket), None, _nothing))
+                head = head._replace(ticket=ticket)
+                self._outgoing.append(_Message(rank, head, None, _nothing, what))
                 return
         done(self._failure)
 
@@ -185,7 +196,7 @@ class Service:
                 self._meetings[place] = meeting
                 head = Head(Word.MEET, store, number, turn, data.nbytes)
                 for rank in self._peers.others:
-                    self._outgoing.append((rank, head, data, _nothing))
+                    self._outgoing.append(_Message(rank, head, data, _nothing, what))
                 return meeting
         meeting.error = self._failure
         meeting.ended.set()
@@ -197,7 +208,7 @@ class Service:
         """Does what can be done now, without waiting."""
         self._bury()
         while self._outgoing:
-            rank, head, data, done = self._outgoing.popleft()
+            rank, head, data, done, what = self._outgoing.popleft()
             if rank in self._comm.lost:
                 done()
                 continue
@@ -205,7 +216,8 @@ class Service:
             requests = [self._comm.send(row.view(np.uint8), rank, _HEADS)]
             if data is not None and data.nbytes:
                 requests.append(self._comm.send(data, rank, _BYTES))
-            self._sending.append(_Sent(rank, requests, (row, data), done))
+            sent = _Sent(rank, requests, (row, data), done, time.monotonic(), what)
+            self._sending.append(sent)
         self._sending = [sent for sent in self._sending if not self._is_sent(sent)]
         while (found := self._comm.source_of(self._request)) is not None:
             head = Head(*self._head[0].tolist())
@@ -246,7 +258,7 @@ class Service:
         """Ends all that is under way with an error."""
         with self._lock:
             self._failure = error
-            ended = [done for _, _, _, done in self._outgoing]
+            ended = [message.done for message in self._outgoing]
             ended += [sent.done for sent in self._sending]
             ended += [asked.done for asked in self._asked.values()]
             meetings = [*self._meetings.values()]
@@ -335,6 +347,8 @@ class Service:
         now, limit = time.monotonic(), self._peers.limit
         if asked is not None and now - asked.since > limit:
             self._peers.accuse(f"{asked.what} from its owner, rank {asked.rank}")
+        if self._sending and now - (sent := self._sending[0]).since > limit:
+            self._peers.accuse(f"{sent.what}, which rank {sent.rank} does not take")
         if meeting is None:
             return
         if now - meeting.since > limit:

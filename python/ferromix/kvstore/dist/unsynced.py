@@ -69,6 +69,7 @@ class DistAsyncKVStore(OwningKVStore):
                 bytes_of(array)[...] = data
             else:
                 unpacked(data).copyto(array)
+        self._meet(f"the end of init of key {keys[0]!r}{rest}", b"")  # no gradient comes before
 
     def _require_equal(self, facts: dict[int, list[Any]]) -> None:
         (first, ours), *others = facts.items()
@@ -120,7 +121,7 @@ class DistAsyncKVStore(OwningKVStore):
             head = Head(word, self._number, key_number(key), 0, part.handle.nbytes)
 
             def start(done: Done, rank: int = rank, head: Head = head, part: NDArray = part) -> None:
-                self._service.send(rank, head, bytes_of(part), done)
+                self._service.send(rank, head, bytes_of(part), done, f"key {key!r} to be pushed")
 
             self._push_engine(start, [part], [self._channel(key)], priority, f"push of {key!r}")
 
@@ -133,7 +134,8 @@ class DistAsyncKVStore(OwningKVStore):
             data = np.frombuffer(packed(merged), np.uint8)
             head = Head(Word.PUSH_ROWS, self._number, key_number(key), 0, data.nbytes)
             ended = threading.Event()
-            self._service.send(rank, head, data, lambda *_, ended=ended: ended.set())
+            what = f"key {key!r} to be pushed"
+            self._service.send(rank, head, data, lambda *_, ended=ended: ended.set(), what)
             self._wait(ended)
 
     def pull(
