@@ -52,6 +52,31 @@ for step in range(20):
     )
 
 
+@pytest.mark.parametrize("bound", ["4", "1000000"])
+def test_owners_answer_before_their_own_gradients_are_there(bound):
+    # Each gradient needs the weights of the step before, of which each rank owns some: an owner
+    # whose own gradient is pushed, but not computed yet, must not keep the others waiting.
+    succeed(
+        2,
+        """
+        kv = mx.kv.create("dist_async")
+        keys, outs = list(range(6)), [mx.nd.zeros((50, 3)) for _ in range(6)]
+        kv.init(keys, outs)
+        kv.set_optimizer(mx.optimizer.SGD(learning_rate=1))
+        for step in range(100):
+            kv.pull(keys, out=outs)
+            needs_all = mx.nd.add_n(*outs) * 0 + 1
+            kv.push(keys, [needs_all] * 6)
+        mx.nd.waitall()
+        kv.barrier()
+        kv.pull(keys, out=outs)
+        for out in outs:
+            assert (out.asnumpy() == -200).all(), out
+        """,
+        MXNET_KVSTORE_BIGARRAY_BOUND=bound,
+    )
+
+
 def test_a_pull_sees_the_push_before():
     succeed(
         3,

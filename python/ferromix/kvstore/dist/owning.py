@@ -42,12 +42,10 @@ class OwningKVStore(DistSyncKVStore):
         super().__init__(name)
         comm = self._lane.peers.comm
         self._shards = Shards(self.rank, self.num_workers, lambda: comm.lost, comm.tolerant)
-        self._updating, self._making = threading.Lock(), threading.Lock()
         self._channels: dict[Key, engine.Var] = {}
-        # Of divided keys, what this process owns; what it was pulled last is in `_stored`, which an
-        # answer must not wait for: its owner may be waiting for another answer.
+        # What this process owns. What it was pulled last is in `_stored`, for which an answer must
+        # not wait: its owner may be waiting for another answer.
         self._mine: dict[Key, NDArray] = {}
-        self._may_wait = True
         self._service = self._lane.service
         self._service.add(self._number, self)
 
@@ -124,10 +122,10 @@ class OwningKVStore(DistSyncKVStore):
     def answer(self, head: Head, source: int) -> None:
         """Sends a value when what was pushed before has been applied."""
         key = self._keys[head.key]
-        stored, elements = self._stored[key], self._shards.mine(key) or WHOLE
+        elements = self._shards.mine(key) or WHOLE
         what = f"the answer for key {key!r} to be sent"
         if head.word == Word.PULL_ROWS:
-            data = np.frombuffer(packed(stored), np.uint8)
+            data = np.frombuffer(packed(self._master(key, elements)), np.uint8)
             reply = head._replace(word=Word.VALUE, nbytes=data.nbytes)
             return self._service.send(source, reply, data, _nothing, what)
         value = self._master(key, elements).copy()
@@ -140,12 +138,8 @@ class OwningKVStore(DistSyncKVStore):
 
     def _apply(self, key: Key, gradient: NDArray, elements: slice) -> None:
         assert self._updater is not None
-        if self._may_wait:
-            # With the lock, nothing may wait for another process, whose lane may need its own.
-            gradient.wait_to_read()
         try:
-            with self._updating:
-                self._updater(key, gradient, self._master(key, elements))
+            self._updater(key, gradient, self._master(key, elements))
         except BaseException as error:
             self._lane.doom(
                 f"KVStore: the updater of key {key!r} raised on rank {self.rank}: {error!r}"
@@ -160,13 +154,24 @@ class OwningKVStore(DistSyncKVStore):
 
     def _master(self, key: Key, elements: slice) -> NDArray:
         """What this process owns of a key."""
-        stored = self._stored[key]
-        if elements == WHOLE:
-            return stored
-        with self._making:
-            if key not in self._mine:
-                self._mine[key] = part_of(stored, elements).copy()
-            return self._mine[key]
+        if key not in self._mine:  # its owner has died
+            stored = self._stored[key]
+            if stored.stype != DENSE:
+                self._mine[key] = stored.copy()
+            else:
+                # What is there, without a wait for the pulls that are to change it: they wait for
+                # an answer from here. The memory is the lane's, on whose thread this is.
+                self._mine[key] = nd.zeros(stored.shape, dtype=stored.dtype_name)
+                self._mine[key].wait_to_read()
+                bytes_of(self._mine[key])[...] = bytes_of(stored)
+            assert elements == WHOLE
+        return self._mine[key]
+
+    def _keep_mine(self, key: Key) -> None:
+        """Begins to keep what this process owns of a key, with the value that is stored."""
+        elements = self._shards.mine(key)
+        if elements is not None:
+            self._mine[key] = part_of(self._stored[key], elements).copy()
 
     def _places(self, key: Key) -> list[tuple[int, slice]]:
         """The owners of a key, and what each owns."""

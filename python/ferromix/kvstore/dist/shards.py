@@ -24,9 +24,9 @@ from ...optimizer import Test as Sum
 from ...ops.storage import DENSE
 from ..base import Key
 
-__all__ = ["ELEMENTWISE", "WHOLE", "Shards", "part_of"]
+__all__ = ["WHOLE", "Shards", "part_of"]
 
-ELEMENTWISE = frozenset(
+_ELEMENTWISE = frozenset(
     (SGD, NAG, Adam, AdaGrad, AdaDelta, Adamax, Ftrl, FTML, Nadam, RMSProp, Signum, Sum)
 )
 """Optimizers that change each element by itself, so that parts of a weight can be updated apart."""
@@ -72,7 +72,7 @@ class Shards:
 
     def divide_for(self, optimizer: Optimizer | None) -> None:
         """Divides large keys if the optimizer, None for any updater, changes them by elements."""
-        self._divide = not self._whole and type(optimizer) in ELEMENTWISE
+        self._divide = not self._whole and type(optimizer) in _ELEMENTWISE
 
     def owner(self, key: Key) -> int:
         """The process that owns a key; -1 where each owns a part."""

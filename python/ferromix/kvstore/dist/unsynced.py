@@ -14,7 +14,6 @@ from ... import ndarray as nd
 from ...error import MXNetError
 from ...ndarray import NDArray
 from ...ops.storage import DENSE
-from ...optimizer import Updater
 from ..base import Key, Keys, Values
 from ..compressed import pack, require_compressible
 from ..local import _pair
@@ -22,7 +21,7 @@ from ..memory import bytes_of
 from .issued import key_number
 from .owning import OwningKVStore
 from .service import Done, Head, Word
-from .shards import ELEMENTWISE, WHOLE, part_of
+from .shards import part_of
 from .sparse import packed, unpacked
 
 __all__ = ["DistAsyncKVStore"]
@@ -69,6 +68,8 @@ class DistAsyncKVStore(OwningKVStore):
                 bytes_of(array)[...] = data
             else:
                 unpacked(data).copyto(array)
+        for k in keys:
+            self._keep_mine(k)
         self._meet(f"the end of init of key {keys[0]!r}{rest}", b"")  # no gradient comes before
 
     def _require_equal(self, facts: dict[int, list[Any]]) -> None:
@@ -115,9 +116,6 @@ class DistAsyncKVStore(OwningKVStore):
             word, merged = Word.PUSH_PACKED, self._packed_gradient(key, merged)
         for rank, elements in self._places(key):
             part = merged if word == Word.PUSH_PACKED else part_of(merged, elements)
-            if rank == self.rank:
-                self._apply(key, self._unpacked_gradient(key, part) if word else part, elements)
-                continue
             head = Head(word, self._number, key_number(key), 0, part.handle.nbytes)
 
             def start(done: Done, rank: int = rank, head: Head = head, part: NDArray = part) -> None:
@@ -126,11 +124,7 @@ class DistAsyncKVStore(OwningKVStore):
             self._push_engine(start, [part], [self._channel(key)], priority, f"push of {key!r}")
 
     def _push_sparse(self, key: Key, merged: NDArray) -> None:
-        for rank, elements in self._places(key):
-            if rank == self.rank:
-                total = merged if elements == WHOLE else merged.tostype(DENSE)
-                self._apply(key, part_of(total, elements), elements)
-                continue
+        for rank, _ in self._places(key):
             data = np.frombuffer(packed(merged), np.uint8)
             head = Head(Word.PUSH_ROWS, self._number, key_number(key), 0, data.nbytes)
             ended = threading.Event()
@@ -167,15 +161,12 @@ class DistAsyncKVStore(OwningKVStore):
         super().row_sparse_pull(key, out, priority, row_ids)
 
     def _refresh(self, key: Key, priority: int) -> None:
-        """Brings the parts of a value that others own."""
-        stored = self._stored[key]
-        others = [(r, e) for r, e in self._places(key) if r != self.rank]
-        if not others:
-            return
+        """Brings what the owners have of a key."""
+        stored, places = self._stored[key], self._places(key)
         what = f"key {key!r} of shape {stored.shape} to be pulled"
 
         def start(done: Done) -> None:
-            left, lock = [len(others)], threading.Lock()
+            left, lock = [len(places)], threading.Lock()
             memory = bytes_of(stored)
             width = memory.nbytes // max(stored.size, 1)
 
@@ -185,16 +176,12 @@ class DistAsyncKVStore(OwningKVStore):
                 if before > 0 and left[0] == 0:  # the last one, or the first that failed
                     done(error)
 
-            for rank, elements in others:
+            for rank, elements in places:
                 first, last = (elements.start or 0) * width, elements.stop
                 part = memory[first : None if last is None else last * width]
                 self._ask(key, rank, Word.PULL, part, arrived, what)
 
-        # A copy, since what waits for `stored` must not keep updates, and answers behind them, waiting.
-        own = [(self._master(key, e).copy(), e) for r, e in self._places(key) if r == self.rank]
         self._push_engine(start, [], [stored, self._channel(key)], priority, f"pull of {key!r}")
-        for part, elements in own:
-            part.copyto(part_of(stored, elements))
 
     def _ask(
         self, key: Key, rank: int, word: Word, part: np.ndarray | None, done: Done, what: str
@@ -214,8 +201,6 @@ class DistAsyncKVStore(OwningKVStore):
 
     def _refresh_sparse(self, key: Key) -> None:
         rank = self._shards.owner(key)
-        if rank == self.rank:
-            return
         ended, found = threading.Event(), []
 
         def done(data: object = None) -> None:
@@ -236,6 +221,7 @@ class DistAsyncKVStore(OwningKVStore):
         super().set_gradient_compression(compression_params)
         self._unite()
         self._shards.divide_for(None)
+        self._divide()
         self.barrier()  # no gradient arrives before its owner knows of it
 
     def set_updater(self, updater: Any) -> None:
@@ -244,22 +230,28 @@ class DistAsyncKVStore(OwningKVStore):
         super().set_updater(updater)
         if self._compression is not None:
             self._shards.divide_for(None)
-        optimizer = updater.optimizer if isinstance(updater, Updater) else None
-        self._may_wait = type(optimizer) not in ELEMENTWISE
+        self._divide()
         self.barrier()  # no gradient arrives before there is an updater
 
     _set_updater = set_updater
 
     def _unite(self) -> None:
-        """Has every process hold all of each divided key, since who owns what may change."""
+        """Has every process hold all of each key, since who owns what may change."""
         engine.wait_for_all()
         self.barrier()  # all that was pushed before has been applied
-        for key in self._stored:
-            if self._shards.owner(key) < 0:
+        for key, stored in self._stored.items():
+            if stored.stype == DENSE:
                 self._refresh(key, 0)
+            else:
+                self._refresh_sparse(key)
         engine.wait_for_all()
         self.barrier()
+
+    def _divide(self) -> None:
+        """Keeps what this process owns from now on."""
         self._mine.clear()
+        for key in self._stored:
+            self._keep_mine(key)
 
     def _packed_gradient(self, key: Key, merged: NDArray) -> NDArray:
         assert self._compression is not None
