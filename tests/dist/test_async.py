@@ -8,7 +8,7 @@ import pytest
 
 from processes import run, succeed
 
-RANKS = [1, 2, 3]
+RANKS = [1, pytest.param(2, marks=pytest.mark.slow), 3]
 
 SUMS = """
 kv = mx.kv.create("dist_async")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from processes import succeed
 
-RANKS = [1, 2, 3]
+RANKS = [1, pytest.param(2, marks=pytest.mark.slow), 3]
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -208,6 +208,7 @@ def test_pushes_from_several_threads_and_stores():
     )
 
 
+@pytest.mark.slow
 def test_values_of_two_hundred_megabytes():
     succeed(
         2,
