@@ -121,6 +121,7 @@ class TempSpace(Resource):
             if needed >= 1 << 63:
                 raise InvalidArgumentError(f"a space of shape {extents} does not fit into memory")
             memory = _core.Array((needed,), "uint8", self.ctx.device_typeid, self.ctx.device_id)
+            memory.attach(self.var)  # who has the variable may look at the memory
             self._memory = memory
         return NDArray(memory.cast_view(kind, extents))
 

@@ -201,10 +201,15 @@ class _Arrays:
         self._shared = [i for i, a in read if any(a.overlaps(w) for w in written)]
 
     def inputs(self) -> list[Any]:
-        """The inputs, of which those are copies whose memory is written."""
+        """The inputs, of which those are copies whose memory is written.
+
+        To each copy the array is attached in whose place it stands, for who may look at its memory.
+        """
         given = list(self._given)
         for i in self._shared:
-            given[i] = given[i].copy()
+            copy = given[i].copy()
+            copy.handle.attach(given[i].handle)
+            given[i] = copy
         return given
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core import Array
+from .._core import Array, Variable
 from ..error import InvalidArgumentError
 from ..ndarray import NDArray
 
@@ -29,8 +29,8 @@ def numpy_view(array: NDArray) -> np.ndarray:
     """The memory of an array as a NumPy array, without a copy.
 
     Only inside of a function that runs as an operation and has the array: ``forward`` and
-    ``backward`` of an operator, or a function that was pushed with it. What the operation only
-    reads cannot be written. The view must not be used when the function has returned.
+    ``backward`` of an operator, or a function that was pushed with it. A space of a resource counts
+    as given where the resource's variable is. What the operation only reads cannot be written. The view must not be used when the function has returned.
 
     Parameters
     ----------
@@ -52,11 +52,15 @@ def numpy_view(array: NDArray) -> np.ndarray:
     >>> a.asnumpy()
     array([1., 2., 3.], dtype=float32)
     """
-    may_read, may_write = array.handle.held
+    handle, keeper = array.handle, array.handle.attached
+    lent = isinstance(keeper, (Array, Variable))
+    may_read, may_write = keeper.held if lent else handle.held
     if not may_read:
         raise InvalidArgumentError(
             "numpy_view: is for the function of an operation, and for arrays that the operation "
             "was pushed with; elsewhere use asnumpy, which waits and copies"
         )
+    if lent:
+        handle.wait_to_write()  # what was pushed on it, which its own variable orders
     dtype = np.dtype(np.uint16 if array.dtype_name == "bfloat16" else array.dtype)
-    return np.asarray(_Memory(array.handle, dtype, not may_write))
+    return np.asarray(_Memory(handle, dtype, not may_write))

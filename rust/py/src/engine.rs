@@ -42,6 +42,15 @@ impl Variable {
         engine.version(self.var).map_err(push_to_py)
     }
 
+    /// Whether the function that this thread runs as an operation has it, to read and to write.
+    #[getter]
+    fn held(&self) -> (bool, bool) {
+        (
+            held::may_read(self.runtime, self.var),
+            held::may_write(self.runtime, self.var),
+        )
+    }
+
     /// Waits for the writes pushed before.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
         self.runtime.check_usable().map_err(to_py)?;
