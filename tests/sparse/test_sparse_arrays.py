@@ -233,6 +233,8 @@ def test_wrong_csr_structures_reach_no_memory(name):
         lambda: nd.elemwise_add(array, array),
         lambda: array[0:1],
         lambda: nd.sum(array, axis=0),
+        lambda: nd.sum(array, axis=1),
+        lambda: nd.mean(array),
     ]
     for call in calls:
         with pytest.raises((InvalidArgumentError, mx.MXNetError)):

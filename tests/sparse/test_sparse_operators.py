@@ -1,6 +1,7 @@
 """Operators on sparse arrays: values against NumPy and SciPy, storage types against MXNet's."""
 
 import functools
+import itertools
 import json
 import operator
 import warnings
@@ -154,6 +155,33 @@ def test_reductions(stype):
                 np.testing.assert_allclose(result.asnumpy(), expected.reshape(result.shape), 1e-6)
     np.testing.assert_allclose(nd.norm(array).asnumpy(), [np.linalg.norm(values)], 1e-6)
     assert nd.norm(array, keepdims=True).shape == (1, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int64", "int8", "uint8"])
+def test_sums_of_a_matrix_are_those_of_its_dense_form(dtype):
+    values = np.round(np.random.default_rng(1).normal(size=(4, 9)) * 40 * (np.eye(4, 9) > 0))
+    values[1] *= 2
+    dense = nd.array(np.abs(values), dtype=dtype)
+    for name, axis in itertools.product(("sum", "mean"), (None, (), 0, 1)):
+        function = getattr(nd, name)
+        found, expected = function(dense.tostype("csr"), axis=axis), function(dense, axis=axis)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy(), err_msg=name)
+    large = nd.array(np.array([[2**62, 0], [1, 2]]), dtype="int64").tostype("csr")
+    assert nd.sum(large).asnumpy().tolist() == [2**62 + 3]
+    assert nd.sum(large, axis=1).asnumpy().tolist() == [2**62, 3]
+
+
+def test_sums_go_by_what_is_stored():
+    columns = 10**12  # no array could have one element for each
+    parts = (np.array([1, 2, 3, 4.5]), [0, columns - 1, 5, 5], [0, 2, 2, 4])
+    array = nd.sparse.csr_matrix(parts, shape=(3, columns), dtype="float64")
+    assert nd.sum(array, axis=1).asnumpy().tolist() == [3, 0, 7.5]
+    assert nd.sum(array, axis=-1, keepdims=True).asnumpy().tolist() == [[3], [0], [7.5]]
+    assert nd.sum(array).asnumpy().tolist() == [10.5]
+    assert nd.mean(array, axis=1).asnumpy().tolist() == [3 / columns, 0, 7.5 / columns]
+    assert nd.mean(array).asnumpy().tolist() == [10.5 / (3 * columns)]
+    np.testing.assert_allclose(nd.norm(array).asnumpy(), [np.sqrt(1 + 4 + 9 + 4.5**2)])
 
 
 @pytest.mark.parametrize("stype", ["csr", "row_sparse"])

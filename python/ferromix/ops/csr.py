@@ -14,7 +14,7 @@ from .family import ALL_TYPES, Types
 from .param import Param, Params
 from .shapes import count
 
-__all__ = ["CsrDot", "CsrDotRows", "CsrSample", "CsrToDense", "Parts"]
+__all__ = ["CsrDot", "CsrDotRows", "CsrRowSums", "CsrSample", "CsrToDense", "Parts"]
 
 Shapes = tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]
 COLUMNS = Param("int", doc="The number of columns.", low=0)
@@ -100,6 +100,19 @@ class CsrToDense(Parts):
     def result(self, in_shapes: Sequence[MaybeShape]) -> MaybeShape:
         """Rows by columns."""
         return ((in_shapes[2] or (1,))[0] - 1, self.attrs["columns"])
+
+
+@register
+class CsrRowSums(Parts):
+    """The sums of the rows of a csr array."""
+
+    name = "_csr_row_sums"
+    arguments = ("data", "indices", "indptr")
+    params: ClassVar[Params] = {"columns": COLUMNS}
+
+    def result(self, in_shapes: Sequence[MaybeShape]) -> MaybeShape:
+        """One for each row."""
+        return ((in_shapes[2] or (1,))[0] - 1,)
 
 
 @register

@@ -102,7 +102,7 @@ def _table() -> Table:
     return table
 
 
-_AXES = (0, 1, -1, -2, (0,), (1,), (-1,), (-2,))
+_AXES = (None, (), 0, 1, -1, -2, (0,), (1,), (-1,), (-2,))
 
 
 def _is_zero(attrs: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from ... import dispatch
 from ...error import InvalidArgumentError
 from ...ops.card import OperatorProperty
+from ...ops.reduce import reduced_axes, reduced_shape
 from ...ops.row_updates import ROW_STEPS
 from ..ndarray import NDArray
 from . import convert, merging
@@ -183,18 +184,38 @@ def norm(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
 
 
 def sum_csr(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
-    """Sums or means of rows or columns: products with ones."""
+    """Sums or means of columns, which are a product with ones, of rows, or of everything."""
     (source,) = inputs
-    axis = card.attrs["axis"]
-    axis = (axis[0] if isinstance(axis, tuple) else axis) % 2
-    count = source.shape[axis]
-    ones = _ones(count, source.dtype_name, source.handle.context)
-    found = _product(_csr(source), ones, source.shape[1], transpose=axis == 0)
+    stored, columns = _csr(source), source.shape[1]
+    axes = reduced_axes(card.name, card.attrs, 2)
+    if axes != (0,):
+        data, dtype = _summable(stored.data, card.name == "mean")
+        found = op("_csr_row_sums")(data, stored.indices, stored.indptr, columns=columns)
+        return _finish(card, source, axes, found if axes == (1,) else op("sum")(found), dtype)
+    (data,), dtype = _calculable(stored.data)
+    ones = _ones(source.shape[0], data.dtype_name, source.handle.context)
+    found = _product(stored._replace(data=data), ones, columns, transpose=True)
+    return _finish(card, source, axes, found, dtype)
+
+
+def _summable(values: NDArray, mean: bool) -> tuple[NDArray, str | None]:
+    """Values in a type that sums are computed in, and the type of the result if that is another."""
+    dtype = values.dtype_name
+    if mean or "float" in dtype:
+        (values,), result = _calculable(values)
+        return values, result
+    return (values, None) if dtype == "int64" else (values.astype("int64"), dtype)
+
+
+def _finish(
+    card: OperatorProperty, source: Any, axes: tuple[int, ...], sums: NDArray, dtype: str | None
+) -> NDArray:
+    """Sums over axes of `source` as the card has them: divided for a mean, of its type and shape."""
     if card.name == "mean":
-        found = found / count
-    shape = list(source.shape)
-    shape[axis] = 1
-    return found.reshape(tuple(shape)) if card.attrs.get("keepdims") else found
+        sums = sums / prod(source.shape[a] for a in axes)
+    if dtype is not None:
+        sums = sums.astype(dtype)
+    return sums.reshape(reduced_shape(source.shape, axes, card.attrs["keepdims"]))
 
 
 def _ones(count: int, dtype: str, place: tuple[int, int]) -> NDArray:

@@ -3,6 +3,7 @@
 use crate::api::prepared::{boxed, check_count};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::blocks::raw::Target;
+use crate::blocks::sums;
 use crate::copy::assign;
 use crate::math::real::{Real, by_real, unsupported};
 use crate::par;
@@ -17,6 +18,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("_csr_dot_rows", prepare_dot_rows).unknown_cost(),
     Row::new("_csr_to_dense", prepare_to_dense),
     Row::new("_csr_sample", prepare_sample),
+    Row::new("_csr_row_sums", prepare_row_sums).unknown_cost(),
 ];
 
 /// Runs `write` on the output, or on memory that is added to it after.
@@ -165,6 +167,47 @@ fn filled<T: Element + Default>(
             assign(&View::of_slice(&mut made, out.shape())?, out, req)
         }
     }
+}
+
+/// The sum of what each row stores, however many columns there are; of integers, modulo 2^64.
+fn prepare_row_sums(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    const NAME: &str = "_csr_row_sums";
+    check_count(NAME, (ins, 3), (outs, 1))?;
+    let columns = columns(attrs)?;
+    if ins[0].dtype == DType::I64 {
+        return boxed(move |call: &mut Call<'_>| {
+            row_sums(NAME, columns, call, |row: &[i64]| {
+                row.iter().fold(0, |sum, x| sum.wrapping_add(*x))
+            })
+        });
+    }
+    by_real!(NAME, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| {
+        row_sums(NAME, columns, call, |row: &[T]| T::of(sums::sum(row)))
+    }))
+}
+
+fn row_sums<T: Element + Default>(
+    name: &str,
+    columns: usize,
+    call: &mut Call<'_>,
+    sum: impl Fn(&[T]) -> T + Sync,
+) -> Result<()> {
+    let i = call.inputs;
+    let pattern = Pattern::of(&i[1], &i[2], columns)?;
+    let data = i[0].read::<T>()?;
+    pattern.check(name)?;
+    filled::<T>(&mut call.outputs[0], call.reqs[0], |out| {
+        let (rows, target) = (pattern.rows(), Target::of_slice(out));
+        let work = data.len() / rows.max(1);
+        par::for_ranges(rows, (GRAIN / work.max(1)).max(8), |range| {
+            // SAFETY: the rows of tasks are disjoint.
+            let out = unsafe { target.slice(range.clone()) };
+            for (out, row) in out.iter_mut().zip(range) {
+                *out = sum(&data[pattern.row(row).unwrap_or(0..0)]);
+            }
+        });
+        Ok(())
+    })
 }
 
 /// Every element, zeros included.
