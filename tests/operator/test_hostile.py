@@ -216,7 +216,7 @@ def test_a_taken_name_is_refused(taken):
 PROPERTIES = {
     "list_outputs": [None, 3, "ab", []],
     "list_arguments": [None, 3, "ab"],
-    "num_outputs": ["x", 0, -1],
+    "num_outputs": ["x", 0, -1, 65537, 10**9],
     "num_visible_outputs": ["x", 0, 2, True],
     "create_operator": [None, 3],
     "forward_resource": [3, ["x"]],

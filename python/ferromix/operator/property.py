@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from .. import resource
 from ..context import Context
 from ..error import InvalidArgumentError, MXNetError
-from ..literal import MOST
+from ..literal import MOST, brief
 from ..ops import card
 from ..ops.card import Shape
 from ..ops.own import Desc, OwnOperator, Run
@@ -157,9 +157,10 @@ class OperatorProperty(card.OperatorProperty):
         """The names of the outputs."""
         counted = type(self).num_outputs is not OperatorProperty.num_outputs
         count = self.num_outputs() if counted else 1
-        if not isinstance(count, int) or count < 1:
+        if not isinstance(count, int) or not 1 <= count <= MOST:
             raise InvalidArgumentError(
-                f"num_outputs must return an int from 1 on, returned {count!r}"
+                f"{self.label}: num_outputs must return an int from 1 to {MOST}, "
+                f"returned {brief(count)}"
             )
         return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
 
