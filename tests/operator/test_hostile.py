@@ -36,9 +36,22 @@ def custom(forward=None, create=None, **methods):
     return name
 
 
+class Endless:
+    """A collection without an end, whatever it says of its length."""
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, place):
+        return f"a{place}"
+
+    def __repr__(self):
+        return "Endless"
+
+
 WRONG = {
-    "list_arguments": [None, 3, "data", [1], ["a", "a"]],
-    "list_outputs": [None, 3, [], [None], ["y", "y"]],
+    "list_arguments": [None, 3, [1], ["a", "a"], "aa", itertools.repeat("a"), Endless()],
+    "list_outputs": [None, 3, [], [None], range(2**31), b"y"],
     "list_auxiliary_states": [None, 3, ["data"]],
     "infer_shape": [
         None,
@@ -50,7 +63,10 @@ WRONG = {
         ([(2,)], [(-5,)], []),
         ([(2,)], [2], []),
         ([(2,)], [(2.0,)], []),
-        ([(2,)], [{2: 1}], []),
+        ([(2,)], [{"2": 1}], []),
+        ([(2,)], [b"\x02"], []),
+        ([(2,)], "2", []),
+        itertools.repeat([(2,)], 2),
     ],
     "infer_type": [
         None,
@@ -214,8 +230,8 @@ def test_a_taken_name_is_refused(taken):
 
 
 PROPERTIES = {
-    "list_outputs": [None, 3, "ab", []],
-    "list_arguments": [None, 3, "ab"],
+    "list_outputs": [None, 3, b"ab", []],
+    "list_arguments": [None, 3, b"ab"],
     "num_outputs": ["x", 0, -1, 65537, 10**9],
     "num_visible_outputs": ["x", 0, 2, True],
     "create_operator": [None, 3],

@@ -226,8 +226,7 @@ class PropertyCard(OwnOperator):
         """Those of the kinds that the property asks for."""
         method = "backward_resource" if back else "forward_resource"
         kinds = self.ask(made, method, shapes)
-        if not isinstance(kinds, (list, tuple)):
-            raise self.wrong(method, "a list of kinds of resources", kinds)
+        kinds = self.members_of(method, "a list of kinds of resources", kinds)
         try:
             return [resource.request(context, kind) for kind in kinds]
         except (MXNetError, TypeError, ValueError) as error:

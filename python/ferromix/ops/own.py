@@ -13,13 +13,14 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..context import Context
 from ..error import InvalidArgumentError
-from ..literal import brief
+from ..literal import MOST, brief
 from .card import Entry, GradientGraph, MaybeShape, Shape, merge_shapes
 from .own_backward import OwnBackward, PythonRun
 from .own_storage import OwnStorage
@@ -32,7 +33,6 @@ STATE: tuple[Shape, str] = ((1,), "uint8")
 """Shape and type of the array that stands for an operator object."""
 
 Desc = tuple[Shape, str]
-_SHAPES = (list, tuple, np.ndarray)
 
 
 @dataclass(slots=True)
@@ -111,6 +111,29 @@ class OwnOperator(OwnStorage, PythonRun):
                 f"{self.label}: {method} raised {type(error).__name__}: {error}"
             ) from error
 
+    def members_of(self, method: str, expected: str, found: Any) -> list[Any]:
+        """The members of a list that a method returned: any collection will do, as in MXNet.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Something else, or more members than an operator may have.
+        """
+        try:
+            count, members = len(found), list(islice(found, MOST + 1))
+        except Exception as error:  # what is no collection, or one that fails
+            raise self.wrong(method, expected, found) from error
+        if max(count, len(members)) > MOST:
+            raise self.wrong(method, f"{expected}, at most {MOST}", found)
+        return members
+
+    def sized(self, method: str, expected: str, count: int, found: Any) -> list[Any]:
+        """The members of a list that must have so many."""
+        members = self.members_of(method, expected, found)
+        if len(members) != count:
+            raise self.wrong(method, expected, found)
+        return members
+
     def wrong(self, method: str, expected: str, found: Any) -> InvalidArgumentError:
         """The error for what a method returned."""
         return InvalidArgumentError(
@@ -118,17 +141,22 @@ class OwnOperator(OwnStorage, PythonRun):
         )
 
     def _names(self, method: str) -> tuple[str, ...]:
-        found = self.ask(self.own, method)
-        if not isinstance(found, (list, tuple)) or not all(isinstance(n, str) for n in found):
-            raise self.wrong(method, "a list of names", found)
+        given = self.ask(self.own, method)
+        found = self.members_of(method, "a list of names", given)
+        if not all(isinstance(n, str) for n in found):
+            raise self.wrong(method, "a list of names", given)
+        return tuple(map(str, found))
+
+    def _names_that_differ(self, method: str) -> tuple[str, ...]:
+        found = self._names(method)
         if len(set(found)) != len(found):
             raise self.wrong(method, "names that differ", found)
-        return tuple(found)
+        return found
 
     @cached_property
     def argument_list(self) -> tuple[str, ...]:
         """The names of the arguments."""
-        return self._names("list_arguments")
+        return self._names_that_differ("list_arguments")
 
     @cached_property
     def output_list(self) -> tuple[str, ...]:
@@ -146,7 +174,7 @@ class OwnOperator(OwnStorage, PythonRun):
     @cached_property
     def state_list(self) -> tuple[str, ...]:
         """The names of the auxiliary states."""
-        found = self._names("list_auxiliary_states")
+        found = self._names_that_differ("list_auxiliary_states")
         if set(found) & set(self.argument_list):
             raise self.wrong("list_auxiliary_states", "names that are no arguments'", found)
         return found
@@ -213,12 +241,14 @@ class OwnOperator(OwnStorage, PythonRun):
         """A shape of a property's; while some are unknown, an empty one is, too."""
         if shape is None:
             return None
+        expected = "shapes that are tuples of ints"
         try:
-            found = tuple(map(operator.index, shape)) if isinstance(shape, _SHAPES) else None
+            extents = self.members_of("infer_shape", expected, shape)
+            found = tuple(map(operator.index, extents))
         except TypeError:
-            found = None
-        if found is None or any(extent < -1 for extent in found):
-            raise self.wrong("infer_shape", "shapes that are tuples of ints", shape)
+            found = (-2,)
+        if isinstance(shape, bytes) or any(extent < -1 for extent in found):
+            raise self.wrong("infer_shape", expected, shape)
         return found if found or complete else None
 
     def infer_shape_backward(
@@ -231,9 +261,8 @@ class OwnOperator(OwnStorage, PythonRun):
         given = list(map(self.show_shape, known))
         count = len(in_shapes)
         found = self.ask(self.own, "infer_shape_backward", given[:count], given[count:])
-        if not isinstance(found, (list, tuple)) or len(found) != count:
-            raise self.wrong("infer_shape_backward", f"a list of {count} shapes", found)
-        return [self._shape(s, False) for s in found]
+        shapes = self.sized("infer_shape_backward", f"a list of {count} shapes", count, found)
+        return [self._shape(s, False) for s in shapes]
 
     def infer_type(
         self, in_types: Sequence[str | None]
@@ -282,22 +311,22 @@ class OwnOperator(OwnStorage, PythonRun):
             return list(in_types)
         given = list(map(self.show_type, in_types)), list(map(self.show_type, out_types[:-1]))
         found = self.ask(self.own, "infer_type_backward", *given)
-        if not isinstance(found, (list, tuple)) or len(found) != len(in_types):
-            raise self.wrong("infer_type_backward", f"a list of {len(in_types)} types", found)
-        return [self._type(t) for t in found]
+        expected = f"a list of {len(in_types)} types"
+        types = self.sized("infer_type_backward", expected, len(in_types), found)
+        return [self._type(t) for t in types]
 
     def groups(self, method: str, found: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """Inputs, outputs and auxiliary states; the last may be left out."""
-        if not isinstance(found, (list, tuple)) or len(found) not in (2, 3):
+        groups = self.members_of(method, "two or three lists", found)
+        if len(groups) not in (2, 3):
             raise self.wrong(method, "two or three lists", found)
         counts = (len(self.argument_list), len(self.output_list), len(self.state_list))
-        groups = [*found, ()] if len(found) == 2 else list(found)
         kinds = ("inputs", "outputs", "auxiliary states")
-        for group, count, kind in zip(groups, counts, kinds, strict=True):
-            if not isinstance(group, (list, tuple)) or len(group) != count:
-                raise self.wrong(method, f"a list of {count} for the {kind}", group)
-        args, outs, aux = groups
-        return list(args), list(outs), list(aux)
+        args, outs, aux = (
+            self.sized(method, f"a list of {count} for the {kind}", count, group)
+            for group, count, kind in zip([*groups, ()][:3], counts, kinds, strict=True)
+        )
+        return args, outs, aux
 
     # -- gradient ------------------------------------------------------------------------------
 
@@ -307,12 +336,12 @@ class OwnOperator(OwnStorage, PythonRun):
         outs, args = self.visible, len(self.argument_list)
         ids = list(range(outs + args + len(self.output_list)))
         given = (ids[:outs], ids[outs : outs + args], ids[outs + args :])
-        found = self.ask(self.own, "declare_backward_dependency", *given)
-        if not isinstance(found, (list, tuple)) or not all(
-            isinstance(i, (int, np.integer)) and 0 <= i < len(ids) for i in found
-        ):
-            expected = f"a list of ints from 0 to {len(ids) - 1}, out of those it was given"
-            raise self.wrong("declare_backward_dependency", expected, found)
+        method = "declare_backward_dependency"
+        expected = f"a list of ints from 0 to {len(ids) - 1}, out of those it was given"
+        declared = self.ask(self.own, method, *given)
+        found = self.members_of(method, expected, declared)
+        if not all(isinstance(i, (int, np.integer)) and 0 <= i < len(ids) for i in found):
+            raise self.wrong(method, expected, declared)
         return frozenset(map(int, found))
 
     def needs_out_grad(self) -> bool:
@@ -341,9 +370,7 @@ class OwnOperator(OwnStorage, PythonRun):
         if not hasattr(self.own, method):
             return []
         given = args or (list(range(inputs)), list(range(outputs)))
-        found = self.ask(self.own, method, *given)
-        if not isinstance(found, (list, tuple)):
-            raise self.wrong(method, "a list of pairs", found)
+        found = self.members_of(method, "a list of pairs", self.ask(self.own, method, *given))
         for pair in found:
             fits = isinstance(pair, (list, tuple)) and [type(i) for i in pair] == [int, int]
             if not fits or not (0 <= pair[0] < inputs and 0 <= pair[1] < outputs):

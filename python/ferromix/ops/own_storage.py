@@ -33,6 +33,8 @@ class OwnStorage(cards.OperatorProperty):
     ask: Any
     wrong: Any
     groups: Any
+    sized: Any
+    members_of: Any
     backward: Any
 
     def infer_storage_type(
@@ -107,11 +109,12 @@ def infer_backward(
     aux = [DENSE] * len(own.state_list)
     found = own.ask(own.own, method, tops, middle[:args], middle[args:], grads, aux)
     counts = (own.visible, args, outs, args, len(aux))
-    groups: Any = found if isinstance(found, (list, tuple)) else ()
-    sizes = [len(g) if isinstance(g, (list, tuple)) else None for g in groups]
-    if sizes not in (list(counts), list(counts[:4])):
-        raise own.wrong(method, f"five lists of {', '.join(map(str, counts))}", found)
+    expected = f"five lists of {', '.join(map(str, counts))}"
+    groups = own.members_of(method, expected, found)
+    if len(groups) not in (4, 5):
+        raise own.wrong(method, expected, found)
+    groups = [own.sized(method, expected, n, g) for n, g in zip(counts, groups, strict=False)]
     own.require_storage(method, [stype for group in groups for stype in group])
     taken = [groups[0][i] for i in card.out_grads]
     states = [DENSE] * (len(aux) + 1)
-    return [*taken, *groups[1], *groups[2], *states], list(groups[3]), []
+    return [*taken, *groups[1], *groups[2], *states], groups[3], []
