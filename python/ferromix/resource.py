@@ -74,7 +74,7 @@ class Resource:
 
     def __init__(self, ctx: Context, req: ResourceRequest) -> None:
         self.ctx = require_cpu(ctx)
-        self.req = _kind(req)
+        self.req = kind_of(req)
         self.var = _core.Variable()
 
     def __repr__(self) -> str:
@@ -221,7 +221,14 @@ def _copies() -> int:
     return int(text) if text.isdecimal() and 1 <= int(text) <= 4096 else _COPIES
 
 
-def _kind(kind: object) -> ResourceRequest:
+def kind_of(kind: object) -> ResourceRequest:
+    """The kind of a resource, from its name or number.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For another one; the message lists them.
+    """
     found = _KINDS.get(kind) if isinstance(kind, str) else None
     if found is None and isinstance(kind, int) and kind in list(ResourceRequest):
         found = ResourceRequest(kind)
@@ -264,7 +271,7 @@ def request(ctx: Context | str | None, kind: str | ResourceRequest) -> Resource:
     >>> mx.resource.request(mx.cpu(), "random")
     <RandomResource kRandom of cpu(0)>
     """
-    found, ctx = _kind(kind), require_cpu(ctx)
+    found, ctx = kind_of(kind), require_cpu(ctx)
     if found is not ResourceRequest.kTempSpace:
         if found not in _random:
             _random.setdefault(found, RandomResource(Context("cpu", 0), found))

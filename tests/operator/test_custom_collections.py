@@ -1,4 +1,4 @@
-"""Methods of a CustomOpProp may return any collection, and outputs may share a name, as in MXNet."""
+"""As in MXNet, methods of a CustomOpProp return any collection, and outputs may share a name."""
 
 from __future__ import annotations
 

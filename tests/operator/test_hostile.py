@@ -188,7 +188,9 @@ def test_what_cannot_be_assigned_surfaces_at_the_wait(value):
 CARDS = [
     ({"arguments": "data"}, "arguments must be a list of names"),
     ({"arguments": ("a", "a")}, "need names that differ"),
-    ({"arguments": ("scale",), "params": {"scale": mx.operator.Param("int", 1, "")}}, "differ"),
+    ({"arguments": ("a",), "auxiliary_states": ("a",)}, "names that differ"),
+    ({"arguments": ("lambda",)}, "arguments must be a list of names"),
+    ({"arguments": ("a",), "params": {"a": mx.operator.Param("int", 1, "")}}, "name of an input"),
     ({"params": 3}, "dict of Params"),
     ({"params": {"a": 3}}, "dict of Params"),
     ({"dtypes": ("foo",)}, "unknown element type 'foo'"),
@@ -266,6 +268,87 @@ def test_what_a_card_returns_is_checked(method, returned):
 
     with pytest.raises(InvalidArgumentError, match=rf"{name}.*{method}"):
         call()
+
+
+@pytest.mark.parametrize("name", ["out", "name", "attr", "ctx", "self", "a b", "lambda", "", 3])
+def test_attributes_that_no_call_could_give_are_refused(name):
+    params = {name: mx.operator.Param("int", 1, "A number.")}
+    fields = {"name": f"test_reserved_{next(NUMBERS)}", "params": params}
+    simple = mx.operator.SimpleOp(fields["name"])
+    for define in (
+        lambda: mx.operator.register(type("Reserved", (mx.operator.OperatorProperty,), fields)),
+        lambda: simple.set_enable_kwargs(params),
+    ):
+        with pytest.raises(InvalidArgumentError, match=r"(Reserved|reserved_\d+): the name of an"):
+            define()
+    assert fields["name"] not in mx.operator.get_all_registered_operators()
+
+
+def test_an_operator_without_inputs_may_say_where_it_runs():
+    class Three(mx.operator.Operator):
+        def forward(self, ctx, in_data, req, out_data, aux):
+            mx.operator.assign(out_data[0], req[0], 3)
+
+    @mx.operator.register
+    class ThreeProperty(mx.operator.OperatorProperty):
+        name = "test_three_somewhere"
+        arguments = ()
+        params: ClassVar = {"ctx": mx.operator.Param("str", "", "The device.")}
+        differentiable = False
+
+        def infer_shape(self, in_shapes):
+            return [], [(2,)], []
+
+        def infer_type(self, in_types):
+            return [], ["float32"], []
+
+        def create_operator(self, ctx):
+            return Three()
+
+    made = mx.nd.test_three_somewhere(ctx=mx.cpu(1))
+    assert (made.context, made.asnumpy().tolist()) == (mx.cpu(1), [3, 3])
+
+
+def test_an_unknown_resource_is_refused_when_it_is_asked_for():
+    op = mx.operator.SimpleOp("test_bogus_resource")
+    with pytest.raises(InvalidArgumentError, match=r"test_bogus_resource: .*'bogus'.*temp_space"):
+        op.set_resource_request("temp_space", "bogus")
+    assert op.resources == []
+
+
+class Unspeakable:
+    """An object whose text cannot be had."""
+
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+NAMED = {
+    "no arguments": {"list_arguments": lambda self: []},
+    "a missing argument": {"list_arguments": lambda self: ["data", "other"]},
+    "too many elements": {"infer_shape": lambda self, s: (s, [(2**40, 2**40)], [])},
+    "too long an axis": {"infer_shape": lambda self, s: (s, [(2**70,)], [])},
+    "no shape": {"infer_shape": lambda self, s: (s, [None], [])},
+    "no text": {"infer_type": lambda self, t: (t, [Unspeakable()], [])},
+    "a class": {"create_operator": lambda self, *args: mx.operator.CustomOp},
+}
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_errors_of_calls_name_the_operator(what):
+    name = custom(**NAMED[what])
+    with pytest.raises(InvalidArgumentError, match=name):
+        mx.nd.Custom(mx.nd.ones((2,)), op_type=name)
+    if what != "a missing argument":  # of which a symbol makes a variable
+        with pytest.raises(InvalidArgumentError, match=name):
+            mx.sym.Custom(mx.sym.var("x"), op_type=name).simple_bind(mx.cpu(), x=(2,)).forward()
+
+
+def test_a_result_of_another_shape_names_the_operator():
+    name = custom(infer_shape=lambda self, shapes: (shapes, [(1, 4)], []))
+    with pytest.raises(mx.MXNetError, match="cannot copy") as caught:
+        mx.nd.Custom(mx.nd.ones((2, 2)), op_type=name).wait_to_read()
+    assert any(name in note for note in caught.value.__notes__)
 
 
 RULES = [

@@ -47,7 +47,7 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
     names = card.list_arguments() + card.list_auxiliary_states()
     if len(inputs) != len(names):
         raise InvalidArgumentError(
-            f"{card.name}: takes {len(names)} inputs ({names_of(names)}), got {len(inputs)}"
+            f"{card.label}: takes {len(names)} inputs ({names_of(names)}), got {len(inputs)}"
         )
     count = len(card.list_arguments())
     arg_shapes, out_shapes, aux_shapes = card.infer_shape([s for s, _ in inputs[:count]])
@@ -56,11 +56,11 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
     for shape, dtype, given, name in expected:
         if shape != given[0]:
             raise InvalidArgumentError(
-                f"{card.name}: argument '{name}' has shape {given[0]}, expected {shape}"
+                f"{card.label}: argument '{name}' has shape {given[0]}, expected {shape}"
             )
         if dtype != given[1]:
             raise InvalidArgumentError(
-                f"{card.name}: argument '{name}' is {given[1]}, expected {dtype}"
+                f"{card.label}: argument '{name}' is {given[1]}, expected {dtype}"
             )
         card.check_dtype(given[1])
     outputs = []
@@ -72,7 +72,7 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
                 "as an attribute, or, of an operator of one's own, have its "
                 f"infer_{'type' if dtype is None else 'shape'} return it"
             )
-        require_countable(card.name, name, shape)
+        require_countable(card.label, name, shape)
         outputs.append((shape, dtype))
     return tuple(outputs)
 

@@ -209,13 +209,18 @@ def _incomplete(
     names = {n.name for n in variables(nodes)}
     unknown = [e for e in shapes if not is_known(shapes[e])]
     inputs = [e for e in unknown if e.node.op is None] or unknown
-    listed = names_of(f"{e.node.name}: {_readable(shapes[e])}" for e in inputs)
+    listed = names_of(f"{_who(e.node)}: {_readable(shapes[e])}" for e in inputs)
     stray = ", ".join(n for n in given if n not in names)
     return InvalidArgumentError(
         f"cannot bind: the shapes of these do not follow from those given: {listed}; give more "
         f"shapes, as in simple_bind(ctx, data=(32, 10))"
         + (f"; given, but no arguments: {stray}" if stray else "")
     )
+
+
+def _who(node: Node) -> str:
+    """What an error calls a node; an operator whose inputs are known would have to say more."""
+    return node.name if node.op is None else f"{node.name} ({node.op.label}, by infer_shape)"
 
 
 def _untyped(entry: Entry) -> InvalidArgumentError:

@@ -12,7 +12,10 @@ from ..literal import brief
 from ..ops import card
 from ..ops.param import DTYPES, Param
 
-__all__ = ["names_of", "require_card", "require_name"]
+__all__ = ["names_of", "require_attributes", "require_card", "require_name"]
+
+_RESERVED = ("attr", "ctx", "name", "out", "self")
+"""Keywords of every function of ``mx.nd`` or ``mx.sym``."""
 
 
 def require_name(where: str, name: Any) -> None:
@@ -23,7 +26,7 @@ def require_name(where: str, name: Any) -> None:
     InvalidArgumentError
         Something that is no identifier, or what another function or class there is called.
     """
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+    if not _is_name(name):
         raise InvalidArgumentError(f"{where} needs a name that is an identifier, got {brief(name)}")
     # The registry itself refuses the name of an operator.
     if not card.exists(name) and (name in vars(ndarray) or name in vars(symbol)):
@@ -39,7 +42,7 @@ def require_card(cls: Any) -> None:
     ------
     InvalidArgumentError
         Names of arguments or states that are no list of different identifiers, attributes that are
-        no ``Param``s, or unknown element types.
+        no ``Param``s or have names that no call could use, or unknown element types.
     """
     where = f"register: {cls.__name__}"
     for name in (cls.name, *names_of(where, "aliases", cls.aliases)):
@@ -47,21 +50,45 @@ def require_card(cls: Any) -> None:
     inputs = [
         *names_of(where, "arguments", cls.arguments),
         *names_of(where, "auxiliary_states", cls.auxiliary_states),
-        *(cls.params if isinstance(cls.params, Mapping) else ()),
     ]
     if len(set(inputs)) != len(inputs):
-        raise InvalidArgumentError(f"{where}: arguments and attributes need names that differ")
-    params = cls.params.values() if isinstance(cls.params, Mapping) else [cls.params]
-    for param in params:
-        if not isinstance(param, Param):
-            raise InvalidArgumentError(
-                f"{where}: params must be a dict of Params by name, got {brief(cls.params)}"
-            )
+        raise InvalidArgumentError(f"{where}: arguments and states need names that differ")
+    require_attributes(where, "params", cls.params, inputs)
     for dtype in names_of(where, "dtypes", cls.dtypes):
         if dtype not in DTYPES:
             raise InvalidArgumentError(
                 f"{where}: unknown element type '{dtype}' in dtypes; known: {', '.join(DTYPES)}"
             )
+
+
+def require_attributes(where: str, what: str, params: Any, inputs: Sequence[str]) -> None:
+    """Checks the attributes of an operator with these inputs.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Something else than Params by name, or names that no call could give them by.
+    """
+    if not isinstance(params, Mapping) or not all(isinstance(p, Param) for p in params.values()):
+        raise InvalidArgumentError(
+            f"{where}: {what} must be a dict of Params by name, got {brief(params)}"
+        )
+    for name in params:
+        if name in inputs:
+            raise InvalidArgumentError(
+                f"{where}: attribute '{name}' has the name of an input; take another one"
+            )
+        # An operator without inputs may say where it runs.
+        reserved = [n for n in _RESERVED if inputs or n != "ctx"]
+        if not _is_name(name) or name in reserved:
+            raise InvalidArgumentError(
+                f"{where}: the name of an attribute must be an identifier, and none of "
+                f"{', '.join(reserved)}, which mean something else in a call, got {brief(name)}"
+            )
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
 
 
 def names_of(where: str, what: str, found: Any, least: int = 0) -> Sequence[str]:
@@ -72,9 +99,7 @@ def names_of(where: str, what: str, found: Any, least: int = 0) -> Sequence[str]
     InvalidArgumentError
         For anything else.
     """
-    if not isinstance(found, (list, tuple)) or not all(
-        isinstance(n, str) and n.isidentifier() for n in found
-    ):
+    if not isinstance(found, (list, tuple)) or not all(_is_name(n) for n in found):
         raise InvalidArgumentError(f"{where}: {what} must be a list of names, got {brief(found)}")
     if len(set(found)) != len(found) or len(found) < least:
         raise InvalidArgumentError(

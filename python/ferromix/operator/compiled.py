@@ -19,7 +19,7 @@ from ..literal import brief, integer, members
 from ..ops import card
 from ..ops.card import Entry, GradientGraph, MaybeShape
 from ..ops.param import DTYPES, Param
-from .checks import names_of, require_name
+from .checks import names_of, require_attributes, require_name
 
 __all__ = ["CompiledOp", "ScalarFunction", "address_of", "mapped_card"]
 
@@ -261,13 +261,12 @@ def _scalars(where: str, scalars: Any, arguments: Sequence[str]) -> dict[str, Pa
         raise ArgumentTypeError(f"{where}: scalars must be a dict of numbers, got {brief(scalars)}")
     found = {}
     for name, value in (scalars or {}).items():
-        number = isinstance(value, (int, float, np.number))
-        if not number or not isinstance(name, str) or not name.isidentifier() or name in arguments:
+        if not isinstance(value, (int, float, np.number)):
             raise InvalidArgumentError(
-                f"{where}: scalars must have names that are no arguments', and numbers, got "
-                f"{brief(name)}: {brief(value)}"
+                f"{where}: scalars must be numbers, got {brief(name)}: {brief(value)}"
             )
         found[name] = Param("float", float(value), "A number.")
+    require_attributes(where, "scalars", found, arguments)
     return found
 
 

@@ -236,10 +236,7 @@ class PropertyCard(OwnOperator):
         """The user's operator."""
         operator = self.ask(made, "create_operator", context)
         needed = ("forward", "backward") if self.differentiable else ("forward",)
-        if not all(callable(getattr(operator, method, None)) for method in needed):
-            expected = f"an object with the methods {' and '.join(needed)}"
-            raise self.wrong("create_operator", expected, operator)
-        return operator
+        return self.require_operator(operator, *needed)
 
     def run_forward(self, operator: Any, run: Run) -> None:
         """``Operator.forward``."""

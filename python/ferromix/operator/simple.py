@@ -9,7 +9,8 @@ from ..error import ArgumentTypeError, InvalidArgumentError
 from ..literal import brief
 from ..ops import card
 from ..ops.param import Param
-from .checks import require_name
+from ..resource import kind_of
+from .checks import require_attributes, require_name
 from .compiled import ScalarFunction, mapped_card
 from .property import card_of
 from .rules import rule_card
@@ -166,12 +167,32 @@ class SimpleOp:
         return self
 
     def set_enable_kwargs(self, keywords: Mapping[str, Param]) -> Self:
-        """Sets the keyword arguments: for each name a :class:`Param`; not beside a scalar."""
+        """Sets the keyword arguments: for each name a :class:`Param`; not beside a scalar.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Something else, or a name that no call could use.
+        """
+        require_attributes(f"SimpleOp {self.name}", "keywords", keywords, self.arguments)
         self.keywords = dict(keywords)
         return self
 
     def set_resource_request(self, *resources: Any) -> Self:
-        """Sets the resources that the functions get as ``env.resource``."""
+        """Sets the kinds of resources that the functions get as ``env.resource``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            An unknown kind; the message lists those that there are.
+        """
+        for kind in resources:
+            try:
+                kind_of(kind)
+            except InvalidArgumentError as error:
+                raise InvalidArgumentError(
+                    f"SimpleOp {self.name}: set_resource_request: {error}"
+                ) from None
         self.resources = list(resources)
         return self
 

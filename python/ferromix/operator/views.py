@@ -30,7 +30,8 @@ def numpy_view(array: NDArray) -> np.ndarray:
 
     Only inside of a function that runs as an operation and has the array: ``forward`` and
     ``backward`` of an operator, or a function that was pushed with it. A space of a resource counts
-    as given where the resource's variable is. What the operation only reads cannot be written. The view must not be used when the function has returned.
+    as given where the resource's variable is. What the operation only reads cannot be written. The
+    view must not be used when the function has returned.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def assign(
     names = card.list_arguments() + card.list_auxiliary_states()
     if len(positional) > len(names):
         raise InvalidArgumentError(
-            f"{card.name}: takes {len(names)} inputs ({names_of(names)}) with these attributes, "
+            f"{card.label}: takes {len(names)} inputs ({names_of(names)}) with these attributes, "
             f"got {len(positional)}"
         )
     pairs = zip(names, positional, strict=False)
@@ -141,10 +141,10 @@ def assign(
             near = difflib.get_close_matches(name, names, n=1)
             hint = f" (did you mean '{near[0]}'?)" if near else ""
             raise InvalidArgumentError(
-                f"{card.name}: unknown input '{name}'{hint}; inputs: {names_of(names)}"
+                f"{card.label}: unknown input '{name}'{hint}; inputs: {names_of(names)}"
             )
         if name in inputs:
-            raise InvalidArgumentError(f"{card.name}: argument '{name}' is given twice")
+            raise InvalidArgumentError(f"{card.label}: argument '{name}' is given twice")
         inputs[name] = value
     return inputs
 
@@ -169,7 +169,7 @@ def bind(
     missing = [n for n in names if n not in inputs]
     if missing:
         raise InvalidArgumentError(
-            f"{card.name}: argument '{missing[0]}' is missing; inputs: {names_of(names)}"
+            f"{made.label}: argument '{missing[0]}' is missing; inputs: {names_of(names)}"
         )
     return made, [inputs[n] for n in names]
 

@@ -120,9 +120,7 @@ class Custom(OwnOperator):
         descs = (*arguments, *aux)
         shapes = [list(shape) for shape, _ in descs]
         operator = self.ask(made, "create_operator", context, shapes, [_CODES[t] for _, t in descs])
-        if not all(callable(getattr(operator, m, None)) for m in ("forward", "backward")):
-            raise self.wrong("create_operator", "a CustomOp, with forward and backward", operator)
-        return operator
+        return self.require_operator(operator, "forward", "backward")
 
     def run_forward(self, operator: Any, run: Run) -> None:
         """``CustomOp.forward``."""

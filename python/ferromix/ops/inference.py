@@ -47,12 +47,12 @@ def infer_shapes_of(
     found_args, found_outs, found_aux = card.infer_shape(args)
     names = [*card.list_arguments(), *card.list_auxiliary_states()]
     for name, key, shape in zip(names, inputs, [*found_args, *found_aux], strict=True):
-        table[key] = merge_shapes(card.name, name, table[key], shape)
+        table[key] = merge_shapes(card.label, name, table[key], shape)
     if not inputs:
         found_outs = [_open(card, shape) for shape in found_outs]
     for name, key, shape in zip(card.output_names, outputs, found_outs, strict=True):
-        require_countable(card.name, name, shape or ())
-        table[key] = merge_shapes(card.name, name, table[key], shape)
+        require_countable(card.label, name, shape or ())
+        table[key] = merge_shapes(card.label, name, table[key], shape)
 
 
 def _open(card: OperatorProperty, shape: MaybeShape) -> MaybeShape:
@@ -84,7 +84,7 @@ def infer_types_of(
     names = [*card.list_arguments(), *card.list_auxiliary_states(), *card.output_names]
     found = (*found_args, *found_aux, *found_outs)
     for name, key, dtype in zip(names, (*inputs, *outputs), found, strict=True):
-        table[key] = _merge_types(card.name, name, table[key], dtype)
+        table[key] = _merge_types(card.label, name, table[key], dtype)
 
 
 def _merge_types(operator: str, name: str, a: str | None, b: str | None) -> str | None:

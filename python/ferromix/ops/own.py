@@ -77,6 +77,20 @@ class OwnOperator(OwnStorage, PythonRun):
         """Calls the operator object."""
         raise NotImplementedError
 
+    def require_operator(self, operator: Any, *methods: str) -> Any:
+        """The operator object that a property created, if it has these methods.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Something else, such as a class.
+        """
+        found = [callable(getattr(operator, method, None)) for method in methods]
+        if isinstance(operator, type) or not all(found):
+            expected = f"an object, not a class, with the methods {' and '.join(methods)}"
+            raise self.wrong("create_operator", expected, operator)
+        return operator
+
     def resources(self, made: Any, context: Context, shapes: Sequence[Shape], back: bool) -> Any:
         """What a run, backward if `back`, shares with others: objects that have a `var`."""
         return []

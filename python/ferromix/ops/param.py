@@ -60,7 +60,7 @@ def dtype_name(dtype: Any) -> str:
     if name not in DTYPES and (name is None or len(name) <= _LONGEST_DTYPE):
         try:
             name = np.dtype(dtype).name
-        except (TypeError, ValueError, SyntaxError, KeyError, RecursionError):
+        except Exception:  # a user's object may raise anything
             name = None
     if name not in DTYPES:
         raise InvalidArgumentError(f"unknown dtype {brief(dtype)}; known: {', '.join(DTYPES)}")

@@ -210,7 +210,7 @@ def _summable(values: NDArray, mean: bool) -> tuple[NDArray, str | None]:
 def _finish(
     card: OperatorProperty, source: Any, axes: tuple[int, ...], sums: NDArray, dtype: str | None
 ) -> NDArray:
-    """Sums over axes of `source` as the card has them: divided for a mean, of its type and shape."""
+    """Sums over axes of `source` as the card has them: divided for a mean, and in its shape."""
     if card.name == "mean":
         sums = sums / prod(source.shape[a] for a in axes)
     if dtype is not None:
