@@ -21,6 +21,7 @@ from ferromix.ndarray import NDArray
 from ferromix.ndarray.function import method_names
 from ferromix.ops import call, card
 from ferromix.ops.card import OperatorProperty
+from ferromix.ops.family import ALL_TYPES
 from ferromix.ops.own_backward import PythonRun
 from ferromix.ops.param import Param
 from ferromix.symbol import Symbol, operators
@@ -91,8 +92,15 @@ def index(cards: list[Card]) -> str:
         aliases = ", ".join(f"`{a}`" for a in c.aliases)
         gradient = "yes" if c.differentiable else "none"
         summary = summary.replace("|", "\\|").replace("``", "`")
-        lines.append(f"| {link} | {aliases} | {summary} | {short(c.dtypes)} | {gradient} |")
+        lines.append(f"| {link} | {aliases} | {summary} | {types(c)} | {gradient} |")
     return "\n".join(lines) + "\n"
+
+
+def types(c: Card) -> str:
+    """The element types that an operator claims, and those of arguments with types of their own."""
+    own = c.argument_dtypes.items()
+    others = [f"`{n}` {'any' if t == ALL_TYPES else short(t)}" for n, t in own]
+    return "; ".join([short(c.dtypes), *others])
 
 
 def short(dtypes: tuple[str, ...]) -> str:

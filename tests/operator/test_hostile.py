@@ -193,7 +193,10 @@ CARDS = [
     ({"arguments": ("a",), "params": {"a": mx.operator.Param("int", 1, "")}}, "name of an input"),
     ({"params": 3}, "dict of Params"),
     ({"params": {"a": 3}}, "dict of Params"),
-    ({"dtypes": ("foo",)}, "unknown element type 'foo'"),
+    ({"dtypes": ("foo",)}, "unknown element type 'foo' in dtypes"),
+    ({"argument_dtypes": ("int32",)}, "argument_dtypes must be a dict"),
+    ({"argument_dtypes": {"data": "int32"}}, "argument_dtypes must be a list of names"),
+    ({"argument_dtypes": {"data": ("foo",)}}, "unknown element type 'foo' in argument_dtypes"),
     ({"aliases": ("not a name",)}, "aliases must be a list of names"),
 ]
 

@@ -73,6 +73,55 @@ def test_a_card_is_a_function(name, dtype):
     assert runs.asscalar() == 1
 
 
+def test_an_argument_may_have_a_type_of_its_own():
+    class Rows(mx.operator.Operator):
+        def forward(self, ctx, in_data, req, out_data, aux):
+            mx.operator.assign(out_data[0], req[0], mx.nd.take(*in_data))
+
+        def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux):
+            back = np.zeros(in_data[0].shape)
+            np.add.at(back, in_data[1].asnumpy(), out_grad[0].asnumpy())
+            mx.operator.assign(in_grad[0], req[0], mx.nd.array(back, dtype=in_grad[0].dtype))
+            mx.operator.assign(in_grad[1], req[1], mx.nd.zeros_like(in_grad[1]))
+
+    @mx.operator.register
+    class RowsProperty(mx.operator.OperatorProperty):
+        """Rows by their numbers."""
+
+        name = "test_numbered_rows"
+        arguments = ("data", "ids")
+        dtypes = ("float32", "float64")
+        argument_dtypes: ClassVar = {"ids": ("int32", "int64")}
+
+        def infer_shape(self, in_shapes):
+            data, ids = in_shapes
+            known = data is not None and ids is not None
+            return [data, ids], [(*ids, *data[1:]) if known else None], []
+
+        def create_operator(self, ctx):
+            return Rows()
+
+    ids = mx.nd.array([2, 0, 2], dtype="int64")
+    for dtype in RowsProperty.dtypes:
+        x = mx.nd.array([[1, 2], [3, 4], [5, 6]], dtype=dtype)
+        x.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.test_numbered_rows(x, ids)
+        y.backward()
+        assert y.dtype == x.grad.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(y.asnumpy(), [[5, 6], [1, 2], [5, 6]])
+        np.testing.assert_array_equal(x.grad.asnumpy(), [[1, 1], [0, 0], [2, 2]])
+    symbol = mx.sym.test_numbered_rows(mx.sym.var("x"), mx.sym.var("ids"))
+    assert symbol.infer_type(x="float64", ids="int32")[1] == [np.float64]
+    with pytest.raises(InvalidArgumentError, match="'ids' of element type float32 is not"):
+        mx.nd.test_numbered_rows(x, ids.astype("float32"))
+    with pytest.raises(InvalidArgumentError, match="'data' of element type int64 is not"):
+        mx.nd.test_numbered_rows(x.astype("int64"), ids)
+    args = {"x": x.astype("float32"), "ids": ids.astype("float32")}
+    with pytest.raises(InvalidArgumentError, match="'ids' of element type float32 is not"):
+        symbol.bind(mx.cpu(), args)
+
+
 def test_a_card_is_a_symbol_and_survives_a_file():
     symbol = mx.sym.test_power(mx.sym.var("x"), power=3, name="p")
     assert symbol.list_arguments() == ["x", "p_offset"]

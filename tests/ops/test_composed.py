@@ -171,7 +171,7 @@ def test_errors_name_the_operator_and_the_part():
         InvalidArgumentError, match=r"_test_weighted: argument 'weight' has.*\(1, 4\)"
     ):
         Weighted().infer_shape([(3, 4), (1, 4)])
-    with pytest.raises(InvalidArgumentError, match="_test_scaled: element type int32"):
+    with pytest.raises(InvalidArgumentError, match=r"_test_scaled: .*element type int32"):
         call("_test_scaled", array(A, "int32"))
     labels = [part.card.label for part in make("_test_halves", {}).composition.parts]
     assert labels[0] == "_test_halves/_test_scaled"

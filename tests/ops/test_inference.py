@@ -312,8 +312,6 @@ def test_types():
     ("op", "attrs", "given", "words"),
     [
         ("broadcast_add", {}, ["float32", "float64"], ("rhs", "float64", "lhs", "float32")),
-        ("softmax", {}, ["int32"], ("int32", "float32")),
-        ("softmax", {"use_length": True}, ["int32", "int32"], ("int32", "float32")),
         ("_backward_softmax", {}, ["float32", "float64"], ("out", "float64", "float32")),
         ("_random_uniform", {"dtype": "int32"}, [], ("int32", "float32")),
     ],

@@ -228,12 +228,13 @@ def test_what_a_card_takes_its_kernel_takes(case):
     """Other ranks, extents and types are refused by the card, or run."""
     dtype, args = case.types()[0], arguments(case)
     types = case.input_types(dtype)
-    for place in range(len(args)):
+    for place, name in enumerate(case.card.list_arguments()):
         shapes = {(1, *args[place]), (*args[place], 2), args[place][1:], args[place][:-1], ()}
         shapes |= {(*args[place][:-1], n) for n in (0, 3) if args[place]}
         for shape in shapes - {args[place]}:
             run_or_refused(case, [*case.shapes[:place], shape, *case.shapes[place + 1 :]], types)
-        for other in TYPES:
+        own = case.card.argument_dtypes.get(name, ())
+        for other in {*TYPES, *own}:
             run_or_refused(case, case.shapes, [*types[:place], other, *types[place + 1 :]])
 
 

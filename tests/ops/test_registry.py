@@ -53,6 +53,12 @@ def test_examples_run(card):
     assert runner.failures == 0, "".join(report)
 
 
+def test_types_are_claimed_for_arguments_that_there_are():
+    for card in CARDS:
+        idle = set(card.argument_dtypes) - set(card.arguments)
+        assert not idle, f"{card.name} has no {idle}"
+
+
 def test_every_parameter_is_documented():
     bare = [f"{c.name}.{n}" for c in CARDS for n, p in c.params.items() if not p.doc]
     assert not bare, f"attributes without a sentence: {', '.join(bare)}"

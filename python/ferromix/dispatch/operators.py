@@ -62,7 +62,7 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
             raise InvalidArgumentError(
                 f"{card.label}: argument '{name}' is {given[1]}, expected {dtype}"
             )
-        card.check_dtype(given[1])
+        card.check_dtype(given[1], name)
     outputs = []
     for shape, dtype, name in zip(out_shapes, out_types, card.list_outputs(), strict=True):
         if shape is None or any(d < 0 for d in shape) or dtype is None:

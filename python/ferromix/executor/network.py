@@ -10,7 +10,15 @@ from ..error import InvalidArgumentError
 from ..graph.compose import expand
 from ..graph.gradient import Gradients, differentiate
 from ..graph.infer import infer_shapes, infer_types, is_known
-from ..graph.node import Entry, Node, entry_name, mutated_variables, topological, variables
+from ..graph.node import (
+    Entry,
+    Node,
+    argument_names,
+    entry_name,
+    mutated_variables,
+    topological,
+    variables,
+)
 from ..graph.place import Placed, group_of, place
 from ..literal import names_of
 from ..ops.card import MaybeShape, Shape, make
@@ -294,8 +302,8 @@ def _check(nodes: Sequence[Node], types: Mapping[Entry, str]) -> None:
     """Raises for an operator that does not claim the element type of an input."""
     for node in nodes:
         assert node.op is not None
-        for entry in node.inputs:
+        for name, entry in zip(argument_names(node.op), node.inputs, strict=True):
             try:
-                node.op.check_dtype(types[entry])
+                node.op.check_dtype(types[entry], name)
             except InvalidArgumentError as error:
                 raise InvalidArgumentError(f"{error}; in node '{node.name}'") from None

@@ -85,5 +85,5 @@ class GraphOperator(Composed):
         """The names of the outputs."""
         return list(self._results)
 
-    def check_dtype(self, dtype: str) -> None:
+    def check_dtype(self, dtype: str, argument: str | None = None) -> None:
         """The parts claim types, each for itself."""

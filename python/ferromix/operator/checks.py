@@ -54,11 +54,18 @@ def require_card(cls: Any) -> None:
     if len(set(inputs)) != len(inputs):
         raise InvalidArgumentError(f"{where}: arguments and states need names that differ")
     require_attributes(where, "params", cls.params, inputs)
-    for dtype in names_of(where, "dtypes", cls.dtypes):
-        if dtype not in DTYPES:
-            raise InvalidArgumentError(
-                f"{where}: unknown element type '{dtype}' in dtypes; known: {', '.join(DTYPES)}"
-            )
+    own = cls.argument_dtypes
+    if not isinstance(own, Mapping):
+        raise InvalidArgumentError(
+            f"{where}: argument_dtypes must be a dict of element types by argument, got "
+            f"{brief(own)}"
+        )
+    for what, dtypes in [("dtypes", cls.dtypes), *(("argument_dtypes", d) for d in own.values())]:
+        for dtype in names_of(where, what, dtypes):
+            if dtype not in DTYPES:
+                raise InvalidArgumentError(
+                    f"{where}: unknown element type '{dtype}' in {what}; known: {', '.join(DTYPES)}"
+                )
 
 
 def require_attributes(where: str, what: str, params: Any, inputs: Sequence[str]) -> None:

@@ -103,6 +103,9 @@ class OperatorProperty(card.OperatorProperty):
         The names of the inputs; or override ``list_arguments``, ``list_auxiliary_states``.
     dtypes
         The element types that it takes; by default all.
+    argument_dtypes
+        Those of arguments whose type need not be that of the others, such as indices: a dict of
+        their names.
     differentiable
         Whether there is a gradient.
     attrs
@@ -257,8 +260,8 @@ def card_of(cls: type[OperatorProperty]) -> type[PropertyCard]:
         cls.list_arguments is base.list_arguments
         and cls.list_auxiliary_states is base.list_auxiliary_states
     )
-    copied = ("name", "aliases", "params", "variadic", "dtypes", "differentiable", "count_inputs")
-    own = {key: getattr(cls, key) for key in copied}
+    copied = ("name", "aliases", "params", "variadic", "differentiable", "count_inputs")
+    own = {key: getattr(cls, key) for key in (*copied, "dtypes", "argument_dtypes")}
     if cls.variadic is not None and cls.params[cls.variadic].high is None:
         count = replace(cls.params[cls.variadic], high=MOST)  # a hostile file could say more
         own["params"] = {**cls.params, cls.variadic: count}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..error import InvalidArgumentError
-from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
-from .family import ALL_TYPES, NUMBERS, Types
+from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, register
+from .family import ALL_TYPES, NUMBERS
 from .param import Param, Params
 from .shapes import broadcast, normal_axes, normal_axis
 
@@ -161,6 +161,7 @@ class BroadcastLike(Spread):
 
     name = "broadcast_like"
     arguments = ("lhs", "rhs")
+    argument_dtypes: ClassVar[Claims] = {"rhs": ALL_TYPES}
     params: ClassVar[Params] = {
         "lhs_axes": Param("axis", None, "The axes of lhs to repeat; all.", optional=True),
         "rhs_axes": Param("axis", None, "The axes of rhs to follow; all.", optional=True),
@@ -179,10 +180,6 @@ class BroadcastLike(Spread):
             # An extent other than 1 can only stay what it is.
             out = tuple(n if m < 0 and n > 1 else m for n, m in zip(lhs, out, strict=True))
         return [lhs, rhs], [out], []
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the first input."""
-        return list(in_types), [in_types[0]], []
 
     def ignored_inputs(self) -> list[int]:
         """The second input gives its shape only."""

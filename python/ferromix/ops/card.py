@@ -23,6 +23,7 @@ from .remembered import FEW
 from .storage import DENSE, rule_of
 
 __all__ = [
+    "Claims",
     "Entry",
     "GradientGraph",
     "MaybeShape",
@@ -43,6 +44,8 @@ Shape = tuple[int, ...]
 """Extents; -1 marks one that is not known yet."""
 MaybeShape = Shape | None
 """Extents, or None where not even their number is known."""
+Claims = Mapping[str, tuple[str, ...]]
+"""Element types, by the names of the arguments that may have them."""
 Entry = Any
 """One output of one node, opaque to cards."""
 
@@ -97,6 +100,8 @@ class OperatorProperty:
     """The row of the kernel table; the operator's name where None."""
     dtypes: ClassVar[tuple[str, ...]] = ("float32", "float64")
     """The element types that the operator claims."""
+    argument_dtypes: ClassVar[Claims] = {}
+    """Those of arguments whose type is their own, such as indices, by name."""
     uses_train_mode: ClassVar[bool] = False
     """Whether training and prediction differ."""
     differentiable: ClassVar[bool] = True
@@ -211,7 +216,8 @@ class OperatorProperty:
     def infer_type(
         self, in_types: Sequence[str | None]
     ) -> tuple[list[str | None], list[str | None], list[str | None]]:
-        """Element types of arguments, outputs and auxiliary states; by default all the same.
+        """Element types of arguments, outputs and auxiliary states; by default all the same, but
+        for those of :attr:`argument_dtypes`.
 
         Raises
         ------
@@ -220,8 +226,9 @@ class OperatorProperty:
         """
         found: str | None = None
         first = ""
-        for name, given in zip(self.list_arguments(), in_types, strict=True):
-            if given is None:
+        named = list(zip(self.list_arguments(), in_types, strict=True))
+        for name, given in named:
+            if given is None or name in self.argument_dtypes:
                 continue
             if found is not None and given != found:
                 raise InvalidArgumentError(
@@ -230,7 +237,7 @@ class OperatorProperty:
                 )
             found, first = given, first or name
         return (
-            [found] * len(in_types),
+            [given if name in self.argument_dtypes else found for name, given in named],
             [found] * len(self.list_outputs()),
             [found] * len(self.list_auxiliary_states()),
         )
@@ -289,13 +296,19 @@ class OperatorProperty:
             return {**self.attrs, "__is_train__": is_train}
         return self.attrs
 
-    def check_dtype(self, dtype: str) -> None:
-        """Raises :class:`InvalidArgumentError` for an element type that the card does not claim."""
-        if dtype not in self.dtypes:
+    def check_dtype(self, dtype: str, argument: str | None = None) -> None:
+        """Raises :class:`InvalidArgumentError` for an element type that the card does not claim,
+        for the input `argument` where it is given."""
+        claimed = self.dtypes if argument is None else self._claimed(argument)
+        if dtype not in claimed:
+            where = f"argument '{argument}' of " if argument else ""
             raise InvalidArgumentError(
-                f"{self.name}: element type {dtype} is not supported; "
-                f"supported: {', '.join(self.dtypes)}; use astype or Cast"
+                f"{self.name}: {where}element type {dtype} is not supported; "
+                f"supported: {', '.join(claimed)}; use astype or Cast"
             )
+
+    def _claimed(self, argument: str) -> tuple[str, ...]:
+        return self.argument_dtypes.get(argument, self.dtypes)
 
     def _unknown_attribute(self, attr: str) -> str:
         near = difflib.get_close_matches(attr, self.params, n=1)

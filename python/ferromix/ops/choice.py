@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from .card import Entry, GradientGraph, OperatorProperty
-from .family import ALL_TYPES, Backward, Types
+from .card import Claims, Entry, GradientGraph, OperatorProperty
+from .family import ALL_TYPES, Backward
 
 __all__ = ["BackwardChoice", "Choice"]
 
@@ -16,12 +16,9 @@ class Choice(OperatorProperty):
 
     arguments: ClassVar[tuple[str, ...]] = ("data", "indices")
     dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
+    argument_dtypes: ClassVar[Claims] = {"indices": ALL_TYPES}
     back: ClassVar[str]
     """The operator that takes `out_grad`, the indices and the first input."""
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the elements."""
-        return list(in_types), [in_types[0]], []
 
     def infer_type_backward(
         self, in_types: Sequence[str | None], out_types: Sequence[str | None]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..error import InvalidArgumentError
-from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
+from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .family import ALL_TYPES, FLOATS, Types
 from .param import Param, Params
 
@@ -41,7 +40,8 @@ class Embedding(OperatorProperty):
 
     name = "Embedding"
     arguments = ("data", "weight")
-    dtypes = ALL_TYPES
+    dtypes: ClassVar[tuple[str, ...]] = FLOATS
+    argument_dtypes: ClassVar[Claims] = {"data": ALL_TYPES}
     params: ClassVar[Params] = _PARAMS
 
     def infer_shape(
@@ -55,15 +55,9 @@ class Embedding(OperatorProperty):
         return [data, weight], [out], []
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The type of the weight."""
+        """The type of the weight, which the attribute gives where nothing else does."""
         data, weight = in_types
-        if weight is None:
-            weight = self.attrs["dtype"]
-        if weight not in FLOATS:
-            raise InvalidArgumentError(
-                f"{self.name}: argument 'weight' is {weight}, supported: {', '.join(FLOATS)}"
-            )
-        return [data, weight], [weight], []
+        return super().infer_type([data, weight or self.attrs["dtype"]])
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """Sums for each vector."""
@@ -104,7 +98,8 @@ class BackwardEmbedding(OperatorProperty):
     name = "_backward_Embedding"
     hidden = True
     arguments = ("out_grad", "data")
-    dtypes = ALL_TYPES
+    dtypes: ClassVar[tuple[str, ...]] = FLOATS
+    argument_dtypes: ClassVar[Claims] = {"data": ALL_TYPES}
     params: ClassVar[Params] = _PARAMS
 
     def infer_shape(
@@ -112,10 +107,6 @@ class BackwardEmbedding(OperatorProperty):
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """The shape of the weight."""
         return list(in_shapes), [(self.attrs["input_dim"], self.attrs["output_dim"])], []
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The type of the gradient of the output."""
-        return list(in_types), [in_types[0]], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The sums are linear in the gradient of the output."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ..error import InvalidArgumentError
 from .card import (
+    Claims,
     Entry,
     GradientGraph,
     MaybeShape,
@@ -16,7 +17,7 @@ from .card import (
     register,
 )
 from .choice import BackwardChoice, Choice
-from .family import ALL_TYPES, Types
+from .family import ALL_TYPES
 from .param import Param, Params
 
 __all__ = ["AddNd", "GatherNd", "ScatterNd", "ScatterSetNd"]
@@ -85,6 +86,7 @@ class Scatter(OperatorProperty):
 
     arguments: ClassVar[tuple[str, ...]] = ("data", "indices")
     dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
+    argument_dtypes: ClassVar[Claims] = {"indices": ALL_TYPES}
     params: ClassVar[Params] = {"shape": Param("shape", doc="The shape of the output.")}
 
     def infer_shape(
@@ -137,10 +139,6 @@ class Scatter(OperatorProperty):
             return []
         shape = (depth, *data[:kept])
         return [shape] if given is None or _fits(given, shape) else []
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the slices."""
-        return list(in_types), [in_types[0]], []
 
     def infer_type_backward(
         self, in_types: Sequence[str | None], out_types: Sequence[str | None]
@@ -234,15 +232,6 @@ class ScatterSetNd(Scatter):
     def slices(self) -> str:
         """The argument that the slices are."""
         return "rhs"
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The tensor, the elements and the output have one type."""
-        lhs, rhs, indices = in_types
-        if lhs is not None and rhs is not None and lhs != rhs:
-            raise InvalidArgumentError(
-                f"{self.name}: argument 'rhs' is {rhs}, but 'lhs' is {lhs}; cast one of them"
-            )
-        return [lhs or rhs, lhs or rhs, indices], [lhs or rhs], []
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The tensor may be changed where it is."""

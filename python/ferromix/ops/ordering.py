@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
-from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, Shape, merge_shapes, register
+from .card import (
+    Claims,
+    Entry,
+    GradientGraph,
+    MaybeShape,
+    OperatorProperty,
+    Shape,
+    merge_shapes,
+    register,
+)
 from .choice import BackwardChoice
 from .family import NUMBERS, Types
 from .param import Param, Params
@@ -260,6 +269,7 @@ class ChooseTopK(OperatorProperty):
     kernel = "pick"
     arguments = ("data", "indices")
     dtypes: ClassVar[tuple[str, ...]] = NUMBERS
+    argument_dtypes: ClassVar[Claims] = {"indices": NUMBERS}
     params: ClassVar[Params] = _AXIS
 
     def infer_shape(
@@ -267,10 +277,6 @@ class ChooseTopK(OperatorProperty):
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """An element for each index."""
         return list(in_shapes), [in_shapes[1]], []
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the data."""
-        return list(in_types), [in_types[0]], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The gradient of the values again."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..error import InvalidArgumentError
-from .card import MaybeShape, OperatorProperty, Shape, merge_shapes, register
+from .card import Claims, MaybeShape, OperatorProperty, Shape, merge_shapes, register
 from .choice import BackwardChoice, Choice
 from .family import ALL_TYPES, Types
 from .param import Param, Params
@@ -47,6 +47,7 @@ class Pick(Choice):
     name = "pick"
     aliases = ("choose_element_0index",)
     arguments = ("data", "index")
+    argument_dtypes: ClassVar[Claims] = {"index": ALL_TYPES}
     back = "_backward_pick"
     params: ClassVar[Params] = {
         **_PARAMS,
@@ -145,9 +146,9 @@ class BatchTake(Choice):
         return [in_shapes[0], merge_shapes(self.name, "indices", in_shapes[1], out_shapes[0])]
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the elements."""
+        """Indices are int32 where nothing says otherwise."""
         a, indices = in_types
-        return [a, indices or "int32"], [a], []
+        return super().infer_type([a, indices or "int32"])
 
     def _check(self, a: Shape, indices: MaybeShape) -> None:
         if len(a) < 2:
@@ -193,6 +194,7 @@ class FillElement(OperatorProperty):
     name = "fill_element_0index"
     arguments = ("lhs", "mhs", "rhs")
     dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
+    argument_dtypes: ClassVar[Claims] = {"rhs": ALL_TYPES}
     differentiable = False
 
     def infer_shape(
@@ -211,15 +213,6 @@ class FillElement(OperatorProperty):
     ) -> list[MaybeShape]:
         """The matrix has the shape of the output."""
         return [merge_shapes(self.name, "lhs", in_shapes[0], out_shapes[0]), *in_shapes[1:]]
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The matrix, the values and the output have one type."""
-        lhs, mhs, rhs = in_types
-        if lhs is not None and mhs is not None and lhs != mhs:
-            raise InvalidArgumentError(
-                f"{self.name}: argument 'mhs' is {mhs}, but 'lhs' is {lhs}; cast one of them"
-            )
-        return [lhs or mhs, lhs or mhs, rhs], [lhs or mhs], []
 
     def infer_type_backward(
         self, in_types: Sequence[str | None], out_types: Sequence[str | None]

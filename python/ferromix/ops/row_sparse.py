@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..error import InvalidArgumentError
-from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, register
+from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, register
 from .csr import Parts
 from .family import ALL_TYPES, Elementwise, Types
 from .param import Param, Params
@@ -75,6 +75,7 @@ class SparseRetain(OperatorProperty):
     name = "_sparse_retain"
     arguments = ("data", "indices")
     dtypes = ALL_TYPES
+    argument_dtypes: ClassVar[Claims] = {"indices": ALL_TYPES}
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
@@ -90,10 +91,6 @@ class SparseRetain(OperatorProperty):
     ) -> list[MaybeShape]:
         """The data have the shape of the output."""
         return [in_shapes[0] or out_shapes[0], in_shapes[1]]
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The type of the data."""
-        return list(in_types), [in_types[0]], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The same rows of the gradient."""

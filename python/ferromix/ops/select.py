@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ..error import InvalidArgumentError
-from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
-from .family import ALL_TYPES, Types
+from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
+from .family import ALL_TYPES
 
 __all__ = ["Where"]
 
@@ -32,6 +32,7 @@ class Where(OperatorProperty):
     name = "where"
     arguments = ("condition", "x", "y")
     dtypes: ClassVar[tuple[str, ...]] = ALL_TYPES
+    argument_dtypes: ClassVar[Claims] = {"condition": ALL_TYPES}
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
@@ -66,15 +67,6 @@ class Where(OperatorProperty):
                 for n, s in zip(names, both, strict=True)
             ],
         ]
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The tensors and the output have one type."""
-        condition, x, y = in_types
-        if x is not None and y is not None and x != y:
-            raise InvalidArgumentError(
-                f"{self.name}: argument 'y' is {y}, but 'x' is {x}; cast one of them"
-            )
-        return [condition, x or y, x or y], [x or y], []
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The output may take the place of either tensor."""

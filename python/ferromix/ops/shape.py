@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ..error import InvalidArgumentError
 from .card import (
+    Claims,
     Entry,
     GradientGraph,
     MaybeShape,
@@ -233,6 +234,7 @@ class ReshapeLike(Reshaping):
     """
 
     name = "reshape_like"
+    argument_dtypes: ClassVar[Claims] = {"rhs": ALL_TYPES}
     arguments = ("lhs", "rhs")
     params: ClassVar[Params] = {
         f"{side}_{end}": Param("int", None, f"Where the dimensions of {side} {end}.", optional=True)
@@ -259,10 +261,6 @@ class ReshapeLike(Reshaping):
                 f"cannot take the shape {out} after 'rhs' of shape {rhs}"
             )
         return [lhs, rhs], [out], []
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the first input."""
-        return list(in_types), [in_types[0]], []
 
     def ignored_inputs(self) -> list[int]:
         """The second input gives its shape only."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..error import InvalidArgumentError
-from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
+from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .family import FLOATS, Types
 from .param import Param, Params
 from .shapes import normal_axis
@@ -22,7 +21,7 @@ _PARAMS = {
     "dtype": Param("dtype", None, "The type of the output; the input's.", optional=True),
 }
 _USE_LENGTH = Param("bool", False, "Whether `length` says how many elements count.")
-_LENGTHS = ("int32", "int64")
+_LENGTHS: Claims = {"length": ("int32", "int64")}
 _NO_LENGTH = Param("bool", False, "Only softmax has lengths.", choices=(False,))
 
 
@@ -65,28 +64,14 @@ class SoftmaxFamily(OperatorProperty):
             shape = merge_shapes(self.name, name, given, shape)
         return [shape] * len(names)
 
-    def check_dtype(self, dtype: str) -> None:
-        """Numbers are floats, lengths integers, which type inference has told apart."""
-        if not (self.masked() and dtype in _LENGTHS):
-            super().check_dtype(dtype)
-
-    def check_lengths(self, lengths: Sequence[str | None]) -> None:
-        """Raises for lengths that are no integers."""
-        for dtype in lengths:
-            if dtype not in (None, *_LENGTHS):
-                raise InvalidArgumentError(
-                    f"{self.name}: argument 'length' is {dtype}, expected int32 or int64; use "
-                    "astype or Cast"
-                )
-
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The output has the type of the data, or `dtype`."""
-        data, *lengths = in_types
-        self.check_lengths(lengths)
-        for dtype in (data, self.attrs["dtype"]):
-            if dtype is not None:
-                super().check_dtype(dtype)
-        return [data, *lengths], [self.attrs["dtype"] or data], []
+        """The output has the type of the data, or `dtype` where there is that attribute."""
+        arguments, outputs, states = super().infer_type(in_types)
+        wanted = self.attrs.get("dtype")
+        if wanted is not None:
+            self.check_dtype(wanted)
+            outputs = [wanted]
+        return arguments, outputs, states
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The output may take the place of the data, unless it has another type."""
@@ -129,6 +114,7 @@ class Softmax(SoftmaxFamily):
 
     name = "softmax"
     arguments = ("data", "length")
+    argument_dtypes: ClassVar[Claims] = _LENGTHS
     params: ClassVar[Params] = {**_PARAMS, "use_length": _USE_LENGTH}
 
 
@@ -177,21 +163,12 @@ class BackwardSoftmaxFamily(SoftmaxFamily):
 
     hidden: ClassVar[bool] = True
     arguments: ClassVar[tuple[str, ...]] = ("out_grad", "out", "length")
+    argument_dtypes: ClassVar[Claims] = _LENGTHS
     params: ClassVar[Params] = {
         "axis": _AXIS,
         "temperature": _TEMPERATURE,
         "use_length": _USE_LENGTH,
     }
-
-    def infer_type(self, in_types: Sequence[str | None]) -> Types:
-        """The gradient and the output have one type."""
-        grad, out, *lengths = in_types
-        self.check_lengths(lengths)
-        if None not in (grad, out) and grad != out:
-            raise InvalidArgumentError(
-                f"{self.name}: argument 'out' is {out}, but 'out_grad' is {grad}; cast one of them"
-            )
-        return [grad or out, grad or out, *lengths], [grad or out], []
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The output may take the place of either."""

@@ -1,8 +1,6 @@
 """Tables of vectors."""
 
-from ferromix.ops.family import FLOATS
-
-from ..case import Case
+from ..case import Case, Refused
 
 
 def looked_up(data, weight):
@@ -16,7 +14,6 @@ CASES = [
         (shape, (rows, width)),
         {"input_dim": rows, "output_dim": width},
         (f"below{rows}", "normal"),
-        FLOATS,
         fixed=("data",),
     )
     for op, shape, rows, width in [
@@ -27,4 +24,13 @@ CASES = [
         ("Embedding", (3,), 2, 0),
         ("_contrib_SparseEmbedding", (3,), 2, 4),
     ]
+]
+REFUSED = [
+    Refused(
+        "Embedding",
+        ("'weight'", "int32", "bfloat16"),
+        ((3,), (2, 4)),
+        {"input_dim": 2, "output_dim": 4},
+        ("int32", "int32"),
+    )
 ]

@@ -2,7 +2,7 @@
 
 from scipy import special
 
-from ..case import Case
+from ..case import Case, Refused
 
 ROWS = [
     ((3, 4), {}),
@@ -29,4 +29,11 @@ CASES = [
         ("log_softmax", special.log_softmax),
     )
     for shape, a in ROWS
+]
+LENGTHS = {"use_length": True}
+REFUSED = [
+    Refused("softmax", ("'data'", "int32", "float32"), ((3, 4),), {}, ("int32",)),
+    Refused("softmax", ("'data'", "int32"), ((3, 4), (3,)), LENGTHS, ("int32", "int32")),
+    Refused("softmax", ("'length'", "float32"), ((3, 4), (3,)), LENGTHS),
+    Refused("softmax", ("int8", "float32"), ((3, 4),), {"dtype": "int8"}),
 ]
