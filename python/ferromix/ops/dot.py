@@ -52,7 +52,7 @@ class Dot(OperatorProperty):
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
-        """The extents over which nothing is summed."""
+        """The extents over which nothing is summed; the others are the same in both."""
         lhs, rhs = in_shapes
         if lhs is None or rhs is None:
             return [lhs, rhs], [None], []
@@ -67,6 +67,9 @@ class Dot(OperatorProperty):
                 f"{self.name}: argument 'rhs' of shape {rhs} has {b} elements along the axis of "
                 f"the sum, 'lhs' of shape {lhs} has {a}"
             )
+        summed = (max(a, b),)
+        lhs = summed + rows if self.attrs["transpose_a"] else rows + summed
+        rhs = cols + summed if self.attrs["transpose_b"] else summed + cols
         return [lhs, rhs], [rows + cols or (1,)], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
