@@ -56,12 +56,7 @@ class Dot(OperatorProperty):
         lhs, rhs = in_shapes
         if lhs is None or rhs is None:
             return [lhs, rhs], [None], []
-        if not lhs or not rhs:
-            raise InvalidArgumentError(
-                f"{self.name}: arguments 'lhs' of shape {lhs} and 'rhs' of shape {rhs} need at "
-                "least one dimension each"
-            )
-        rows, a, cols, b = _parts(lhs, rhs, self.attrs)
+        rows, a, cols, b = _parts(self, lhs, rhs)
         if a >= 0 and b >= 0 and a != b:
             raise InvalidArgumentError(
                 f"{self.name}: argument 'rhs' of shape {rhs} has {b} elements along the axis of "
@@ -90,10 +85,15 @@ class Dot(OperatorProperty):
         return [da.op("reshape_like", lhs).entry, db.op("reshape_like", rhs).entry]
 
 
-def _parts(lhs: Shape, rhs: Shape, attrs: dict[str, bool]) -> tuple[Shape, int, Shape, int]:
+def _parts(card: OperatorProperty, lhs: Shape, rhs: Shape) -> tuple[Shape, int, Shape, int]:
     """The free extents and the summed one, of either input."""
-    rows, a = (lhs[1:], lhs[0]) if attrs["transpose_a"] else (lhs[:-1], lhs[-1])
-    cols, b = (rhs[:-1], rhs[-1]) if attrs["transpose_b"] else (rhs[1:], rhs[0])
+    if not lhs or not rhs:
+        raise InvalidArgumentError(
+            f"{card.name}: arguments 'lhs' of shape {lhs} and 'rhs' of shape {rhs} need at least "
+            "one dimension each"
+        )
+    rows, a = (lhs[1:], lhs[0]) if card.attrs["transpose_a"] else (lhs[:-1], lhs[-1])
+    cols, b = (rhs[:-1], rhs[-1]) if card.attrs["transpose_b"] else (rhs[1:], rhs[0])
     return rows, a, cols, b
 
 
@@ -184,6 +184,8 @@ class Matrix(OperatorProperty):
         (shape,) = in_shapes
         if shape is None:
             return [None], [None], []
+        if not shape:
+            raise InvalidArgumentError(f"{self.name}: argument 'data' must not be 0-d")
         if self.attrs["keep_first"]:
             return [shape], [(shape[0], count(shape[1:]))], []
         return [shape], [(count(shape[:-1]), shape[-1])], []
@@ -216,7 +218,7 @@ class DotFold(Backward):
         _, lhs, rhs = in_shapes
         if lhs is None or rhs is None:
             return list(in_shapes), [None], []
-        rows, _, cols, _ = _parts(lhs, rhs, self.attrs)
+        rows, _, cols, _ = _parts(self, lhs, rhs)
         return list(in_shapes), [(count(rows), count(cols))], []
 
     def inplace_options(self) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from .card import MaybeShape, register
+from .card import MaybeShape, make, merge_shapes, register
 from .family import ALL_TYPES, NUMBERS
 from .linear import Back, Linear
 from .param import Param, Params
@@ -60,6 +60,14 @@ class BackwardRepeat(Back):
     forward = "repeat"
     dtypes = NUMBERS
     params: ClassVar[Params] = Repeat.params
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The shape of the data, which gives that of ``out_grad``."""
+        grad, data = in_shapes
+        repeated = make(self.forward, self.attrs).infer_shape([data])[1][0]
+        return [merge_shapes(self.name, "out_grad", grad, repeated), data], [data], []
 
 
 @register

@@ -133,6 +133,15 @@ class BackwardSoftmaxOutput(Backward):
         """The gradient of the output comes first where it is a factor."""
         return [*["out_grad"] * self.attrs["out_grad"], "out", "label"]
 
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """All but the label have the shape of the output."""
+        *grads, out, label = in_shapes
+        for grad in grads:
+            out = merge_shapes(self.name, "out", out, grad)
+        return [*[out] * len(grads), out, label], [out], []
+
     def inplace_options(self) -> list[tuple[int, int]]:
         """The gradient may take the place of the output, or of its gradient."""
         return [(i, 0) for i in range(len(self.list_arguments()) - 1)]
