@@ -230,7 +230,7 @@ class Lane:
                 f"KVStore: rank {rank} died, and rank {self.peers.rank} {self.doing}; only "
                 "dist_async goes on without a rank"
             )
-        if self.peers.rank == self.peers.alive[0]:
+        if self.peers.rank == self.peers.alive[0] and self.peers.rank not in self._left:
             _log.warning("KVStore: rank %d died; the others go on, the next one with its keys", rank)
 
     def _leader(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,15 @@ ANY = -1
 """As the source of a message: whoever sends one."""
 Request = Any
 """A message under way; see :meth:`Communicator.all_done`."""
+
+
+@dataclass
+class _FromAny:
+    """A request to receive from anybody, which may have to be made anew."""
+
+    mpi: Any
+    into: np.ndarray
+    tag: int
 
 
 class Communicator:
@@ -69,8 +79,12 @@ class Communicator:
 
     def receive(self, into: np.ndarray, source: int, tag: int) -> Request:
         """Starts to receive at most as many bytes as `into` holds."""
-        source = self._mpi.ANY_SOURCE if source == ANY else source
+        if source == ANY:
+            return _FromAny(self._receive_any(into, tag), into, tag)
         return self._begin(self._comm.Irecv, [into, self._mpi.BYTE], source, tag)
+
+    def _receive_any(self, into: np.ndarray, tag: int) -> Any:
+        return self._begin(self._comm.Irecv, [into, self._mpi.BYTE], self._mpi.ANY_SOURCE, tag)
 
     def all_done(self, requests: Sequence[Request]) -> bool:
         """Whether all are done; what is under way goes on meanwhile."""
@@ -81,25 +95,41 @@ class Communicator:
             # One by one: those that failed are none any more, and count as done.
             return all([self._is_done(request) for request in requests])
 
-    def source_of(self, request: Request) -> tuple[int, int] | None:
-        """The source of a message and its bytes, if the request to receive it is done."""
+    def source_of(self, request: _FromAny) -> tuple[int, int] | None:
+        """The source of a message and its bytes, if the request to receive any is done."""
         status = self._mpi.Status()
         try:
-            if not request.Test(status):
+            if not request.mpi.Test(status):
                 return None
-        except self._mpi.Exception as error:  # which goes on after it was acknowledged
+        except self._mpi.Exception as error:
             self._note_loss(error)
-            return None
+            if not self._finish(request.mpi, status):
+                request.mpi = self._receive_any(request.into, request.tag)
+                return None
         return status.Get_source(), status.Get_count(self._mpi.BYTE)
 
-    def cancel(self, request: Request) -> None:
+    def _finish(self, request: Any, status: Any) -> bool:
+        """Whether a request that a death disturbed received something; it is over then, anyhow.
+
+        MPI promises that it goes on once the death is acknowledged; in Open MPI it may not.
+        """
+        try:
+            request.Cancel()
+            request.Wait(status)
+        except self._mpi.Exception as error:
+            self._note_loss(error)
+            return False
+        return not status.Is_cancelled()
+
+    def cancel(self, request: _FromAny) -> None:
         """Receives no more."""
-        request.Cancel()
-        request.Free()
+        request.mpi.Cancel()
+        request.mpi.Free()
 
     def finalize(self) -> None:
         """Leaves MPI, if it was entered here; all processes must."""
-        if self._ours:
+        # Without those that died, Open MPI may wait for ever there; it allows to end without.
+        if self._ours and not self.lost:
             self._mpi.Finalize()
 
     def abort(self) -> None:
