@@ -56,6 +56,23 @@ class PowerProperty(mx.operator.OperatorProperty):
         return Power(self.attrs, ctx.device_type)
 
 
+def test_a_class_needs_no_module():
+    fields = {"name": "test_without_module", "create_operator": lambda self, ctx: Copy()}
+    bases = (mx.operator.OperatorProperty,)
+    made = eval("type('Card', bases, fields)", {"bases": bases, "fields": fields})
+    with pytest.raises(AttributeError):
+        made.__module__  # noqa: B018 - it has none
+    mx.operator.register(made)
+    assert mx.nd.test_without_module(mx.nd.array([1, 2])).asnumpy().tolist() == [1, 2]
+
+
+class Copy(mx.operator.CustomOp):
+    """Gives what it is given, whatever interface calls it."""
+
+    def forward(self, ctx, in_data, req, out_data, aux):
+        mx.operator.assign(out_data[0], req[0], in_data[0])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", ["test_power", "test_power_too"])
 def test_a_card_is_a_function(name, dtype):

@@ -272,6 +272,7 @@ def card_of(cls: type[OperatorProperty]) -> type[PropertyCard]:
         "open_inputs": not named,
         "initializers": cls.initializers,
         "__doc__": cls.__doc__,
-        "__module__": cls.__module__,
+        # A class that was made where no module has a name has none.
+        "__module__": getattr(cls, "__module__", "__main__"),
     }
     return type(cls.__name__, (PropertyCard,), own)
