@@ -23,7 +23,7 @@ $(VENV)/checkers: $(BIN)/maturin
 dev: $(BIN)/maturin  ## Build the Rust core and install the package for development
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --extras examples
 
-quick: $(BIN)/maturin  ## The same in less than a minute after an edit, for code that runs slowly
+quick: $(BIN)/maturin  ## The same in under half a minute after an edit, for code that runs slowly; the first time everything
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --profile quick --quiet
 
 # What `make dev` or `make quick` puts into the package: cards and cases need no newer one.
