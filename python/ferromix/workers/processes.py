@@ -25,7 +25,7 @@ from .parcel import Arrival, Parcel
 __all__ = ["ProcessWorkers"]
 
 _SPAWN = multiprocessing.get_context("spawn")
-_PATIENCE = 10.0
+_EXIT_LIMIT = 10.0
 """Seconds that a killed process may take to be gone."""
 
 
@@ -121,7 +121,7 @@ class _Member:
 
     def death(self) -> MXNetError:
         """What is to be said if its connection has ended."""
-        self.process.join(_PATIENCE)
+        self.process.join(_EXIT_LIMIT)
         code = self.process.exitcode
         how = f"ended with status {code}"
         if code is not None and code < 0:
@@ -269,7 +269,7 @@ class _Crew:
         with self._lock:
             members, self.members = self.members, []
         for member in members:
-            member.process.join(_PATIENCE)
+            member.process.join(_EXIT_LIMIT)
             if not member.process.is_alive():
                 member.process.close()
             member.tasks.close()
@@ -283,7 +283,7 @@ class _Crew:
             self._waker.close()
         self.kill()
         if self.thread is not threading.current_thread():
-            self.thread.join(_PATIENCE)
+            self.thread.join(_EXIT_LIMIT)
 
 
 def _closed() -> MXNetError:

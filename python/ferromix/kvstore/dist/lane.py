@@ -79,10 +79,10 @@ class Lane:
             target=self._main, args=(started, problems), name="ferromix-mpi", daemon=True
         )
         self._thread.start()
-        patience = max(self.limit, _START)
-        if not started.wait(patience):
+        limit = max(self.limit, _START)
+        if not started.wait(limit):
             raise MXNetError(
-                f"KVStore: not all processes came to MPI within {patience:g} s: one ended before "
+                f"KVStore: not all processes came to MPI within {limit:g} s: one ended before "
                 "it created a store, or computes for longer than FERROMIX_DIST_TIMEOUT"
             )
         if problems:
@@ -132,11 +132,11 @@ class Lane:
         rank = self.peers.rank
         with self._changed:
             if self._items.pop(item.name, None) is not None and self.peers.failure is None:
-                self.doom(f"KVStore: on rank {rank} what was to be {item.label} has failed")
+                self.fail(f"KVStore: on rank {rank} what was to be {item.label} has failed")
 
-    def doom(self, text: str) -> None:
+    def fail(self, text: str) -> None:
         """Breaks the stores in all processes."""
-        self.peers.doom = self.peers.doom or text
+        self.peers.pending_failure = self.peers.pending_failure or text
 
     def join(self, unknown: Callable[[Name], None]) -> None:
         """Tells all that this process has no more to push.
@@ -163,7 +163,7 @@ class Lane:
             comm = Communicator()
             self.peers = Peers(comm, self.limit, lambda: self.doing, self._hear)
             self.service = Service(self.peers, self._left)
-            self.peers.serve, self.peers.lose = self.service.turn, self._lose
+            self.peers.serve, self.peers.on_death = self.service.turn, self._on_death
             self._listen()
         except BaseException as error:  # raised by the thread that asked for the lane
             problems.append(error)
@@ -223,7 +223,7 @@ class Lane:
         elif message == f"joined {self._joins}":
             self._joined.add(source)
 
-    def _lose(self, rank: int) -> None:
+    def _on_death(self, rank: int) -> None:
         """Says that a process died, and ends the stores if they cannot go on without it."""
         if self._needs_all:
             self.peers.fail(
@@ -344,7 +344,7 @@ class Lane:
         error = getattr(sys, "last_value", None)
         if error is not None:
             name = type(error).__name__
-            self.doom(f"KVStore: rank {self.peers.rank} ended with {name}: {error}")
+            self.fail(f"KVStore: rank {self.peers.rank} ended with {name}: {error}")
         elif self.service.is_used:
             with contextlib.suppress(MXNetError):  # raised where it was waited for, or not at all
                 engine.wait_for_all()  # pushes whose gradients are being computed

@@ -96,7 +96,7 @@ class OwningKVStore(DistSyncKVStore):
             data = np.empty(head.nbytes, np.uint8)
 
             def rows_there() -> None:
-                with contextlib.suppress(Exception):  # it dooms the store, which says more
+                with contextlib.suppress(Exception):  # it ends the store, which says more
                     self._apply_rows(key, data.tobytes(), elements)
 
             return data, rows_there
@@ -141,7 +141,7 @@ class OwningKVStore(DistSyncKVStore):
         try:
             self._updater(key, gradient, self._master(key, elements))
         except BaseException as error:
-            self._lane.doom(
+            self._lane.fail(
                 f"KVStore: the updater of key {key!r} raised on rank {self.rank}: {error!r}"
             )
             raise

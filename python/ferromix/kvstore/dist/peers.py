@@ -74,11 +74,11 @@ class Peers:
     ) -> None:
         self.comm, self.rank, self.size, self.limit = comm, comm.rank, comm.size, limit
         self.failure: str | None = None
-        self.doom: str | None = None
+        self.pending_failure: str | None = None
         self.silent: list[int] = []
         self.serve: Callable[[], None] | None = None
-        self.lose: Callable[[int], None] | None = None
-        self._mourned: frozenset[int] = frozenset()
+        self.on_death: Callable[[int], None] | None = None
+        self._told_dead: frozenset[int] = frozenset()
         self._state, self._heard = state, heard
         self._answers: dict[int, str] = {}
         self._sent: list[tuple[Request, bytes]] = []
@@ -114,7 +114,7 @@ class Peers:
         self.poll()
         waited = time.monotonic() - started
         if waited > self.limit:
-            self.accuse(what())
+            self.report_silent(what())
         time.sleep(0 if waited < 2e-3 else _NAPS)
 
     def poll(self) -> None:
@@ -125,14 +125,14 @@ class Peers:
         Broken
             If one of them has failed, or this one is to.
         """
-        if self.doom is not None:
-            self.fail(self.doom)
+        if self.pending_failure is not None:
+            self.fail(self.pending_failure)
         while (found := self.comm.source_of(self._request)) is not None:
             source, count = found
             message = pickle.loads(self._inbox[:count].tobytes())
             self._request = self.comm.receive(self._inbox, ANY, CONTROL)
             self._hear(source, *message)
-        self._mourn()
+        self._tell_of_the_dead()
         if self.serve is not None and not self._serving:
             self._serving = True
             try:
@@ -142,12 +142,12 @@ class Peers:
         if self._sent:
             self._sent = [sent for sent in self._sent if not self.comm.all_done([sent[0]])]
 
-    def _mourn(self) -> None:
+    def _tell_of_the_dead(self) -> None:
         """Tells of those who died since the last time."""
-        for rank in sorted(self.comm.lost - self._mourned):
-            self._mourned |= {rank}
-            if self.lose is not None:
-                self.lose(rank)
+        for rank in sorted(self.comm.lost - self._told_dead):
+            self._told_dead |= {rank}
+            if self.on_death is not None:
+                self.on_death(rank)
 
     def close(self) -> None:
         """Listens no more."""
@@ -194,7 +194,7 @@ class Peers:
             time.sleep(_NAPS)
         return [rank for rank in self.others if rank not in self._answers]
 
-    def accuse(self, what: str) -> None:
+    def report_silent(self, what: str) -> None:
         """Finds out who does not answer, tells all, and raises."""
         self.silent = self.missing(min(GRACE, self.limit))
         problem = f"rank {self.rank} waited {self.limit:g} s for {what}"

@@ -129,7 +129,7 @@ class Service:
         self._asked: dict[int, _Asked] = {}
         self._given: dict[tuple[int, int, int], dict[int, bytes]] = {}
         self._meetings: dict[tuple[int, int, int], Meeting] = {}
-        self._orphans: list[object] = []
+        self._abandoned: list[object] = []
         self._tickets = 0
         self._failure: BaseException | None = None
         self._head = np.empty(1, _DTYPE)
@@ -206,7 +206,7 @@ class Service:
 
     def turn(self) -> None:
         """Does what can be done now, without waiting."""
-        self._bury()
+        self._drop_the_dead()
         while self._outgoing:
             rank, head, data, done, what = self._outgoing.popleft()
             if rank in self._comm.lost:
@@ -228,9 +228,9 @@ class Service:
             while come and self._has_come(source, come[0][0]):
                 come.popleft()[2]()
         self._end_meetings()
-        self._complain()
+        self._check_limits()
 
-    def _bury(self) -> None:
+    def _drop_the_dead(self) -> None:
         """Forgets what was to go to processes that died, and asks others for what they were asked.
 
         In every turn, since this process may send to one of which it has not heard yet.
@@ -241,11 +241,11 @@ class Service:
         with self._lock:
             unanswered = [ticket for ticket, asked in self._asked.items() if asked.rank in lost]
             asked_for = [self._asked.pop(ticket) for ticket in unanswered]
-        buried = [sent for sent in self._sending if sent.rank in lost]
+        dropped = [sent for sent in self._sending if sent.rank in lost]
         self._sending = [sent for sent in self._sending if sent.rank not in lost]
         # MPI may still look at the memory of what was under way.
-        self._orphans += [*buried, *(self._arriving.pop(r) for r in lost & self._arriving.keys())]
-        for sent in buried:
+        self._abandoned += [*dropped, *(self._arriving.pop(r) for r in lost & self._arriving.keys())]
+        for sent in dropped:
             sent.done()
         for asked in asked_for:
             asked.again()
@@ -339,20 +339,20 @@ class Service:
                 self._given.pop(place)
                 self._meetings.pop(place).ended.set()
 
-    def _complain(self) -> None:
+    def _check_limits(self) -> None:
         """Ends what has waited for too long, or for a process that is at its end."""
         with self._lock:
             asked = next(iter(self._asked.values()), None)
             meeting = next(iter(self._meetings.values()), None)
         now, limit = time.monotonic(), self._peers.limit
         if asked is not None and now - asked.since > limit:
-            self._peers.accuse(f"{asked.what} from its owner, rank {asked.rank}")
+            self._peers.report_silent(f"{asked.what} from its owner, rank {asked.rank}")
         if self._sending and now - (sent := self._sending[0]).since > limit:
-            self._peers.accuse(f"{sent.what}, which rank {sent.rank} does not take")
+            self._peers.report_silent(f"{sent.what}, which rank {sent.rank} does not take")
         if meeting is None:
             return
         if now - meeting.since > limit:
-            self._peers.accuse(meeting.what)
+            self._peers.report_silent(meeting.what)
         for rank in {*self._peers.others} - meeting.given.keys():
             # What it gave before its end may still be on its way.
             if now - max(self._left.get(rank, now), meeting.since) > GRACE:

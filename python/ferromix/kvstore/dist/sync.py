@@ -133,7 +133,7 @@ class DistSyncKVStore(LocalKVStore):
         try:
             self._updater(key, part_of(total, mine), part_of(self._stored[key], mine))
         except BaseException as error:
-            self._lane.doom(
+            self._lane.fail(
                 f"KVStore: the updater of key {key!r} raised on rank {self.rank}: {error!r}"
             )
             raise

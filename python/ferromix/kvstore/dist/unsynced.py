@@ -81,7 +81,7 @@ class DistAsyncKVStore(OwningKVStore):
                         f"KVStore.init: key {mine[0]!r} does not match: on rank {first} it is "
                         f"{mine}, on rank {rank} {other}; all ranks need one model"
                     )
-                    self._lane.doom(text)
+                    self._lane.fail(text)
                     raise MXNetError(text)
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
