@@ -41,7 +41,7 @@ check: $(CORE) $(VENV)/checkers  ## What to run at each edit: format, lints, typ
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not nightly"
 
 test: test-python test-rust  ## All Rust and Python tests
 
@@ -57,8 +57,10 @@ test-rust:  ## Unit, integration and documentation tests of the crates
 test-debug:  ## The same with all checks of the compiler: overflow, and debug assertions everywhere
 	cargo test --workspace --exclude ferromix-py --quiet
 
+# MARKED="" runs those that are left to the night, too.
+MARKED ?= not nightly
 test-python: dev $(VENV)/checkers  ## Tests of the package, the examples and the layering
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "$(MARKED)"
 
 # The parts that push operations, again under settings that change how they run.
 KNOBS := FERROMIX_ENGINE_TYPE=NaiveEngine FERROMIX_CPU_WORKER_NTHREADS=1 \
@@ -143,6 +145,7 @@ memcheck:  ## The tests of engine and pool under valgrind
 
 nightly: export FERROMIX_LOOM_DEEP = 1
 nightly: MSRV = test
+nightly: MARKED =
 nightly: lint test test-debug test-knobs test-wheel loom shuttle stress examples msrv semver turbojpeg neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 

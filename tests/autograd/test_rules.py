@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ops.by_operator import by_operator
 from ops.case import Case
 from ops.table import CASES, ONE_EACH
 from ops.test_gradient import SMOOTH
@@ -45,7 +46,7 @@ def heads_for(shapes):
     return [random.standard_normal(s) for s in shapes]
 
 
-@pytest.mark.parametrize(("case", "grad_req"), REQUESTS, ids=lambda v: getattr(v, "id", v))
+@by_operator(REQUESTS)
 def test_tape_is_executor(case, grad_req):
     inputs = case.inputs("float64")
     arrays = marked(case, inputs, grad_req, 1.0)
@@ -80,7 +81,7 @@ def slopes(case, arrays, seed, create_graph):
         return mx.autograd.grad(out, arguments, seed, **mode)
 
 
-@pytest.mark.parametrize("case", TWICE, ids=lambda c: c.id)
+@by_operator(TWICE)
 def test_second_derivative_against_finite_differences(case):
     inputs = case.inputs("float64")
     count = len(case.card.list_arguments())

@@ -16,29 +16,30 @@ from table import DTYPES, INPUTS, rows
 
 from ferromix.dispatch.source import OPTIONS, names, source
 
-# All sources are compiled before the first test ends: minutes on a busy machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 GENERATIONS = ["70", "80", "90"]
-ONE = f"-DFM_ONLY={DTYPES['float16']}"
+HALVES = ["float16", "bfloat16"]
+"""The types whose instructions depend on the generation: a full compilation takes a minute."""
 
 
 @pytest.fixture(scope="module")
 def compiled():
-    """PTX and messages by stem and architecture: of all types for virtual architectures, of one
-    type for real ones, for which the assembler checks the instructions of halves, too.
+    """PTX and messages by stem, architecture and type: of all types ("") for a virtual one, of
+    halves for real ones, for which the assembler checks their instructions, too.
 
     Two processes compile; with two threads, NVRTC 12.9 has been seen to wait for itself forever.
     """
     stems = sorted(names(), key=lambda stem: -len(source(stem)))
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         jobs = {}
-        for kind, more in (("compute", []), ("sm", [ONE])):
-            for stem, generation in product(stems, GENERATIONS):
-                options = [*OPTIONS, f"--gpu-architecture={kind}_{generation}", *more]
-                job = pool.submit(compile_ptx, source(stem), f"{stem}.cu", options)
-                jobs[stem, f"{kind}_{generation}"] = job
-        yield lambda stem, architecture: told(*jobs[stem, architecture].result())
+        real = [(f"sm_{generation}", dtype) for generation in GENERATIONS for dtype in HALVES]
+        for (architecture, dtype), stem in product([("compute_80", ""), *real], stems):
+            only = [f"-DFM_ONLY={DTYPES[dtype]}"] if dtype else []
+            options = [*OPTIONS, f"--gpu-architecture={architecture}", *only]
+            job = pool.submit(compile_ptx, source(stem), f"{stem}.cu", options)
+            jobs[stem, architecture, dtype] = job
+        yield lambda *which: told(*jobs[which].result())
         pool.shutdown(cancel_futures=True)
 
 
@@ -51,27 +52,27 @@ def entries(ptx: str) -> set[str]:
     return set(re.findall(r"^\.visible \.entry (\w+)\(", ptx, re.MULTILINE))
 
 
-@pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("stem", names())
-def test_compiles_without_warnings(compiled, stem, generation):
-    ptx, log = compiled(stem, f"compute_{generation}")
+def test_compiles_without_warnings(compiled, stem):
+    ptx, log = compiled(stem, "compute_80", "")
     assert log == ""
-    assert f".target sm_{generation}" in ptx
+    assert ".target sm_80" in ptx
     assert entries(ptx)
 
 
+@pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("stem", names())
-def test_one_type_alone_becomes_machine_code(compiled, stem, generation):
-    ptx, log = compiled(stem, f"sm_{generation}")
+def test_halves_become_machine_code(compiled, stem, generation, dtype):
+    ptx, log = compiled(stem, f"sm_{generation}", dtype)
     assert log == ""
     assert entries(ptx)
-    assert all(name.endswith("_float16") for name in entries(ptx))
+    assert all(name.endswith(f"_{dtype}") for name in entries(ptx))
 
 
 @pytest.mark.parametrize("stem", list(INPUTS))
 def test_entry_points_are_the_rows_of_the_rust_table(compiled, stem):
-    ptx, _ = compiled(stem, "compute_80")
+    ptx, _ = compiled(stem, "compute_80", "")
     expected = {row.entry for row in rows(stem)}
     missing, unknown = expected - entries(ptx), entries(ptx) - expected
     assert expected, f"the Rust table has no rows of {stem}.rs"

@@ -8,6 +8,8 @@ import time
 import pytest
 from processes import run
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 4
 
 
@@ -99,7 +101,7 @@ def test_a_rank_that_pushes_no_more_but_lives():
 
 
 @pytest.mark.parametrize(
-    ("stopped", "wakes"), [(0, True), (1, False), pytest.param(1, True, marks=pytest.mark.slow)]
+    ("stopped", "wakes"), [(0, True), (1, False), pytest.param(1, True, marks=pytest.mark.nightly)]
 )
 def test_a_rank_that_is_stopped(stopped, wakes):
     source = f"""
@@ -124,10 +126,10 @@ def test_a_rank_that_is_stopped(stopped, wakes):
         (1, "in a push"),
         (0, "in a pull"),
         (1, "at a barrier"),
-        pytest.param(1, "at start", marks=pytest.mark.slow),
-        pytest.param(0, "in a push", marks=pytest.mark.slow),
-        pytest.param(1, "in a pull", marks=pytest.mark.slow),
-        pytest.param(0, "at a barrier", marks=pytest.mark.slow),
+        pytest.param(1, "at start", marks=pytest.mark.nightly),
+        pytest.param(0, "in a push", marks=pytest.mark.nightly),
+        pytest.param(1, "in a pull", marks=pytest.mark.nightly),
+        pytest.param(0, "at a barrier", marks=pytest.mark.nightly),
     ],
 )
 def test_a_rank_that_is_killed(killed, when):
@@ -236,7 +238,7 @@ FEW = [("dist_sync", "pull"), ("dist_sync", "barrier"), ("dist_async", "set_opti
 @pytest.mark.parametrize(
     ("kind", "method"),
     [
-        pytest.param(kind, name, marks=[] if (kind, name) in FEW else pytest.mark.slow)
+        pytest.param(kind, name, marks=[] if (kind, name) in FEW else pytest.mark.nightly)
         for kind in ("dist_sync", "dist_async")
         for name in METHODS
     ],

@@ -13,6 +13,8 @@ from hosts import Hosts, hosts
 from methods import METHODS, settings
 from processes import left
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def three(tmp_path) -> Iterator[Hosts]:
@@ -22,7 +24,9 @@ def three(tmp_path) -> Iterator[Hosts]:
         yield made
 
 
-@pytest.mark.parametrize("kind", ["dist_sync", pytest.param("dist_async", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kind", ["dist_sync", pytest.param("dist_async", marks=pytest.mark.nightly)]
+)
 def test_every_method(three, kind, tmp_path):
     where = "import socket; say(socket.gethostname())\n"
     source = settings(kind, str(tmp_path / "states"), 300) + METHODS + where
@@ -31,7 +35,7 @@ def test_every_method(three, kind, tmp_path):
     assert ended.lines == {rank: ["done", three.name(rank + 1)] for rank in range(3)}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["dist_sync", "dist_async"])
 def test_a_host_that_is_cut_off(three, kind, tmp_path):
     words, script = three.command(

@@ -9,8 +9,9 @@ import subprocess
 import sys
 
 import pytest
-from ferromix.launch import command, parser
 from processes import left, mpiexec
+
+from ferromix.launch import command, parser
 
 ROOT = ["--allow-run-as-root"] if os.geteuid() == 0 else []
 

@@ -1,9 +1,11 @@
-"""`dist_async` where MPI outlives processes: one that is killed is dropped, and the others go on."""
+"""`dist_async` where MPI outlives processes: one that is killed is dropped, the others go on."""
 
 from __future__ import annotations
 
 import pytest
 from processes import run
+
+pytestmark = pytest.mark.slow
 
 FT = ("--with-ft", "ulfm")
 LIMIT = "15"
@@ -58,9 +60,9 @@ say(*found, int(-rows.asnumpy()[3, 0]), kv.num_dead_node(), kv.num_workers)
     ("dead", "when"),
     [
         (1, "push"),
-        pytest.param(0, "push", marks=pytest.mark.slow),
+        pytest.param(0, "push", marks=pytest.mark.nightly),
         (0, "pull"),
-        pytest.param(2, "barrier", marks=pytest.mark.slow),
+        pytest.param(2, "barrier", marks=pytest.mark.nightly),
     ],
 )
 def test_the_others_go_on(dead, when, tmp_path):
@@ -107,7 +109,7 @@ def test_dist_sync_ends_at_once():
         assert "key 'w'" in ended.lines[rank][-1]
 
 
-@pytest.mark.slow  # a minute, which the others have to come at least
+@pytest.mark.nightly  # a minute, which the others have to come at least
 def test_one_that_is_killed_before_it_has_a_store():
     ended = run(
         2,

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from processes import succeed
 
-RANKS = [1, pytest.param(2, marks=pytest.mark.slow), 3]
+pytestmark = pytest.mark.slow
+
+RANKS = [1, pytest.param(2, marks=pytest.mark.nightly), 3]
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -208,7 +210,7 @@ def test_pushes_from_several_threads_and_stores():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_values_of_two_hundred_megabytes():
     succeed(
         2,

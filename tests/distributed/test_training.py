@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from processes import command, succeed
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DATA = os.environ.get("FERROMIX_DATA")
 MNIST = str(Path(DATA) / "mnist") if DATA and (Path(DATA) / "mnist").is_dir() else None
@@ -19,6 +21,7 @@ TRAIN = """
 sys.path.insert(0, EXAMPLES)
 from pathlib import Path
 import digits, train_digits
+
 BATCH = 64
 found = digits.find(MNIST and Path(MNIST), Path(FOLDER) / os.environ["OMPI_COMM_WORLD_RANK"])
 kv = mx.kv.create("dist_sync")
@@ -63,7 +66,7 @@ def losses(ranks, dtype, steps, folder):
 
 # Sums in another order differ in the last bit, by which the maximum of a pool becomes another
 # element sooner or later, in float32 after some 15 steps; from there on, losses are others.
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("dtype", "steps"), [("float32", 15), ("float64", 100)])
 def test_losses_are_those_of_one_process(dtype, steps, tmp_path):
     alone = losses(1, dtype, steps, tmp_path / "1")
@@ -73,7 +76,7 @@ def test_losses_are_those_of_one_process(dtype, steps, tmp_path):
         np.testing.assert_allclose(found, alone, rtol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 # Old gradients and momentum: at the rate of one process, dist_async diverges.
 @pytest.mark.parametrize(("store", "rate"), [("dist_sync", "0.05"), ("dist_async", "0.01")])
 def test_the_example_trains_in_two_processes(store, rate, tmp_path):
@@ -85,7 +88,7 @@ def test_the_example_trains_in_two_processes(store, rate, tmp_path):
     assert max(epoch["val_accuracy"] for epoch in history) > 0.95
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(MNIST is None, reason="needs MNIST: FERROMIX_DATA names the folder above it")
 def test_dist_async_scores_as_one_process(tmp_path):
     def accuracy(store, ranks):

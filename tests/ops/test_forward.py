@@ -1,11 +1,11 @@
 """Every operator against its oracle: in every claimed type, on views, and through out=."""
 
 import numpy as np
-import pytest
 
 import ferromix as mx
 from ferromix import _core, dispatch
 
+from .by_operator import by_operator
 from .run import forward, to_array, to_arrays, to_numpy
 from .table import CASES, EDGES
 from .tolerance import assert_close
@@ -23,7 +23,7 @@ def check(case, dtype, arrays, inputs):
         assert_close(to_numpy(found), wanted, found.dtype, case.steps, f"{case.id} {name}")
 
 
-@pytest.mark.parametrize(("case", "dtype"), BY_TYPE, ids=[f"{c.id}-{t}" for c, t in BY_TYPE])
+@by_operator(BY_TYPE)
 def test_forward(case, dtype):
     inputs = case.inputs(dtype)
     check(case, dtype, to_arrays(case, inputs, dtype), inputs)
@@ -49,15 +49,14 @@ def has_views(case):
     return bool(case.shapes) and whole and not case.card.mutated_inputs()
 
 
-@pytest.mark.parametrize("layout", [gaps, transposed])
-@pytest.mark.parametrize("case", list(filter(has_views, EDGES)), ids=lambda c: c.id)
+@by_operator((c, layout) for c in EDGES if has_views(c) for layout in (gaps, transposed))
 def test_forward_of_views(case, layout):
     dtype = case.types()[0]
     inputs = case.inputs(dtype)
     check(case, dtype, to_arrays(case, inputs, dtype, layout), inputs)
 
 
-@pytest.mark.parametrize("case", [c for c in EDGES if c.card.list_outputs()], ids=lambda c: c.id)
+@by_operator(c for c in EDGES if c.card.list_outputs())
 def test_forward_into_a_view(case):
     dtype = case.types()[0]
     inputs = case.inputs(dtype)

@@ -1,10 +1,10 @@
 """Gradients against finite differences of the oracle, and the same in every float type."""
 
 import numpy as np
-import pytest
 
 from ferromix import dispatch
 
+from .by_operator import by_operator
 from .run import backward, forward, to_array, to_arrays, to_numpy
 from .table import CASES
 from .tolerance import FINITE_DIFFERENCES, assert_close
@@ -40,7 +40,7 @@ def gradients(case, inputs, dtype, given):
     return [None if g is None else to_numpy(g) for g in found]
 
 
-@pytest.mark.parametrize("case", SMOOTH, ids=lambda c: c.id)
+@by_operator(SMOOTH)
 def test_gradient_against_finite_differences(case):
     inputs = case.inputs("float64")
     heads = heads_of(case, to_arrays(case, inputs, "float64"))
@@ -69,7 +69,7 @@ def test_gradient_against_finite_differences(case):
         assert abs((grad * direction).sum() - slope) < FINITE_DIFFERENCES * scale, name
 
 
-@pytest.mark.parametrize("case", LOSSES, ids=lambda c: c.id)
+@by_operator(LOSSES)
 def test_gradient_of_a_loss(case):
     inputs = case.inputs("float64")
     heads = heads_of(case, to_arrays(case, inputs, "float64"))
@@ -82,7 +82,7 @@ def test_gradient_of_a_loss(case):
             assert_close(grad, wanted, "float64", 10, f"{case.id} {name}")
 
 
-@pytest.mark.parametrize(("case", "dtype"), BY_TYPE, ids=[f"{c.id}-{t}" for c, t in BY_TYPE])
+@by_operator(BY_TYPE)
 def test_gradient_in_every_type(case, dtype):
     inputs = case.inputs(dtype)
     heads = heads_of(case, to_arrays(case, inputs, dtype))
@@ -95,9 +95,7 @@ def test_gradient_in_every_type(case, dtype):
             assert_close(grad / size, wanted / size, dtype, 4 * case.steps, f"{case.id} {name}")
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if not c.card.differentiable], ids=lambda c: c.id
-)
+@by_operator(c for c in CASES if not c.card.differentiable)
 def test_no_gradient_where_none_is_claimed(case):
     class Untouchable:
         in_data = out_data = out_grad = ()

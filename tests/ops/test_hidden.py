@@ -11,6 +11,7 @@ from ferromix.ops.card import find, names
 from ferromix.ops.csr import Parts
 from ferromix.ops.own_backward import PythonRun
 
+from .by_operator import by_operator
 from .run import Graph, backward, forward, second_order, to_array, to_arrays, to_numpy
 from .table import CASES
 from .test_inference_of_cases import TYPES, other_shapes
@@ -34,7 +35,7 @@ def hidden_calls(case):
     return *([c for c in calls if c[0].hidden] for calls in (first, second)), arrays
 
 
-@pytest.mark.parametrize("case", SECOND, ids=lambda c: c.id)
+@by_operator(SECOND)
 def test_gradients_of_what_only_second_orders_run(case):
     """So that orders beyond follow, too. Gradients of what first orders run are second orders."""
     first, second, arrays = hidden_calls(case)

@@ -18,6 +18,7 @@ from ferromix.ops.card import OperatorProperty, find
 from ferromix.ops.composed import Composed
 from ferromix.ops.inference import infer_shapes_of
 
+from .by_operator import by_operator
 from .run import forward, to_array, to_arrays
 from .table import CASES, REFUSED
 
@@ -118,7 +119,7 @@ def check(found, whole, rank, extents, what):
         assert not any(lacking), f"{what}: {found} inferred, but of {whole} more follows"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+@by_operator(CASES)
 def test_everything_known(case):
     dtype = case.types()[0]
     arrays = to_arrays(case, case.inputs(dtype), dtype)
@@ -150,7 +151,7 @@ def goes_back(card):
     return rule not in (OperatorProperty.infer_shape_backward, Composed.infer_shape_backward)
 
 
-@pytest.mark.parametrize("case", WITH_INPUTS, ids=lambda c: c.id)
+@by_operator(WITH_INPUTS)
 def test_one_argument_unknown(case):
     card, args = case.card, arguments(case)
     outs = outputs(card, args)
@@ -166,7 +167,7 @@ def test_one_argument_unknown(case):
         check(infer(card, given, outs)[0][place], args[place], *must, f"{what} from outputs")
 
 
-@pytest.mark.parametrize("case", WITH_INPUTS, ids=lambda c: c.id)
+@by_operator(WITH_INPUTS)
 def test_one_extent_unknown(case):
     card, args = case.card, arguments(case)
     outs = outputs(card, args)
@@ -203,7 +204,7 @@ def check_independent(case, place, axis, found, what):
         check(partial, shapes[0], True, same, f"{what} output {k}")
 
 
-@pytest.mark.parametrize("case", WITH_INPUTS, ids=lambda c: c.id)
+@by_operator(WITH_INPUTS)
 def test_an_extent_unknown_everywhere(case):
     """The same extent of every argument that has it, such as that of a batch: no other tells it."""
     card, args = case.card, arguments(case)
@@ -226,7 +227,7 @@ def test_an_extent_unknown_everywhere(case):
                 check(partial, shapes[0], True, same, f"{what} output {k}")
 
 
-@pytest.mark.parametrize("case", WITH_INPUTS, ids=lambda c: c.id)
+@by_operator(WITH_INPUTS)
 def test_outputs_only(case):
     card, args = case.card, arguments(case)
     outs = outputs(card, args)
@@ -241,7 +242,7 @@ def test_outputs_only(case):
                 assert fits(found[place], args[place]) or is_choice(case, place, found[place])
 
 
-@pytest.mark.parametrize("case", WITH_INPUTS, ids=lambda c: c.id)
+@by_operator(WITH_INPUTS)
 def test_what_a_card_takes_its_kernel_takes(case):
     """Other ranks, extents and types are refused by the card, or run."""
     dtype, args = case.types()[0], arguments(case)

@@ -1,5 +1,7 @@
 """Steps whose weight has another type than its states: all types, and what is changed in place."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import ferromix as mx
 from ferromix.error import InvalidArgumentError
 from ferromix.ops.card import make
 
+from .by_operator import by_operator
 from .case import numpy_type
 from .cases.optimizer import WIDE
 from .run import to_numpy
@@ -21,8 +24,7 @@ def types(card, dtype):
     return card.infer_type([dtype] + [None] * (len(card.list_arguments()) - 1))
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("case", MIXED, ids=lambda c: c.id)
+@by_operator(product(MIXED, TYPES))
 def test_step(case, dtype):
     given, (made, *_), _ = types(case.card, dtype)
     assert given[1] in (dtype, "float32")
@@ -37,8 +39,7 @@ def test_step(case, dtype):
         assert_close(to_numpy(out.handle), wanted, precision, 4, case.id)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("case", MIXED, ids=lambda c: c.id)
+@by_operator(product(MIXED, TYPES))
 def test_what_is_changed(case, dtype):
     given, _, _ = types(case.card, dtype)
     inputs = case.inputs("bfloat16")

@@ -15,6 +15,7 @@ from ferromix.ops.composed import Composed
 from ferromix.ops.csr import Parts
 from ferromix.ops.own_backward import PythonRun
 
+from .by_operator import by_operator
 from .run import backward, forward, second_order, to_arrays
 from .table import CASES, MODULES
 
@@ -92,7 +93,7 @@ def test_every_public_operator_has_a_gradient_or_none_on_purpose():
     assert not hidden, f"hidden, without a gradient and not said to have none: {named(hidden)}"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+@by_operator(CASES)
 def test_gradients_read_those_of_the_outputs_where_the_card_says_so(case):
     card = case.card
     if isinstance(card, Composed) or not card.differentiable:

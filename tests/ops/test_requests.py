@@ -1,10 +1,10 @@
 """Requests null, write, in place and add, of every operator and of those in its gradient."""
 
 import numpy as np
-import pytest
 
 from ferromix import dispatch
 
+from .by_operator import by_operator
 from .run import ADD, INPLACE, NULL, WRITE, Call, backward, parts, second_order, to_array, to_arrays
 from .table import CASES
 from .tolerance import assert_close
@@ -30,7 +30,7 @@ def presets(call):
     return [to_array(np.linspace(-3, 5, int(np.prod(s))).reshape(s), t) for s, t in call.outs]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+@by_operator(CASES)
 def test_requests(case):
     for call in calls_of(case):
         n = len(call.outs)
@@ -52,7 +52,7 @@ def test_requests(case):
             assert all(alone[i].tobytes() == old[i].tobytes() for i in others), f"{what} alone"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+@by_operator(CASES)
 def test_in_place(case):
     for call in calls_of(case):
         n = len(call.outs)
@@ -68,7 +68,7 @@ def test_in_place(case):
                 assert found[j].tobytes() == written[j].tobytes(), what
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+@by_operator(CASES)
 def test_ignored_inputs_are_not_read(case):
     for call in calls_of(case):
         ignored = set(call.card.ignored_inputs()) - set(call.card.mutated_inputs())

@@ -1,13 +1,13 @@
 """Gradients of gradients against finite differences of the gradients."""
 
 import numpy as np
-import pytest
 
 from ferromix import dispatch
 from ferromix.graph.compose import expand
 from ferromix.graph.gradient import differentiate
 from ferromix.graph.node import Entry, Node, topological
 
+from .by_operator import by_operator
 from .run import to_array, to_arrays, to_numpy
 from .table import CASES
 from .tolerance import FINITE_DIFFERENCES
@@ -84,7 +84,7 @@ def is_smooth(case):
 SECOND = list(filter(is_smooth, CASES))
 
 
-@pytest.mark.parametrize("case", SECOND, ids=lambda c: c.id)
+@by_operator(SECOND)
 def test_second_order(case):
     twice = Twice(case)
 

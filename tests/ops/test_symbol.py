@@ -1,11 +1,11 @@
 """Symbols give what arrays give: outputs bit by bit, gradients by the same rules."""
 
 import numpy as np
-import pytest
 
 import ferromix as mx
 from ferromix.ndarray import NDArray
 
+from .by_operator import by_operator
 from .run import backward, forward, to_array, to_arrays, to_numpy
 from .table import CASES, EDGES, ONE_EACH
 from .tolerance import assert_close
@@ -25,7 +25,7 @@ def bound(case, arrays, grad_req):
     return symbol.bind(mx.cpu(), args, grads, grad_req, aux)
 
 
-@pytest.mark.parametrize("case", PUBLIC, ids=lambda c: c.id)
+@by_operator(PUBLIC)
 def test_symbol_is_array(case):
     dtype = case.types()[0]
     arrays = to_arrays(case, case.inputs(dtype), dtype)
@@ -39,7 +39,7 @@ def test_symbol_is_array(case):
         assert to_numpy(found.handle).tobytes() == to_numpy(wanted).tobytes()
 
 
-@pytest.mark.parametrize(("case", "grad_req"), REQUESTS, ids=lambda v: getattr(v, "id", v))
+@by_operator(REQUESTS)
 def test_gradients_of_a_symbol(case, grad_req):
     arrays = to_arrays(case, case.inputs("float64"), "float64")
     outputs = forward(case, arrays)[: case.card.num_visible_outputs()]

@@ -6,7 +6,7 @@ import pytest
 from methods import METHODS, settings
 from processes import succeed
 
-MANY = [pytest.param(4, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow)]
+MANY = [pytest.param(4, marks=pytest.mark.nightly), pytest.param(8, marks=pytest.mark.nightly)]
 
 
 @pytest.mark.parametrize("ranks", [2, *MANY])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-
 from processes import run, succeed
 
-RANKS = [1, pytest.param(2, marks=pytest.mark.slow), 3]
+pytestmark = pytest.mark.slow
+
+RANKS = [1, pytest.param(2, marks=pytest.mark.nightly), 3]
 
 SUMS = """
 kv = mx.kv.create("dist_async")
