@@ -10,10 +10,14 @@ from ops.test_gradient import SMOOTH
 import ferromix as mx
 from ferromix.error import InvalidArgumentError
 
-PUBLIC = [c for c in CASES if not c.card.hidden and c.shapes and c.card.differentiable]
-REQUESTS = [(c, "write") for c in PUBLIC]
-REQUESTS += [(c, "add") for c in ONE_EACH if c in PUBLIC]
-TWICE = list({c.op: c for c in SMOOTH[::-1] if c in PUBLIC and c.orders > 1}.values())
+
+def is_public(case: Case):
+    return not case.card.hidden and case.shapes and case.card.differentiable
+
+
+REQUESTS = [(c, "write") for c in filter(is_public, CASES)]
+REQUESTS += [(c, "add") for c in filter(is_public, ONE_EACH)]
+TWICE = list({c.op: c for c in SMOOTH[::-1] if is_public(c) and c.orders > 1}.values())
 """The first case of each operator: how rules follow each other does not depend on shapes, and
 tests/ops/test_second_order.py has them all."""
 STEP = 1e-5

@@ -6,6 +6,8 @@ import pytest
 from methods import METHODS, settings
 from processes import succeed
 
+pytestmark = pytest.mark.slow
+
 MANY = [pytest.param(4, marks=pytest.mark.nightly), pytest.param(8, marks=pytest.mark.nightly)]
 
 

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAD = """
 import sys, threading, time
 import ferromix as mx

@@ -20,6 +20,7 @@ from ferromix.error import MXNetError
 engine = mx.engine
 # From 3.12 on, Python warns of forks in processes with threads; here that is the point.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.timeout(120),
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]

@@ -13,7 +13,7 @@ import pytest
 import ferromix as mx
 
 engine = mx.engine
-pytestmark = pytest.mark.timeout(200)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
 
 def run(program, **settings):
@@ -108,7 +108,6 @@ def test_functions_and_threads_may_push_over_the_bound():
     assert a.asscalar() == 5000
 
 
-@pytest.mark.slow
 def test_an_idle_engine_takes_no_processor_time():
     program = """
 import resource, time

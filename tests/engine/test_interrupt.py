@@ -9,6 +9,8 @@ import threading
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAD = """
 import os, signal, sys, threading, time
 import numpy as np
@@ -205,7 +207,6 @@ say(codes)
     assert run(program) == ["[7, 7]"]
 
 
-@pytest.mark.slow
 def test_waiting_takes_no_processor_time():
     program = """
 import resource

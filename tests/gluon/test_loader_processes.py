@@ -19,6 +19,8 @@ import pytest
 import ferromix as mx
 from ferromix.error import ArgumentTypeError, MXNetError
 
+pytestmark = pytest.mark.slow
+
 data = mx.gluon.data
 
 
@@ -130,7 +132,6 @@ def test_batches_are_the_same_for_any_number_of_processes():
     assert y.asnumpy().tolist() == [3, 3, 3]
 
 
-@pytest.mark.slow
 def test_what_is_random_follows_from_seed_epoch_and_batch():
     found = []
     for workers in (1, 3):
@@ -145,7 +146,6 @@ def test_what_is_random_follows_from_seed_epoch_and_batch():
     assert batches(loader("noise")) != first
 
 
-@pytest.mark.slow
 def test_processes_stay_for_the_next_epoch_and_end_with_the_loader():
     before = descriptors()
     made = loader("pid", 20, 1)
@@ -181,7 +181,6 @@ def test_a_loader_in_a_cycle_ends_with_it():
     assert nothing_is_left()
 
 
-@pytest.mark.slow
 def test_an_error_is_raised_as_it_was_with_the_sample_and_the_process():
     made = loader("broken")
     for _ in range(2):
@@ -203,7 +202,6 @@ def test_a_batch_that_cannot_be_pickled_is_an_error():
         next(iter(loader("unlucky", batchify_fn=list)))
 
 
-@pytest.mark.slow
 def test_a_killed_process_is_named_and_the_next_epoch_has_others(tmp_path):
     flag = tmp_path / "flag"
     flag.touch()
@@ -223,7 +221,6 @@ def test_a_killed_process_is_named_and_the_next_epoch_has_others(tmp_path):
     assert nothing_is_left()
 
 
-@pytest.mark.slow
 def test_a_process_that_dies_between_epochs_is_replaced():
     made = loader("pid")
     batches(made)

@@ -15,6 +15,8 @@ import pytest
 import ferromix as mx
 from ferromix.im2rec import main, parser
 
+pytestmark = pytest.mark.slow
+
 PIL = pytest.importorskip("PIL.Image")
 COUNT = 24
 
@@ -216,7 +218,6 @@ def test_without_codecs_nothing_is_left_out_but_refused(folder, monkeypatch, cap
     assert run(folder, "--pass-through") == 0
 
 
-@pytest.mark.slow
 def test_a_killed_worker_ends_the_command_which_can_go_on(folder, monkeypatch, capsys):
     """The process that has the third image ends as one does that runs out of memory."""
     run(folder)

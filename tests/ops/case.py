@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import ml_dtypes
@@ -84,7 +85,7 @@ class Case:
         shapes = "x".join(str(s).replace(" ", "") for s in self.shapes)
         return "-".join([self.op, shapes, *words, *["train"] * self.train]).replace(" ", "")
 
-    @property
+    @cached_property
     def card(self) -> OperatorProperty:
         """The operator with its attributes."""
         return make(self.op, self.attrs)

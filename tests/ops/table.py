@@ -16,6 +16,6 @@ FIRST = first_of_each(_ALL)
 CASES = [case for case in _ALL if not case.edge or case.card.name in FIRST]
 EDGES = [case for case in CASES if case.card.name in FIRST]
 """The cases of those operators."""
-ONE_EACH = [c for i, c in enumerate(EDGES) if c.card.name not in {d.card.name for d in EDGES[:i]}]
+ONE_EACH = list({c.card.name: c for c in reversed(EDGES)}.values())[::-1]
 """One case of each of those operators."""
 REFUSED = [row for module in MODULES for row in getattr(module, "REFUSED", ())]

@@ -10,9 +10,14 @@ from .run import backward, forward, to_array, to_arrays, to_numpy
 from .table import CASES, EDGES, ONE_EACH
 from .tolerance import assert_close
 
-PUBLIC = [c for c in CASES if not c.card.hidden and c.shapes]
-REQUESTS = [(c, "write") for c in EDGES if c in PUBLIC and c.card.differentiable]
-REQUESTS += [(c, "add") for c in ONE_EACH if c in PUBLIC and c.card.differentiable]
+
+def is_public(case):
+    return not case.card.hidden and case.shapes
+
+
+PUBLIC = list(filter(is_public, CASES))
+REQUESTS = [(c, "write") for c in filter(is_public, EDGES) if c.card.differentiable]
+REQUESTS += [(c, "add") for c in filter(is_public, ONE_EACH) if c.card.differentiable]
 
 
 def bound(case, arrays, grad_req):

@@ -12,7 +12,10 @@ import ferromix as mx
 
 MIB = 1 << 20
 
-pytestmark = pytest.mark.filterwarnings("ignore:cpu_pinned arrays:RuntimeWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:cpu_pinned arrays:RuntimeWarning"),
+]
 
 
 @pytest.fixture(params=["cpu_pinned", "cpu_shared"])

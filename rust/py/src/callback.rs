@@ -217,7 +217,9 @@ impl Job {
     pub(crate) fn run(self) {
         let Job { work, finish } = self;
         if work.turn.as_ref().is_some_and(|turn| !turn.take()) {
-            Python::attach(|_| drop(work));
+            if let Err(work) = with_python(work, |_, work| drop(work)) {
+                std::mem::forget(work);
+            }
             return finish.announce(Ok(()));
         }
         let (name, profiled) = (work.name, work.profiled);
@@ -228,11 +230,16 @@ impl Job {
             }
         };
         if work.asynchronous {
-            Python::attach(|py| run_async(py, work, finish));
-            return record();
+            let ran = with_python((work, finish), |py, (work, finish)| {
+                run_async(py, work, finish)
+            });
+            return match ran {
+                Ok(()) => record(),
+                Err((work, finish)) => Job { work, finish }.refuse(),
+            };
         }
         // The function and what it refers to go before the operation is finished.
-        let result = Python::attach(|py| {
+        let ran = with_python(work, |py, work| {
             let arguments = arguments(py, work.context, None)?;
             let Work { function, held, .. } = work;
             // What the function refers to is dropped where its arrays are held, too.
@@ -243,6 +250,10 @@ impl Job {
             };
             held.during(|| finish.on_complete.during(run))
         });
+        let result = match ran {
+            Ok(result) => result,
+            Err(work) => return Job { work, finish }.refuse(),
+        };
         // Before anybody is told that it is over, and may write the profile.
         record();
         finish.announce(result.map_err(|e| Box::new(e) as OpError));
@@ -253,6 +264,18 @@ impl Job {
     pub(crate) fn refuse(self) {
         std::mem::forget(self.work);
         self.finish.announce(Err(Box::new(Exiting)));
+    }
+}
+
+/// Runs something with a value, attached to the interpreter; gives the value back where that has
+/// ended.
+fn with_python<T, R>(value: T, run: impl FnOnce(Python<'_>, T) -> R) -> Result<R, T> {
+    let mut kept = Some(value);
+    let ran = Python::try_attach(|py| kept.take().map(|value| run(py, value)));
+    match (ran.flatten(), kept) {
+        (Some(result), _) => Ok(result),
+        (None, Some(value)) => Err(value),
+        (None, None) => unreachable!("what was taken has run"),
     }
 }
 
