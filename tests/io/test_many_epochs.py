@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import ferromix as mx
 
 ROWS = 400
+OBJECTS = Path(__file__).resolve().parents[1] / "golden" / "image_detection" / "det.rec"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,28 @@ def csr():
     return mx.io.NDArrayIter(values, batch_size=64, shuffle=True)
 
 
+def objects():
+    """Few images with objects, shuffled, and changed in all ways at random."""
+    return mx.io.ImageDetRecordIter(
+        path_imgrec=OBJECTS,
+        data_shape=(3, 16, 16),
+        batch_size=2,
+        shuffle=True,
+        rand_mirror_prob=0.5,
+        rand_pad_prob=0.5,
+        max_pad_scale=2,
+        rand_crop_prob=0.5,
+        num_crop_sampler=1,
+        min_crop_scales=0.5,
+        max_crop_trials=5,
+        random_hue_prob=0.5,
+        max_random_hue=10,
+        verbose=False,
+    )
+
+
 MAKERS = {
+    "ImageDetRecordIter": lambda _: objects(),
     "NDArrayIter": lambda _: arrays(shuffle=True, last_batch_handle="roll_over"),
     "csr": lambda _: csr(),
     "CSVIter": lambda f: mx.io.CSVIter(data_csv=f / "d.csv", data_shape=(50,), batch_size=64),
