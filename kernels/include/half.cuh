@@ -5,9 +5,13 @@
 namespace fm {
 
 __device__ __forceinline__ float32 widen(float16 x) {
+#ifdef FM_HOST
+    return fm_host_widen(x.bits);
+#else
     float32 y;
     asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
     return y;
+#endif
 }
 
 __device__ __forceinline__ float32 widen(bfloat16 x) {
@@ -15,11 +19,19 @@ __device__ __forceinline__ float32 widen(bfloat16 x) {
 }
 
 __device__ __forceinline__ void narrow(float32 x, float16 &y) {
+#ifdef FM_HOST
+    y.bits = fm_host_narrow(x);
+#else
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+#endif
 }
 
 __device__ __forceinline__ void narrow(float64 x, float16 &y) {
+#ifdef FM_HOST
+    y.bits = fm_host_narrow(x);
+#else
     asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y.bits) : "d"(x));
+#endif
 }
 
 __device__ __forceinline__ void narrow(float32 x, bfloat16 &y) {

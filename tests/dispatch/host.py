@@ -5,26 +5,67 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ferromix.dispatch.source import folder as sources
 from ferromix.dispatch.source import source
 
 MAX_RANK = 8
 BLOCKS, THREADS = 2, 3
+FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wno-unknown-pragmas", "-ffp-contract=off"]
+ENTRY = re.compile(r'extern "C" __global__ void (\w+)\(')
 
 
-def build(stem: str, compiler: str, folder: Path) -> ctypes.CDLL:
-    text = re.sub(r'asm\("cvt\.f32\.f16 .*\);', "y = host_from_half(x.bits);", source(stem))
-    text = re.sub(r'asm\("cvt\.rn\.f16\.f\d\d .*\);', "y.bits = host_to_half(x);", text)
-    assert "cvt." not in text
-    file, library = folder / f"{stem}.cpp", folder / f"{stem}.so"
-    file.write_text(f'#include "{Path(__file__).with_name("host.h")}"\n{text}')
-    flags = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "-o", library, file], check=True, timeout=120)
-    return ctypes.CDLL(str(library))
+class Kernels:
+    """The entry points of a text of CUDA.
+
+    Parameters
+    ----------
+    text
+        The source, without includes of its own.
+    compiler
+        A C++ compiler for the host.
+    folder
+        Where it may write.
+    """
+
+    def __init__(self, text: str, compiler: str, folder: Path) -> None:
+        file, library = folder / "kernels.cpp", folder / "kernels.so"
+        file.write_text(f'#include "{sources() / "host" / "cuda.h"}"\n{text}\n')
+        seen = [compiler, *FLAGS, "-E", "-P", "-D__global__=__global__", file]
+        expanded = subprocess.run(seen, check=True, timeout=120, capture_output=True, text=True)
+        self.entries = sorted(set(ENTRY.findall(expanded.stdout)))
+        with file.open("a") as more:
+            more.writelines(f"FM_HOST_ENTRY({name})\n" for name in self.entries)
+        command = [compiler, *FLAGS, "-shared", "-fPIC", "-o", library, file]
+        done = subprocess.run(command, timeout=300, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        self.warnings = done.stderr
+        self._library = ctypes.CDLL(str(library))
+        self._library.fm_host_launch.restype = ctypes.c_char_p
+
+    def launch(
+        self, entry: str, grid: tuple[int, ...], block: tuple[int, ...], *args: Any, seed: int = 0
+    ) -> None:
+        """Runs a kernel; an error where threads wait for each other in vain.
+
+        `args` are values of ctypes, or arrays, of which the kernel gets the address.
+        """
+        values = [ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else a for a in args]
+        given = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        sizes = [(ctypes.c_uint * 3)(*n, *[1] * (3 - len(n))) for n in (grid, block)]
+        run = ctypes.cast(getattr(self._library, f"host_{entry}"), ctypes.c_void_p)
+        error = self._library.fm_host_launch(run, given, *sizes, ctypes.c_uint(seed))
+        if error:
+            raise RuntimeError(f"{entry}: {error.decode()}")
+
+
+def build(stem: str, compiler: str, folder: Path) -> Kernels:
+    return Kernels(source(stem), compiler, folder)
 
 
 def walk(out: np.ndarray, inputs: list[np.ndarray], strided: bool) -> ctypes.Structure:
@@ -46,7 +87,7 @@ def walk(out: np.ndarray, inputs: list[np.ndarray], strided: bool) -> ctypes.Str
 
 
 def launch(
-    library: ctypes.CDLL,
+    kernels: Kernels,
     entry: str,
     inputs: list[np.ndarray],
     out: np.ndarray,
@@ -54,11 +95,6 @@ def launch(
     req: int,
     strided: bool,
 ) -> None:
-    """Runs all threads of a small grid, one after the other."""
-    pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*inputs, out)]
-    given = [*pointers, *map(ctypes.c_double, numbers), walk(out, inputs, strided), req]
-    run = getattr(library, entry)
-    run.restype = None
-    for block, thread in product(range(BLOCKS), range(THREADS)):
-        library.place(block, thread, BLOCKS, THREADS)
-        run(*given)
+    """Runs an elementwise kernel on a small grid."""
+    given = [*inputs, out, *map(ctypes.c_double, numbers), walk(out, inputs, strided)]
+    kernels.launch(entry, (BLOCKS,), (THREADS,), *given, ctypes.c_int(req))
