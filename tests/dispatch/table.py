@@ -45,8 +45,9 @@ def operators(stem: str) -> list[str]:
 INPUTS = {
     path.stem: len(find(operators(path.stem)[0]).arguments)
     for path in sorted((ROOT / "kernels").glob("*.cu"))
+    if (ROOT / "rust" / "kernels" / "src" / "ops" / "elementwise" / f"{path.stem}.rs").exists()
 }
-"""How many inputs the operators of a family with CUDA sources have."""
+"""How many inputs the operators of an elementwise family with CUDA sources have."""
 
 
 def numbers(stem: str, operator: str) -> list[dict[str, float]]:
