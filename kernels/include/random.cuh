@@ -1,0 +1,52 @@
+// Counter-based random numbers, those of the CPU (docs/random.md): Philox4x32-10 of Salmon, Moraes,
+// Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+#pragma once
+#include "number.cuh"
+
+namespace fm {
+
+/// The random numbers of one run of one operator.
+struct Stream {
+    Word seed;
+    /// The number of the run since seeding.
+    Word run;
+};
+
+/// Four random words.
+struct Block {
+    unsigned at[4];
+};
+
+__device__ __forceinline__ Block block_of(const Stream &stream, Word index) {
+    unsigned c0 = (unsigned)index, c1 = (unsigned)(index >> 32);
+    unsigned c2 = (unsigned)stream.run, c3 = (unsigned)(stream.run >> 32);
+    unsigned k0 = (unsigned)stream.seed, k1 = (unsigned)(stream.seed >> 32);
+#pragma unroll
+    for (int round = 0; round < 10; ++round) {
+        const Word a = (Word)c0 * 0xD2511F53u, b = (Word)c2 * 0xCD9E8D57u;
+        c0 = (unsigned)(b >> 32) ^ c1 ^ k0;
+        c2 = (unsigned)(a >> 32) ^ c3 ^ k1;
+        c1 = (unsigned)b;
+        c3 = (unsigned)a;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return {{c0, c1, c2, c3}};
+}
+
+/// A fraction of some bits in [0, 1).
+__device__ __forceinline__ float32 fraction(unsigned word, int bits) {
+    return over((float32)(word >> (32 - bits)), (float32)(1u << bits));
+}
+
+/// A fraction of 53 bits in [0, 1).
+__device__ __forceinline__ float64 fraction_53(unsigned high, unsigned low) {
+    return (float64)((Word)high << 21 | low >> 11) / (float64)(1ull << 53);
+}
+
+/// 32 bits in (0, 1], whose logarithm is finite.
+__device__ __forceinline__ float32 positive(unsigned word) {
+    return (float32)(((float64)word + 1.0) / 4294967296.0);
+}
+
+} // namespace fm
