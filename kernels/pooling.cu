@@ -1,0 +1,263 @@
+// Pooling over windows of one to three spatial axes, and its gradients. As on the CPU, NaN loses every
+// comparison, a window in the padding altogether gives the least finite number (max) or zero, and the
+// gradient of a maximum goes to the first element that has it.
+//
+// Entry points, KIND being max, avg, sum, squares or cubes: pooling_KIND_DTYPE(data, out, pool, req),
+// pooling_KIND_backward_DTYPE(grad, data, out, result, pool, req), and pooling_pick_DTYPE(grad, data,
+// out, result, pool, req), which takes from a gradient of the input's shape what stands where each
+// maximum is. Arrays have no gaps.
+#include "convert.cuh"
+#include "map.cuh"
+#include "real.cuh"
+
+namespace fm {
+
+struct PoolAxis {
+    int64 input, output, kernel, stride, pad;
+};
+
+/// Arrays of (outer, spatial axes, inner): channels are outer, or inner where they come last.
+struct Pool {
+    int64 outer, inner;
+    PoolAxis axes[3];
+    /// Whether an average counts padding.
+    int64 with_pad;
+};
+
+/// A part of an axis.
+struct Range {
+    int64 first, end;
+};
+
+/// What window `o` covers of the input.
+__device__ __forceinline__ Range window(const PoolAxis &axis, int64 o) {
+    const int64 first = o * axis.stride - axis.pad, end = first + axis.kernel;
+    return {first < 0 ? 0 : first, end > axis.input ? axis.input : end};
+}
+
+/// The windows that cover an element.
+__device__ __forceinline__ Range windows_of(const PoolAxis &axis, int64 at) {
+    const int64 last = (at + axis.pad) / axis.stride, before = at + axis.pad - axis.kernel;
+    const int64 first = before < 0 ? 0 : before / axis.stride + 1;
+    return {first, last < axis.output ? last + 1 : axis.output};
+}
+
+__device__ __forceinline__ int64 divisor(const PoolAxis &axis, int64 o, bool with_pad) {
+    int64 count;
+    if (with_pad) {
+        const int64 all = axis.input + 2 * axis.pad, end = o * axis.stride + axis.kernel;
+        count = (end < all ? end : all) - o * axis.stride;
+    } else {
+        const Range in = window(axis, o);
+        count = in.end - in.first;
+    }
+    return count < 0 ? 0 : count;
+}
+
+/// Where an element lies: its outer and inner position, and those along the spatial axes.
+struct Spot {
+    int64 outer, inner, at[3];
+};
+
+template <bool OUTPUT>
+__device__ __forceinline__ Spot spot_of(const Pool &pool, int64 element) {
+    Spot spot;
+    spot.inner = element % pool.inner;
+    int64 rest = element / pool.inner;
+#pragma unroll
+    for (int k = 2; k >= 0; --k) {
+        const int64 extent = OUTPUT ? pool.axes[k].output : pool.axes[k].input;
+        spot.at[k] = rest % extent;
+        rest /= extent;
+    }
+    spot.outer = rest;
+    return spot;
+}
+
+template <bool OUTPUT>
+__device__ __forceinline__ int64
+element_at(const Pool &pool, const Spot &spot, int64 d, int64 h, int64 w) {
+    int64 at = spot.outer;
+    const int64 place[3] = {d, h, w};
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+        at = at * (OUTPUT ? pool.axes[k].output : pool.axes[k].input) + place[k];
+    }
+    return at * pool.inner + spot.inner;
+}
+
+/// Calls `each` with the elements of a window, in their order, until it returns true.
+template <class F>
+__device__ __forceinline__ void over_window(const Pool &pool, const Spot &spot, F each) {
+    const Range d = window(pool.axes[0], spot.at[0]), h = window(pool.axes[1], spot.at[1]);
+    const Range w = window(pool.axes[2], spot.at[2]);
+#pragma unroll 1
+    for (int64 z = d.first; z < d.end; ++z) {
+#pragma unroll 1
+        for (int64 y = h.first; y < h.end; ++y) {
+#pragma unroll 1
+            for (int64 x = w.first; x < w.end; ++x) {
+                if (each(element_at<false>(pool, spot, z, y, x))) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The first element of a window that equals its maximum; -1 if none does.
+template <class T>
+__device__ __forceinline__ int64
+first_of(const Pool &pool, const Spot &spot, const T *data, Compute<T> highest) {
+    int64 found = -1;
+    over_window(pool, spot, [&](int64 at) {
+        const bool same = convert<Compute<T>>(data[at]) == highest;
+        found = same ? at : found;
+        return same;
+    });
+    return found;
+}
+
+// The least finite numbers.
+template <class T> __device__ __forceinline__ Compute<T> least();
+template <> __device__ __forceinline__ float32 least<float32>() { return __uint_as_float(0xff7fffffu); }
+template <> __device__ __forceinline__ float64 least<float64>() { return -1.7976931348623157e308; }
+template <> __device__ __forceinline__ float32 least<float16>() { return -65504.0f; }
+template <> __device__ __forceinline__ float32 least<bfloat16>() { return __uint_as_float(0xff7f0000u); }
+
+enum class Kind { Max, Avg, Sum, Squares, Cubes };
+
+template <Kind KIND, class R>
+__device__ __forceinline__ R share(const Pool &pool, int64 d, int64 h, int64 w) {
+    if (KIND != Kind::Avg) {
+        return (R)1;
+    }
+    const bool pad = pool.with_pad != 0;
+    const int64 count = divisor(pool.axes[0], d, pad) * divisor(pool.axes[1], h, pad)
+        * divisor(pool.axes[2], w, pad);
+    return over((R)1, (R)(count < 1 ? 1 : count));
+}
+
+template <bool OUTPUT> __device__ __forceinline__ int64 elements(const Pool &pool) {
+    int64 count = pool.outer * pool.inner;
+    for (int k = 0; k < 3; ++k) {
+        count *= OUTPUT ? pool.axes[k].output : pool.axes[k].input;
+    }
+    return count;
+}
+
+template <Kind KIND, class T>
+__device__ __forceinline__ void forward(const T *data, T *out, const Pool &pool, int req) {
+    typedef Compute<T> R;
+    const int64 total = req == Null ? 0 : elements<true>(pool);
+#pragma unroll 1
+    for (int64 i = blockIdx.x * (int64)blockDim.x + threadIdx.x; i < total;
+         i += gridDim.x * (int64)blockDim.x) {
+        const Spot spot = spot_of<true>(pool, i);
+        R y = KIND == Kind::Max ? least<T>() : (R)0;
+        over_window(pool, spot, [&](int64 at) {
+            const R x = convert<R>(data[at]);
+            if (KIND == Kind::Max) {
+                y = x > y ? x : y;
+            } else {
+                y += KIND == Kind::Squares ? x * x : KIND == Kind::Cubes ? x * x * x : x;
+            }
+            return false;
+        });
+        y = KIND == Kind::Squares ? square_root(y) : KIND == Kind::Cubes ? cube_root(y) : y;
+        y *= share<KIND, R>(pool, spot.at[0], spot.at[1], spot.at[2]);
+        put(out[i], y, opaque(req == Add));
+    }
+}
+
+/// What element `i` gets of the gradient of the window `at`; `o` is that window's output.
+template <Kind KIND, class T>
+__device__ __forceinline__ Compute<T> part_of(
+    const Pool &pool, const Spot &window, const T *data, int64 i, Compute<T> g, Compute<T> o) {
+    typedef Compute<T> R;
+    const R x = convert<R>(data[i]);
+    if (KIND == Kind::Max) {
+        return x == o && first_of(pool, window, data, o) == i ? g : (R)0;
+    }
+    if (KIND == Kind::Squares) {
+        return o == (R)0 ? (R)0 : over(g, o) * x;
+    }
+    if (KIND == Kind::Cubes) {
+        return o == (R)0 ? (R)0 : over(over(g, o), o) * (x * x);
+    }
+    return g * share<KIND, R>(pool, window.at[0], window.at[1], window.at[2]);
+}
+
+template <Kind KIND, class T>
+__device__ __forceinline__ void backward(
+    const T *grad, const T *data, const T *out, T *result, const Pool &pool, int req) {
+    typedef Compute<T> R;
+    const int64 total = req == Null ? 0 : elements<false>(pool);
+#pragma unroll 1
+    for (int64 i = blockIdx.x * (int64)blockDim.x + threadIdx.x; i < total;
+         i += gridDim.x * (int64)blockDim.x) {
+        const Spot spot = spot_of<false>(pool, i);
+        Range over_axis[3];
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+            over_axis[k] = windows_of(pool.axes[k], spot.at[k]);
+        }
+        R sum = 0;
+        Spot window = spot;
+#pragma unroll 1
+        for (int64 d = over_axis[0].first; d < over_axis[0].end; ++d) {
+#pragma unroll 1
+            for (int64 h = over_axis[1].first; h < over_axis[1].end; ++h) {
+#pragma unroll 1
+                for (int64 w = over_axis[2].first; w < over_axis[2].end; ++w) {
+                    window.at[0] = d;
+                    window.at[1] = h;
+                    window.at[2] = w;
+                    const int64 at = element_at<true>(pool, spot, d, h, w);
+                    const R g = convert<R>(grad[at]), o = convert<R>(out[at]);
+                    sum += part_of<KIND>(pool, window, data, i, g, o);
+                }
+            }
+        }
+        put(result[i], sum, opaque(req == Add));
+    }
+}
+
+template <class T>
+__device__ __forceinline__ void
+pick(const T *grad, const T *data, const T *out, T *result, const Pool &pool, int req) {
+    typedef Compute<T> R;
+    const int64 total = req == Null ? 0 : elements<true>(pool);
+#pragma unroll 1
+    for (int64 i = blockIdx.x * (int64)blockDim.x + threadIdx.x; i < total;
+         i += gridDim.x * (int64)blockDim.x) {
+        const int64 at = first_of(pool, spot_of<true>(pool, i), data, convert<R>(out[i]));
+        put(result[i], at < 0 ? (R)0 : convert<R>(grad[at]), opaque(req == Add));
+    }
+}
+
+} // namespace fm
+
+#define FM_POOLING_ENTRIES(T, NAME, KIND) \
+    extern "C" __global__ void pooling_##NAME##_##T( \
+        const T *data, T *out, const __grid_constant__ fm::Pool pool, int req) { \
+        fm::forward<fm::Kind::KIND>(data, out, pool, req); \
+    } \
+    extern "C" __global__ void pooling_##NAME##_backward_##T( \
+        const T *grad, const T *data, const T *out, T *result, \
+        const __grid_constant__ fm::Pool pool, int req) { \
+        fm::backward<fm::Kind::KIND>(grad, data, out, result, pool, req); \
+    }
+FM_FLOATS(FM_POOLING_ENTRIES, max, Max)
+FM_FLOATS(FM_POOLING_ENTRIES, avg, Avg)
+FM_FLOATS(FM_POOLING_ENTRIES, sum, Sum)
+FM_FLOATS(FM_POOLING_ENTRIES, squares, Squares)
+FM_FLOATS(FM_POOLING_ENTRIES, cubes, Cubes)
+
+#define FM_PICK_ENTRY(T, ...) \
+    extern "C" __global__ void pooling_pick_##T( \
+        const T *grad, const T *data, const T *out, T *result, \
+        const __grid_constant__ fm::Pool pool, int req) { \
+        fm::pick(grad, data, out, result, pool, req); \
+    }
+FM_FLOATS(FM_PICK_ENTRY, )
