@@ -9,32 +9,6 @@
 
 namespace fm {
 
-/// Where the axis lies: an array of (outer, count, inner).
-struct Along {
-    int64 outer;
-    int64 count;
-    int64 inner;
-};
-
-/// The result of all threads of a column along y, a power of two, in each of them. `part` is free
-/// again when all have returned.
-template <class C, class Join>
-__device__ __forceinline__ C together(C value, C (&part)[MOST_THREADS], Join join) {
-    const int me = threadIdx.y * blockDim.x + threadIdx.x;
-    part[me] = value;
-#pragma unroll 1
-    for (int half = (int)blockDim.y / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if ((int)threadIdx.y < half) {
-            part[me] = join(part[me], part[me + half * blockDim.x]);
-        }
-    }
-    __syncthreads();
-    const C result = part[threadIdx.x];
-    __syncthreads();
-    return result;
-}
-
 /// How many elements of a position count.
 __device__ __forceinline__ int64
 length_of(const void *lengths, int wide, int64 position, int64 count) {

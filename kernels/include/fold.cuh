@@ -9,6 +9,32 @@ namespace fm {
 /// Threads of a block at most.
 constexpr int MOST_THREADS = 1024;
 
+/// Where the axis lies: an array of (outer, count, inner).
+struct Along {
+    int64 outer;
+    int64 count;
+    int64 inner;
+};
+
+/// The result of all threads of a column along y, a power of two, in each of them. `part` is free
+/// again when all have returned.
+template <class C, class Join>
+__device__ __forceinline__ C together(C value, C (&part)[MOST_THREADS], Join join) {
+    const int me = threadIdx.y * blockDim.x + threadIdx.x;
+    part[me] = value;
+#pragma unroll 1
+    for (int half = (int)blockDim.y / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if ((int)threadIdx.y < half) {
+            part[me] = join(part[me], part[me + half * blockDim.x]);
+        }
+    }
+    __syncthreads();
+    const C result = part[threadIdx.x];
+    __syncthreads();
+    return result;
+}
+
 /// Which elements become which output. The caller merges neighbouring axes where it can.
 struct FoldWalk {
     int64 outputs;

@@ -1,0 +1,153 @@
+// BatchNorm and its gradient. Sums are float64; the mean comes first, then the squared distances from
+// it. Threads along y, a power of two, share a channel, threads along x have channels of their own.
+//
+// Entry points: batch_norm_forward_DTYPE(channels, data, out, norm, reqs) and
+// batch_norm_backward_DTYPE(channels, grad, data, result, norm, reqs), whose `channels` are the arrays
+// with an element for each channel. Arrays have no gaps.
+#include "fold.cuh"
+#include "real.cuh"
+
+namespace fm {
+
+struct Norm {
+    /// `count` is that of channels.
+    Along along;
+    /// Whether the statistics are those of the batch.
+    int64 batch;
+    int64 fix_gamma;
+    float64 eps, momentum;
+};
+
+/// What to do with each output.
+struct Reqs {
+    int64 of[5];
+};
+
+/// Inputs, then outputs.
+template <class T> struct Forward {
+    const T *gamma, *beta, *moving_mean, *moving_var;
+    T *mean, *inverse, *new_mean, *new_var;
+};
+template <class T> struct Backward {
+    const T *gamma, *mean, *inverse;
+    T *gamma_grad, *beta_grad;
+};
+
+/// Calls `each(element)` for this thread's share of a channel.
+template <class F>
+__device__ __forceinline__ void over_channel(const Along &along, int64 channel, F each) {
+    const int64 all = channel < along.count ? along.outer * along.inner : 0;
+#pragma unroll 1
+    for (int64 e = threadIdx.y; e < all; e += blockDim.y) {
+        const int64 outer = e / along.inner;
+        each((outer * along.count + channel) * along.inner + e - outer * along.inner);
+    }
+}
+
+__device__ __forceinline__ float64 sum_of(float64 mine, float64 (&part)[MOST_THREADS]) {
+    return together(mine, part, [](float64 a, float64 b) { return a + b; });
+}
+
+/// Stores a value of a channel, by one of the threads that have it.
+template <class T>
+__device__ __forceinline__ void give(T *out, int64 channel, T value, int64 req) {
+    if (req != Null && threadIdx.y == 0) {
+        put(out[channel], value, req == Add);
+    }
+}
+
+template <class T>
+__device__ __forceinline__ void forward(
+    const Forward<T> &by, const T *data, T *out, const Norm &norm, const Reqs &reqs) {
+    FM_SHARED(float64, part, MOST_THREADS);
+    const Along &along = norm.along;
+    const float64 count = (float64)(along.outer * along.inner);
+    for (int64 first = blockIdx.x * (int64)blockDim.x; first < along.count;
+         first += gridDim.x * (int64)blockDim.x) {
+        const int64 channel = first + threadIdx.x, known = channel < along.count ? channel : 0;
+        const float64 old_mean = by.moving_mean[known], old_var = by.moving_var[known];
+        T mean = (T)old_mean;
+        float64 var = old_var;
+        if (norm.batch) {
+            float64 sum = 0, squares = 0;
+            over_channel(along, channel, [&](int64 at) { sum += (float64)data[at]; });
+            mean = (T)over(sum_of(sum, part), count < 1 ? 1.0 : count);
+            over_channel(along, channel, [&](int64 at) {
+                const float64 distance = (float64)(data[at] - mean);
+                squares += distance * distance;
+            });
+            var = over(sum_of(squares, part), count < 1 ? 1.0 : count);
+        }
+        const T inverse = (T)over(1.0, square_root(var + norm.eps));
+        const T scale = norm.fix_gamma ? inverse : by.gamma[known] * inverse;
+        const T beta = by.beta[known];
+        // The new moving statistics may lie where the old ones do, which all threads have read.
+        __syncthreads();
+        if (channel < along.count) {
+            const float64 old = norm.batch ? norm.momentum : 1.0, rest = 1.0 - old;
+            give(by.mean, channel, mean, reqs.of[1]);
+            give(by.inverse, channel, inverse, reqs.of[2]);
+            give(by.new_mean, channel, (T)(old_mean * old + (float64)mean * rest), reqs.of[3]);
+            give(by.new_var, channel, (T)(old_var * old + var * rest), reqs.of[4]);
+        }
+        if (reqs.of[0] != Null) {
+            over_channel(along, channel, [&](int64 at) {
+                put(out[at], (data[at] - mean) * scale + beta, opaque(reqs.of[0] == Add));
+            });
+        }
+        __syncthreads();
+    }
+}
+
+template <class T>
+__device__ __forceinline__ void backward(
+    const Backward<T> &by, const T *grad, const T *data, T *result, const Norm &norm,
+    const Reqs &reqs) {
+    FM_SHARED(float64, part, MOST_THREADS);
+    const Along &along = norm.along;
+    const float64 count = (float64)(along.outer * along.inner);
+    for (int64 first = blockIdx.x * (int64)blockDim.x; first < along.count;
+         first += gridDim.x * (int64)blockDim.x) {
+        const int64 channel = first + threadIdx.x, known = channel < along.count ? channel : 0;
+        const T mean = by.mean[known];
+        const float64 inverse = by.inverse[known];
+        float64 sum = 0, products = 0;
+        over_channel(along, channel, [&](int64 at) {
+            sum += (float64)grad[at];
+            products += (float64)(grad[at] * (data[at] - mean));
+        });
+        sum = sum_of(sum, part);
+        products = sum_of(products, part);
+        const float64 scale = inverse * (norm.fix_gamma ? 1.0 : (float64)by.gamma[known]);
+        if (channel < along.count) {
+            give(by.gamma_grad, channel, (T)(norm.fix_gamma ? 0.0 : products * inverse), reqs.of[1]);
+            give(by.beta_grad, channel, (T)sum, reqs.of[2]);
+        }
+        const float64 share = norm.batch && count > 0 ? over(1.0, count) : 0.0;
+        const T factor = (T)scale, slope = (T)(-scale * inverse * inverse * products * share);
+        const T offset = (T)(-scale * sum * share);
+        if (reqs.of[0] != Null) {
+            over_channel(along, channel, [&](int64 at) {
+                const T value = factor * grad[at] + slope * (data[at] - mean) + offset;
+                put(result[at], value, opaque(reqs.of[0] == Add));
+            });
+        }
+        __syncthreads();
+    }
+}
+
+} // namespace fm
+
+#define FM_BATCH_NORM_ENTRIES(T) \
+    extern "C" __global__ void batch_norm_forward_##T( \
+        const __grid_constant__ fm::Forward<T> channels, const T *data, T *out, \
+        const __grid_constant__ fm::Norm norm, const __grid_constant__ fm::Reqs reqs) { \
+        fm::forward(channels, data, out, norm, reqs); \
+    } \
+    extern "C" __global__ void batch_norm_backward_##T( \
+        const __grid_constant__ fm::Backward<T> channels, const T *grad, const T *data, T *result, \
+        const __grid_constant__ fm::Norm norm, const __grid_constant__ fm::Reqs reqs) { \
+        fm::backward(channels, grad, data, result, norm, reqs); \
+    }
+FM_IF_float32(FM_BATCH_NORM_ENTRIES(float32))
+FM_IF_float64(FM_BATCH_NORM_ENTRIES(float64))
