@@ -6,7 +6,7 @@ import os
 import time
 
 import pytest
-from processes import run
+from processes import run, succeed
 
 pytestmark = pytest.mark.slow
 
@@ -87,6 +87,46 @@ def test_a_rank_with_another_key():
         kv.barrier()
     """
     fails(2, TRAIN + _same(source) + "say_error(go)", "rank", "only")
+
+
+def test_a_rank_with_gradients_of_another_storage_type():
+    source = """
+    def go():
+        kv.init("e", mx.nd.zeros((2, 2)))
+        rows = mx.nd.sparse.row_sparse_array(([[1.0, 1.0]], [0]), shape=(2, 2))
+        kv.push("e", rows if kv.rank == 1 else mx.nd.ones((2, 2)))
+    """
+    fails(2, TRAIN + _same(source) + "say_error(go)", "key 'e'", "rank 1", "row_sparse", limit=30)
+
+
+@pytest.mark.parametrize("kind", ["dist_sync", "dist_async"])
+def test_ranks_with_other_compressions(kind):
+    source = f"""
+    kv = mx.kv.create({kind!r})
+    say([])
+    other_threshold = {{"type": "2bit", "threshold": 0.5 + kv.rank}}
+    other_kind = {{"type": ["1bit", "fp16"][kv.rank]}}
+    for mine in (other_threshold, other_kind):
+        try:
+            kv.set_gradient_compression(mine)
+        except mx.base.MXNetError as error:
+            say(error)
+    kv.barrier()
+    kv.set_gradient_compression({{"type": "fp16"}})
+    kv.set_optimizer(mx.optimizer.SGD(learning_rate=1))
+    kv.init("w", mx.nd.zeros((5,)))
+    kv.push("w", mx.nd.ones((5,)))
+    mx.nd.waitall()
+    kv.barrier()
+    out = mx.nd.zeros((5,))
+    kv.pull("w", out=out)
+    say(out.asnumpy().tolist())
+    """
+    for rank, lines in succeed(2, source).items():
+        assert "('2bit', 0.5)" in lines[1]
+        assert f"on rank {1 - rank}" in lines[1]
+        assert "fp16" in lines[2]
+        assert lines[3] == "[-2.0, -2.0, -2.0, -2.0, -2.0]"
 
 
 def test_a_rank_that_pushes_no_more_but_lives():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ferromix as mx
-from ferromix.error import InvalidArgumentError, MXNetError
+from ferromix.error import ArgumentTypeError, InvalidArgumentError, MXNetError
 
 SHAPE = (2, 3)
 
@@ -249,3 +249,24 @@ def test_a_push_with_an_error_changes_nothing():
     with pytest.raises(InvalidArgumentError, match="key 2 holds"):
         kv.push([1, 2], [mx.nd.zeros(SHAPE), ONE])
     assert (pulled(kv, 1) == 1).all()
+
+
+@pytest.mark.parametrize("kind", ["local", "device"])
+def test_what_is_no_optimizer_and_no_updater_is_refused_at_once(kind):
+    kv = mx.kv.create(kind)
+    for wrong in ("sgd", 3, None):
+        with pytest.raises(ArgumentTypeError, match="expected an Optimizer, got"):
+            kv.set_optimizer(wrong)
+    with pytest.raises(ArgumentTypeError, match="set_updater: expected a function, got int"):
+        kv.set_updater(3)
+    with pytest.raises(ValueError, match="unknown capability 'OPTIMIZR'"):
+        kv.is_capable("OPTIMIZR")
+    assert kv.is_capable("OPTIMIZER")
+
+
+def test_keys_of_both_kinds_are_different_keys():
+    kv = mx.kv.create("local")
+    kv.init([3, "3"], [mx.nd.ones((2,)), mx.nd.zeros((2,))])
+    one, two = mx.nd.empty((2,)), mx.nd.empty((2,))
+    kv.pull([3, "3"], out=[one, two])
+    assert (one.asnumpy().tolist(), two.asnumpy().tolist()) == ([1, 1], [0, 0])

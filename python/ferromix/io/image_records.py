@@ -140,8 +140,8 @@ class ImageRecordIter(MXDataIter):
     MissingFileError
         For a file that is not there.
     FileFormatError
-        For a file that has no records; and when a batch is asked for, for a damaged record or
-        image: the message names the file and the record's byte.
+        For a file that has no records, or is cut off; and when a batch is asked for, for a damaged
+        record or image: the message names the file and the record's byte.
     InvalidArgumentError
         For arguments of the wrong kind.
     DTypeError

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import files
-from ..error import ArgumentTypeError, MXNetError
+from ..error import ArgumentTypeError, InvalidArgumentError, MXNetError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
 from .base import Key, Keys, KVStoreBase, Values
 from .compression import GradientCompression
 
-__all__ = ["KVStore", "Key", "Keys", "Values"]
+__all__ = ["KVStore", "Key", "Keys", "Values", "require_optimizer"]
 
 UpdateFunction = Callable[[Key, NDArray, NDArray], None]
 
@@ -66,7 +66,9 @@ class KVStore(KVStoreBase):
             raise ArgumentTypeError(
                 f"is_capable: capability must be a string, got {type(capability).__name__}"
             )
-        return capability.lower() == "optimizer"
+        if capability.lower() != KVStoreBase.OPTIMIZER:
+            raise InvalidArgumentError(f"is_capable: unknown capability {capability!r}")
+        return True
 
     # -- data ----------------------------------------------------------------------------------
 
@@ -227,13 +229,17 @@ class KVStore(KVStoreBase):
 
     def set_updater(self, updater: UpdateFunction) -> None:
         """Sets what a push does: ``updater(key, received, stored)`` changes ``stored``."""
+        if updater is not None and not callable(updater):
+            raise ArgumentTypeError(
+                f"KVStore.set_updater: expected a function, got {type(updater).__name__}"
+            )
         self._updater = updater
 
     _set_updater = set_updater
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Lets the store apply an optimizer to whatever is pushed."""
-        self.set_updater(get_updater(optimizer))
+        self.set_updater(get_updater(require_optimizer(optimizer)))
 
     def save_optimizer_states(
         self, fname: str | os.PathLike[str], dump_optimizer: bool = False
@@ -261,3 +267,12 @@ class KVStore(KVStoreBase):
                 "call set_optimizer first"
             )
         return self._updater
+
+
+def require_optimizer(optimizer: Any) -> Optimizer:
+    """The argument, or an error if it is no optimizer."""
+    if isinstance(optimizer, Optimizer):
+        return optimizer
+    raise ArgumentTypeError(
+        f"KVStore.set_optimizer: expected an Optimizer, got {type(optimizer).__name__}"
+    )

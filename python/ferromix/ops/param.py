@@ -154,9 +154,9 @@ class Param:
                 "dtype": "one of " + ", ".join(DTYPES),
             }[self.kind]
         if self.low is not None:
-            text += f" >= {self.low:g}"
+            text += f" >= {_bound(self.low)}"
         if self.high is not None:
-            text += f"{' and' if self.low is not None else ''} <= {self.high:g}"
+            text += f"{' and' if self.low is not None else ''} <= {_bound(self.high)}"
         return text + " or None" if self.optional else text
 
     @staticmethod
@@ -223,3 +223,7 @@ _CONVERT: Final[dict[str, Callable[[Any, int], Any]]] = {
     "slots": lambda value, most: members(value, _maybe, most),
     "axis": _axis,
 }
+
+
+def _bound(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"

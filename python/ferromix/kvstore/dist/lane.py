@@ -24,7 +24,7 @@ import numpy as np
 from ... import engine
 from ...error import MXNetError
 from . import transfers
-from .item import ORDERS, Item, Name
+from .item import ORDERS, Item, Kind, Name
 from .mpi import ANY, Communicator, Request
 from .peers import ORDER, Broken, Peers, limit_of_waiting
 from .service import Service
@@ -269,8 +269,8 @@ class Lane:
             if item.signature != signature:
                 self.peers.fail(
                     f"KVStore: {item.label} does not match: on rank {self.peers.rank} it is "
-                    f"{item.facts}, on rank {leader} something else; all ranks need one model, "
-                    "one optimizer and one kind of compression"
+                    f"{item.facts}, on rank {leader} something else; all ranks need one model and "
+                    "one kind of compression"
                 )
             batch.append(item)
         return batch
@@ -282,8 +282,14 @@ class Lane:
                 item = self._items.get(name)
                 if item is not None and item.since is not None:
                     return item
+                other = None if item is not None else self._in_its_place(name)
                 unknown = None if asked or item is not None else self._unknown
                 ending = "leaving" in self._told or self.peers.rank in self._left
+            if other is not None:
+                self.peers.fail(
+                    f"KVStore: rank {leader} comes to {label}, and rank {self.peers.rank} to "
+                    f"{other.label}; all ranks push a key as dense, or all as row_sparse"
+                )
             if unknown is not None:
                 unknown(name)
                 asked = True
@@ -292,8 +298,22 @@ class Lane:
                     f"KVStore: rank {self.peers.rank} ended before {label}, which "
                     f"rank {leader} does"
                 )
-            self.doing = f"computes {label} still" if item else f"has not come to {label}"
+            self.doing = f"computes {label} still" if item else self._without(label)
             self.peers.pause(started, lambda: f"its own part of {label}, which rank {leader} does")
+
+    def _without(self, label: str) -> str:
+        with self._changed:
+            ready = [item for item in self._items.values() if item.since is not None]
+        first = min(ready, key=lambda item: item.number, default=None)
+        rest = "" if first is None else f", and waits for {first.label}"
+        return f"has not come to {label}{rest}"
+
+    def _in_its_place(self, name: Name) -> Item | None:
+        """What this process does with a key when another does something else."""
+        if name.kind == Kind.SHARE:
+            return None
+        others = (self._items.get(name._replace(kind=kind)) for kind in Kind if kind != Kind.SHARE)
+        return next((item for item in others if item is not None), None)
 
     def _run(self, batch: Sequence[Item]) -> None:
         self.doing = f"is at {batch[0].label}"

@@ -72,8 +72,8 @@ class OwningKVStore(DistSyncKVStore):
     def _meet(self, what: str, payload: bytes) -> Sequence[bytes]:
         self._lane.check()
         number = key_number((what,))
-        place = self._number, number, self._counts[Kind.GATHER, number]
-        self._counts[Kind.GATHER, number] += 1
+        place = self._number, number, self._turn(Kind.GATHER, number)
+        self._counts[False, number] += 1
         self._lane.doing = f"is at {what}"
         meeting = self._service.meet(place, payload, what)
         self._wait(meeting.ended)

@@ -6,17 +6,18 @@ import os
 import pickle
 import queue
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ... import files
 from ... import ndarray as nd
-from ...error import ArgumentTypeError, InvalidArgumentError, MXNetError
+from ...error import InvalidArgumentError, MXNetError
 from ...ndarray import NDArray
 from ...ops.storage import DENSE
 from ...optimizer import Optimizer, Updater, get_updater
 from ..base import Key, Keys, Values
 from ..compressed import pack, require_compressible, unpack
+from ..kvstore import require_optimizer
 from ..local import LocalKVStore, _pair, _sum_into
 from .issued import gather, issue, key_number
 from .item import BARRIER, JOIN, Item, Kind, Name, Piece
@@ -48,7 +49,7 @@ class DistSyncKVStore(LocalKVStore):
         super().__init__(name)
         self._lane = the_lane()
         self._number = self._lane.new_store(self.needs_all)
-        self._counts: Counter[tuple[Kind, int]] = Counter()
+        self._counts: Counter[tuple[bool, int]] = Counter()
         self._keys: dict[int, Key] = {}
         self._shards = Shards(self.rank, self.num_workers)
 
@@ -196,14 +197,19 @@ class DistSyncKVStore(LocalKVStore):
         priority: int = 0,
         target: NDArray | None = None,
     ) -> Item:
-        count = self._counts[kind, number]
-        self._counts[kind, number] += 1
+        count = self._turn(kind, number)
+        self._counts[kind == Kind.SHARE, number] += 1
         facts = () if target is None else (target.stype, target.dtype_name, target.shape)
         if kind == Kind.COLLECT and self._compression is not None:
             facts = (*facts, *self._compression.facts)
         dtype = "uint8" if target is None else target.dtype_name
         name = Name(self._number, kind, number, count)
         return Item(name, label, facts, dtype, owner, priority)
+
+    def _turn(self, kind: int, number: int) -> int:
+        """How often a key had its turn: whatever is pushed counts alike, so that it can be seen
+        where processes push different things."""
+        return self._counts[kind == Kind.SHARE, number]
 
     def _gather(self, key: Key, payload: bytes) -> Sequence[bytes]:
         item = self._item(Kind.GATHER, key_number(key), f"key {key!r} to be gathered")
@@ -224,6 +230,29 @@ class DistSyncKVStore(LocalKVStore):
 
     # -- updates ---------------------------------------------------------------------------------
 
+    def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
+        """Sends gradients in fewer bits; see :meth:`KVStore.set_gradient_compression`.
+
+        All processes call it, with the same parameters.
+
+        Raises
+        ------
+        MXNetError
+            In all processes, if they are not the same.
+        """
+        before = self._compression
+        super().set_gradient_compression(compression_params)
+        assert self._compression is not None
+        mine = repr(self._compression.facts)
+        all_given = self._meet("set_gradient_compression", mine.encode())
+        for rank, given in enumerate(data.decode() for data in all_given):
+            if given and given != mine:
+                self._compression = before
+                raise MXNetError(
+                    f"KVStore.set_gradient_compression: {mine} on rank {self.rank} and {given} on "
+                    f"rank {rank}; all ranks need one kind and one threshold"
+                )
+
     def set_updater(self, updater: Any) -> None:
         """Sets what the owner of a key does with a sum; see :meth:`KVStore.set_updater`."""
         super().set_updater(updater)
@@ -233,11 +262,8 @@ class DistSyncKVStore(LocalKVStore):
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Lets the owners apply the optimizer of rank 0; all processes call it."""
-        if not isinstance(optimizer, Optimizer):
-            raise ArgumentTypeError(
-                f"KVStore.set_optimizer: expected an Optimizer, got {type(optimizer).__name__}"
-            )
-        self._set_first_optimizer(lambda: pickle.dumps(optimizer))
+        known = require_optimizer(optimizer)
+        self._set_first_optimizer(lambda: pickle.dumps(known))
 
     def send_command_to_servers(self, head: int, body: str | bytes) -> None:
         """Runs a command in every process; all of them call it, and `body` is that of rank 0.
@@ -317,7 +343,7 @@ class DistSyncKVStore(LocalKVStore):
         self._lane.join(wanted.put)
         self._lane.ready(end, lambda error=None: wanted.put(error))
         while not isinstance(name := _next(wanted), (BaseException, type(None))):
-            if self._counts[Kind(name.kind), name.key] <= name.turn:
+            if self._turn(name.kind, name.key) <= name.turn:
                 self._contribute(name)
         self._lane.joined()
         if name is not None:
