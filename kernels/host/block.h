@@ -88,7 +88,12 @@ inline void resume(unsigned number) {
                  number / blockDim.x / blockDim.y};
     if (fiber.state == State::Fresh) {
         if (all.stacks.empty()) {
-            void *more = mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+            void *more = mmap(nullptr, STACK, PROT_READ | PROT_WRITE, flags, -1, 0);
+            if (more == MAP_FAILED) {
+                perror("no memory for the stack of a thread of a block");
+                abort();
+            }
             all.stacks.push_back(more);
         }
         fiber.stack = all.stacks.back();
