@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import re
+import shutil
 import subprocess
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ferromix.dispatch.source import folder as sources
 from ferromix.dispatch.source import source
 
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+NEEDS_COMPILER = pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
 MAX_RANK = 8
 BLOCKS, THREADS = 2, 3
 FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wno-unknown-pragmas", "-ffp-contract=off"]
@@ -27,21 +31,19 @@ class Kernels:
     ----------
     text
         The source, without includes of its own.
-    compiler
-        A C++ compiler for the host.
     folder
         Where it may write.
     """
 
-    def __init__(self, text: str, compiler: str, folder: Path) -> None:
+    def __init__(self, text: str, folder: Path) -> None:
         file, library = folder / "kernels.cpp", folder / "kernels.so"
         file.write_text(f'#include "{sources() / "host" / "cuda.h"}"\n{text}\n')
-        seen = [compiler, *FLAGS, "-E", "-P", "-D__global__=__global__", file]
+        seen = [str(COMPILER), *FLAGS, "-E", "-P", "-D__global__=__global__", file]
         expanded = subprocess.run(seen, check=True, timeout=120, capture_output=True, text=True)
         self.entries = sorted(set(ENTRY.findall(expanded.stdout)))
         with file.open("a") as more:
             more.writelines(f"FM_HOST_ENTRY({name})\n" for name in self.entries)
-        command = [compiler, *FLAGS, "-shared", "-fPIC", "-o", library, file]
+        command = [str(COMPILER), *FLAGS, "-shared", "-fPIC", "-o", library, file]
         done = subprocess.run(command, timeout=300, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         self.warnings = done.stderr
@@ -64,8 +66,8 @@ class Kernels:
             raise RuntimeError(f"{entry}: {error.decode()}")
 
 
-def build(stem: str, compiler: str, folder: Path) -> Kernels:
-    return Kernels(source(stem), compiler, folder)
+def build(stem: str, folder: Path) -> Kernels:
+    return Kernels(source(stem), folder)
 
 
 def walk(out: np.ndarray, inputs: list[np.ndarray], strided: bool) -> ctypes.Structure:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 
 import ml_dtypes
 import numpy as np
 import pytest
-from host import Kernels, build, walk
+from host import NEEDS_COMPILER, Kernels, build, walk
 from test_cuda_softmax import along
 from test_cuda_values import numpy_dtype
 
@@ -16,11 +15,7 @@ import ferromix as mx
 from ferromix import dispatch
 from ferromix.ops.card import make
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 SELU = 1.6732632423543772, 1.0507009873554805
@@ -40,7 +35,7 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory) -> Kernels:
-    return build("activation", str(COMPILER), tmp_path_factory.mktemp("activation"))
+    return build("activation", tmp_path_factory.mktemp("activation"))
 
 
 def on_the_cpu(name, inputs, dtype, **attrs):

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 from itertools import product
 
 import numpy as np
 import pytest
-from host import Kernels, build
+from host import NEEDS_COMPILER, Kernels, build
 
 from ferromix import _core
 from ferromix.ndarray import NDArray
 from ferromix.ops.card import make
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 CASES = [((4, 3, 5), 1), ((6, 7), 1), ((2, 5, 3, 4), 1), ((3, 4, 6), 2), ((5, 2), 0), ((1, 1), 1)]
 LAUNCHES = [((1,), (1, 1)), ((2,), (4, 8)), ((1,), (1, 32))]
@@ -27,7 +22,7 @@ ATTRS = {"eps": 0.01, "momentum": 0.75}
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory) -> Kernels:
-    return build("batch_norm", str(COMPILER), tmp_path_factory.mktemp("batch_norm"))
+    return build("batch_norm", tmp_path_factory.mktemp("batch_norm"))
 
 
 def words(kind, *values):

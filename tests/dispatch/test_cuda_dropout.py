@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 
 import numpy as np
 import pytest
-from host import MAX_RANK, Kernels, build
+from host import MAX_RANK, NEEDS_COMPILER, Kernels, build
 from test_cuda_sample import stream
 from test_cuda_values import numpy_dtype
 
 import ferromix as mx
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory) -> Kernels:
-    return build("dropout", str(COMPILER), tmp_path_factory.mktemp("dropout"))
+    return build("dropout", tmp_path_factory.mktemp("dropout"))
 
 
 class Coin(ctypes.Structure):

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import re
-import shutil
 
 import ml_dtypes
 import numpy as np
 import pytest
-from host import Kernels, build
+from host import NEEDS_COMPILER, Kernels, build
 from table import ROOT
 from test_cuda_values import numpy_dtype
 
 import ferromix as mx
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 BASIC = {"lr": 0.3, "wd": 0.1, "rescale_grad": 0.5, "clip_gradient": 0.25}
@@ -39,7 +34,7 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory) -> Kernels:
-    return build("optimizer", str(COMPILER), tmp_path_factory.mktemp("optimizer"))
+    return build("optimizer", tmp_path_factory.mktemp("optimizer"))
 
 
 class Rates(ctypes.Structure):

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 
 import ml_dtypes
 import numpy as np
 import pytest
-from host import Kernels, build
+from host import NEEDS_COMPILER, Kernels, build
 from test_cuda_values import numpy_dtype
 
 import ferromix as mx
 from ferromix import dispatch
 from ferromix.ops.card import make
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 KINDS = {
@@ -42,7 +37,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory) -> Kernels:
-    return build("pooling", str(COMPILER), tmp_path_factory.mktemp("pooling"))
+    return build("pooling", tmp_path_factory.mktemp("pooling"))
 
 
 def pool_of(shape, out, attrs) -> ctypes.Structure:

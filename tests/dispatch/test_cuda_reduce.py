@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import re
-import shutil
 
 import numpy as np
 import pytest
-from host import Kernels, build
+from host import NEEDS_COMPILER, Kernels, build
 from table import DTYPES, ROOT
 from test_cuda_values import draw, numpy_dtype
 
 from ferromix import _core
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 NAMES = ["sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm1", "norm2"]
 CASES = [
@@ -37,7 +32,7 @@ EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64":
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory) -> Kernels:
-    return build("reduce", str(COMPILER), tmp_path_factory.mktemp("reduce"))
+    return build("reduce", tmp_path_factory.mktemp("reduce"))
 
 
 def words(values, length=8):

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 
 import ml_dtypes
 import numpy as np
 import pytest
-from host import Kernels, build
+from host import NEEDS_COMPILER, Kernels, build
 from test_cuda_values import numpy_dtype
 
 import ferromix as mx
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 COUNTS = [0, 1, 5, 4099]
@@ -26,7 +21,7 @@ INTERVALS = [(0.0, 1.0), (-3.0, 2.5), (0.1, 0.1001), (1.0, 1.0)]
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory) -> Kernels:
-    return build("sample", str(COMPILER), tmp_path_factory.mktemp("sample"))
+    return build("sample", tmp_path_factory.mktemp("sample"))
 
 
 def stream(seed: int, run: int) -> ctypes.Structure:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 from itertools import product
 
 import numpy as np
 import pytest
-from host import Kernels, build
+from host import NEEDS_COMPILER, Kernels, build
 from test_cuda_values import numpy_dtype
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
@@ -25,7 +20,7 @@ LAUNCHES = [((1,), (1, 1)), ((2,), (4, 8)), ((1,), (1, 64))]
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory) -> Kernels:
-    return build("softmax", str(COMPILER), tmp_path_factory.mktemp("softmax"))
+    return build("softmax", tmp_path_factory.mktemp("softmax"))
 
 
 def along(shape, axis):

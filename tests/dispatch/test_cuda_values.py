@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-
 import ml_dtypes
 import numpy as np
 import pytest
-from host import build, launch
+from host import NEEDS_COMPILER, build, launch
 from table import INPUTS, Row, numbers, rows
 
 from ferromix import _core
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++"),
-]
+pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 SHAPE = (5, 7, 13)
 LAYOUTS = ["packed", "strided", "misaligned"]
@@ -95,7 +89,7 @@ def shapes(stem: str, layout: str) -> list[list[tuple[int, ...]]]:
 @pytest.fixture(scope="module", params=list(INPUTS))
 def built(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("host")
-    return request.param, build(request.param, str(COMPILER), folder)
+    return request.param, build(request.param, folder)
 
 
 @pytest.mark.parametrize("req", [0, 1, 3])

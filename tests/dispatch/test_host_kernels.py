@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 
 import numpy as np
 import pytest
-from host import Kernels
+from host import NEEDS_COMPILER, Kernels
 
 from ferromix.dispatch.source import folder
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
+pytestmark = NEEDS_COMPILER
 
 SOURCE = (
     (folder() / "include" / "shared.cuh").read_text().replace("#pragma once", "")
@@ -111,7 +109,7 @@ extern "C" __global__ void some_leave(int *out) {
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
-    return Kernels(SOURCE, str(COMPILER), tmp_path_factory.mktemp("kernels"))
+    return Kernels(SOURCE, tmp_path_factory.mktemp("kernels"))
 
 
 SEEDS = [0, 1, 2, 77]

@@ -254,8 +254,7 @@ def test_a_gradient_that_fails():
         kv.pull("w", out=out)
         out.wait_to_read()
     """
-    # Rank 1 tells of the failure, or, where its program ends sooner, that it ended before the key.
-    words = ("rank 1", "key 'w'")
+    words = ("on rank 1", "key 'w'", "failed")
     fails(2, TRAIN + _same(source) + "say_error(go)", *words, raising=[0])
 
 

@@ -161,8 +161,9 @@ class Peers:
     def fail(self, text: str) -> None:
         """Tells everybody that the store is broken, and raises."""
         if self.failure is None:
-            self.failure = text
-            self.tell("fail", text[:_WORDS])
+            # What failed in this process before is why it comes to this.
+            self.failure = self.pending_failure or text
+            self.tell("fail", self.failure[:_WORDS])
             deadline = time.monotonic() + min(GRACE, self.limit)
             while self._sent and time.monotonic() < deadline:
                 self._sent = [s for s in self._sent if not self.comm.all_done([s[0]])]
