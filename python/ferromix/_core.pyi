@@ -148,6 +148,14 @@ def set_device(code: int, number: int) -> None: ...
 def set_arithmetic(cls: type[Dense], arrays: dict[str, Call]) -> None: ...
 def operate(name: str, lhs: Any, rhs: Any) -> Any: ...
 
+GpuLaunch = tuple[int, tuple[int, int, int], tuple[int, int, int], Sequence[tuple[str, Any]]]
+
+def gpu_install(driver: str) -> int: ...
+def gpu_count() -> int: ...
+def gpu_properties(number: int) -> tuple[str, tuple[int, int], int, int]: ...
+def gpu_memory_info(number: int) -> tuple[int, int]: ...
+def gpu_set_copies(number: int, copies: Sequence[tuple[str, str, int]]) -> None: ...
+
 class Prepared:
     def __new__(
         cls,
@@ -171,6 +179,19 @@ class Prepared:
         outputs: Sequence[Desc],
         changed: int,
         card: object,
+    ) -> Prepared: ...
+    @staticmethod
+    def gpu(
+        operator: str,
+        number: int,
+        launches: Sequence[GpuLaunch],
+        temporary: int,
+        strided: bool,
+        inputs: Sequence[Desc],
+        outputs: Sequence[Desc],
+        changed: int,
+        card: object,
+        scalars: Sequence[float],
     ) -> Prepared: ...
     def invoke(
         self, inputs: Sequence[Array], outputs: Sequence[Array | None], reqs: Sequence[int]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from . import _core
 from .base import ClassProperties, as_int, classproperty
-from .error import ArgumentTypeError, InvalidArgumentError
+from .error import ArgumentTypeError, DeviceError, InvalidArgumentError
 
 __all__ = [
     "Context",
@@ -24,7 +24,7 @@ __all__ = [
     "gpu_memory_info",
     "num_gpus",
     "placement",
-    "require_cpu",
+    "require_place",
     "spelled",
 ]
 
@@ -209,22 +209,33 @@ def gpu(device_id: int = 0) -> Context:
 
 
 def num_gpus() -> int:
-    """How many GPUs can be used: none, since this version runs on the CPU alone."""
-    return 0
+    """How many GPUs there are: those of NVIDIA's driver, none where that is missing.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> devices = [mx.gpu(i) for i in range(mx.num_gpus())] or [mx.cpu()]
+    """
+    return _core.gpu_count()
 
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     """Free and total bytes of the memory of a GPU.
 
+    What arrays no longer use counts as used while the pool keeps it: see :mod:`ferromix.storage`.
+
     Raises
     ------
-    InvalidArgumentError
+    DeviceError
         A GPU that is not there.
     """
-    number = as_int("device_id", device_id)
-    raise InvalidArgumentError(
-        f"gpu({number}) has no memory to tell of: the process has {num_gpus()} GPUs"
-    )
+    number = as_int("device_id", device_id, 0, _MOST)
+    count = num_gpus()
+    if number >= count:
+        raise DeviceError(
+            f"gpu({number}) has no memory to tell of: the process has {count} GPUs"
+        )
+    return _core.gpu_memory_info(number)
 
 
 def current_context() -> Context:
@@ -280,20 +291,15 @@ def spelled(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], 
     return [str(value) if isinstance(value, Context) else value for value in args], named
 
 
-def require_cpu(context: Context | str | None) -> Context:
-    """`context`, if this version can place arrays there: any memory of the CPU.
+def require_place(context: Context | str | None) -> Context:
+    """`context`, if its number may be that of a device.
 
     Raises
     ------
     InvalidArgumentError
-        For a GPU, and a number that no device has; the message says what to do.
+        For a number that no device has.
     """
     context = as_context(context)
-    if context.device_type == "gpu":
-        raise InvalidArgumentError(
-            f"cannot place an array on {context}: this version of Ferromix runs on the CPU; "
-            "use ferromix.cpu()"
-        )
     if not 0 <= context.device_id <= _MOST:
         raise InvalidArgumentError(
             f"cannot place an array on {context}: devices have the numbers 0 to {_MOST}"
@@ -307,5 +313,5 @@ def placement(context: Context | str | None) -> tuple[int, int]:
         context = current_context()
     if context is _CPU:
         return 1, 0
-    context = require_cpu(context)
+    context = require_place(context)
     return context.device_typeid, context.device_id

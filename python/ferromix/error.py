@@ -10,6 +10,7 @@ __all__ = [
     "ArgumentTypeError",
     "DTypeError",
     "DeprecatedError",
+    "DeviceError",
     "FileAccessError",
     "FileFormatError",
     "IndexOutOfBoundsError",
@@ -46,6 +47,10 @@ class DTypeError(MXNetError, TypeError):
 
 class OutOfMemoryError(MXNetError, MemoryError):
     """Memory that could not be had; the message says what was asked for and what is in use."""
+
+
+class DeviceError(MXNetError):
+    """A GPU that is not there, or that failed; the message says what is missing, or what broke."""
 
 
 class FileFormatError(MXNetError, ValueError):

@@ -30,7 +30,7 @@ import numpy as np
 
 from . import _core
 from .base import as_int, as_shape
-from .context import Context, require_cpu
+from .context import Context, require_place
 from .error import ArgumentTypeError, InvalidArgumentError
 from .literal import brief
 from .ndarray import NDArray
@@ -73,7 +73,7 @@ class Resource:
     """
 
     def __init__(self, ctx: Context, req: ResourceRequest) -> None:
-        self.ctx = require_cpu(ctx)
+        self.ctx = require_place(ctx)
         self.req = kind_of(req)
         self.var = _core.Variable()
 
@@ -271,7 +271,7 @@ def request(ctx: Context | str | None, kind: str | ResourceRequest) -> Resource:
     >>> mx.resource.request(mx.cpu(), "random")
     <RandomResource kRandom of cpu(0)>
     """
-    found, ctx = kind_of(kind), require_cpu(ctx)
+    found, ctx = kind_of(kind), require_place(ctx)
     if found is not ResourceRequest.kTempSpace:
         if found not in _random:
             _random.setdefault(found, RandomResource(Context("cpu", 0), found))

@@ -1,6 +1,6 @@
 """From cards to the core: how operators are called and differentiated, on every device."""
 
-from . import cpu
+from . import cpu, gpu_backend
 from .backend import device_of
 from .operators import (
     ADD,
@@ -27,6 +27,7 @@ __all__ = [
     "call",
     "cpu",
     "device_of",
+    "gpu_backend",
     "infer",
     "invoke",
     "prepare",

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, overload
 
 from .. import _core
 from ..base import as_int
-from ..context import Context, require_cpu
+from ..context import Context, require_place
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
 from .signatures import name_of, takes
@@ -60,13 +60,7 @@ def _context(ctx: Context | str | None) -> tuple[Context, int, int]:
             f"ctx must be a Context, its name or None, got {reprlib.repr(ctx)}; "
             "lists of variables come after it"
         )
-    try:
-        device = require_cpu(ctx)
-    except InvalidArgumentError as error:
-        raise InvalidArgumentError(
-            f"cannot push a function for {ctx}: this version of Ferromix runs on the CPU; push it "
-            "for mx.cpu(), or leave ctx out"
-        ) from error
+    device = require_place(ctx)
     return device, device.device_typeid, device.device_id
 
 

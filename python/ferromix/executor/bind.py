@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..context import Context, current_context, require_cpu
+from ..context import Context, current_context, require_place
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, mutated_variables, topological, variables
 from ..ndarray import NDArray, zeros
@@ -184,5 +184,5 @@ def _placement(ctx: Context | None, group2ctx: Any) -> Placement:
     for name, place in _by_name("group2ctx", group2ctx).items():
         if place is None:
             raise DTypeError(f"group2ctx: the device of group '{name}' is missing")
-        groups[name] = require_cpu(place)
-    return Placement(require_cpu(ctx or current_context()), groups)
+        groups[name] = require_place(place)
+    return Placement(require_place(ctx or current_context()), groups)

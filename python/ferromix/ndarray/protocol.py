@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _core, dispatch
 from ..context import spelled
-from ..dispatch import tape
+from ..dispatch import gpu, tape
 from ..dispatch.python_lane import bind_arrays
 from ..graph.gradient import reads as gradient_reads
 from ..ops import call
@@ -27,6 +27,8 @@ __all__ = [
     "compares",
     "gradient_reads",
     "install",
+    "load_gpus",
+    "open_gpu",
     "prepare",
     "resolve",
     "run_card",
@@ -37,6 +39,8 @@ __all__ = [
 prepare = dispatch.answer
 backward_program = tape.backward_program
 run_card = tape.run_card
+load_gpus = gpu.load_gpus
+open_gpu = gpu.open_gpu
 apply = arithmetic.apply
 apply_alone = arithmetic.apply_alone
 compares = arithmetic.compares

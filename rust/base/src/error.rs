@@ -13,6 +13,8 @@ pub enum ErrorKind {
     Memory,
     /// A file that cannot be read or written, or is malformed.
     Io,
+    /// A GPU that is not there, or that failed.
+    Device,
     /// A call that makes no sense now.
     Misuse,
     /// A fault of Ferromix itself.
@@ -66,6 +68,11 @@ impl Error {
     /// A file that cannot be read or written.
     pub fn io(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Io, message)
+    }
+
+    /// A GPU that is not there, or that failed.
+    pub fn device(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Device, message)
     }
 
     /// A fault of Ferromix itself.

@@ -295,7 +295,14 @@ impl Array {
 
     /// Waits until everything pushed before that uses the memory is done.
     fn wait_to_write(&self, py: Python<'_>) -> PyResult<()> {
-        wait_to_write(py, runtime()?, self.0.chunk().var())
+        wait_to_write(py, runtime()?, self.0.chunk().var())?;
+        match self.0.chunk().context().is_host() {
+            true => Ok(()),
+            false => wait(py, |_| {
+                let runtime = self.0.chunk().runtime();
+                runtime.wait_for_gpus().map_err(rt::ReadError::Device)
+            }),
+        }
     }
 
     /// Waits for the array and gives its only element as a Python number.

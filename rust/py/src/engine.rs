@@ -6,7 +6,7 @@ use crate::support::errors::{misuse, push_to_py, to_py};
 use crate::support::wait::{Bulk, set_naive, wait};
 use ferromix_engine::Var;
 use ferromix_kernels::par;
-use ferromix_runtime::Runtime;
+use ferromix_runtime::{ReadError, Runtime};
 use ferromix_runtime::held;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -113,6 +113,7 @@ fn wait_all(py: Python<'_>) -> PyResult<()> {
     loop {
         let before = ended();
         wait(py, |policy| runtime.wait_for_all(policy))?;
+        wait(py, |_| runtime.wait_for_gpus().map_err(ReadError::Device))?;
         if ended() == before {
             return Ok(());
         }

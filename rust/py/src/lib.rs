@@ -12,6 +12,7 @@ mod engine;
 mod files;
 mod foreign;
 mod function;
+mod gpu;
 mod index;
 mod lane;
 mod life;
@@ -45,6 +46,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     foreign::register(m)?;
     index::register(m)?;
     function::register(m)?;
+    gpu::register(m)?;
     operator::register(m)?;
     engine::register(m)?;
     life::register(m)?;

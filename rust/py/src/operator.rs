@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::callback::{Ticket, push};
+use crate::gpu;
 use crate::lane::PythonRun;
 use crate::life::let_forks_pass;
 use crate::protocol::Frontend;
@@ -229,6 +230,40 @@ impl Prepared {
             name: Name::intern(operator),
             changed,
             card,
+            reads: OnceLock::new(),
+            binding: BindingCache::default(),
+        })
+    }
+
+    /// Launches on GPU `number` as the operator `operator`: function, blocks, threads and arguments of
+    /// each, which share `temporary` bytes. Without `strided` the arrays come without gaps. `scalars` are
+    /// the dynamic attributes of runs that bring none.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments)] // they come from Python by name
+    fn gpu(
+        operator: &str,
+        number: u16,
+        launches: Vec<gpu::PyLaunch<'_>>,
+        temporary: usize,
+        strided: bool,
+        inputs: Vec<(Vec<usize>, String)>,
+        outputs: Vec<(Vec<usize>, String)>,
+        changed: usize,
+        card: Py<PyAny>,
+        scalars: Vec<f64>,
+    ) -> PyResult<Self> {
+        let what = gpu::Launches {
+            number,
+            launches,
+            temporary,
+            strided,
+        };
+        let prepared = gpu::prepared(operator, what, inputs, outputs, scalars)?;
+        Ok(Prepared {
+            work: Work::Kernel(prepared),
+            name: Name::intern(operator),
+            changed,
+            card: Some(card),
             reads: OnceLock::new(),
             binding: BindingCache::default(),
         })

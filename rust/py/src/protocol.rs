@@ -108,6 +108,12 @@ pub(crate) trait Frontend<'py> {
     /// An arithmetic operator of one sparse array.
     fn apply_alone(self, operator: &str, array: &Bound<'py, Dense>) -> Outcome<'py>;
 
+    /// Looks for a driver of GPUs and loads it; how many GPUs there are. Asked until there is one.
+    fn load_gpus(self) -> PyResult<usize>;
+
+    /// Makes a GPU ready for arrays. Asked once for each.
+    fn open_gpu(self, number: u16) -> PyResult<()>;
+
     /// `array[key]` where that is no view, or is recorded.
     fn select(self, array: &Bound<'py, Dense>, key: &Bound<'py, PyAny>) -> Outcome<'py>;
 }
@@ -124,6 +130,8 @@ const QUESTIONS: &[&str] = &[
     "compares",
     "apply",
     "apply_alone",
+    "load_gpus",
+    "open_gpu",
     "select",
 ];
 
@@ -228,6 +236,14 @@ impl<'py> Frontend<'py> for Python<'py> {
 
     fn apply_alone(self, operator: &str, array: &Bound<'py, Dense>) -> Outcome<'py> {
         ask(self, intern!(self, "apply_alone"), (operator, array))
+    }
+
+    fn load_gpus(self) -> PyResult<usize> {
+        ask(self, intern!(self, "load_gpus"), ())?.extract()
+    }
+
+    fn open_gpu(self, number: u16) -> PyResult<()> {
+        ask(self, intern!(self, "open_gpu"), (number,)).map(|_| ())
     }
 
     fn select(self, array: &Bound<'py, Dense>, key: &Bound<'py, PyAny>) -> Outcome<'py> {

@@ -163,6 +163,13 @@ impl Array {
     /// # Errors
     /// Memory that cannot be had.
     pub fn data(&self) -> Result<*mut u8> {
+        let context = self.chunk.context();
+        if !context.is_host() {
+            return Err(Error::value(format!(
+                "the CPU does not reach the memory of {context}; copy the array first, by \
+                 as_in_context(cpu())"
+            )));
+        }
         self.address()
     }
 

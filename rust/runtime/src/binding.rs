@@ -1,9 +1,11 @@
 //! A prepared operator bound to arrays, ready to be pushed.
 
 use crate::scratch::{Scratch, padded};
+use crate::gpu::{self, Device, Operands, Origin, Uses};
+use crate::prepared::Work;
 use crate::{Array, Prepared, Runtime, held};
 use ferromix_base::{Error, Result};
-use ferromix_engine::{Name, OpSpec, Var};
+use ferromix_engine::{Device as Lane, Name, OpSpec, Var};
 use ferromix_kernels::random::Stream;
 use ferromix_kernels::{self as kernels, Call, Req, SMALL_WORK, View};
 use smallvec::SmallVec;
@@ -31,6 +33,15 @@ pub struct Binding {
     work: Option<usize>,
     /// Bytes of the outputs.
     bytes: u64,
+    /// For arrays on a GPU.
+    there: Option<Box<There>>,
+}
+
+/// What a run on a GPU needs besides: the device, and who else uses the memory of inputs and outputs.
+struct There {
+    device: Arc<Device>,
+    inputs: SmallVec<[Arc<Uses>; 4]>,
+    outputs: SmallVec<[Option<Arc<Uses>>; 4]>,
 }
 
 impl Binding {
@@ -80,9 +91,10 @@ impl Binding {
             reads: SmallVec::new(),
             writes: SmallVec::new(),
             scalars: SmallVec::from_slice(&prepared.scalars),
-            scratch: padded(prepared.kernel.workspace()),
+            scratch: padded(prepared.workspace()),
             work: prepared.work(elements),
             bytes: 0,
+            there: There::of(prepared, inputs, outputs, reqs)?,
         };
         bound.set_scalars(scalars);
         for input in inputs {
@@ -119,6 +131,11 @@ impl Binding {
         if staged || reqs != &bound.reqs[..] || counts != (inputs.len(), outputs.len()) {
             return Ok(false);
         }
+        if let Some(there) = &bound.there
+            && !there.fits(inputs, outputs)
+        {
+            return Ok(false);
+        }
         let rows = inputs.iter().zip(&mut bound.inputs).zip(&mut bound.reads);
         for ((input, view), var) in rows {
             let input = input.as_ref();
@@ -142,6 +159,9 @@ impl Binding {
             // SAFETY: as above.
             unsafe { view.move_to(output.address()?) };
         }
+        if let Some(there) = &mut bound.there {
+            there.bind(inputs, outputs, reqs)?;
+        }
         bound.set_scalars(scalars);
         Ok(true)
     }
@@ -162,7 +182,7 @@ impl Binding {
         reqs: &[Req],
     ) -> Result<()> {
         let clash = clashes(input, outputs, reqs);
-        let staged = clash || (!self.prepared.row.strided && !input.is_contiguous());
+        let staged = clash || (!self.prepared.is_strided() && !input.is_contiguous());
         if staged {
             self.scratch += padded(input.len() * input.dtype().size());
             self.staged.0.push(self.inputs.len());
@@ -190,7 +210,7 @@ impl Binding {
             return Ok(());
         };
         output.require_writable(&self.prepared.operator)?;
-        let staged = !self.prepared.row.strided && !output.is_contiguous();
+        let staged = !self.prepared.is_strided() && !output.is_contiguous();
         if staged {
             self.scratch += padded(output.len() * output.dtype().size());
             self.staged.1.push(index);
@@ -215,15 +235,20 @@ impl Binding {
     /// # Errors
     /// An engine that was shut down; inside such a function, also what the run fails with.
     pub fn push(self: &Arc<Self>, runtime: &Arc<Runtime>, site: u64) -> Result<()> {
-        let random = self.is_random().then(|| runtime.random().next());
+        let random = match &self.there {
+            _ if !self.is_random() => None,
+            Some(there) => Some(runtime.random().next_on(there.device.context())?),
+            None => Some(runtime.random().next()),
+        };
         let me = self.clone();
         let spec = OpSpec::new(self.name)
+            .on(self.lane())
             .reads(&self.reads)
             .writes(&self.writes)
             .bytes(if self.bytes < SMALL { 0 } else { self.bytes })
             .tag(site)
             .inline(self.is_small());
-        held::submit(runtime, &spec, move |runtime| me.run(runtime, random))
+        held::submit(runtime, &spec, move |runtime| me.run(runtime, random, site))
     }
 
     /// What errors call the operation.
@@ -243,7 +268,7 @@ impl Binding {
 
     /// Whether a run needs random numbers.
     pub(crate) fn is_random(&self) -> bool {
-        self.prepared.row.random
+        self.prepared.is_random()
     }
 
     /// How long a run takes, as a number of additions, if that is known.
@@ -253,13 +278,24 @@ impl Binding {
 
     /// Whether a run takes no longer than handing it to another thread.
     pub(crate) fn is_small(&self) -> bool {
-        self.work.is_some_and(|work| work <= SMALL_WORK)
+        self.there.is_none() && self.work.is_some_and(|work| work <= SMALL_WORK)
+    }
+
+    /// The threads of the engine that run it: a GPU's launch, and copies for the CPU's kernels wait.
+    pub(crate) fn lane(&self) -> Lane {
+        match (&self.there, &self.prepared.work) {
+            (Some(there), Work::Launches(_)) => Lane::gpu(there.device.context().device_id),
+            _ => Lane::CPU,
+        }
     }
 
     /// Runs it; the caller has the variables.
-    pub(crate) fn run(&self, runtime: &Runtime, random: Option<Stream>) -> Result<()> {
+    pub(crate) fn run(&self, runtime: &Runtime, random: Option<Stream>, site: u64) -> Result<()> {
         // Runs write the same memory, so the engine has them follow each other.
         let mut views = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(there) = &self.there {
+            return self.run_there(runtime, there, &views, random, site);
+        }
         if self.scratch == 0 {
             return self.call(&self.inputs, &mut views, &self.reqs, &mut [], random);
         }
@@ -276,12 +312,42 @@ impl Binding {
                 reqs[i] = Req::Write;
             }
         }
-        let workspace = scratch.bytes(self.prepared.kernel.workspace());
+        let workspace = scratch.bytes(self.prepared.workspace());
         self.call(&inputs, &mut outputs, &reqs, workspace, random)?;
         for &i in &self.staged.1 {
             kernels::copy(&outputs[i], &mut views[i])?;
         }
         Ok(())
+    }
+
+    fn run_there(
+        &self,
+        runtime: &Runtime,
+        there: &There,
+        views: &[View],
+        random: Option<Stream>,
+        site: u64,
+    ) -> Result<()> {
+        let operands = Operands {
+            inputs: &self.inputs,
+            outputs: views,
+            reqs: &self.reqs,
+            scalars: &self.scalars,
+            draws: random,
+            staged: (&self.staged.0, &self.staged.1),
+            uses: (&there.inputs, &there.outputs),
+        };
+        let origin = Origin {
+            name: self.name,
+            tag: site,
+        };
+        match &self.prepared.work {
+            Work::Launches(recipe) => gpu::run(runtime, recipe, &operands, origin),
+            Work::Kernel(_, kernel) => {
+                gpu::detour(runtime, &there.device, &**kernel, &operands, origin)
+            }
+        }
+        .map_err(|e| e.within(format_args!("operator {}", self.name)))
     }
 
     fn call(
@@ -301,10 +367,72 @@ impl Binding {
             random,
         };
         let prepared = &self.prepared;
-        prepared
-            .kernel
+        let Work::Kernel(_, kernel) = &prepared.work else {
+            return Err(gpu::elsewhere(&prepared.operator));
+        };
+        kernel
             .run(&mut call)
             .map_err(|e| e.within(format_args!("operator {}", prepared.operator)))
+    }
+}
+
+impl There {
+    /// Of a run on arrays that are on a GPU.
+    fn of<A: AsRef<Array>>(
+        prepared: &Prepared,
+        inputs: &[A],
+        outputs: &[Option<A>],
+        reqs: &[Req],
+    ) -> Result<Option<Box<Self>>> {
+        let mut arrays = inputs
+            .iter()
+            .map(AsRef::as_ref)
+            .chain(outputs.iter().filter_map(array));
+        let Some(first) = arrays.next() else {
+            return Ok(None);
+        };
+        let context = first.chunk().context();
+        let launches = matches!(&prepared.work, Work::Launches(recipe) if recipe.device.context() != context);
+        if launches || arrays.any(|a| a.chunk().context().is_host() != context.is_host()) {
+            return Err(gpu::elsewhere(&prepared.operator));
+        }
+        if context.is_host() {
+            return Ok(None);
+        }
+        let mut there = There {
+            device: first.chunk().device()?.clone(),
+            inputs: SmallVec::new(),
+            outputs: SmallVec::new(),
+        };
+        there.bind(inputs, outputs, reqs)?;
+        Ok(Some(Box::new(there)))
+    }
+
+    fn bind<A: AsRef<Array>>(
+        &mut self,
+        inputs: &[A],
+        outputs: &[Option<A>],
+        reqs: &[Req],
+    ) -> Result<()> {
+        self.inputs.clear();
+        self.outputs.clear();
+        for input in inputs {
+            self.inputs.extend(input.as_ref().chunk().uses()?);
+        }
+        for (output, &req) in outputs.iter().zip(reqs) {
+            let wanted = array(output).filter(|_| req != Req::Null);
+            let uses = wanted.map(|a| a.chunk().uses()).transpose()?;
+            self.outputs.push(uses.flatten());
+        }
+        Ok(())
+    }
+
+    fn fits<A: AsRef<Array>>(&self, inputs: &[A], outputs: &[Option<A>]) -> bool {
+        let mut arrays = inputs
+            .iter()
+            .map(AsRef::as_ref)
+            .chain(outputs.iter().filter_map(array));
+        arrays.all(|a| a.chunk().context() == self.device.context())
     }
 }
 

@@ -1,6 +1,7 @@
 //! A piece of memory with the engine variable that orders its users.
 
 use crate::foreign::Foreign;
+use crate::gpu::{Device, Uses};
 use crate::memory::Memory;
 use crate::{Runtime, held};
 use ferromix_base::{Context, Result};
@@ -145,6 +146,19 @@ impl Chunk {
         self.memory().map(Memory::as_ptr)
     }
 
+    /// The GPU that the memory is on.
+    pub(crate) fn device(&self) -> Result<&Arc<Device>> {
+        self.0.runtime.gpus()?.device(self.0.context.device_id)
+    }
+
+    /// Who uses the memory on a GPU, taking it first where there is none; for memory of the host nobody.
+    pub(crate) fn uses(&self) -> Result<Option<Arc<Uses>>> {
+        if self.0.context.is_host() {
+            return Ok(None);
+        }
+        Ok(self.memory()?.uses().cloned())
+    }
+
     /// A descriptor by which another process can map the memory, which must be shared memory. It
     /// stays open as long as the chunk lives, and so does the memory while a duplicate is open.
     ///
@@ -160,7 +174,11 @@ impl Chunk {
             return Ok(memory);
         }
         let pool = self.0.runtime.pool_of(self.0.context)?;
-        let memory = Memory::take(pool, self.0.size)?;
+        let device = match self.0.context.is_host() {
+            true => None,
+            false => Some(self.device()?),
+        };
+        let memory = Memory::take(pool, self.0.size, device.map(|device| &**device))?;
         if let Err(second) = self.0.memory.set(memory) {
             second.give_back(&self.0.runtime);
         }

@@ -1,9 +1,10 @@
 //! Copies between arrays, and between arrays and the caller's memory.
 
 use crate::scratch::{Scratch, padded};
+use crate::gpu::{self, DeviceFailure, Origin, Place};
 use crate::{Array, Forever, Runtime, fork, held};
 use ferromix_base::{DType, Error, Result};
-use ferromix_engine::{OpSpec, WaitError, WaitPolicy};
+use ferromix_engine::{Device, FnProperty, Name, OpSpec, WaitError, WaitPolicy};
 use ferromix_kernels as kernels;
 
 /// Elements of a copy that is not worth another thread.
@@ -43,6 +44,9 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
         )));
     }
     dst.require_writable("_copyto")?;
+    if !(src.chunk().context().is_host() && dst.chunk().context().is_host()) {
+        return copy_there(src, dst, site);
+    }
     let (from, to) = (src.view()?, dst.view()?);
     let overlap = src.overlaps(dst);
     let runtime = dst.chunk().runtime().clone();
@@ -62,6 +66,37 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
         kernels::copy(&packed, &mut to.clone())
     };
     held::submit(&runtime, &spec, run)
+}
+
+/// A copy from, to or on a GPU.
+fn copy_there(src: &Array, dst: &Array, site: u64) -> Result<()> {
+    let (from, to) = (place(src)?, place(dst)?);
+    let (a, b) = (src.chunk().context(), dst.chunk().context());
+    let (device, property) = match (a.is_host(), b.is_host()) {
+        (true, _) => (b, FnProperty::CopyToGpu),
+        (false, true) => (a, FnProperty::CopyFromGpu),
+        (false, false) => (b, FnProperty::Normal),
+    };
+    let (reads, writes) = ([src.chunk().var()], [dst.chunk().var()]);
+    let name = Name::new("_copyto");
+    let spec = OpSpec::new(name)
+        .on(Device::gpu(device.device_id))
+        .property(property)
+        .reads(&reads)
+        .writes(&writes)
+        .tag(site);
+    let origin = Origin { name, tag: site };
+    let runtime = dst.chunk().runtime().clone();
+    held::submit(&runtime, &spec, move |rt| gpu::run_copy(rt, &from, &to, origin))
+}
+
+/// Where the elements of an array are, taking memory first where there is none.
+fn place(array: &Array) -> Result<Place> {
+    let view = array.view()?;
+    match array.chunk().uses()? {
+        Some(uses) => Ok(Place::on(array.chunk().device()?, &view, &uses)),
+        None => Ok(Place::host(&view)),
+    }
 }
 
 /// Waits for the writes pushed before; not inside a user's function that [holds](held) the array.
@@ -85,13 +120,28 @@ pub fn wait_to_read_with(
     if !held::may_read(runtime, var) {
         runtime.wait_for_var(var, policy)?;
     }
-    Ok(())
+    wait_there(array)
+}
+
+/// Waits for what was enqueued on a GPU to write the array.
+fn wait_there(array: &Array) -> std::result::Result<(), ReadError> {
+    let chunk = array.chunk();
+    if chunk.context().is_host() || !chunk.is_allocated() {
+        return Ok(());
+    }
+    let Some(uses) = chunk.uses()? else {
+        return Ok(());
+    };
+    let gpus = chunk.runtime().gpus()?;
+    gpus.wait_for(&uses).map_err(ReadError::Device)
 }
 
 /// Whether [`wait_to_read`] would return without waiting, and well. May say no in vain.
 pub fn is_quiet(array: &Array) -> bool {
     let runtime = array.chunk().runtime();
-    runtime.check_usable().is_ok() && runtime.engine().is_quiet(array.chunk().var())
+    array.chunk().context().is_host()
+        && runtime.check_usable().is_ok()
+        && runtime.engine().is_quiet(array.chunk().var())
 }
 
 /// Waits for the writes pushed before, then copies the elements in C order into `out`.
@@ -127,14 +177,27 @@ pub fn read_if_quiet(array: &Array, out: &mut [u8]) -> Result<bool> {
     check_bytes(array, out.len())?;
     let runtime = array.chunk().runtime();
     runtime.check_usable()?;
-    let quiet = runtime.engine().is_quiet(array.chunk().var());
+    // What a GPU has to do takes long.
+    let host = array.chunk().context().is_host();
+    let quiet = host && runtime.engine().is_quiet(array.chunk().var());
     if quiet {
-        copy_out(array, out)?;
+        copy_from_host(array, out)?;
     }
     Ok(quiet)
 }
 
-fn copy_out(array: &Array, out: &mut [u8]) -> Result<()> {
+fn copy_out(array: &Array, out: &mut [u8]) -> std::result::Result<(), ReadError> {
+    if array.chunk().context().is_host() {
+        return Ok(copy_from_host(array, out)?);
+    }
+    let origin = Origin {
+        name: Name::new("_copyto"),
+        tag: 0,
+    };
+    gpu::read(array.chunk().runtime(), &place(array)?, out, origin).map_err(ReadError::Device)
+}
+
+fn copy_from_host(array: &Array, out: &mut [u8]) -> Result<()> {
     if out.is_empty() {
         return Ok(());
     }
@@ -165,7 +228,8 @@ pub fn write_from(array: &Array, bytes: &[u8], site: u64) -> Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
-    if !array.chunk().is_allocated() && array.is_contiguous() {
+    let host = array.chunk().context().is_host();
+    if host && !array.chunk().is_allocated() && array.is_contiguous() {
         return fill(array, bytes);
     }
     let staging = Array::new(array.chunk().runtime(), array.shape(), array.dtype())?;
@@ -196,6 +260,8 @@ pub enum ReadError {
     Call(Error),
     /// An operation that the array depends on failed.
     Wait(WaitError),
+    /// A GPU failed at it.
+    Device(DeviceFailure),
 }
 
 impl From<Error> for ReadError {

@@ -1,6 +1,7 @@
 //! What all arrays share: the engine, the memory pools, temporary space, and the random numbers.
 
 use crate::RandomState;
+use crate::gpu::Gpus;
 use crate::pools::Pools;
 use crate::scratch::WorkspaceCache;
 use crate::stop::Switch;
@@ -8,6 +9,7 @@ use ferromix_base::{Context, Error, Result};
 use ferromix_engine::Engine;
 use ferromix_kernels::par;
 use ferromix_storage::{Config, HostBackend, Pool, Stats};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// Engine, pools, temporary space and random numbers.
@@ -17,6 +19,7 @@ pub struct Runtime {
     workspaces: WorkspaceCache,
     random: RandomState,
     switch: Switch,
+    gpus: OnceLock<Gpus>,
 }
 
 /// Runs a function that waits, without what the calling thread keeps others from having meanwhile;
@@ -35,6 +38,7 @@ impl Runtime {
             workspaces: WorkspaceCache::new(),
             random: RandomState::default(),
             switch: Switch::new(),
+            gpus: OnceLock::new(),
         })
     }
 
@@ -144,6 +148,32 @@ impl Runtime {
         self.pools.unlocked()
     }
 
+    /// Loads the driver of GPUs from a library; the first that loads stays.
+    ///
+    /// # Errors
+    /// A library that is no driver, or does not start.
+    pub fn install_gpus(&self, driver: &Path) -> Result<&Gpus> {
+        if let Some(gpus) = self.gpus.get() {
+            return Ok(gpus);
+        }
+        let gpus = Gpus::load(driver, stream_count()?)?;
+        Ok(self.gpus.get_or_init(|| gpus))
+    }
+
+    /// The GPUs.
+    ///
+    /// # Errors
+    /// No driver of GPUs was loaded.
+    pub fn gpus(&self) -> Result<&Gpus> {
+        let none = || Error::device("no driver of GPUs has been loaded");
+        self.gpus.get().ok_or_else(none)
+    }
+
+    /// The GPUs, if the driver was loaded.
+    pub fn existing_gpus(&self) -> Option<&Gpus> {
+        self.gpus.get()
+    }
+
     pub(crate) fn workspaces(&self) -> &WorkspaceCache {
         &self.workspaces
     }
@@ -161,6 +191,20 @@ impl Runtime {
 impl Drop for Runtime {
     fn drop(&mut self) {
         self.workspaces.clear(self.pools.host());
+    }
+}
+
+/// How many streams of each GPU compute: `FERROMIX_GPU_STREAMS`, else two.
+fn stream_count() -> Result<usize> {
+    const NAME: &str = "FERROMIX_GPU_STREAMS";
+    let Ok(text) = std::env::var(NAME) else {
+        return Ok(2);
+    };
+    match text.trim().parse() {
+        Ok(n @ 1..=64) => Ok(n),
+        _ => Err(Error::value(format!(
+            "{NAME} must be a number from 1 to 64, got '{text}'"
+        ))),
     }
 }
 

@@ -7,6 +7,7 @@ mod copy;
 mod foreign;
 mod fork;
 mod global;
+pub mod gpu;
 pub mod held;
 pub mod loader;
 mod memory;

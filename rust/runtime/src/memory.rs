@@ -3,8 +3,10 @@
 
 use crate::Runtime;
 use crate::foreign::Foreign;
+use crate::gpu::{Device, Uses};
 use ferromix_base::Result;
 use ferromix_storage::{Handle, Pool};
+use std::sync::Arc;
 
 /// Memory in use. Small, as it travels within the operation that deletes it.
 pub(crate) enum Memory {
@@ -15,6 +17,8 @@ pub(crate) enum Memory {
     Shared(Box<shared::Shared>),
     /// Memory of another owner.
     Foreign(Box<Foreign>),
+    /// A block on a GPU, and who uses it there.
+    Device(Box<(Handle, Arc<Uses>)>),
 }
 
 // With a pointer beside it, what an operation keeps without a box.
@@ -23,8 +27,12 @@ const _: () = assert!(size_of::<Option<Memory>>() <= 56);
 
 impl Memory {
     /// A block of `pool`.
-    pub(crate) fn take(pool: &Pool, size: usize) -> Result<Self> {
+    pub(crate) fn take(pool: &Pool, size: usize, device: Option<&Device>) -> Result<Self> {
         let handle = pool.alloc(size)?;
+        if let Some(device) = device {
+            let uses = device.uses_of(handle.as_ptr().addr());
+            return Ok(Memory::Device(Box::new((handle, uses))));
+        }
         #[cfg(target_os = "linux")]
         if handle.shared_id().is_some() {
             return Ok(Memory::Shared(Box::new(shared::Shared::own(handle))));
@@ -39,6 +47,15 @@ impl Memory {
             #[cfg(target_os = "linux")]
             Memory::Shared(shared) => shared.as_ptr(),
             Memory::Foreign(foreign) => foreign.address,
+            Memory::Device(block) => block.0.as_ptr(),
+        }
+    }
+
+    /// Who uses it on a GPU.
+    pub(crate) fn uses(&self) -> Option<&Arc<Uses>> {
+        match self {
+            Memory::Device(block) => Some(&block.1),
+            _ => None,
         }
     }
 
@@ -49,6 +66,8 @@ impl Memory {
             #[cfg(target_os = "linux")]
             Memory::Shared(shared) => shared.end(), // closes the descriptor
             Memory::Foreign(_) => None, // tells the owner
+            // Its next user waits on the device for what was enqueued.
+            Memory::Device(block) => Some(block.0),
         };
         let Some(handle) = handle else { return };
         if let Some(pool) = runtime.pools().existing(handle.context()) {
@@ -130,6 +149,7 @@ pub(crate) mod shared {
                 Memory::Shared(shared) => shared.descriptor(),
                 Memory::Own(handle) => Err(unshared(&handle.context().to_string())),
                 Memory::Foreign(_) => Err(unshared("another owner")),
+                Memory::Device(block) => Err(unshared(&block.0.context().to_string())),
             }
         }
     }

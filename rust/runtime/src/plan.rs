@@ -3,7 +3,7 @@
 
 use crate::{Array, Binding, Runtime, fork, held};
 use ferromix_base::{Error, Result};
-use ferromix_engine::{LaunchArgs, LocalVar, Name, OnComplete, OpSpec, Program, Var};
+use ferromix_engine::{Device, LaunchArgs, LocalVar, Name, OnComplete, OpSpec, Program, Var};
 use ferromix_kernels::random::Stream;
 use ferromix_kernels::{SMALL_WORK, par};
 use std::any::Any;
@@ -75,6 +75,13 @@ impl Step {
         match self {
             Step::Kernel(binding) => binding.writes(),
             Step::Async(step) => step.writes(),
+        }
+    }
+
+    fn lane(&self) -> Device {
+        match self {
+            Step::Kernel(binding) => binding.lane(),
+            Step::Async(_) => Device::CPU,
         }
     }
 
@@ -280,7 +287,10 @@ impl Plan {
             random += u64::from(step.is_random());
             let (reads, local_reads) = self.split(step.reads());
             let (writes, local_writes) = self.split(step.writes());
-            let spec = OpSpec::new(step.name()).reads(&reads).writes(&writes);
+            let spec = OpSpec::new(step.name())
+                .on(step.lane())
+                .reads(&reads)
+                .writes(&writes);
             let small = step.work().is_some_and(|work| work <= SMALL_STEP);
             let (spec, runtime) = (spec.inline(small), self.runtime.clone());
             builder = match step.clone() {
@@ -292,7 +302,7 @@ impl Plan {
                             ..first
                         })
                     });
-                    let run = || step.run(&runtime, stream);
+                    let run = || step.run(&runtime, stream, context.tag());
                     held::within_budget(context, run).map_err(|e| Box::new(e) as _)
                 }),
                 Step::Async(step) => builder.async_op(&spec, move |context, on_complete| {

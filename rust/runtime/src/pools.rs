@@ -1,6 +1,7 @@
 //! The pools of host memory, one for each device. That of `cpu(0)` is always there, the others are
 //! made when somebody asks for them.
 
+use crate::gpu::DeviceMemory;
 use crate::{Runtime, relief};
 use ferromix_base::{Context, DeviceType, Error, Result};
 use ferromix_storage::{Backend, Config, HostBackend, PinnedIfAllowed, Pool};
@@ -94,9 +95,12 @@ impl Pools {
             DeviceType::Cpu => self.over(context, HostBackend),
             DeviceType::CpuPinned => self.over(context, self.locking.clone()),
             DeviceType::CpuShared => self.make_shared(context),
-            DeviceType::Gpu => Err(Error::value(
-                "this build has no memory on gpu; use cpu, cpu_pinned or cpu_shared",
-            )),
+            DeviceType::Gpu => {
+                let runtime = self.runtime.upgrade();
+                let runtime = runtime.ok_or_else(|| Error::misuse("the runtime has ended"))?;
+                let device = runtime.gpus()?.device(context.device_id)?.clone();
+                self.over(context, DeviceMemory(device))
+            }
         }
     }
 

@@ -1,15 +1,23 @@
 //! An operator prepared for shapes and types.
 
 use crate::Array;
+use crate::gpu::Recipe;
 use ferromix_base::{Error, Result};
 use ferromix_kernels::{self as kernels, Attrs, Desc, Kernel, Row};
 use std::sync::Arc;
 
-/// A kernel for one operator, set of attributes, shapes and element types.
+/// What computes an operator.
+pub(crate) enum Work {
+    /// A kernel of the CPU, for arrays there or, by way of copies, on a GPU.
+    Kernel(&'static Row, Box<dyn Kernel>),
+    /// Launches on a GPU.
+    Launches(Recipe),
+}
+
+/// What computes one operator for a set of attributes, shapes and element types.
 pub struct Prepared {
     pub(crate) operator: Arc<str>,
-    pub(crate) row: &'static Row,
-    pub(crate) kernel: Box<dyn Kernel>,
+    pub(crate) work: Work,
     inputs: Vec<Desc>,
     outputs: Vec<Desc>,
     /// The dynamic attributes of runs that bring none.
@@ -19,8 +27,53 @@ pub struct Prepared {
 impl Prepared {
     /// How long a run on so many elements takes; see [`Row::work`].
     pub(crate) fn work(&self, elements: usize) -> Option<usize> {
+        let Work::Kernel(row, _) = &self.work else {
+            return None;
+        };
         let first = self.outputs.iter().chain(&self.inputs).next();
-        first.and_then(|desc| self.row.work(elements, desc.dtype))
+        first.and_then(|desc| row.work(elements, desc.dtype))
+    }
+
+    /// Whether inputs and outputs may have any strides.
+    pub(crate) fn is_strided(&self) -> bool {
+        match &self.work {
+            Work::Kernel(row, _) => row.strided,
+            Work::Launches(recipe) => recipe.strided,
+        }
+    }
+
+    /// Whether a run needs random numbers.
+    pub(crate) fn is_random(&self) -> bool {
+        match &self.work {
+            Work::Kernel(row, _) => row.random,
+            Work::Launches(recipe) => recipe.random,
+        }
+    }
+
+    /// Bytes of scratch memory of the host that a run on the CPU needs.
+    pub(crate) fn workspace(&self) -> usize {
+        match &self.work {
+            Work::Kernel(_, kernel) => kernel.workspace(),
+            Work::Launches(_) => 0,
+        }
+    }
+
+    /// What launches `recipe` for the operator that users know as `operator`; `scalars` are the dynamic
+    /// attributes of runs that bring none.
+    pub fn on_gpu(
+        operator: &str,
+        recipe: Recipe,
+        inputs: Vec<Desc>,
+        outputs: Vec<Desc>,
+        scalars: Vec<f64>,
+    ) -> Arc<Self> {
+        Arc::new(Prepared {
+            operator: operator.into(),
+            work: Work::Launches(recipe),
+            inputs,
+            outputs,
+            scalars,
+        })
     }
 
     /// Prepares the kernel `row` for the operator that users know as `operator`.
@@ -41,8 +94,7 @@ impl Prepared {
             .map_err(|e| e.within(format_args!("operator {operator}")))?;
         Ok(Arc::new(Prepared {
             operator: operator.into(),
-            row,
-            kernel,
+            work: Work::Kernel(row, kernel),
             inputs,
             outputs,
             scalars: attrs.scalars(),

@@ -2,6 +2,7 @@
 //! leave them half done in the child.
 
 use crate::Runtime;
+use crate::gpu::{DeviceFailure, Gpus};
 use crate::fork::{self, Inside};
 use ferromix_engine::{Engine, Var, WaitError, WaitPolicy};
 use ferromix_kernels::par;
@@ -117,6 +118,14 @@ impl Runtime {
     /// As there.
     pub fn wait_below_limit(&self, policy: &mut dyn WaitPolicy) -> Result<(), WaitError> {
         self.engine().wait_below_limit(&mut Gated::new(policy))
+    }
+
+    /// Waits for what was enqueued on the GPUs by now.
+    ///
+    /// # Errors
+    /// What went wrong there.
+    pub fn wait_for_gpus(&self) -> Result<(), DeviceFailure> {
+        self.existing_gpus().map_or(Ok(()), Gpus::wait_all)
     }
 
     /// [`Engine::wait_for_all_with`](ferromix_engine::Engine::wait_for_all_with), likewise.

@@ -1,5 +1,6 @@
 //! Values between Python and the core.
 
+use crate::gpu;
 use crate::support::errors::to_py;
 use ferromix_base::{Context, DType, DeviceType, Error};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
@@ -33,12 +34,10 @@ pub(crate) fn context(code: i32, device_id: u16) -> PyResult<Context> {
 /// That device, if arrays can be placed there.
 pub(crate) fn place(code: i32, device_id: u16) -> PyResult<Context> {
     let context = context(code, device_id)?;
-    if context.is_host() {
-        return Ok(context);
+    if !context.is_host() {
+        Python::attach(|py| gpu::ready(py, device_id))?;
     }
-    Err(to_py(Error::value(format!(
-        "no memory on {context}: this build has cpu, cpu_pinned and cpu_shared"
-    ))))
+    Ok(context)
 }
 
 /// An element type by name.

@@ -4,6 +4,7 @@ use crate::callback::Exiting;
 use crate::support::site;
 use ferromix_base::{Error, ErrorKind};
 use ferromix_engine::{NeverCompleted, PushError, WaitError};
+use ferromix_runtime::gpu::DeviceFailure;
 use ferromix_runtime::{IN_VAIN, ReadError};
 use pyo3::PyErr;
 use pyo3::prelude::*;
@@ -18,6 +19,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Type => "DTypeError",
         ErrorKind::Memory => "OutOfMemoryError",
         ErrorKind::Io => "FileFormatError",
+        ErrorKind::Device => "DeviceError",
         ErrorKind::Misuse => "MXNetError",
         ErrorKind::Internal => "InternalError",
     }
@@ -125,11 +127,26 @@ impl Raise for WaitError {
     }
 }
 
+/// The exception for what failed on a GPU: found at a wait, later than it happened.
+fn device_to_py(failure: DeviceFailure) -> PyErr {
+    let Some(origin) = failure.origin else {
+        return to_py(failure.error);
+    };
+    let message = format!(
+        "{}\n  found at a wait for operation '{}', pushed at {}",
+        failure.error,
+        origin.name,
+        site::describe(origin.tag)
+    );
+    raise(class_name(failure.error.kind()), message)
+}
+
 impl Raise for ReadError {
     fn raise(self) -> PyErr {
         match self {
             ReadError::Call(e) => to_py(e),
             ReadError::Wait(e) => wait_to_py(e),
+            ReadError::Device(e) => device_to_py(e),
         }
     }
 

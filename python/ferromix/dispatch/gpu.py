@@ -1,0 +1,193 @@
+"""Drivers of GPUs: CUDA's, with CuPy as the compiler, or one that stands in for it on the host.
+
+The core launches kernels, allocates and copies by the functions of a driver library; what is needed of
+Python is the library's path, and the address of each kernel. ``FERROMIX_GPU_DRIVER=host`` takes the
+stand-in, which needs a C++ compiler and no GPU: for tests, as it is slow. This is the one module that
+imports CuPy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from .. import _core
+from ..error import DeviceError, InvalidArgumentError
+from . import source
+from .recipe import Limits
+
+__all__ = ["Toolkit", "function", "limits", "load_gpus", "open_gpu"]
+
+INSTALL = "install Ferromix with the extra for your driver's CUDA: ferromix[cuda12] or ferromix[cuda13]"
+DTYPES = (
+    *("float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64"),
+    "bool",
+)
+
+
+class Toolkit(Protocol):
+    """What compiles for the GPUs of a driver."""
+
+    driver: str
+    """The path, or the name, of the driver's library."""
+
+    def function(self, stem: str, entry: str, number: int) -> int:
+        """The address of a kernel, on the GPU of a number."""
+        ...
+
+    def limits(self, number: int) -> Limits:
+        """How many threads pay on the GPU of a number."""
+        ...
+
+
+class _Cuda:
+    """CUDA's own driver."""
+
+    driver = "libcuda.so.1"
+
+    def function(self, stem: str, entry: str, number: int) -> int:
+        """As in :class:`Toolkit`; CuPy keeps what it compiled on disk, by source and architecture."""
+        with _cupy().cuda.Device(number):
+            return self._module(stem, number).get_function(entry).kernel.ptr
+
+    @lru_cache(maxsize=None)  # noqa: B019 - there is one toolkit
+    def _module(self, stem: str, number: int) -> Any:
+        return _cupy().RawModule(code=source.source(stem), options=source.OPTIONS)
+
+    def limits(self, number: int) -> Limits:
+        """As in :class:`Toolkit`."""
+        return Limits(processors=_core.gpu_properties(number)[2])
+
+
+@cache
+def _cupy() -> Any:
+    """CuPy, which finds CUDA's compiler.
+
+    Raises
+    ------
+    DeviceError
+        It is not installed, or does not work.
+    """
+    try:
+        return import_module("cupy")
+    except ImportError as error:
+        raise DeviceError(f"GPUs need CuPy, which cannot be imported ({error}); {INSTALL}") from error
+
+
+class _Host:
+    """The stand-in."""
+
+    def __init__(self) -> None:
+        from . import host_driver  # noqa: PLC0415 - nobody else needs a C++ compiler
+
+        self._tools = host_driver
+        self.driver = str(host_driver.library())
+        library = ctypes.CDLL(self.driver)
+        self._find: Callable[[bytes, bytes], int | None] = library.fm_host_function
+        library.fm_host_function.restype = ctypes.c_void_p
+
+    def function(self, stem: str, entry: str, number: int) -> int:
+        """As in :class:`Toolkit`."""
+        path = self._tools.kernel_library(stem)
+        found = self._find(str(path).encode(), entry.encode())
+        if not found:
+            raise DeviceError(f"the library {path} has no kernel '{entry}'")
+        return found
+
+    def limits(self, number: int) -> Limits:
+        """As in :class:`Toolkit`: each thread costs, so that few do as much as they can."""
+        return Limits(processors=1, threads=32)
+
+
+@cache
+def _toolkit() -> Toolkit:
+    """The toolkit that the environment asks for.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A driver of another name.
+    DeviceError
+        No C++ compiler for the stand-in.
+    """
+    name = os.environ.get("FERROMIX_GPU_DRIVER", "cuda")
+    if name == "host":
+        return _Host()
+    if name == "cuda":
+        return _Cuda()
+    raise InvalidArgumentError(
+        f"FERROMIX_GPU_DRIVER must be 'cuda' or 'host', got {name!r}"
+    )
+
+
+def load_gpus() -> int:
+    """Loads the driver; how many GPUs there are, none without a driver.
+
+    Raises
+    ------
+    InvalidArgumentError, DeviceError
+        As the environment asks for what there is not.
+    """
+    toolkit = _toolkit()
+    try:
+        return _core.gpu_install(toolkit.driver)
+    except DeviceError:
+        if isinstance(toolkit, _Host):
+            raise
+        return 0
+
+
+def open_gpu(number: int) -> None:
+    """Makes a GPU ready for arrays: compiles the kernels that copy.
+
+    Raises
+    ------
+    DeviceError
+        No driver, no such GPU, or no compiler; says what to install.
+    """
+    toolkit = _toolkit()
+    try:
+        count = _core.gpu_install(toolkit.driver)
+    except DeviceError as error:
+        raise DeviceError(
+            f"cannot use gpu({number}): {error}. It needs a GPU of NVIDIA's with its driver; "
+            "without one use cpu()"
+        ) from error
+    if number >= count:
+        there = "there is none" if count == 0 else f"there are {count}, from gpu(0) on"
+        raise DeviceError(f"cannot use gpu({number}): {there}")
+    rows = [
+        (
+            *(start, end),
+            toolkit.function(
+                "elemwise",
+                f"elemwise_copy_{start}" if start == end else f"elemwise_Cast_{start}_{end}",
+                number,
+            ),
+        )
+        for start in DTYPES
+        for end in DTYPES
+    ]
+    _core.gpu_set_copies(number, rows)
+
+
+@cache
+def function(stem: str, entry: str, number: int) -> int:
+    """The address of a kernel on a GPU, compiled at first use.
+
+    Raises
+    ------
+    DeviceError
+        As :func:`open_gpu`; a kernel that there is not.
+    """
+    return _toolkit().function(stem, entry, number)
+
+
+@cache
+def limits(number: int) -> Limits:
+    """How many threads pay on a GPU."""
+    return _toolkit().limits(number)

@@ -1,0 +1,154 @@
+//! GPUs as Python sees them: the driver, devices, and operators that launch kernels there.
+
+use crate::protocol::Frontend;
+use crate::support::convert::{desc, dtype, runtime};
+use crate::support::errors::to_py;
+use ferromix_base::Error;
+use ferromix_runtime::gpu::{Arg, Launch, Recipe};
+use ferromix_runtime::{self as rt};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Loads the driver of GPUs from a library, unless there is one; how many GPUs there are.
+#[pyfunction]
+fn gpu_install(py: Python<'_>, driver: PathBuf) -> PyResult<usize> {
+    let runtime = runtime()?;
+    let loaded = py.detach(|| runtime.install_gpus(&driver).map(rt::gpu::Gpus::count));
+    loaded.map_err(to_py)
+}
+
+/// How many GPUs there are; the first time it looks for a driver.
+#[pyfunction]
+fn gpu_count(py: Python<'_>) -> PyResult<usize> {
+    match runtime()?.existing_gpus() {
+        Some(gpus) => Ok(gpus.count()),
+        None => py.load_gpus(),
+    }
+}
+
+/// The name of a GPU, the version of its instructions, how many multiprocessors it has, and CUDA's
+/// version that the driver is for, such as 12040.
+#[pyfunction]
+fn gpu_properties(py: Python<'_>, number: u16) -> PyResult<(String, (i32, i32), i32, i32)> {
+    let gpus = runtime()?.gpus().map_err(to_py)?;
+    let found = py.detach(|| gpus.properties(number)).map_err(to_py)?;
+    Ok((
+        found.name,
+        found.capability,
+        found.processors,
+        found.driver,
+    ))
+}
+
+/// Free and total bytes of a GPU's memory.
+#[pyfunction]
+fn gpu_memory_info(py: Python<'_>, number: u16) -> PyResult<(usize, usize)> {
+    gpu_count(py)?;
+    let gpus = runtime()?.gpus().map_err(to_py)?;
+    py.detach(|| gpus.memory_info(number)).map_err(to_py)
+}
+
+/// Sets the kernels that copy on a GPU: the types of source and target, and the function. The first
+/// call for a GPU counts.
+#[pyfunction]
+fn gpu_set_copies(number: u16, copies: Vec<(String, String, usize)>) -> PyResult<()> {
+    let copies = copies
+        .iter()
+        .map(|(from, to, function)| Ok((dtype(from)?, dtype(to)?, *function)))
+        .collect::<PyResult<Vec<_>>>()?;
+    let gpus = runtime()?.gpus().map_err(to_py)?;
+    gpus.set_copies(number, &copies).map_err(to_py)
+}
+
+/// Sees to it that arrays can be made on a GPU.
+pub(crate) fn ready(py: Python<'_>, number: u16) -> PyResult<()> {
+    let gpus = runtime()?.existing_gpus();
+    match gpus.is_some_and(|gpus| gpus.is_ready(number)) {
+        true => Ok(()),
+        false => py.open_gpu(number),
+    }
+}
+
+/// One launch: function, blocks, threads, arguments.
+pub(crate) type PyLaunch<'py> = (usize, [u32; 3], [u32; 3], Vec<Bound<'py, PyTuple>>);
+
+/// The launches of an operator.
+pub(crate) struct Launches<'py> {
+    pub(crate) number: u16,
+    pub(crate) launches: Vec<PyLaunch<'py>>,
+    pub(crate) temporary: usize,
+    pub(crate) strided: bool,
+}
+
+type Descs = Vec<(Vec<usize>, String)>;
+
+/// What launches kernels for an operator.
+pub(crate) fn prepared(
+    operator: &str,
+    what: Launches<'_>,
+    inputs: Descs,
+    outputs: Descs,
+    scalars: Vec<f64>,
+) -> PyResult<Arc<rt::Prepared>> {
+    let launches = what.launches.iter().map(launch);
+    let launches = launches.collect::<PyResult<Vec<_>>>()?;
+    let inputs = inputs.into_iter().map(desc).collect::<PyResult<Vec<_>>>()?;
+    let outputs = outputs
+        .into_iter()
+        .map(desc)
+        .collect::<PyResult<Vec<_>>>()?;
+    let counts = (inputs.len(), outputs.len(), scalars.len());
+    let gpus = runtime()?.gpus().map_err(to_py)?;
+    let (temporary, strided) = (what.temporary, what.strided);
+    let recipe = Recipe::new(gpus, what.number, launches, temporary, strided, counts);
+    let within = |e: Error| to_py(e.within(format_args!("operator {operator}")));
+    let recipe = recipe.map_err(within)?;
+    Ok(rt::Prepared::on_gpu(
+        operator, recipe, inputs, outputs, scalars,
+    ))
+}
+
+fn launch((function, grid, block, args): &PyLaunch<'_>) -> PyResult<Launch> {
+    Ok(Launch {
+        function: *function,
+        grid: *grid,
+        block: *block,
+        args: args.iter().map(arg).collect::<PyResult<_>>()?,
+    })
+}
+
+/// What `dispatch/recipe.py` says that an argument is.
+fn arg(given: &Bound<'_, PyTuple>) -> PyResult<Arg> {
+    let (kind, value): (String, Bound<'_, PyAny>) = given.extract()?;
+    let several = || -> PyResult<Vec<Arg>> {
+        let parts: Vec<Bound<'_, PyTuple>> = value.extract()?;
+        parts.iter().map(arg).collect()
+    };
+    Ok(match kind.as_str() {
+        "input" => Arg::Input(value.extract()?),
+        "output" => Arg::Output(value.extract()?),
+        "workspace" => Arg::Temporary(value.extract()?),
+        "bytes" => Arg::Bytes(value.extract::<Vec<u8>>()?.into()),
+        "dynamic" => Arg::Dynamic(value.extract()?),
+        "req" => Arg::Req(value.extract()?),
+        "draws" => Arg::Draws,
+        "walk" => Arg::Walk(several()?),
+        "struct" => Arg::Struct(several()?),
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "an argument of a kernel cannot be '{other}'"
+            )));
+        }
+    })
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(gpu_install, m)?)?;
+    m.add_function(wrap_pyfunction!(gpu_count, m)?)?;
+    m.add_function(wrap_pyfunction!(gpu_properties, m)?)?;
+    m.add_function(wrap_pyfunction!(gpu_memory_info, m)?)?;
+    m.add_function(wrap_pyfunction!(gpu_set_copies, m)?)
+}

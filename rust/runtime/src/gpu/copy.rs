@@ -1,0 +1,274 @@
+//! Copies to, from, between and on devices.
+
+use super::device::{Device, DeviceFailure, Lane, Origin};
+use super::driver::Object;
+use super::launch::{Temporary, bytes_of, span};
+use super::recipe::{Arg, Filling, Launch};
+use super::uses::{Ticket, Uses};
+use crate::Runtime;
+use crate::scratch::{Scratch, padded};
+use ferromix_base::{DType, Error, Result, Shape};
+use ferromix_kernels::{self as kernels, Req, View};
+use std::sync::Arc;
+
+/// Elements somewhere: on the host, or on a device.
+pub(crate) struct Place {
+    view: View,
+    device: Option<(Arc<Device>, Arc<Uses>)>,
+}
+
+impl Place {
+    pub(crate) fn host(view: &View) -> Self {
+        Place {
+            view: view.clone(),
+            device: None,
+        }
+    }
+
+    pub(crate) fn on(device: &Arc<Device>, view: &View, uses: &Arc<Uses>) -> Self {
+        Place {
+            view: view.clone(),
+            device: Some((device.clone(), uses.clone())),
+        }
+    }
+}
+
+/// Threads of a block of a copy.
+const THREADS: u32 = 256;
+
+impl Device {
+    /// Enqueues a kernel that converts, follows strides and broadcasts.
+    pub(crate) fn launch_copy(&self, stream: Object, from: &View, to: &View) -> Result<()> {
+        let function = self.copy_function(from.dtype(), to.dtype())?;
+        let blocks = (to.len() as u64).div_ceil(u64::from(THREADS));
+        let blocks = blocks.clamp(1, u64::from(self.most_blocks())) as u32;
+        let launch = Launch {
+            function,
+            grid: [blocks, 1, 1],
+            block: [THREADS, 1, 1],
+            args: vec![
+                Arg::Input(0),
+                Arg::Output(0),
+                Arg::Walk(vec![Arg::Output(0), Arg::Input(0)]),
+                Arg::Req(0),
+            ],
+        };
+        let filling = Filling {
+            inputs: std::slice::from_ref(from),
+            outputs: std::slice::from_ref(to),
+            reqs: &[Req::Write],
+            scalars: &[],
+            draws: None,
+            temporary: 0,
+        };
+        let port = self.port();
+        port.driver().declare(&[span(from)], &[span(to)]);
+        launch.enqueue(port, stream, &filling)
+    }
+}
+
+fn like(a: &View, b: &View) -> bool {
+    a.dtype() == b.dtype() && a.shape() == b.shape()
+}
+
+/// Waits for what was enqueued before, then copies the elements in C order to `out`, which is as long.
+///
+/// # Errors
+/// What went wrong on the device.
+pub(crate) fn read(
+    runtime: &Runtime,
+    from: &Place,
+    out: &mut [u8],
+    origin: Origin,
+) -> std::result::Result<(), DeviceFailure> {
+    let (Some((device, _)), false) = (&from.device, out.is_empty()) else {
+        return Ok(());
+    };
+    let enqueued = enqueue_read(runtime, from, out, origin);
+    let ticket = enqueued.map_err(|error| DeviceFailure {
+        error,
+        origin: None,
+    })?;
+    match ticket {
+        Some(ticket) => device.wait(ticket),
+        None => Ok(()),
+    }
+}
+
+fn enqueue_read(
+    runtime: &Runtime,
+    from: &Place,
+    out: &mut [u8],
+    origin: Origin,
+) -> Result<Option<Ticket>> {
+    let Some((device, uses)) = &from.device else {
+        return Ok(None);
+    };
+    let gpus = runtime.gpus()?;
+    let copy = |address: u64, uses: &Arc<Uses>, out: &mut [u8]| {
+        let (to, bytes) = (out.as_mut_ptr(), out.len());
+        device.enqueue(gpus, Lane::CopyOut, origin, &[(uses, false)], |port, stream| {
+            port.copy_out(to, address, bytes, stream)
+        })
+    };
+    if from.view.is_contiguous() {
+        return copy(from.view.ptr().addr() as u64, uses, out).map(Some);
+    }
+    let mut block = Temporary::new(runtime, device, out.len())?;
+    let packed = block.like(&from.view);
+    pack(runtime, device, (&from.view, uses), (&packed, &block.uses), origin)?;
+    copy(packed.ptr().addr() as u64, &block.uses.clone(), out).map(Some)
+}
+
+/// Enqueues a copy on one device by a kernel.
+fn pack(
+    runtime: &Runtime,
+    device: &Arc<Device>,
+    from: (&View, &Arc<Uses>),
+    to: (&View, &Arc<Uses>),
+    origin: Origin,
+) -> Result<()> {
+    let uses = [(from.1, false), (to.1, true)];
+    let work = |_: &_, stream| device.launch_copy(stream, from.0, to.0);
+    device
+        .enqueue(runtime.gpus()?, Lane::Compute, origin, &uses, work)
+        .map(|_| ())
+}
+
+/// Copies: converts types, and broadcasts. What the host reads or writes is done when it returns.
+///
+/// # Errors
+/// What the driver says; memory that cannot be had.
+pub(crate) fn run(runtime: &Runtime, from: &Place, to: &Place, origin: Origin) -> Result<()> {
+    if to.view.is_empty() {
+        return Ok(());
+    }
+    match (&from.device, &to.device) {
+        (None, None) => kernels::copy(&from.view, &mut to.view.clone()),
+        (None, Some(_)) => copy_in(runtime, &from.view, to, origin),
+        (Some(_), None) => copy_out(runtime, from, &to.view, origin),
+        (Some((a, ours)), Some((b, theirs))) if Arc::ptr_eq(a, b) => {
+            copy_within(runtime, a, (&from.view, ours), (&to.view, theirs), origin)
+        }
+        (Some(_), Some(_)) => copy_across(runtime, from, to, origin),
+    }
+}
+
+fn copy_in(runtime: &Runtime, from: &View, to: &Place, origin: Origin) -> Result<()> {
+    if like(from, &to.view) && from.is_contiguous() {
+        return write(runtime, from, to, origin);
+    }
+    let mut scratch = Scratch::new(runtime, padded(bytes_of(&to.view)))?;
+    let shape = Shape::from_slice(to.view.shape());
+    let mut packed = scratch.view(to.view.dtype(), &shape);
+    kernels::copy(from, &mut packed)?;
+    write(runtime, &packed, to, origin)
+}
+
+/// Writes elements without gaps, and waits until their source may change.
+fn write(runtime: &Runtime, from: &View, to: &Place, origin: Origin) -> Result<()> {
+    let Some((device, uses)) = &to.device else {
+        return Err(Error::internal("a copy to a device without one"));
+    };
+    // SAFETY: the elements lie without gaps, and stay until the copy is over, for which this waits.
+    let bytes = unsafe { std::slice::from_raw_parts(from.ptr().cast_const(), bytes_of(from)) };
+    let gpus = runtime.gpus()?;
+    let copy = |address: u64, uses: &Arc<Uses>| {
+        device.enqueue(gpus, Lane::CopyIn, origin, &[(uses, true)], |port, stream| {
+            port.copy_in(address, bytes, stream)
+        })
+    };
+    let ticket = if to.view.is_contiguous() {
+        copy(to.view.ptr().addr() as u64, uses)?
+    } else {
+        let mut block = Temporary::new(runtime, device, bytes.len())?;
+        let packed = block.like(&to.view);
+        let ticket = copy(packed.ptr().addr() as u64, &block.uses)?;
+        pack(runtime, device, (&packed, &block.uses), (&to.view, uses), origin)?;
+        ticket
+    };
+    device.wait(ticket).map_err(|failure| failure.error)
+}
+
+fn copy_out(runtime: &Runtime, from: &Place, to: &View, origin: Origin) -> Result<()> {
+    let mut scratch;
+    let direct = like(&from.view, to) && to.is_contiguous();
+    let landing = if direct {
+        to.clone()
+    } else {
+        scratch = Scratch::new(runtime, padded(bytes_of(&from.view)))?;
+        scratch.view(from.view.dtype(), &Shape::from_slice(from.view.shape()))
+    };
+    // SAFETY: memory of the host without gaps, as long as the elements; the caller, or the scratch
+    // memory, has it for this copy alone.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(landing.ptr(), bytes_of(&from.view)) };
+    read(runtime, from, bytes, origin).map_err(|failure| failure.error)?;
+    if direct {
+        return Ok(());
+    }
+    kernels::copy(&landing, &mut to.clone())
+}
+
+fn copy_within(
+    runtime: &Runtime,
+    device: &Arc<Device>,
+    from: (&View, &Arc<Uses>),
+    to: (&View, &Arc<Uses>),
+    origin: Origin,
+) -> Result<()> {
+    let ([a, b], [c, d]) = (span(from.0), span(to.0));
+    if a < d && c < b {
+        let mut block = Temporary::new(runtime, device, padded(bytes_of(from.0)))?;
+        let packed = block.like(from.0);
+        pack(runtime, device, from, (&packed, &block.uses), origin)?;
+        return pack(runtime, device, (&packed, &block.uses), to, origin);
+    }
+    if !(like(from.0, to.0) && from.0.is_contiguous() && to.0.is_contiguous()) {
+        return pack(runtime, device, from, to, origin);
+    }
+    let (bytes, source, target) = (bytes_of(from.0), from.0.ptr(), to.0.ptr());
+    let uses = [(from.1, false), (to.1, true)];
+    device
+        .enqueue(runtime.gpus()?, Lane::Compute, origin, &uses, |port, stream| {
+            port.copy_within(target.addr() as u64, source.addr() as u64, bytes, stream)
+        })
+        .map(|_| ())
+}
+
+fn copy_across(runtime: &Runtime, from: &Place, to: &Place, origin: Origin) -> Result<()> {
+    let (Some((a, ours)), Some((b, theirs))) = (&from.device, &to.device) else {
+        return Err(Error::internal("a copy between devices without two"));
+    };
+    let size = padded(bytes_of(&from.view));
+    let mut here = None;
+    let (source, ours) = if from.view.is_contiguous() {
+        (from.view.clone(), ours.clone())
+    } else {
+        let block = here.insert(Temporary::new(runtime, a, size)?);
+        let packed = block.like(&from.view);
+        pack(runtime, a, (&from.view, ours), (&packed, &block.uses), origin)?;
+        (packed, block.uses.clone())
+    };
+    let direct = like(&source, &to.view) && to.view.is_contiguous();
+    let mut there = None;
+    let (landing, landed) = if direct {
+        (to.view.clone(), theirs.clone())
+    } else {
+        let block = there.insert(Temporary::new(runtime, b, size)?);
+        (block.like(&source), block.uses.clone())
+    };
+    let (bytes, target) = (bytes_of(&source), landing.ptr().addr() as u64);
+    let uses = [(&ours, false), (&landed, true)];
+    b.enqueue(runtime.gpus()?, Lane::CopyIn, origin, &uses, |port, stream| {
+        port.copy_from(target, a.port(), source.ptr().addr() as u64, bytes, stream)
+    })?;
+    if direct {
+        return Ok(());
+    }
+    pack(runtime, b, (&landing, &landed), (&to.view, theirs), origin)
+}
+
+/// The kernel that copies from one type to another, by name.
+pub(crate) fn missing_copy(from: DType, to: DType) -> Error {
+    Error::internal(format!("the device has no kernel that copies {from} to {to}"))
+}

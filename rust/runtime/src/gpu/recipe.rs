@@ -1,0 +1,205 @@
+//! What an operator launches: kernels, grids, and what each argument is.
+
+use super::device::Device;
+use super::driver::{Object, Port};
+use super::{Function, walk};
+use ferromix_base::{Error, Result};
+use ferromix_kernels::random::Stream;
+use ferromix_kernels::{Req, View};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// What an argument of a kernel is.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// The address of an input.
+    Input(usize),
+    /// The address of an output.
+    Output(usize),
+    /// An address in the temporary memory.
+    Temporary(usize),
+    /// A value.
+    Bytes(Box<[u8]>),
+    /// A dynamic attribute of the run, as `double`.
+    Dynamic(usize),
+    /// The request for an output, as `int`.
+    Req(usize),
+    /// The random numbers of the run: `fm::Stream`.
+    Draws,
+    /// How operands lie in memory: `fm::Walk`. All are [`Input`](Arg::Input) or [`Output`](Arg::Output).
+    Walk(Vec<Arg>),
+    /// Several in one.
+    Struct(Vec<Arg>),
+}
+
+/// One launch.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The kernel.
+    pub function: Function,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// The arguments.
+    pub args: Vec<Arg>,
+}
+
+/// The launches of an operator on a device.
+pub struct Recipe {
+    pub(crate) device: Arc<Device>,
+    pub(crate) launches: Vec<Launch>,
+    /// Bytes of temporary memory.
+    pub(crate) temporary: usize,
+    pub(crate) strided: bool,
+    pub(crate) random: bool,
+}
+
+impl Recipe {
+    /// A recipe for device `id` of `gpus`, for an operator with so many inputs, outputs and dynamic
+    /// attributes.
+    ///
+    /// # Errors
+    /// A device that there is not, or arguments that the operator does not have.
+    pub fn new(
+        gpus: &super::Gpus,
+        id: u16,
+        launches: Vec<Launch>,
+        temporary: usize,
+        strided: bool,
+        counts: (usize, usize, usize),
+    ) -> Result<Self> {
+        let args = || launches.iter().flat_map(|launch| &launch.args);
+        for arg in args() {
+            check(arg, counts)?;
+        }
+        let random = args().any(draws);
+        Ok(Recipe {
+            device: gpus.device(id)?.clone(),
+            launches,
+            temporary,
+            strided,
+            random,
+        })
+    }
+}
+
+fn draws(arg: &Arg) -> bool {
+    match arg {
+        Arg::Draws => true,
+        Arg::Struct(parts) => parts.iter().any(draws),
+        _ => false,
+    }
+}
+
+fn check(arg: &Arg, counts: (usize, usize, usize)) -> Result<()> {
+    let fine = match arg {
+        Arg::Input(i) => *i < counts.0,
+        Arg::Output(i) | Arg::Req(i) => *i < counts.1,
+        Arg::Dynamic(slot) => *slot < counts.2,
+        Arg::Walk(operands) => {
+            let known = |o: &Arg| matches!(o, Arg::Input(_) | Arg::Output(_));
+            !operands.is_empty()
+                && operands
+                    .iter()
+                    .all(|o| known(o) && check(o, counts).is_ok())
+        }
+        Arg::Struct(parts) => parts.iter().all(|part| check(part, counts).is_ok()),
+        Arg::Temporary(_) | Arg::Bytes(_) | Arg::Draws => true,
+    };
+    if fine {
+        return Ok(());
+    }
+    Err(Error::internal(format!(
+        "a recipe names {arg:?} of an operator with {} inputs, {} outputs and {} dynamic attributes",
+        counts.0, counts.1, counts.2
+    )))
+}
+
+/// What fills the arguments of a run.
+pub(crate) struct Filling<'a> {
+    pub(crate) inputs: &'a [View],
+    pub(crate) outputs: &'a [View],
+    pub(crate) reqs: &'a [Req],
+    pub(crate) scalars: &'a [f64],
+    pub(crate) draws: Option<Stream>,
+    pub(crate) temporary: u64,
+}
+
+impl Filling<'_> {
+    fn view(&self, operand: &Arg) -> &View {
+        match operand {
+            Arg::Output(i) => &self.outputs[*i],
+            Arg::Input(i) => &self.inputs[*i],
+            _ => &self.outputs[0], // which `check` excludes
+        }
+    }
+
+    /// Bytes that the value is aligned to.
+    fn alignment(arg: &Arg) -> usize {
+        match arg {
+            Arg::Bytes(bytes) => bytes.len().clamp(1, 8),
+            Arg::Req(_) => 4,
+            Arg::Struct(parts) => parts.iter().map(Self::alignment).max().unwrap_or(1),
+            _ => 8,
+        }
+    }
+
+    /// Appends a value at its alignment.
+    fn encode(&self, arg: &Arg, into: &mut Vec<u8>) -> Result<()> {
+        into.resize(into.len().next_multiple_of(Self::alignment(arg)), 0);
+        let mut word = |word: u64| into.extend_from_slice(&word.to_ne_bytes());
+        match arg {
+            Arg::Input(_) | Arg::Output(_) => word(self.view(arg).ptr().addr() as u64),
+            Arg::Temporary(offset) => word(self.temporary + *offset as u64),
+            Arg::Bytes(bytes) => into.extend_from_slice(bytes),
+            Arg::Dynamic(slot) => word(self.scalars[*slot].to_bits()),
+            Arg::Req(i) => {
+                let code: i32 = match self.reqs[*i] {
+                    Req::Null => 0,
+                    Req::Write => 1,
+                    Req::Inplace => 2,
+                    Req::Add => 3,
+                };
+                into.extend_from_slice(&code.to_ne_bytes());
+            }
+            Arg::Draws => {
+                let stream = self.draws.ok_or_else(|| {
+                    Error::internal("a kernel draws random numbers, and the run has none")
+                })?;
+                word(stream.seed);
+                word(stream.number);
+            }
+            Arg::Walk(operands) => {
+                let views: Vec<&View> = operands.iter().map(|o| self.view(o)).collect();
+                walk::encode(&views, into)?;
+            }
+            Arg::Struct(parts) => {
+                for part in parts {
+                    self.encode(part, into)?;
+                }
+                into.resize(into.len().next_multiple_of(Self::alignment(arg)), 0);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Launch {
+    /// Enqueues it.
+    pub(crate) fn enqueue(&self, port: &Port, stream: Object, filling: &Filling<'_>) -> Result<()> {
+        let (mut bytes, mut starts) = (Vec::with_capacity(512), Vec::with_capacity(8));
+        for arg in &self.args {
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+            starts.push(bytes.len());
+            filling.encode(arg, &mut bytes)?;
+        }
+        let base = bytes.as_mut_ptr();
+        let mut args: Vec<*mut c_void> = starts
+            .iter()
+            .map(|&start| base.wrapping_add(start).cast())
+            .collect();
+        let function = std::ptr::with_exposed_provenance_mut(self.function);
+        port.launch(function, self.grid, self.block, &mut args, stream)
+    }
+}
