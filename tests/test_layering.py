@@ -27,7 +27,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("ndarray", "symbol"),
     (
         *("autograd", "random", "resource", "storage", "engine", "profiler", "executor"),
-        *("operator", "workers"),
+        *("operator", "rtc", "workers"),
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
     ("image", "model", "callback", "monitor", "launch", "im2rec", "gluon"),
@@ -52,6 +52,7 @@ USES_CORE = {
     "image",
     "kvstore",
     "operator",
+    "rtc",
     "im2rec",
 }
 
@@ -124,6 +125,14 @@ def test_python_imports_point_one_way(path):
             assert used not in {":ferromix", ":cupy"}, f"{unit} must not import {used}"
             ours = path.relative_to(PACKAGE).as_posix() == "kvstore/dist/mpi.py"
             assert used != ":mpi4py" or ours, f"{path} must not import mpi4py"
+
+
+CUPY = re.compile(r'import cupy|import_module\("cupy')
+
+
+def test_one_module_imports_cupy():
+    found = [p.relative_to(PACKAGE).as_posix() for p in FILES if CUPY.search(p.read_text())]
+    assert found == ["dispatch/gpu.py"]
 
 
 def metadata() -> list[dict]:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 from .. import _core
@@ -20,7 +21,7 @@ from ..error import DeviceError, InvalidArgumentError
 from . import source
 from .recipe import Limits
 
-__all__ = ["Toolkit", "function", "limits", "load_gpus", "open_gpu"]
+__all__ = ["Toolkit", "compiled", "function", "limits", "load_gpus", "open_gpu"]
 
 INSTALL = "install Ferromix with the extra for your driver's CUDA: ferromix[cuda12] or ferromix[cuda13]"
 DTYPES = (
@@ -36,7 +37,13 @@ class Toolkit(Protocol):
     """The path, or the name, of the driver's library."""
 
     def function(self, stem: str, entry: str, number: int) -> int:
-        """The address of a kernel, on the GPU of a number."""
+        """The address of a kernel of the CUDA sources, on the GPU of a number."""
+        ...
+
+    def compiled(
+        self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
+    ) -> int:
+        """The address of a kernel of another text."""
         ...
 
     def limits(self, number: int) -> Limits:
@@ -51,16 +58,34 @@ class _Cuda:
 
     def function(self, stem: str, entry: str, number: int) -> int:
         """As in :class:`Toolkit`; CuPy keeps what it compiled on disk, by source and architecture."""
-        with _cupy().cuda.Device(number):
-            return self._module(stem, number).get_function(entry).kernel.ptr
+        return self.compiled(_text(stem), source.OPTIONS, (), entry, number)
+
+    def compiled(
+        self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
+    ) -> int:
+        """As in :class:`Toolkit`."""
+        cupy = _cupy()
+        with cupy.cuda.Device(number):
+            try:
+                return self._module(text, options, exports).get_function(entry).kernel.ptr
+            except cupy.cuda.compiler.CompileException as error:
+                raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
+            except cupy.cuda.driver.CUDADriverError as error:
+                raise InvalidArgumentError(f"the text has no kernel '{entry}': {error}") from error
 
     @lru_cache(maxsize=None)  # noqa: B019 - there is one toolkit
-    def _module(self, stem: str, number: int) -> Any:
-        return _cupy().RawModule(code=source.source(stem), options=source.OPTIONS)
+    def _module(self, text: str, options: tuple[str, ...], exports: tuple[str, ...]) -> Any:
+        """Loads itself on each GPU that asks for a function."""
+        return _cupy().RawModule(code=text, options=options, name_expressions=exports or None)
 
     def limits(self, number: int) -> Limits:
         """As in :class:`Toolkit`."""
         return Limits(processors=_core.gpu_properties(number)[2])
+
+
+@cache
+def _text(stem: str) -> str:
+    return source.source(stem)
 
 
 @cache
@@ -92,10 +117,18 @@ class _Host:
 
     def function(self, stem: str, entry: str, number: int) -> int:
         """As in :class:`Toolkit`."""
-        path = self._tools.kernel_library(stem)
+        return self._function(self._tools.kernel_library(stem), entry)
+
+    def compiled(
+        self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
+    ) -> int:
+        """As in :class:`Toolkit`."""
+        return self._function(self._tools.text_library(text), entry)
+
+    def _function(self, path: Path, entry: str) -> int:
         found = self._find(str(path).encode(), entry.encode())
         if not found:
-            raise DeviceError(f"the library {path} has no kernel '{entry}'")
+            raise InvalidArgumentError(f"the text has no kernel '{entry}'")
         return found
 
     def limits(self, number: int) -> Limits:
@@ -185,6 +218,21 @@ def function(stem: str, entry: str, number: int) -> int:
         As :func:`open_gpu`; a kernel that there is not.
     """
     return _toolkit().function(stem, entry, number)
+
+
+def compiled(
+    text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
+) -> int:
+    """The address of a kernel of a user's text on a GPU.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A text that does not compile, or has no such kernel.
+    DeviceError
+        As :func:`open_gpu`.
+    """
+    return _toolkit().compiled(text, options, exports, entry, number)
 
 
 @cache

@@ -82,8 +82,8 @@ class GpuBackend:
 
 def _launches(recipe: Recipe, number: int) -> list[_core.GpuLaunch]:
     return [
-        (gpu.function(launch.stem, launch.entry, number), launch.grid, launch.block, launch.args)
-        for launch in recipe.launches
+        (gpu.function(step.stem, step.entry, number), step.grid, step.block, 0, step.args)
+        for step in recipe.launches
     ]
 
 

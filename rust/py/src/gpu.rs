@@ -35,12 +35,7 @@ fn gpu_count(py: Python<'_>) -> PyResult<usize> {
 fn gpu_properties(py: Python<'_>, number: u16) -> PyResult<(String, (i32, i32), i32, i32)> {
     let gpus = runtime()?.gpus().map_err(to_py)?;
     let found = py.detach(|| gpus.properties(number)).map_err(to_py)?;
-    Ok((
-        found.name,
-        found.capability,
-        found.processors,
-        found.driver,
-    ))
+    Ok((found.name, found.capability, found.processors, found.driver))
 }
 
 /// Free and total bytes of a GPU's memory.
@@ -72,8 +67,8 @@ pub(crate) fn ready(py: Python<'_>, number: u16) -> PyResult<()> {
     }
 }
 
-/// One launch: function, blocks, threads, arguments.
-pub(crate) type PyLaunch<'py> = (usize, [u32; 3], [u32; 3], Vec<Bound<'py, PyTuple>>);
+/// One launch: function, blocks, threads, bytes of shared memory, arguments.
+pub(crate) type PyLaunch<'py> = (usize, [u32; 3], [u32; 3], u32, Vec<Bound<'py, PyTuple>>);
 
 /// The launches of an operator.
 pub(crate) struct Launches<'py> {
@@ -111,11 +106,12 @@ pub(crate) fn prepared(
     ))
 }
 
-fn launch((function, grid, block, args): &PyLaunch<'_>) -> PyResult<Launch> {
+fn launch((function, grid, block, shared, args): &PyLaunch<'_>) -> PyResult<Launch> {
     Ok(Launch {
         function: *function,
         grid: *grid,
         block: *block,
+        shared: *shared,
         args: args.iter().map(arg).collect::<PyResult<_>>()?,
     })
 }

@@ -249,7 +249,7 @@ impl Prepared {
         inputs: Vec<(Vec<usize>, String)>,
         outputs: Vec<(Vec<usize>, String)>,
         changed: usize,
-        card: Py<PyAny>,
+        card: Option<Py<PyAny>>,
         scalars: Vec<f64>,
     ) -> PyResult<Self> {
         let what = gpu::Launches {
@@ -263,7 +263,7 @@ impl Prepared {
             work: Work::Kernel(prepared),
             name: Name::intern(operator),
             changed,
-            card: Some(card),
+            card,
             reads: OnceLock::new(),
             binding: BindingCache::default(),
         })

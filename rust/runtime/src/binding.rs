@@ -1,8 +1,8 @@
 //! A prepared operator bound to arrays, ready to be pushed.
 
-use crate::scratch::{Scratch, padded};
 use crate::gpu::{self, Device, Operands, Origin, Uses};
 use crate::prepared::Work;
+use crate::scratch::{Scratch, padded};
 use crate::{Array, Prepared, Runtime, held};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{Device as Lane, Name, OpSpec, Var};
@@ -392,7 +392,8 @@ impl There {
             return Ok(None);
         };
         let context = first.chunk().context();
-        let launches = matches!(&prepared.work, Work::Launches(recipe) if recipe.device.context() != context);
+        let launches =
+            matches!(&prepared.work, Work::Launches(recipe) if recipe.device.context() != context);
         if launches || arrays.any(|a| a.chunk().context().is_host() != context.is_host()) {
             return Err(gpu::elsewhere(&prepared.operator));
         }

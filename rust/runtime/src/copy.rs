@@ -1,7 +1,7 @@
 //! Copies between arrays, and between arrays and the caller's memory.
 
-use crate::scratch::{Scratch, padded};
 use crate::gpu::{self, DeviceFailure, Origin, Place};
+use crate::scratch::{Scratch, padded};
 use crate::{Array, Forever, Runtime, fork, held};
 use ferromix_base::{DType, Error, Result};
 use ferromix_engine::{Device, FnProperty, Name, OpSpec, WaitError, WaitPolicy};
@@ -87,7 +87,9 @@ fn copy_there(src: &Array, dst: &Array, site: u64) -> Result<()> {
         .tag(site);
     let origin = Origin { name, tag: site };
     let runtime = dst.chunk().runtime().clone();
-    held::submit(&runtime, &spec, move |rt| gpu::run_copy(rt, &from, &to, origin))
+    held::submit(&runtime, &spec, move |rt| {
+        gpu::run_copy(rt, &from, &to, origin)
+    })
 }
 
 /// Where the elements of an array are, taking memory first where there is none.

@@ -2,8 +2,8 @@
 //! leave them half done in the child.
 
 use crate::Runtime;
-use crate::gpu::{DeviceFailure, Gpus};
 use crate::fork::{self, Inside};
+use crate::gpu::{DeviceFailure, Gpus};
 use ferromix_engine::{Engine, Var, WaitError, WaitPolicy};
 use ferromix_kernels::par;
 use std::time::{Duration, Instant};

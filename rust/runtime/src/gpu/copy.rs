@@ -46,6 +46,7 @@ impl Device {
             function,
             grid: [blocks, 1, 1],
             block: [THREADS, 1, 1],
+            shared: 0,
             args: vec![
                 Arg::Input(0),
                 Arg::Output(0),
@@ -107,16 +108,26 @@ fn enqueue_read(
     let gpus = runtime.gpus()?;
     let copy = |address: u64, uses: &Arc<Uses>, out: &mut [u8]| {
         let (to, bytes) = (out.as_mut_ptr(), out.len());
-        device.enqueue(gpus, Lane::CopyOut, origin, &[(uses, false)], |port, stream| {
-            port.copy_out(to, address, bytes, stream)
-        })
+        device.enqueue(
+            gpus,
+            Lane::CopyOut,
+            origin,
+            &[(uses, false)],
+            |port, stream| port.copy_out(to, address, bytes, stream),
+        )
     };
     if from.view.is_contiguous() {
         return copy(from.view.ptr().addr() as u64, uses, out).map(Some);
     }
     let mut block = Temporary::new(runtime, device, out.len())?;
     let packed = block.like(&from.view);
-    pack(runtime, device, (&from.view, uses), (&packed, &block.uses), origin)?;
+    pack(
+        runtime,
+        device,
+        (&from.view, uses),
+        (&packed, &block.uses),
+        origin,
+    )?;
     copy(packed.ptr().addr() as u64, &block.uses.clone(), out).map(Some)
 }
 
@@ -174,9 +185,13 @@ fn write(runtime: &Runtime, from: &View, to: &Place, origin: Origin) -> Result<(
     let bytes = unsafe { std::slice::from_raw_parts(from.ptr().cast_const(), bytes_of(from)) };
     let gpus = runtime.gpus()?;
     let copy = |address: u64, uses: &Arc<Uses>| {
-        device.enqueue(gpus, Lane::CopyIn, origin, &[(uses, true)], |port, stream| {
-            port.copy_in(address, bytes, stream)
-        })
+        device.enqueue(
+            gpus,
+            Lane::CopyIn,
+            origin,
+            &[(uses, true)],
+            |port, stream| port.copy_in(address, bytes, stream),
+        )
     };
     let ticket = if to.view.is_contiguous() {
         copy(to.view.ptr().addr() as u64, uses)?
@@ -184,7 +199,13 @@ fn write(runtime: &Runtime, from: &View, to: &Place, origin: Origin) -> Result<(
         let mut block = Temporary::new(runtime, device, bytes.len())?;
         let packed = block.like(&to.view);
         let ticket = copy(packed.ptr().addr() as u64, &block.uses)?;
-        pack(runtime, device, (&packed, &block.uses), (&to.view, uses), origin)?;
+        pack(
+            runtime,
+            device,
+            (&packed, &block.uses),
+            (&to.view, uses),
+            origin,
+        )?;
         ticket
     };
     device.wait(ticket).map_err(|failure| failure.error)
@@ -229,9 +250,15 @@ fn copy_within(
     let (bytes, source, target) = (bytes_of(from.0), from.0.ptr(), to.0.ptr());
     let uses = [(from.1, false), (to.1, true)];
     device
-        .enqueue(runtime.gpus()?, Lane::Compute, origin, &uses, |port, stream| {
-            port.copy_within(target.addr() as u64, source.addr() as u64, bytes, stream)
-        })
+        .enqueue(
+            runtime.gpus()?,
+            Lane::Compute,
+            origin,
+            &uses,
+            |port, stream| {
+                port.copy_within(target.addr() as u64, source.addr() as u64, bytes, stream)
+            },
+        )
         .map(|_| ())
 }
 
@@ -246,7 +273,13 @@ fn copy_across(runtime: &Runtime, from: &Place, to: &Place, origin: Origin) -> R
     } else {
         let block = here.insert(Temporary::new(runtime, a, size)?);
         let packed = block.like(&from.view);
-        pack(runtime, a, (&from.view, ours), (&packed, &block.uses), origin)?;
+        pack(
+            runtime,
+            a,
+            (&from.view, ours),
+            (&packed, &block.uses),
+            origin,
+        )?;
         (packed, block.uses.clone())
     };
     let direct = like(&source, &to.view) && to.view.is_contiguous();
@@ -259,9 +292,13 @@ fn copy_across(runtime: &Runtime, from: &Place, to: &Place, origin: Origin) -> R
     };
     let (bytes, target) = (bytes_of(&source), landing.ptr().addr() as u64);
     let uses = [(&ours, false), (&landed, true)];
-    b.enqueue(runtime.gpus()?, Lane::CopyIn, origin, &uses, |port, stream| {
-        port.copy_from(target, a.port(), source.ptr().addr() as u64, bytes, stream)
-    })?;
+    b.enqueue(
+        runtime.gpus()?,
+        Lane::CopyIn,
+        origin,
+        &uses,
+        |port, stream| port.copy_from(target, a.port(), source.ptr().addr() as u64, bytes, stream),
+    )?;
     if direct {
         return Ok(());
     }
@@ -270,5 +307,7 @@ fn copy_across(runtime: &Runtime, from: &Place, to: &Place, origin: Origin) -> R
 
 /// The kernel that copies from one type to another, by name.
 pub(crate) fn missing_copy(from: DType, to: DType) -> Error {
-    Error::internal(format!("the device has no kernel that copies {from} to {to}"))
+    Error::internal(format!(
+        "the device has no kernel that copies {from} to {to}"
+    ))
 }

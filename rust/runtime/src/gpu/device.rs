@@ -1,7 +1,7 @@
 //! One GPU: its streams, and what has been enqueued on them.
 
-use super::copy::missing_copy;
 use super::Function;
+use super::copy::missing_copy;
 use super::driver::{Address, Driver, Object, Port};
 use super::uses::{Ticket, Tickets, Uses};
 use ferromix_base::{Context, DType, DeviceType, Error, Result};
@@ -151,8 +151,12 @@ impl Device {
 
     /// Sets the kernels that copy. The first call counts.
     pub(crate) fn set_copies(&self, copies: &[(DType, DType, Function)]) {
-        self.copies
-            .get_or_init(|| copies.iter().map(|&(from, to, f)| ((from, to), f)).collect());
+        self.copies.get_or_init(|| {
+            copies
+                .iter()
+                .map(|&(from, to, f)| ((from, to), f))
+                .collect()
+        });
     }
 
     pub(crate) fn has_copies(&self) -> bool {

@@ -231,7 +231,13 @@ unsafe impl Sync for Port {}
 impl Port {
     pub(crate) fn open(driver: &std::sync::Arc<Driver>, id: u16) -> Result<Self> {
         let (mut number, mut context) = (0, std::ptr::null_mut());
-        call!(&**driver, get, "cuDeviceGet", &raw mut number, c_int::from(id))?;
+        call!(
+            &**driver,
+            get,
+            "cuDeviceGet",
+            &raw mut number,
+            c_int::from(id)
+        )?;
         call!(
             &**driver,
             retain,
@@ -287,7 +293,12 @@ impl Port {
     /// CUDA's version that the driver is for: 12040 is 12.4.
     pub(crate) fn version(&self) -> Result<i32> {
         let mut version = 0;
-        call!(self.driver(), version, "cuDriverGetVersion", &raw mut version)?;
+        call!(
+            self.driver(),
+            version,
+            "cuDriverGetVersion",
+            &raw mut version
+        )?;
         Ok(version)
     }
 
@@ -349,28 +360,76 @@ impl Port {
 
     /// Has a stream wait for an event of any device.
     pub(crate) fn wait_on(&self, stream: Object, event: Object) -> Result<()> {
-        call!(self.driver(), stream_wait, "cuStreamWaitEvent", stream, event, 0)
+        call!(
+            self.driver(),
+            stream_wait,
+            "cuStreamWaitEvent",
+            stream,
+            event,
+            0
+        )
     }
 
     /// Waits for an event.
     pub(crate) fn wait_for(&self, event: Object) -> Result<()> {
-        call!(self.driver(), event_synchronize, "cuEventSynchronize", event)
+        call!(
+            self.driver(),
+            event_synchronize,
+            "cuEventSynchronize",
+            event
+        )
     }
 
     pub(crate) fn copy_in(&self, to: Address, from: &[u8], stream: Object) -> Result<()> {
         let (driver, bytes) = (self.driver(), from.len());
         let from = from.as_ptr().cast();
-        call!(driver, copy_in, "cuMemcpyHtoDAsync", to, from, bytes, stream)
+        call!(
+            driver,
+            copy_in,
+            "cuMemcpyHtoDAsync",
+            to,
+            from,
+            bytes,
+            stream
+        )
     }
 
     /// The bytes are there when the stream has come so far.
-    pub(crate) fn copy_out(&self, to: *mut u8, from: Address, bytes: usize, stream: Object) -> Result<()> {
+    pub(crate) fn copy_out(
+        &self,
+        to: *mut u8,
+        from: Address,
+        bytes: usize,
+        stream: Object,
+    ) -> Result<()> {
         let (driver, to) = (self.driver(), to.cast());
-        call!(driver, copy_out, "cuMemcpyDtoHAsync", to, from, bytes, stream)
+        call!(
+            driver,
+            copy_out,
+            "cuMemcpyDtoHAsync",
+            to,
+            from,
+            bytes,
+            stream
+        )
     }
 
-    pub(crate) fn copy_within(&self, to: Address, from: Address, bytes: usize, stream: Object) -> Result<()> {
-        call!(self.driver(), copy_within, "cuMemcpyDtoDAsync", to, from, bytes, stream)
+    pub(crate) fn copy_within(
+        &self,
+        to: Address,
+        from: Address,
+        bytes: usize,
+        stream: Object,
+    ) -> Result<()> {
+        call!(
+            self.driver(),
+            copy_within,
+            "cuMemcpyDtoDAsync",
+            to,
+            from,
+            bytes,
+            stream
+        )
     }
 
     /// From another device's memory to this one's.
@@ -400,8 +459,7 @@ impl Port {
     pub(crate) fn launch(
         &self,
         function: Object,
-        grid: [u32; 3],
-        block: [u32; 3],
+        (grid, block, shared): ([u32; 3], [u32; 3], u32),
         args: &mut [*mut c_void],
         stream: Object,
     ) -> Result<()> {
@@ -416,7 +474,7 @@ impl Port {
             block[0],
             block[1],
             block[2],
-            0,
+            shared,
             stream,
             args.as_mut_ptr(),
             std::ptr::null_mut()

@@ -126,24 +126,31 @@ pub(crate) fn run(
     };
     let spans = Spans::of(&filling, size);
     device
-        .enqueue(runtime.gpus()?, Lane::Compute, origin, &uses, |port, stream| {
-            for &i in ins {
-                device.launch_copy(stream, &operands.inputs[i], &inputs[i])?;
-            }
-            for &i in outs {
-                if reqs[i] == Req::Add {
-                    device.launch_copy(stream, &operands.outputs[i], &outputs[i])?;
+        .enqueue(
+            runtime.gpus()?,
+            Lane::Compute,
+            origin,
+            &uses,
+            |port, stream| {
+                for &i in ins {
+                    device.launch_copy(stream, &operands.inputs[i], &inputs[i])?;
                 }
-            }
-            for launch in &recipe.launches {
-                if port.driver().wants_declarations() {
-                    port.driver().declare(&spans.reads, &spans.writes);
+                for &i in outs {
+                    if reqs[i] == Req::Add {
+                        device.launch_copy(stream, &operands.outputs[i], &outputs[i])?;
+                    }
                 }
-                launch.enqueue(port, stream, &filling)?;
-            }
-            outs.iter()
-                .try_for_each(|&i| device.launch_copy(stream, &outputs[i], &operands.outputs[i]))
-        })
+                for launch in &recipe.launches {
+                    if port.driver().wants_declarations() {
+                        port.driver().declare(&spans.reads, &spans.writes);
+                    }
+                    launch.enqueue(port, stream, &filling)?;
+                }
+                outs.iter().try_for_each(|&i| {
+                    device.launch_copy(stream, &outputs[i], &operands.outputs[i])
+                })
+            },
+        )
         .map(|_| ())
 }
 
@@ -173,8 +180,7 @@ pub(crate) fn span(view: &View) -> [u64; 2] {
         return [start, start];
     }
     let size = view.dtype().size() as isize;
-    let (low, high) =
-        crate::array::extent(view.shape(), view.strides(), size).unwrap_or((0, size));
+    let (low, high) = crate::array::extent(view.shape(), view.strides(), size).unwrap_or((0, size));
     [
         start.wrapping_add_signed(low as i64),
         start.wrapping_add_signed(high as i64),

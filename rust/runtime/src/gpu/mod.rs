@@ -11,8 +11,8 @@ mod uses;
 mod walk;
 
 pub(crate) use copy::{Place, read, run as run_copy};
-pub use device::{DeviceFailure, Origin, Properties};
 pub(crate) use device::Device;
+pub use device::{DeviceFailure, Origin, Properties};
 pub(crate) use launch::{Operands, detour, elsewhere, run};
 pub(crate) use memory::DeviceMemory;
 pub use recipe::{Arg, Launch, Recipe};

@@ -41,6 +41,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
+    /// Bytes of shared memory that a block gets besides what the kernel declares.
+    pub shared: u32,
     /// The arguments.
     pub args: Vec<Arg>,
 }
@@ -200,6 +202,11 @@ impl Launch {
             .map(|&start| base.wrapping_add(start).cast())
             .collect();
         let function = std::ptr::with_exposed_provenance_mut(self.function);
-        port.launch(function, self.grid, self.block, &mut args, stream)
+        port.launch(
+            function,
+            (self.grid, self.block, self.shared),
+            &mut args,
+            stream,
+        )
     }
 }

@@ -22,7 +22,8 @@ pub(crate) fn encode(operands: &[&View], into: &mut Vec<u8>) -> Result<()> {
     let total: usize = out.shape().iter().product();
     let (mut flat, mut single) = (0_i64, 0_i64);
     for (j, view) in operands.iter().enumerate() {
-        let whole = view.shape() == out.shape() || (elements(view) == total && trimmed(view) == trimmed(out));
+        let whole = view.shape() == out.shape()
+            || (elements(view) == total && trimmed(view) == trimmed(out));
         flat |= i64::from(whole && is_contiguous(view.shape(), view.strides())) << j;
         single |= i64::from(elements(view) == 1 && total != 1) << j;
     }
@@ -107,7 +108,14 @@ mod tests {
 
     fn view(shape: &[usize], strides: &[isize]) -> View {
         // SAFETY: never read.
-        unsafe { View::from_raw(std::ptr::null_mut(), DType::F32, shape.into(), strides.into()) }
+        unsafe {
+            View::from_raw(
+                std::ptr::null_mut(),
+                DType::F32,
+                shape.into(),
+                strides.into(),
+            )
+        }
     }
 
     fn words(operands: &[&View]) -> Vec<i64> {
