@@ -119,6 +119,8 @@ def from_dlpack(dlpack: Any) -> NDArray:
     """
     if hasattr(dlpack, "__dlpack__"):
         dlpack = _capsule_of(dlpack)
+    elif hasattr(dlpack, "__cuda_array_interface__"):
+        return NDArray(_on_gpu(dlpack))
     elif type(dlpack).__name__ != "PyCapsule":
         raise ArgumentTypeError(
             "from_dlpack: expected a capsule of DLPack, or an object with __dlpack__, got "
@@ -128,15 +130,43 @@ def from_dlpack(dlpack: Any) -> NDArray:
 
 
 def _capsule_of(owner: Any) -> Any:
+    kind, number = owner.__dlpack_device__() if hasattr(owner, "__dlpack_device__") else (1, 0)
+    # On a GPU the owner has our stream wait, so that the host need not.
+    where = {"stream": _core.gpu_arrivals(number)} if kind == _CUDA else {}
     try:
         try:
-            return owner.__dlpack__(max_version=(1, 0))
+            return owner.__dlpack__(max_version=(1, 0), **where)
         except TypeError:  # from before there were versions
-            return owner.__dlpack__()
+            return owner.__dlpack__(**where)
     except BufferError as error:
         raise InvalidArgumentError(
             f"from_dlpack: {type(owner).__name__} does not hand out its memory: {error}"
         ) from error
+
+
+_CUDA = 2
+
+
+def _on_gpu(owner: Any) -> _core.Array:
+    """The array over what an object with ``__cuda_array_interface__`` says.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An owner that says less than version 3 asks for, or has a mask.
+    """
+    given = owner.__cuda_array_interface__
+    if given.get("mask") is not None:
+        raise InvalidArgumentError("from_dlpack: an array with a mask")
+    kind = np.dtype(given["typestr"])
+    strides = given.get("strides")
+    if strides is not None and any(stride % kind.itemsize for stride in strides):
+        raise InvalidArgumentError(f"from_dlpack: strides of {strides} bytes for {kind}")
+    steps = None if strides is None else [stride // kind.itemsize for stride in strides]
+    address, read_only = given["data"]
+    number = _core.gpu_of(address, given.get("stream"))
+    shape = list(given["shape"])
+    return _core.from_gpu(owner, number, address, shape, steps, dtype_name(kind), read_only)
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..context import Context
 from ..error import InvalidArgumentError
 from ..ops.storage import DENSE
 from . import values
@@ -14,6 +15,8 @@ from . import values
 __all__ = ["Exchange"]
 
 _CPU = (1, 0)
+_CUDA = 2
+_DEFAULT_STREAM, _NO_WAIT = 1, -1
 
 
 class Exchange(_core.Dense):
@@ -71,7 +74,7 @@ class Exchange(_core.Dense):
 
     def __dlpack__(
         self,
-        stream: None = None,
+        stream: int | None = None,
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
@@ -81,12 +84,13 @@ class Exchange(_core.Dense):
         Parameters
         ----------
         stream
-            None: the CPU has no streams.
+            For an array on a GPU, the stream that waits for what was pushed before, as DLPack numbers
+            them; None for CUDA's default stream, -1 for no wait. The CPU has no streams.
         max_version
             The newest version that the caller knows. Without it, the capsule is one from before
             version 1.0.
         dl_device
-            Where to have it: ``(1, 0)``, where it is.
+            Where to have it: where it is.
         copy
             True for a copy.
 
@@ -95,21 +99,49 @@ class Exchange(_core.Dense):
         BufferError
             For another device; for a read-only array and a caller from before version 1.0.
         """
-        if stream is not None:
+        here = self.__dlpack_device__()
+        if stream is not None and here == _CPU:
             raise InvalidArgumentError(f"__dlpack__: the CPU has no streams, got stream={stream!r}")
-        if dl_device is not None and tuple(dl_device) != _CPU:
-            raise BufferError(f"__dlpack__: the array is on device {_CPU}, not on {dl_device}")
+        if dl_device is not None and tuple(dl_device) != here:
+            raise BufferError(f"__dlpack__: the array is on device {here}, not on {dl_device}")
         versioned = max_version is not None and tuple(max_version) >= (1, 0)
         handle = self._whole("__dlpack__")
         if copy:
             copied = _core.Array(handle.shape, handle.dtype, *handle.context)
             copied.copy_from(handle)
             handle = copied
-        return _core.to_dlpack(handle, versioned, True, bool(copy))
+        waits = None if here == _CPU or stream == _NO_WAIT else stream or _DEFAULT_STREAM
+        return _core.to_dlpack(handle, versioned, True, bool(copy), waits)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """DLPack's type and number of the device: ``(1, 0)``, the CPU."""
-        return _CPU
+        """DLPack's type and number of the device: ``(1, 0)``, the CPU, or ``(2, n)``, a GPU."""
+        kind, number = self.handle.context
+        return (_CUDA, number) if kind == Context.devstr2type["gpu"] else _CPU
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Where the elements are on a GPU, and the stream that others must have waited for.
+
+        What is enqueued by somebody else later is not ordered with what is done here: who gives the
+        memory back must wait on the device, or on the host.
+        """
+        handle = self.handle
+        kind, _ = handle.context
+        if self.stype != DENSE or kind != Context.devstr2type["gpu"] or handle.dtype == "bfloat16":
+            raise AttributeError(
+                f"an array of {handle.dtype} that is {self.stype}, on {self.context}, has no "
+                "__cuda_array_interface__"
+            )
+        address, stream = _core.lend_on_gpu(handle)
+        element = np.dtype(handle.dtype)
+        return {
+            "version": 3,
+            "shape": handle.shape,
+            "typestr": element.str,
+            "strides": tuple(stride * element.itemsize for stride in handle.strides),
+            "data": (address if handle.size else 0, not handle.writable),
+            "stream": stream,
+        }
 
     def to_dlpack_for_read(self) -> Any:
         """A capsule for somebody who reads; see :func:`ferromix.nd.to_dlpack_for_read`."""

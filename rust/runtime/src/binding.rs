@@ -1,6 +1,6 @@
 //! A prepared operator bound to arrays, ready to be pushed.
 
-use crate::gpu::{self, Device, Operands, Origin, Uses};
+use crate::gpu::{self, Device, Object, Operands, Origin, Port, Staged, Uses};
 use crate::prepared::Work;
 use crate::scratch::{Scratch, padded};
 use crate::{Array, Prepared, Runtime, held};
@@ -320,6 +320,60 @@ impl Binding {
         Ok(())
     }
 
+    fn operands<'a>(
+        &'a self,
+        there: &'a There,
+        views: &'a [View],
+        draws: Option<Stream>,
+    ) -> Operands<'a> {
+        Operands {
+            inputs: &self.inputs,
+            outputs: views,
+            reqs: &self.reqs,
+            scalars: &self.scalars,
+            draws,
+            staged: (&self.staged.0, &self.staged.1),
+            uses: (&there.inputs, &there.outputs),
+        }
+    }
+
+    /// The device of a run that can be captured: it launches kernels, with the same arguments each time.
+    pub(crate) fn capturable(&self) -> Option<&Arc<Device>> {
+        let there = self.there.as_ref()?;
+        let launches = matches!(self.prepared.work, Work::Launches(_));
+        (launches && !self.is_random()).then_some(&there.device)
+    }
+
+    /// Calls `f` with the operands of a run on a GPU without random numbers.
+    pub(crate) fn with_operands<R>(&self, f: impl FnOnce(&Operands<'_>) -> R) -> Option<R> {
+        let there = self.there.as_ref()?;
+        let views = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(f(&self.operands(there, &views, None)))
+    }
+
+    fn recipe(&self) -> Result<&gpu::Recipe> {
+        match &self.prepared.work {
+            Work::Launches(recipe) => Ok(recipe),
+            Work::Kernel(..) => Err(gpu::elsewhere(&self.prepared.operator)),
+        }
+    }
+
+    /// Takes the temporary memory of a run.
+    pub(crate) fn stage(&self, runtime: &Runtime) -> Result<Staged> {
+        let recipe = self.recipe()?;
+        self.with_operands(|operands| Staged::new(runtime, recipe, operands))
+            .unwrap_or_else(|| Err(gpu::elsewhere(&self.prepared.operator)))
+            .map_err(|e| e.within(format_args!("operator {}", self.name)))
+    }
+
+    /// Enqueues the launches of a run whose temporary memory was taken.
+    pub(crate) fn enqueue(&self, staged: &Staged, port: &Port, stream: Object) -> Result<()> {
+        let recipe = self.recipe()?;
+        self.with_operands(|operands| staged.enqueue(recipe, operands, port, stream))
+            .unwrap_or(Ok(()))
+            .map_err(|e| e.within(format_args!("operator {}", self.name)))
+    }
+
     fn run_there(
         &self,
         runtime: &Runtime,
@@ -328,15 +382,7 @@ impl Binding {
         random: Option<Stream>,
         site: u64,
     ) -> Result<()> {
-        let operands = Operands {
-            inputs: &self.inputs,
-            outputs: views,
-            reqs: &self.reqs,
-            scalars: &self.scalars,
-            draws: random,
-            staged: (&self.staged.0, &self.staged.1),
-            uses: (&there.inputs, &there.outputs),
-        };
+        let operands = self.operands(there, views, random);
         let origin = Origin {
             name: self.name,
             tag: site,

@@ -1,6 +1,7 @@
 //! Memory that somebody else owns, used in place: it never goes to a pool, and its owner is told when
 //! the last user is done.
 
+use crate::gpu::Uses;
 use crate::{Array, Chunk, Runtime};
 use ferromix_base::{
     Context, DType, Error, Result, Shape, Strides, contiguous_strides, element_count,
@@ -12,6 +13,8 @@ use std::sync::Arc;
 pub(crate) struct Foreign {
     pub(crate) address: *mut u8,
     pub(crate) read_only: bool,
+    /// On a GPU.
+    pub(crate) uses: Arc<Uses>,
     _owner: Box<dyn Send + Sync>,
 }
 
@@ -25,6 +28,7 @@ impl Foreign {
         Foreign {
             address,
             read_only,
+            uses: Arc::default(),
             _owner: owner,
         }
     }

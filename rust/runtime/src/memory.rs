@@ -55,6 +55,7 @@ impl Memory {
     pub(crate) fn uses(&self) -> Option<&Arc<Uses>> {
         match self {
             Memory::Device(block) => Some(&block.1),
+            Memory::Foreign(foreign) => Some(&foreign.uses),
             _ => None,
         }
     }
@@ -65,7 +66,14 @@ impl Memory {
             Memory::Own(handle) => Some(handle),
             #[cfg(target_os = "linux")]
             Memory::Shared(shared) => shared.end(), // closes the descriptor
-            Memory::Foreign(_) => None, // tells the owner
+            Memory::Foreign(foreign) => {
+                // What was enqueued must be over before the owner is told. On a device that is broken
+                // it is.
+                if let Some(gpus) = runtime.existing_gpus() {
+                    let _ = gpus.wait_for_all_of(&foreign.uses);
+                }
+                None
+            }
             // Its next user waits on the device for what was enqueued.
             Memory::Device(block) => Some(block.0),
         };

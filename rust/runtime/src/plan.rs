@@ -1,9 +1,12 @@
 //! A bound graph: operators on fixed arrays, compiled to programs of the engine, so that a pass is
 //! one launch.
 
+use crate::gpu::{self, Origin, Segment};
 use crate::{Array, Binding, Runtime, fork, held};
 use ferromix_base::{Error, Result};
-use ferromix_engine::{Device, LaunchArgs, LocalVar, Name, OnComplete, OpSpec, Program, Var};
+use ferromix_engine::{
+    Device, LaunchArgs, LocalVar, Name, OnComplete, OpSpec, Program, ProgramBuilder, Var,
+};
 use ferromix_kernels::random::Stream;
 use ferromix_kernels::{SMALL_WORK, par};
 use std::any::Any;
@@ -82,6 +85,16 @@ impl Step {
         match self {
             Step::Kernel(binding) => binding.lane(),
             Step::Async(_) => Device::CPU,
+        }
+    }
+
+    /// The binding of a step that can be part of a graph of a GPU's driver.
+    fn captured(&self) -> Option<Arc<Binding>> {
+        match self {
+            Step::Kernel(binding) if gpu::graphs_are_wanted() => {
+                binding.capturable().map(|_| binding.clone())
+            }
+            _ => None,
         }
     }
 
@@ -282,7 +295,14 @@ impl Plan {
             builder = builder.locals(&[], &memory);
         }
         let mut random = 0;
-        for step in steps {
+        for part in parts(steps) {
+            let step = match part {
+                Part::Segment(steps) => {
+                    builder = self.add_segment(builder, steps);
+                    continue;
+                }
+                Part::Step(step) => step,
+            };
             let number = step.is_random().then_some(random);
             random += u64::from(step.is_random());
             let (reads, local_reads) = self.split(step.reads());
@@ -324,4 +344,55 @@ impl Plan {
             random,
         }
     }
+
+    /// Adds steps that follow each other on a GPU, as one operation.
+    fn add_segment(&self, builder: ProgramBuilder, steps: &[Step]) -> ProgramBuilder {
+        let bindings: Vec<Arc<Binding>> = steps.iter().filter_map(Step::captured).collect();
+        let Some(device) = bindings.first().and_then(|step| step.capturable()).cloned() else {
+            return builder;
+        };
+        let all = |vars: fn(&Step) -> &[Var]| -> Vec<Var> {
+            let mut found: Vec<Var> = Vec::new();
+            for &var in steps.iter().flat_map(vars) {
+                if !found.contains(&var) {
+                    found.push(var);
+                }
+            }
+            found
+        };
+        let (reads, local_reads) = self.split(&all(Step::reads));
+        let (writes, local_writes) = self.split(&all(Step::writes));
+        let name = Name::new("graph");
+        let spec = OpSpec::new(name)
+            .on(steps[0].lane())
+            .reads(&reads)
+            .writes(&writes);
+        let runtime = self.runtime.clone();
+        let segment = Segment::new(device, bindings);
+        builder
+            .op(&spec, move |context| {
+                let tag = context.tag();
+                let run = || segment.run(&runtime, Origin { name, tag });
+                held::within_budget(context, run).map_err(|e| Box::new(e) as _)
+            })
+            .locals(&local_reads, &local_writes)
+    }
+}
+
+/// Steps that become one operation, or a step that becomes one.
+enum Part<'a> {
+    Segment(&'a [Step]),
+    Step(&'a Step),
+}
+
+/// Has neighbours that launch on one GPU go together.
+fn parts(steps: &[Step]) -> Vec<Part<'_>> {
+    let place = |step: &Step| step.captured().map(|_| step.lane());
+    let groups = steps.chunk_by(|a, b| place(a).is_some() && place(a) == place(b));
+    groups
+        .flat_map(|group| match group {
+            [_, _, ..] if place(&group[0]).is_some() => vec![Part::Segment(group)],
+            _ => group.iter().map(Part::Step).collect(),
+        })
+        .collect()
 }

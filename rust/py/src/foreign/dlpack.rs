@@ -12,6 +12,8 @@ pub(crate) const IS_COPIED: u64 = 2;
 /// Ordinary memory, and memory that a GPU can reach too.
 pub(crate) const CPU: i32 = 1;
 pub(crate) const CUDA_HOST: i32 = 3;
+/// Memory of a GPU of NVIDIA's.
+pub(crate) const CUDA: i32 = 2;
 
 /// Names of capsules, before and after somebody has taken what is in them.
 pub(crate) const NAME: &CStr = c"dltensor";

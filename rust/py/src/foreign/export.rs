@@ -2,9 +2,9 @@
 //! called, which any thread may do, with or without the interpreter.
 
 use super::dlpack::{
-    self, CPU, Device, Element, IS_COPIED, Managed, READ_ONLY, Tensor, VERSION, Versioned,
+    self, CPU, CUDA, Device, Element, IS_COPIED, Managed, READ_ONLY, Tensor, VERSION, Versioned,
 };
-use super::settled;
+use super::{gpu, settled};
 use crate::array::Array;
 use ferromix_runtime as rt;
 use pyo3::exceptions::PyBufferError;
@@ -25,8 +25,7 @@ fn tensor(array: &rt::Array, data: *mut u8) -> (Tensor, Vec<i64>, Vec<i64>) {
     let mut strides: Vec<i64> = array.strides().iter().map(|&s| s as i64).collect();
     let tensor = Tensor {
         data: data.cast(),
-        // Whatever its number here, memory of the CPU has 0 there.
-        device: Device { kind: CPU, id: 0 },
+        device: device_of(array),
         ndim: shape.len() as i32,
         element: Element::of(array.dtype()),
         shape: shape.as_mut_ptr(),
@@ -34,6 +33,18 @@ fn tensor(array: &rt::Array, data: *mut u8) -> (Tensor, Vec<i64>, Vec<i64>) {
         byte_offset: 0,
     };
     (tensor, shape, strides)
+}
+
+/// Whatever its number here, memory of the CPU has 0 there.
+fn device_of(array: &rt::Array) -> Device {
+    let context = array.chunk().context();
+    match context.is_host() {
+        true => Device { kind: CPU, id: 0 },
+        false => Device {
+            kind: CUDA,
+            id: context.device_id.into(),
+        },
+    }
 }
 
 /// Puts it where it stays, as its own context.
@@ -108,14 +119,16 @@ fn capsule<'py>(
 }
 
 /// A capsule with the array as a tensor, after a wait for what is in flight: writes, and reads too
-/// unless the array is only for `reading`.
+/// unless the array is only for `reading`. On a GPU the wait is the `stream`'s, where one is given.
 #[pyfunction]
+#[pyo3(signature = (array, versioned, writing, copied, stream=None))]
 fn to_dlpack<'py>(
     py: Python<'py>,
     array: &Array,
     versioned: bool,
     writing: bool,
     copied: bool,
+    stream: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let read_only = array.0.chunk().is_read_only();
     if read_only && !versioned {
@@ -124,7 +137,10 @@ fn to_dlpack<'py>(
              ask for max_version=(1, 0), or copy the array first",
         ));
     }
-    let data = settled(py, array, writing && !read_only)?;
+    let data = match array.0.chunk().context().is_host() {
+        true => settled(py, array, writing && !read_only)?,
+        false => gpu::lend(py, array, stream)?.0,
+    };
     if !versioned {
         let make = |tensor| Managed {
             tensor,

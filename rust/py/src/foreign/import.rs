@@ -1,6 +1,6 @@
 //! Other owners' memory as arrays: capsules of DLPack, and buffers.
 
-use super::dlpack::{self, CPU, CUDA_HOST, Managed, READ_ONLY, Tensor, VERSION, Versioned};
+use super::dlpack::{self, CPU, CUDA, CUDA_HOST, Managed, READ_ONLY, Tensor, VERSION, Versioned};
 use super::export;
 use super::release::{Lease, Owner, tell_all};
 use crate::array::Array;
@@ -20,12 +20,12 @@ use std::slice;
 const MAX_NDIM: usize = 64;
 
 /// What a tensor says, once it is known to make sense.
-struct Found {
-    context: Context,
-    dtype: DType,
-    address: *mut u8,
-    shape: Vec<usize>,
-    strides: Option<Vec<isize>>,
+pub(super) struct Found {
+    pub(super) context: Context,
+    pub(super) dtype: DType,
+    pub(super) address: *mut u8,
+    pub(super) shape: Vec<usize>,
+    pub(super) strides: Option<Vec<isize>>,
 }
 
 fn refuse(what: impl std::fmt::Display) -> Error {
@@ -36,10 +36,16 @@ fn context(device: dlpack::Device) -> Result<Context> {
     let device_type = match device.kind {
         CPU => DeviceType::Cpu,
         CUDA_HOST => DeviceType::CpuPinned,
+        CUDA => {
+            let number = u16::try_from(device.id);
+            let number =
+                number.map_err(|_| refuse(format_args!("a GPU of number {}", device.id)))?;
+            return Ok(Context::gpu(number));
+        }
         other => {
             return Err(refuse(format_args!(
                 "the tensor is on a device of type {other}, number {}; this build reaches memory of \
-                 the CPU (types 1 and 3) only: copy it there first",
+                 the CPU and of NVIDIA's GPUs (types 1, 2 and 3) only: copy it there first",
                 device.id
             )));
         }
@@ -99,7 +105,7 @@ unsafe fn examine(tensor: &Tensor) -> Result<Found> {
 ///
 /// # Safety
 /// As for [`rt::Array::foreign`].
-unsafe fn over(found: &Found, read_only: bool, lease: Lease) -> Result<rt::Array> {
+pub(super) unsafe fn over(found: &Found, read_only: bool, lease: Lease) -> Result<rt::Array> {
     let desc = rt::ForeignDesc {
         address: found.address,
         dtype: found.dtype,
@@ -110,8 +116,19 @@ unsafe fn over(found: &Found, read_only: bool, lease: Lease) -> Result<rt::Array
     let runtime = rt::Runtime::global()?;
     // SAFETY: the caller's promise.
     let array = unsafe { rt::Array::foreign(runtime, found.context, &desc, Box::new(lease)) }?;
-    require_bools(&array)?;
+    match found.context.is_host() {
+        true => require_bools(&array)?,
+        false => runtime.gpus()?.note_arrival(&array)?,
+    }
     Ok(array)
+}
+
+/// Sees to it that a device can be used.
+fn reach(py: Python<'_>, context: Context) -> PyResult<()> {
+    match context.is_host() {
+        true => Ok(()),
+        false => crate::gpu::ready(py, context.device_id),
+    }
 }
 
 /// A byte that is neither 0 nor 1 would be no value of `bool` at all.
@@ -190,6 +207,7 @@ fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<Array> {
     }
     // SAFETY: as above.
     let found = unsafe { examine(&managed.tensor) }.map_err(to_py)?;
+    reach(capsule.py(), found.context)?;
     take(capsule, dlpack::USED)?;
     let lease = Lease::new(Owner::Dlpack(tensor));
     // SAFETY: DLPack's promise: the memory is there until the deleter is called.
@@ -217,6 +235,7 @@ fn versioned(capsule: &Bound<'_, PyAny>, tensor: NonNull<Versioned>) -> PyResult
     }
     // SAFETY: as above.
     let found = unsafe { examine(&managed.tensor) }.map_err(to_py)?;
+    reach(capsule.py(), found.context)?;
     take(capsule, dlpack::VERSIONED_USED)?;
     let read_only = managed.flags & READ_ONLY != 0;
     let lease = Lease::new(Owner::Versioned(tensor));

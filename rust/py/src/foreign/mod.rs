@@ -8,6 +8,7 @@
 pub(crate) mod buffer;
 mod dlpack;
 mod export;
+mod gpu;
 mod import;
 mod release;
 
@@ -52,5 +53,6 @@ fn settled(py: Python<'_>, array: &Array, writing: bool) -> PyResult<*mut u8> {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     import::register(m)?;
     export::register(m)?;
+    gpu::register(m)?;
     buffer::register(m)
 }

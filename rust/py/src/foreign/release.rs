@@ -21,6 +21,8 @@ pub(super) enum Owner {
     Versioned(NonNull<Versioned>),
     /// By the end of a buffer.
     Buffer(PyUntypedBuffer),
+    /// By one reference less.
+    Object(Py<PyAny>),
 }
 
 // SAFETY: a tensor is only passed on to its deleter, which any thread may call.
@@ -45,6 +47,7 @@ impl Owner {
                     }
                 }
                 Owner::Buffer(buffer) => drop(buffer),
+                Owner::Object(object) => drop(object),
             }
         }
     }

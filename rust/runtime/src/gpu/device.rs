@@ -278,6 +278,39 @@ impl Device {
         done.map(|()| ticket)
     }
 
+    /// A stream that has waited for everybody who uses a block; those who come later wait for what was
+    /// enqueued there by then.
+    pub(crate) fn settle(&self, all: &super::Gpus, uses: &Arc<Uses>) -> Result<usize> {
+        let origin = Origin {
+            name: Name::new("lend"),
+            tag: 0,
+        };
+        let mut lent = std::ptr::null_mut();
+        self.enqueue(all, Lane::Compute, origin, &[(uses, true)], |_, stream| {
+            lent = stream;
+            Ok(())
+        })?;
+        Ok(lent.expose_provenance())
+    }
+
+    /// The stream that memory of others arrives on.
+    pub(crate) fn arrivals(&self) -> usize {
+        self.streams[0].raw.expose_provenance()
+    }
+
+    /// Has the users of a block wait for what that stream waits for by now.
+    pub(crate) fn note_arrival(&self, uses: &Uses) {
+        let stream = &self.streams[0];
+        let mut state = stream.lock();
+        state.last += 1;
+        let ticket = Ticket {
+            stream: stream.number,
+            number: state.last,
+        };
+        drop(state);
+        uses.note(true, ticket);
+    }
+
     /// An event after a piece of work that is not known to be done, and the number that it covers.
     pub(crate) fn event_after(&self, ticket: Ticket) -> Result<Option<(Object, u64)>> {
         let Some(stream) = self.stream_of(ticket) else {

@@ -14,6 +14,8 @@ const OUT_OF_MEMORY: c_int = 2;
 const NO_DEVICE: c_int = 100;
 /// Events that only order, which cost less than those that measure time.
 const DISABLE_TIMING: c_uint = 2;
+/// Captures that leave other threads, and other calls of this one, alone.
+const RELAXED: c_uint = 2;
 /// Streams that the default stream does not wait for.
 const NON_BLOCKING: c_uint = 1;
 
@@ -59,6 +61,14 @@ symbols! {
     event_synchronize = "cuEventSynchronize" (Object);
     launch = "cuLaunchKernel" (Object, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Object,
         *mut *mut c_void, *mut *mut c_void);
+    begin_capture = "cuStreamBeginCapture_v2" (Object, c_uint);
+    end_capture = "cuStreamEndCapture" (Object, *mut Object);
+    instantiate = "cuGraphInstantiateWithFlags" (*mut Object, Object, u64);
+    graph_destroy = "cuGraphDestroy" (Object);
+    exec_launch = "cuGraphLaunch" (Object, Object);
+    exec_destroy = "cuGraphExecDestroy" (Object);
+    pointer = "cuPointerGetAttribute" (*mut c_void, c_int, Address);
+    stream_synchronize = "cuStreamSynchronize" (Object);
     error_name = "cuGetErrorName" (c_int, *mut *const c_char);
     error_string = "cuGetErrorString" (c_int, *mut *const c_char);
 }
@@ -181,11 +191,6 @@ impl Driver {
         })
     }
 
-    /// Whether launches say what they use, for who looks for missing waits.
-    pub(crate) fn wants_declarations(&self) -> bool {
-        self.declare.is_some()
-    }
-
     /// What this thread's next launch reads and writes.
     pub(crate) fn declare(&self, reads: &[[u64; 2]], writes: &[[u64; 2]]) {
         if let Some(declare) = self.declare {
@@ -202,6 +207,9 @@ impl Driver {
     }
 }
 
+/// CUDA's number of the attribute of an address that says which device it is on.
+const ORDINAL: c_int = 9;
+
 /// Calls a function of the table and checks what it gives.
 macro_rules! call {
     ($driver:expr, $field:ident, $symbol:literal $(, $arg:expr)*) => {{
@@ -210,6 +218,27 @@ macro_rules! call {
         let code = unsafe { (driver.table.$field)($($arg),*) };
         driver.check($symbol, code)
     }};
+}
+
+impl Driver {
+    /// The device of an address, after a wait for what a stream of somebody else's has to do.
+    pub(crate) fn device_of(&self, address: Address, stream: Option<usize>) -> Result<i32> {
+        if let Some(stream) = stream {
+            let raw = std::ptr::with_exposed_provenance_mut(stream);
+            call!(self, stream_synchronize, "cuStreamSynchronize", raw)?;
+        }
+        let mut number: c_int = 0;
+        let place = (&raw mut number).cast();
+        call!(
+            self,
+            pointer,
+            "cuPointerGetAttribute",
+            place,
+            ORDINAL,
+            address
+        )?;
+        Ok(number)
+    }
 }
 
 /// One device, whose calls need its context on the thread.
@@ -453,6 +482,60 @@ impl Port {
             bytes,
             stream
         )
+    }
+
+    /// What `work` enqueues on the stream, as a graph that can be launched, instead of running it. `None`
+    /// where the driver cannot capture it.
+    pub(crate) fn capture(
+        &self,
+        stream: Object,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Option<Object> {
+        let driver = self.driver();
+        call!(
+            driver,
+            begin_capture,
+            "cuStreamBeginCapture",
+            stream,
+            RELAXED
+        )
+        .ok()?;
+        let worked = work();
+        let (mut graph, mut exec) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let ended = call!(
+            driver,
+            end_capture,
+            "cuStreamEndCapture",
+            stream,
+            &raw mut graph
+        );
+        if graph.is_null() {
+            return None;
+        }
+        let made = worked.and(ended).and_then(|()| {
+            let place = &raw mut exec;
+            call!(
+                driver,
+                instantiate,
+                "cuGraphInstantiateWithFlags",
+                place,
+                graph,
+                0
+            )
+        });
+        // What was made of it lives on.
+        let _ = call!(driver, graph_destroy, "cuGraphDestroy", graph);
+        made.ok().map(|()| exec)
+    }
+
+    pub(crate) fn launch_graph(&self, graph: Object, stream: Object) -> Result<()> {
+        call!(self.driver(), exec_launch, "cuGraphLaunch", graph, stream)
+    }
+
+    /// After the last launch; the driver waits for those that run.
+    pub(crate) fn destroy_graph(&self, graph: Object) {
+        // What fails here is a device that is broken.
+        let _ = call!(self.driver(), exec_destroy, "cuGraphExecDestroy", graph);
     }
 
     /// Launches a kernel; `args` are addresses of its arguments, copied within the call.

@@ -2,14 +2,15 @@
 
 use super::copy::{self, Place};
 use super::device::{Device, Lane, Origin};
+use super::driver::{Object, Port};
 use super::recipe::{Filling, Recipe};
-use super::uses::Uses;
-use crate::Runtime;
+use super::uses::{Ticket, Uses};
 use crate::scratch::{Scratch, padded};
+use crate::{Runtime, relief};
 use ferromix_base::{Error, Result, Shape, contiguous_strides};
 use ferromix_kernels::random::Stream;
 use ferromix_kernels::{Call, Kernel, Req, View};
-use ferromix_storage::Handle;
+use ferromix_storage::{Handle, Pool};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -27,18 +28,19 @@ pub(crate) struct Operands<'a> {
 }
 
 /// Temporary memory on a device: back in its pool when dropped, where its next user waits for this one.
-pub(crate) struct Temporary<'a> {
-    runtime: &'a Runtime,
+pub(crate) struct Temporary {
+    pool: Pool,
     handle: Option<Handle>,
     pub(crate) uses: Arc<Uses>,
     used: usize,
 }
 
-impl<'a> Temporary<'a> {
-    pub(crate) fn new(runtime: &'a Runtime, device: &Device, size: usize) -> Result<Self> {
-        let handle = runtime.pool_of(device.context())?.alloc(size)?;
+impl Temporary {
+    pub(crate) fn new(runtime: &Runtime, device: &Device, size: usize) -> Result<Self> {
+        let pool = runtime.pool_of(device.context())?;
+        let handle = relief::in_kernel(|| pool.alloc(size))?;
         Ok(Temporary {
-            runtime,
+            pool: pool.clone(),
             uses: device.uses_of(handle.as_ptr().addr()),
             handle: Some(handle),
             used: 0,
@@ -63,12 +65,10 @@ impl<'a> Temporary<'a> {
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for Temporary {
     fn drop(&mut self) {
-        let pool = self.handle.as_ref().map(Handle::context);
-        let pool = pool.and_then(|context| self.runtime.pools().existing(context));
-        if let (Some(pool), Some(handle)) = (pool, self.handle.take()) {
-            pool.free(handle);
+        if let Some(handle) = self.handle.take() {
+            self.pool.free(handle);
         }
     }
 }
@@ -77,7 +77,100 @@ pub(crate) fn bytes_of(view: &View) -> usize {
     view.len() * view.dtype().size()
 }
 
-/// Enqueues an operator's launches.
+/// A run with its temporary memory, ready to be enqueued.
+pub(crate) struct Staged {
+    inputs: Vec<View>,
+    outputs: Vec<View>,
+    reqs: SmallVec<[Req; 4]>,
+    temporary: Option<Temporary>,
+    start: u64,
+    spans: Spans,
+}
+
+impl Staged {
+    /// Takes the temporary memory of a run: for its kernels, and for copies of arrays with gaps.
+    pub(crate) fn new(runtime: &Runtime, recipe: &Recipe, operands: &Operands<'_>) -> Result<Self> {
+        let (ins, outs) = operands.staged;
+        let sizes = ins.iter().map(|&i| bytes_of(&operands.inputs[i]));
+        let sizes = sizes.chain(outs.iter().map(|&i| bytes_of(&operands.outputs[i])));
+        let size = padded(recipe.temporary) + sizes.map(padded).sum::<usize>();
+        let mut temporary = match size {
+            0 => None,
+            _ => Some(Temporary::new(runtime, &recipe.device, size)?),
+        };
+        let (mut inputs, mut outputs) = (operands.inputs.to_vec(), operands.outputs.to_vec());
+        let mut reqs: SmallVec<[Req; 4]> = SmallVec::from_slice(operands.reqs);
+        let mut start = 0;
+        if let Some(block) = &mut temporary {
+            start = block.cut(recipe.temporary).addr() as u64;
+            for &i in ins {
+                inputs[i] = block.like(&operands.inputs[i]);
+            }
+            for &i in outs {
+                outputs[i] = block.like(&operands.outputs[i]);
+                if reqs[i] == Req::Inplace {
+                    reqs[i] = Req::Write;
+                }
+            }
+        }
+        let spans = Spans::of((&inputs, &outputs, &reqs), start, size);
+        Ok(Staged {
+            inputs,
+            outputs,
+            reqs,
+            temporary,
+            start,
+            spans,
+        })
+    }
+
+    /// The memory that the run uses, and whether it writes there.
+    pub(crate) fn uses<'a>(
+        &'a self,
+        operands: &Operands<'a>,
+    ) -> impl Iterator<Item = (&'a Arc<Uses>, bool)> {
+        let (inputs, outputs) = operands.uses;
+        let reads = inputs.iter().map(|block| (block, false));
+        let writes = outputs.iter().flatten().map(|block| (block, true));
+        let temporary = self.temporary.iter().map(|block| (&block.uses, true));
+        reads.chain(writes).chain(temporary)
+    }
+
+    /// Enqueues the launches, and the copies around them.
+    pub(crate) fn enqueue(
+        &self,
+        recipe: &Recipe,
+        operands: &Operands<'_>,
+        port: &Port,
+        stream: Object,
+    ) -> Result<()> {
+        let (device, (ins, outs)) = (&recipe.device, operands.staged);
+        for &i in ins {
+            device.launch_copy(stream, &operands.inputs[i], &self.inputs[i])?;
+        }
+        for &i in outs {
+            if self.reqs[i] == Req::Add {
+                device.launch_copy(stream, &operands.outputs[i], &self.outputs[i])?;
+            }
+        }
+        let filling = Filling {
+            inputs: &self.inputs,
+            outputs: &self.outputs,
+            reqs: &self.reqs,
+            scalars: operands.scalars,
+            draws: operands.draws,
+            temporary: self.start,
+        };
+        for launch in &recipe.launches {
+            port.driver().declare(&self.spans.reads, &self.spans.writes);
+            launch.enqueue(port, stream, &filling)?;
+        }
+        outs.iter()
+            .try_for_each(|&i| device.launch_copy(stream, &self.outputs[i], &operands.outputs[i]))
+    }
+}
+
+/// Enqueues an operator's launches; with the naive engine, waits for them.
 ///
 /// # Errors
 /// What the driver refuses; memory that cannot be had.
@@ -87,71 +180,20 @@ pub(crate) fn run(
     operands: &Operands<'_>,
     origin: Origin,
 ) -> Result<()> {
-    let device = &recipe.device;
-    let (ins, outs) = operands.staged;
-    let staged = ins.iter().map(|&i| bytes_of(&operands.inputs[i]));
-    let staged = staged.chain(outs.iter().map(|&i| bytes_of(&operands.outputs[i])));
-    let size = padded(recipe.temporary) + staged.map(padded).sum::<usize>();
-    let mut temporary = match size {
-        0 => None,
-        _ => Some(Temporary::new(runtime, device, size)?),
-    };
-    let (mut inputs, mut outputs) = (operands.inputs.to_vec(), operands.outputs.to_vec());
-    let mut reqs: SmallVec<[Req; 4]> = SmallVec::from_slice(operands.reqs);
-    let start = temporary
-        .as_mut()
-        .map_or(0, |block| block.cut(recipe.temporary).addr() as u64);
-    if let Some(block) = &mut temporary {
-        ins.iter()
-            .for_each(|&i| inputs[i] = block.like(&operands.inputs[i]));
-        for &i in outs {
-            outputs[i] = block.like(&operands.outputs[i]);
-            if reqs[i] == Req::Inplace {
-                reqs[i] = Req::Write;
-            }
-        }
+    let (device, gpus) = (&recipe.device, runtime.gpus()?);
+    let staged = Staged::new(runtime, recipe, operands)?;
+    let uses: SmallVec<[(&Arc<Uses>, bool); 8]> = staged.uses(operands).collect();
+    let work = |port: &Port, stream| staged.enqueue(recipe, operands, port, stream);
+    let ticket = device.enqueue(gpus, Lane::Compute, origin, &uses, work)?;
+    finish(runtime, device, ticket)
+}
+
+/// With the naive engine, waits for a piece of work, so that its errors are its own.
+pub(crate) fn finish(runtime: &Runtime, device: &Device, ticket: Ticket) -> Result<()> {
+    match runtime.is_naive() {
+        true => device.wait(ticket).map_err(|failure| failure.error),
+        false => Ok(()),
     }
-    let mut uses: SmallVec<[(&Arc<Uses>, bool); 8]> = SmallVec::new();
-    uses.extend(operands.uses.0.iter().map(|block| (block, false)));
-    let wanted = operands.uses.1.iter().flatten();
-    uses.extend(wanted.map(|block| (block, true)));
-    uses.extend(temporary.iter().map(|block| (&block.uses, true)));
-    let filling = Filling {
-        inputs: &inputs,
-        outputs: &outputs,
-        reqs: &reqs,
-        scalars: operands.scalars,
-        draws: operands.draws,
-        temporary: start,
-    };
-    let spans = Spans::of(&filling, size);
-    device
-        .enqueue(
-            runtime.gpus()?,
-            Lane::Compute,
-            origin,
-            &uses,
-            |port, stream| {
-                for &i in ins {
-                    device.launch_copy(stream, &operands.inputs[i], &inputs[i])?;
-                }
-                for &i in outs {
-                    if reqs[i] == Req::Add {
-                        device.launch_copy(stream, &operands.outputs[i], &outputs[i])?;
-                    }
-                }
-                for launch in &recipe.launches {
-                    if port.driver().wants_declarations() {
-                        port.driver().declare(&spans.reads, &spans.writes);
-                    }
-                    launch.enqueue(port, stream, &filling)?;
-                }
-                outs.iter().try_for_each(|&i| {
-                    device.launch_copy(stream, &outputs[i], &operands.outputs[i])
-                })
-            },
-        )
-        .map(|_| ())
 }
 
 /// The bytes that the launches of a run may read, and write.
@@ -161,15 +203,17 @@ struct Spans {
 }
 
 impl Spans {
-    fn of(filling: &Filling<'_>, temporary: usize) -> Self {
-        let reads = filling.inputs.iter().map(span).collect();
-        let outputs = filling.outputs.iter().zip(filling.reqs);
-        let wanted = outputs.filter(|(_, req)| **req != Req::Null);
+    fn of((inputs, outputs, reqs): (&[View], &[View], &[Req]), start: u64, size: usize) -> Self {
+        let wanted = outputs.iter().zip(reqs);
+        let wanted = wanted.filter(|(_, req)| **req != Req::Null);
         let mut writes: Vec<[u64; 2]> = wanted.map(|(view, _)| span(view)).collect();
-        if temporary > 0 {
-            writes.push([filling.temporary, filling.temporary + temporary as u64]);
+        if size > 0 {
+            writes.push([start, start + size as u64]);
         }
-        Spans { reads, writes }
+        Spans {
+            reads: inputs.iter().map(span).collect(),
+            writes,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod copy;
 mod device;
 mod driver;
+mod graph;
 mod launch;
 mod memory;
 mod recipe;
@@ -13,16 +14,19 @@ mod walk;
 pub(crate) use copy::{Place, read, run as run_copy};
 pub(crate) use device::Device;
 pub use device::{DeviceFailure, Origin, Properties};
-pub(crate) use launch::{Operands, detour, elsewhere, run};
+pub(crate) use driver::{Object, Port};
+pub(crate) use graph::{Segment, are_wanted as graphs_are_wanted};
+pub(crate) use launch::{Operands, Staged, detour, elsewhere, run};
 pub(crate) use memory::DeviceMemory;
 pub use recipe::{Arg, Launch, Recipe};
 pub(crate) use uses::Uses;
 
-use driver::{Driver, Object};
+use crate::Array;
+use driver::Driver;
 use ferromix_base::{DType, Error, Result};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use uses::Ticket;
+use uses::{Ticket, Tickets};
 
 /// A kernel of the driver's.
 pub type Function = usize;
@@ -124,11 +128,67 @@ impl Gpus {
         Ok(())
     }
 
-    /// Waits for the last write to a block.
-    pub(crate) fn wait_for(&self, uses: &Uses) -> std::result::Result<(), DeviceFailure> {
-        let Some(ticket) = uses.last_write() else {
-            return Ok(());
+    /// Waits for the last write to a block, and for the reads since.
+    pub(crate) fn wait_for_all_of(&self, uses: &Uses) -> std::result::Result<(), DeviceFailure> {
+        let mut wanted = Tickets::new();
+        uses.collect(true, &mut wanted);
+        wanted.iter().try_for_each(|&ticket| self.wait(ticket))
+    }
+
+    /// Has a stream of somebody else's wait for everybody who uses the memory of an array; without one,
+    /// gives a stream of our own that does.
+    ///
+    /// # Errors
+    /// An array on the host; memory that cannot be had; what the driver refuses.
+    pub fn lend(&self, array: &Array, stream: Option<usize>) -> Result<usize> {
+        let device = array.chunk().device()?;
+        let uses = array.chunk().uses()?.unwrap_or_default();
+        let Some(stream) = stream else {
+            return device.settle(self, &uses);
         };
+        let mut wanted = Tickets::new();
+        uses.collect(true, &mut wanted);
+        device.port().enter()?;
+        for &ticket in &wanted {
+            if let Some((event, _)) = self.event_after(ticket)? {
+                let raw = std::ptr::with_exposed_provenance_mut(stream);
+                device.port().wait_on(raw, event)?;
+            }
+        }
+        Ok(stream)
+    }
+
+    /// The stream of ours that memory of others arrives on: they make it wait for them.
+    ///
+    /// # Errors
+    /// A device that there is not.
+    pub fn arrivals(&self, id: u16) -> Result<usize> {
+        Ok(self.device(id)?.arrivals())
+    }
+
+    /// The number of the device of an address, after a wait for a stream of somebody else's.
+    ///
+    /// # Errors
+    /// An address on no device; what went wrong there.
+    pub fn device_of(&self, address: usize, stream: Option<usize>) -> Result<u16> {
+        if let Some(Ok(device)) = self.devices.iter().find_map(OnceLock::get) {
+            device.port().enter()?;
+        }
+        let number = self.driver.device_of(address as u64, stream)?;
+        u16::try_from(number).map_err(|_| Error::device(format!("a GPU of number {number}")))
+    }
+
+    /// Notes that memory arrived there: users wait for what that stream waits for now.
+    ///
+    /// # Errors
+    /// A device that there is not.
+    pub fn note_arrival(&self, array: &Array) -> Result<()> {
+        let uses = array.chunk().uses()?.unwrap_or_default();
+        array.chunk().device()?.note_arrival(&uses);
+        Ok(())
+    }
+
+    fn wait(&self, ticket: Ticket) -> std::result::Result<(), DeviceFailure> {
         match self.device((ticket.stream >> 16) as u16) {
             Ok(device) => device.wait(ticket),
             Err(error) => Err(DeviceFailure {
@@ -136,5 +196,10 @@ impl Gpus {
                 origin: None,
             }),
         }
+    }
+
+    /// Waits for the last write to a block.
+    pub(crate) fn wait_for(&self, uses: &Uses) -> std::result::Result<(), DeviceFailure> {
+        uses.last_write().map_or(Ok(()), |ticket| self.wait(ticket))
     }
 }

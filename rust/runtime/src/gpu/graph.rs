@@ -1,0 +1,129 @@
+//! Steps of a plan that follow each other on one device, as one operation: at first their launches, from the
+//! second run on a graph of the driver's that was captured from these, which costs the host one call.
+
+use super::device::{Device, Lane, Origin};
+use super::driver::{Object, Port};
+use super::launch::{Staged, finish};
+use super::uses::Uses;
+use crate::{Binding, Runtime};
+use ferromix_base::Result;
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What was captured, with the temporary memory that it uses.
+struct Captured {
+    device: Arc<Device>,
+    graph: Object,
+    /// Theirs are the addresses in the graph.
+    _staged: Vec<Staged>,
+}
+
+// SAFETY: a graph of the driver may be launched and destroyed by any thread, one at a time.
+unsafe impl Send for Captured {}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        self.device.port().destroy_graph(self.graph);
+    }
+}
+
+enum State {
+    /// Nothing ran yet: what a first launch loads cannot be captured.
+    New,
+    /// The launches ran once.
+    Warm,
+    Captured(Captured),
+    /// The driver cannot capture this.
+    Refused,
+}
+
+/// Several steps.
+pub(crate) struct Segment {
+    device: Arc<Device>,
+    steps: Vec<Arc<Binding>>,
+    state: Mutex<State>,
+}
+
+/// Whether plans may be captured: not with ``FERROMIX_GPU_GRAPHS=0``.
+pub(crate) fn are_wanted() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| std::env::var("FERROMIX_GPU_GRAPHS").as_deref() != Ok("0"))
+}
+
+impl Segment {
+    /// Steps with launches on `device`, which draw no random numbers.
+    pub(crate) fn new(device: Arc<Device>, steps: Vec<Arc<Binding>>) -> Self {
+        Segment {
+            device,
+            steps,
+            state: Mutex::new(State::New),
+        }
+    }
+
+    /// Enqueues all steps on one stream; the caller has their variables.
+    ///
+    /// # Errors
+    /// What the driver refuses; memory that cannot be had.
+    pub(crate) fn run(&self, runtime: &Runtime, origin: Origin) -> Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let staged = match &*state {
+            State::Captured(_) => Vec::new(),
+            _ => self
+                .steps
+                .iter()
+                .map(|step| step.stage(runtime))
+                .collect::<Result<Vec<_>>>()?,
+        };
+        let kept = match &*state {
+            State::Captured(captured) => &captured._staged,
+            _ => &staged,
+        };
+        let mut uses: Vec<(Arc<Uses>, bool)> = Vec::new();
+        for (step, staged) in self.steps.iter().zip(kept) {
+            step.with_operands(|operands| {
+                uses.extend(staged.uses(operands).map(|(u, writes)| (u.clone(), writes)));
+            });
+        }
+        // Who writes comes last, as a write makes earlier reads old.
+        uses.sort_by_key(|(_, writes)| *writes);
+        let uses: SmallVec<[(&Arc<Uses>, bool); 8]> = uses
+            .iter()
+            .map(|(block, writes)| (block, *writes))
+            .collect();
+        let gpus = runtime.gpus()?;
+        let mut next = None;
+        let work = |port: &Port, stream: Object| match &*state {
+            State::Captured(captured) => port.launch_graph(captured.graph, stream),
+            State::Warm => {
+                if let Some(graph) = port.capture(stream, || self.launch(&staged, port, stream)) {
+                    next = Some(Some(graph));
+                    return port.launch_graph(graph, stream);
+                }
+                next = Some(None);
+                self.launch(&staged, port, stream)
+            }
+            State::New | State::Refused => self.launch(&staged, port, stream),
+        };
+        let ticket = self
+            .device
+            .enqueue(gpus, Lane::Compute, origin, &uses, work)?;
+        match (&*state, next) {
+            (State::New, _) => *state = State::Warm,
+            (_, Some(Some(graph))) => {
+                *state = State::Captured(Captured {
+                    device: self.device.clone(),
+                    graph,
+                    _staged: staged,
+                });
+            }
+            (_, Some(None)) => *state = State::Refused,
+            _ => {}
+        }
+        finish(runtime, &self.device, ticket)
+    }
+
+    fn launch(&self, staged: &[Staged], port: &Port, stream: Object) -> Result<()> {
+        let mut steps = self.steps.iter().zip(staged);
+        steps.try_for_each(|(step, staged)| step.enqueue(staged, port, stream))
+    }
+}
