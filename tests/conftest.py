@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
+from collections.abc import Iterator
+
+import pytest
 
 # A test that runs away in memory fails, rather than starve the machine.
 _LIMIT = 12 << 30
@@ -15,3 +19,16 @@ def pytest_collection_finish() -> None:
     look at them again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _device() -> Iterator[None]:
+    """Runs each test on the device that FERROMIX_TEST_DEVICE names, such as ``gpu(0)``."""
+    name = os.environ.get("FERROMIX_TEST_DEVICE")
+    if not name:
+        yield
+        return
+    import ferromix as mx  # noqa: PLC0415 - most runs need no device
+
+    with mx.context.as_context(name):
+        yield

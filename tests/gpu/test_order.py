@@ -1,0 +1,120 @@
+"""Programs over two GPUs and the host give what their operations give one after the other, however late
+streams run; what orders them cannot be left out unnoticed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ferromix as mx
+
+from .device import EAGER, HOST, ON_WAIT, RANDOM, STARVED, driver, races, schedule
+
+SIZE = 24
+PLACES = [mx.gpu(0), mx.gpu(1 if HOST else 0), mx.gpu(0), mx.cpu()]
+"""Where the arrays of a program are."""
+
+
+class Program:
+    """Random operations on a few arrays, each also done by NumPy at once."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.expected = [self.rng.integers(-3, 4, SIZE).astype(np.float32) for _ in range(6)]
+        places = self.rng.integers(0, len(PLACES), 6)
+        self.arrays = [
+            mx.nd.array(x, ctx=PLACES[p]) for x, p in zip(self.expected, places, strict=True)
+        ]
+
+    def pick(self) -> tuple[int, int]:
+        a, b = self.rng.integers(0, len(self.arrays), 2)
+        return int(a), int(b)
+
+    def step(self) -> None:
+        a, b = self.pick()
+        x, y = self.arrays[a], self.arrays[b]
+        kind = self.rng.integers(0, 7)
+        if kind == 0:
+            x += 1
+            self.expected[a] += 1
+        elif kind == 1:
+            y.copyto(x) if a != b else None
+            self.expected[a] = self.expected[b].copy()
+        elif kind == 2 and x.context == y.context:
+            self.arrays[a] = mx.nd.broadcast_maximum(x, y)  # the old memory is free at once
+            self.expected[a] = np.maximum(self.expected[a], self.expected[b])
+        elif kind == 3 and x.context == y.context:
+            mx.nd.broadcast_minimum(x, y, out=x)
+            self.expected[a] = np.minimum(self.expected[a], self.expected[b])
+        elif kind == 4:
+            half = slice(*sorted(self.rng.integers(0, SIZE + 1, 2).tolist()))
+            if half.start < half.stop:
+                x[half] = 2
+                self.expected[a][half] = 2
+        elif kind == 5:
+            np.testing.assert_array_equal(x.asnumpy(), self.expected[a])
+        else:
+            values = self.rng.integers(-3, 4, SIZE).astype(np.float32)
+            x[:] = values
+            self.expected[a] = values
+
+    def run(self, steps: int) -> None:
+        for _ in range(steps):
+            self.step()
+
+    def check(self) -> None:
+        for found, expected in zip(self.arrays, self.expected, strict=True):
+            np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+def run(first: int, count: int, policy: int) -> None:
+    for seed in range(first, first + count):
+        schedule(policy, seed)
+        program = Program(seed)
+        program.run(12)
+        program.check()
+        assert races() == "", f"seed {seed}"
+
+
+@pytest.mark.parametrize("policy", [EAGER, ON_WAIT, RANDOM, STARVED])
+def test_programs_give_what_a_serial_replay_gives(policy):
+    run(1000 * policy, 150, policy)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_a_hundred_thousand_programs():
+    for policy in (ON_WAIT, RANDOM, STARVED):
+        run(10**6 * policy, 33_334, policy)
+
+
+MUTANTS = {"cuStreamWaitEvent": 1, "cuEventRecord": 1, "cuEventSynchronize": 1}
+
+
+@pytest.mark.skipif(not HOST, reason="only the stand-in leaves out what it is told to")
+@pytest.mark.parametrize("symbol", MUTANTS)
+def test_what_orders_cannot_be_left_out(symbol):
+    """The driver does nothing at one call: clocks see it whatever runs when, values in some runs."""
+    library = driver()
+    left_out = caught = wrong = 0
+    for seed in range(60):
+        schedule(STARVED if seed % 2 else ON_WAIT, seed)
+        program = Program(seed)
+        races()
+        library.fm_host_skip(symbol.encode(), seed % 5)
+        try:
+            program.run(20)
+            program.check()
+        except AssertionError:
+            wrong += 1
+            mismatch = True
+        else:
+            mismatch = False
+        mx.nd.waitall()
+        skipped = library.fm_host_skip(symbol.encode(), -1) > 0
+        found = races()
+        left_out += skipped
+        caught += skipped and bool(found)
+        assert skipped or not (found or mismatch), f"seed {seed}: {found}"
+    assert left_out > 20
+    assert caught / left_out > 0.5, f"{caught} of {left_out} noticed, {wrong} wrong results"
