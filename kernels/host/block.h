@@ -256,11 +256,19 @@ template <class... A> inline void call(void (*kernel)(A...), void **args) {
     call(kernel, args, std::index_sequence_for<A...>());
 }
 
+/// How many arguments a kernel has, then the bytes of each.
+template <class... A> inline const size_t *sizes(void (*)(A...)) {
+    static const size_t all[] = {sizeof...(A), sizeof(typename std::decay<A>::type)...};
+    return all;
+}
+
 } // namespace fm_host
 
-// Makes `host_NAME`, which takes the kernel's arguments as a launch of CUDA's driver does.
+// Makes `host_NAME`, which takes the kernel's arguments as a launch of CUDA's driver does, and
+// `host_sizes_NAME`, which tells who keeps them for later how many there are and how large each is.
 #define FM_HOST_ENTRY(NAME) \
-    extern "C" void host_##NAME(void **args) { fm_host::call(NAME, args); }
+    extern "C" void host_##NAME(void **args) { fm_host::call(NAME, args); } \
+    extern "C" const size_t *host_sizes_##NAME() { return fm_host::sizes(NAME); }
 
 /// Runs a kernel; gives an empty text, or what went wrong, which the thread's next launch replaces.
 extern "C" const char *fm_host_launch(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
-import shutil
-import subprocess
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,15 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ferromix.dispatch.source import folder as sources
+from ferromix.dispatch import host_driver
+from ferromix.dispatch.host_driver import COMPILER
 from ferromix.dispatch.source import source
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
 NEEDS_COMPILER = pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
 MAX_RANK = 8
 BLOCKS, THREADS = 2, 3
-FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wno-unknown-pragmas", "-ffp-contract=off"]
-ENTRY = re.compile(r'extern "C" __global__ void (\w+)\(')
 
 
 class Kernels:
@@ -36,18 +31,8 @@ class Kernels:
     """
 
     def __init__(self, text: str, folder: Path) -> None:
-        file, library = folder / "kernels.cpp", folder / "kernels.so"
-        file.write_text(f'#include "{sources() / "host" / "cuda.h"}"\n{text}\n')
-        seen = [str(COMPILER), *FLAGS, "-E", "-P", "-D__global__=__global__", file]
-        expanded = subprocess.run(seen, check=True, timeout=120, capture_output=True, text=True)
-        self.entries = sorted(set(ENTRY.findall(expanded.stdout)))
-        with file.open("a") as more:
-            more.writelines(f"FM_HOST_ENTRY({name})\n" for name in self.entries)
-        command = [str(COMPILER), *FLAGS, "-shared", "-fPIC", "-o", library, file]
-        done = subprocess.run(command, timeout=300, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        self.warnings = done.stderr
-        self._library = ctypes.CDLL(str(library))
+        self.path, self.entries, self.warnings = host_driver.build(text, folder)
+        self._library = ctypes.CDLL(str(self.path))
         self._library.fm_host_launch.restype = ctypes.c_char_p
 
     def launch(
