@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct as packing
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -15,15 +16,24 @@ from .recipe import (
     Recipe,
     field,
     input_at,
-    int64,
     nothing,
     output_at,
     req,
-    struct,
     workspace,
 )
 
-__all__ = ["MAX_RANK", "along", "axes_of", "fold", "packed_walk", "split", "strides_of"]
+__all__ = [
+    "MAX_RANK",
+    "WIDEST",
+    "along",
+    "axes_of",
+    "flat_walk",
+    "fold",
+    "packed_walk",
+    "split",
+    "strides_of",
+    "words",
+]
 
 MAX_RANK = 8
 """Axes that a kernel walks along at most."""
@@ -33,7 +43,7 @@ FULL = 8
 SHARE = 16
 """Elements that a thread folds at least before blocks share an output."""
 WIDEST = 8
-"""Bytes of the widest type that elements are folded in."""
+"""Bytes of the widest type that kernels compute in."""
 
 
 def strides_of(shape: Shape) -> list[int]:
@@ -62,8 +72,9 @@ def _filled(values: Sequence[int]) -> list[int]:
     return [*values, *[0] * (MAX_RANK - len(values))]
 
 
-def _words(*values: int) -> Arg:
-    return struct(*map(int64, values))
+def words(*values: int) -> Arg:
+    """A struct of ``int64``, filled in here and now."""
+    return "bytes", packing.pack(f"={len(values)}q", *values)
 
 
 def packed_walk(shape: Shape, *rows: Sequence[int]) -> Arg | None:
@@ -88,14 +99,19 @@ def packed_walk(shape: Shape, *rows: Sequence[int]) -> Arg | None:
     flat = sum(1 << j for j, row in enumerate(steps) if row == plain)
     single = sum(1 << j for j, row in enumerate(steps) if row != plain and not any(row))
     if flat | single == (1 << len(rows)) - 1:
-        return _words(prod(shape), 0, flat, single, *[0] * (MAX_RANK * (1 + len(rows))))
+        return words(prod(shape), 0, flat, single, *[0] * (MAX_RANK * (1 + len(rows))))
     filled = [n for row in steps for n in _filled(row)]
-    return _words(prod(shape), len(extents), 0, 0, *_filled(extents), *filled)
+    return words(prod(shape), len(extents), 0, 0, *_filled(extents), *filled)
+
+
+def flat_walk(count: int) -> Arg:
+    """An ``fm::Walk`` over one input and an output of the same shape."""
+    return words(count, 0, 0b11, 0, *[0] * (MAX_RANK * 3))
 
 
 def along(outer: int, count: int, inner: int) -> Arg:
     """An ``fm::Along``."""
-    return _words(outer, count, inner)
+    return words(outer, count, inner)
 
 
 def axes_of(job: Job, rank: int) -> list[bool]:
@@ -127,24 +143,23 @@ def _power(count: int) -> int:
     return 1 << max(0, count - 1).bit_length()
 
 
-def split(
-    limits: Limits, outputs: int, count: int, neighbours: bool, shared: bool = False
-) -> Split:
+def split(limits: Limits, outputs: int, count: int, side: int, shared: bool = False) -> Split:
     """How threads share `outputs` of `count` elements each.
 
-    Threads along x have outputs of their own, threads along y, a power of two, share those. A warp
-    reads neighbours in memory: elements of neighbouring outputs where these lie side by side
-    (`neighbours`), otherwise elements of one output.
+    Threads along x have outputs of their own, threads along y, a power of two, share those. So a
+    warp reads neighbours in memory, be they elements of several outputs or of one.
 
     Parameters
     ----------
+    side
+        Outputs whose elements lie side by side; 1 where those of one output do.
     shared
         Whether blocks may share an output, too; otherwise few outputs get larger blocks.
     """
     threads = limits.threads
     if not shared and outputs < limits.processors:
         threads = min(MOST_THREADS, 4 * threads)
-    wide = min(32, _power(outputs)) if neighbours else 1
+    wide = min(32, _power(min(side, outputs)))
     most = 1 << ((threads // wide).bit_length() - 1)
     deep = min(most, _power(count))
     wide = threads // deep
@@ -173,8 +188,9 @@ def fold(job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool])
     count = prod(n for n, r in zip(shape, reduced, strict=True) if r)
     lists = [(extents, kept), (extents, gone), (data, kept), (out, kept), (data, gone)]
     filled = [n for values, which in lists for n in _filled([values[i] for i in which])]
-    layout = _words(outputs, count, len(kept), len(gone), *filled)
-    how = split(job.limits, outputs, count, not out or out[-1] != 0, shared=True)
+    layout = words(outputs, count, len(kept), len(gone), *filled)
+    side = extents[-1] if kept and kept[-1] == len(extents) - 1 else 1
+    how = split(job.limits, outputs, count, side, shared=True)
     partial = workspace() if how.parts > 1 else nothing()
     rest = layout, req(0)
     first = Launch(stem, entry, how.grid, how.block, (input_at(0), output_at(0), partial, *rest))

@@ -31,14 +31,13 @@ def over_output(job: Job, stem: str, entry: str, *numbers: Arg, inputs: int = 1)
     """The same for an entry point with other types in its name."""
     out, given = output_at(0), [input_at(i) for i in range(inputs)]
     shape = job.outputs[0][0]
-    layout: Arg | None = walk(out, *given)
-    if len(shape) > MAX_RANK:
-        rows = [_spread(small, shape) for small, _ in job.inputs[:inputs]]
-        layout = packed_walk(shape, strides_of(shape), *rows)
-        if layout is None:
-            return None
+    strided = len(shape) <= MAX_RANK
+    rows = [_spread(small, shape) for small, _ in job.inputs[:inputs]]
+    layout = walk(out, *given) if strided else packed_walk(shape, strides_of(shape), *rows)
+    if layout is None:
+        return None
     launch = job.spread(stem, entry, prod(shape), *given, out, *numbers, layout, req(0))
-    return Recipe((launch,), strided=len(shape) <= MAX_RANK)
+    return Recipe((launch,), strided=strided)
 
 
 def _spread(small: tuple[int, ...], shape: tuple[int, ...]) -> list[int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from ...ops.family import ALL_TYPES, FLOATS, NUMBERS
+from ...ops.family import ALL_TYPES, NUMBERS
 from ..recipe import (
+    Arg,
     Job,
     Recipe,
     float64,
@@ -16,7 +17,7 @@ from ..recipe import (
     req,
     workspace,
 )
-from ..recipe_folds import axes_of, fold, packed_walk, strides_of
+from ..recipe_folds import axes_of, flat_walk, fold, packed_walk, strides_of
 from .elemwise import elementwise
 
 __all__: list[str] = []
@@ -71,10 +72,10 @@ def broadcast_back(job: Job) -> Recipe | None:
     if dtype not in (NUMBERS if mean else ALL_TYPES) or job.outputs[0][1] != dtype:
         return None
     gone = axes_of(job, len(shape))
-    left = [(n, step) for n, step in zip(small, strides_of(small), strict=True)]
+    left = strides_of(small)
     if len(small) == len(shape):
-        left = [pair for pair, r in zip(left, gone, strict=True) if not r]
-    steps = iter(step for _, step in left)
+        left = [step for step, r in zip(left, gone, strict=True) if not r]
+    steps = iter(left)
     layout = packed_walk(shape, strides_of(shape), [0 if r else next(steps) for r in gone])
     if layout is None:
         return None
@@ -91,13 +92,11 @@ def broadcast_back(job: Job) -> Recipe | None:
     return Recipe((job.spread("scalar", f"scalar_div_{dtype}", total, *given),))
 
 
-def divided_in_float32(job: Job, count: int, layout: tuple) -> Recipe | None:
+def divided_in_float32(job: Job, count: int, layout: Arg) -> Recipe:
     """Where a half does not hold the divisor: by way of quotients in float32."""
     (small, dtype), (shape, _) = job.inputs
     size = prod(small)
-    flat = packed_walk((size,), [1], [1])
-    if dtype not in FLOATS or flat is None:
-        return None
+    flat = flat_walk(size)
     quotients = workspace()
     write = int32(1)
     widen = job.spread(

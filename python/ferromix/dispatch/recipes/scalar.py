@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
 from ...ops.family import ALL_TYPES, NUMBERS
 from ..recipe import Job, Recipe, input_at, int32, output_at, recipe, req, workspace
-from ..recipe_folds import packed_walk
+from ..recipe_folds import WIDEST, flat_walk
 from .binary import ARITHMETIC, COMPARISONS, EXTREMES, LOGIC
 from .elemwise import elementwise
 
@@ -36,18 +34,13 @@ def scalar(job: Job, types: tuple[str, ...]) -> Recipe | None:
     (shape, source), (_, target) = job.inputs[0], job.outputs[0]
     if source == target:
         return elementwise(job, "scalar", word, job.number("scalar"), types=types)
-    flat = packed_walk((prod(shape),), [1], [1])
-    if source not in ALL_TYPES or target not in types or flat is None:
+    if source not in ALL_TYPES or target not in types:
         return None
     converted = workspace()
     to = f"elemwise_Cast_{source}_{target}"
     count = prod(shape)
+    flat = flat_walk(count)
     first = job.spread("elemwise", to, count, input_at(0), converted, flat, int32(1))
     given = converted, output_at(0), job.number("scalar"), flat, req(0)
     second = job.spread("scalar", f"scalar_{word}_{target}", count, *given)
-    return Recipe((first, second), temporary=count * size_of(target))
-
-
-def size_of(dtype: str) -> int:
-    """Bytes of an element."""
-    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+    return Recipe((first, second), temporary=count * WIDEST)
