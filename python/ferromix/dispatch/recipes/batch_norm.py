@@ -1,0 +1,63 @@
+"""Recipes of BatchNorm and its gradient."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..recipe import (
+    Arg,
+    Job,
+    Launch,
+    Recipe,
+    field,
+    input_at,
+    int32,
+    output_at,
+    recipe,
+    req,
+    struct,
+)
+from ..recipe_folds import split
+
+__all__: list[str] = []
+
+FORWARD, BACKWARD = 5, 3
+"""Outputs."""
+
+
+@recipe("BatchNorm")
+def forward(job: Job) -> Recipe | None:
+    """Threads along y share a channel."""
+    channels = [input_at(i) for i in range(1, 5)] + [output_at(i) for i in range(1, FORWARD)]
+    return normed(job, "forward", channels, [input_at(0)], FORWARD)
+
+
+@recipe("_backward_BatchNorm")
+def backward(job: Job) -> Recipe | None:
+    """The same, for the gradients of data, gamma and beta."""
+    channels = [input_at(i) for i in (2, 3, 4)] + [output_at(1), output_at(2)]
+    return normed(job, "backward", channels, [input_at(0), input_at(1)], BACKWARD)
+
+
+def normed(
+    job: Job, word: str, channels: list[Arg], data: list[Arg], outputs: int
+) -> Recipe | None:
+    """One launch; halves are the CPU's."""
+    shape, dtype = job.outputs[0]
+    if any(t != dtype for _, t in (*job.inputs, *job.outputs)):
+        return None
+    if dtype not in ("float32", "float64"):
+        return None
+    axis = job.attrs["axis"] % len(shape)
+    outer, count, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    batch = job.attrs["__is_train__"] and not job.attrs["use_global_stats"]
+    flags = int(batch), int(job.attrs["fix_gamma"])
+    numbers = job.number("eps"), job.number("momentum")
+    norm = struct(*map(field, (outer, count, inner, *flags)), *numbers)
+    # Requests are int64 there: an int and zeros.
+    wanted = [part for k in range(outputs) for part in (req(k), int32(0))]
+    reqs = struct(*wanted, *[field(0)] * (FORWARD - outputs))
+    how = split(job.limits, count, outer * inner, count if inner == 1 else 1)
+    given = struct(*channels), *data, output_at(0), norm, reqs
+    entry = f"batch_norm_{word}_{dtype}"
+    return Recipe((Launch("batch_norm", entry, how.grid, how.block, given),))

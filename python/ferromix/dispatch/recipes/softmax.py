@@ -1,0 +1,54 @@
+"""Recipes of softmax, softmin and the logarithm of softmax, and of their gradients."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...ops.family import FLOATS
+from ..recipe import Job, Launch, Recipe, float64, input_at, int32, nothing, output_at, recipe, req
+from ..recipe_folds import along, split
+
+__all__: list[str] = []
+
+LENGTHS = ["int32", "int64"]
+
+
+@recipe("softmax", "softmin", "log_softmax", "_backward_softmax", "_backward_log_softmax")
+def softmax(job: Job) -> Recipe | None:
+    """One launch; a gradient whose arrays have several types is the CPU's."""
+    back = job.name.startswith("_backward")
+    masked = bool(job.attrs.get("use_length"))
+    numbers = job.inputs[:-1] if masked else job.inputs
+    (shape, dtype), result = numbers[0], job.outputs[0][1]
+    if not {dtype, result} <= set(FLOATS) or (masked and job.inputs[-1][1] not in LENGTHS):
+        return None
+    if back and {t for _, t in numbers} != {result}:
+        return None
+    log = "log" in job.name
+    if back:
+        entry = f"softmax_backward{'_log' * log}_{dtype}"
+    else:
+        entry = f"softmax_{'log' if log else 'forward'}_{dtype}_{result}"
+    given = [input_at(i) for i in range(len(numbers))]
+    lengths = input_at(len(numbers)) if masked else nothing()
+    wide = int32(masked and job.inputs[-1][1] == "int64")
+    place = outer, count, inner = around(job, shape)
+    how = split(job.limits, outer * inner, count, inner)
+    rest = lengths, wide, output_at(0), along(*place), float64(temperature(job)), req(0)
+    return Recipe((Launch("softmax", entry, how.grid, how.block, (*given, *rest)),))
+
+
+def around(job: Job, shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """What lies before, on and after the axis."""
+    if not shape:
+        return 1, 1, 1
+    axis = job.attrs.get("axis")
+    at = (-1 if axis is None else axis) % len(shape)
+    return prod(shape[:at]), shape[at], prod(shape[at + 1 :])
+
+
+def temperature(job: Job) -> float:
+    """What the data are divided by."""
+    given = job.attrs.get("temperature")
+    value = 1.0 if given is None else float(given)
+    return -value if job.name == "softmin" else value
