@@ -7,15 +7,6 @@
 
 namespace fm {
 
-template <bool integer, class T> struct WideOf {
-    typedef Compute<T> Is;
-};
-template <class T> struct WideOf<true, T> {
-    typedef int64 Is;
-};
-/// The type that elements of T are reduced in.
-template <class T> using Wide = typename WideOf<Type<T>::integer, T>::Is;
-
 template <class C> struct Lowest {
     static __device__ __forceinline__ C value() { return -(C)__uint_as_float(0x7f800000u); }
 };

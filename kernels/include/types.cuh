@@ -121,4 +121,13 @@ template <class T> struct RealOf<true, T> {
 };
 template <class T> using Real = typename RealOf<Type<T>::integer, T>::Is;
 
+/// The type that elements of T are reduced in: integers and bools in int64.
+template <bool integer, class T> struct WideOf {
+    typedef Compute<T> Is;
+};
+template <class T> struct WideOf<true, T> {
+    typedef int64 Is;
+};
+template <class T> using Wide = typename WideOf<Type<T>::integer, T>::Is;
+
 } // namespace fm

@@ -193,3 +193,20 @@ def same(got: np.ndarray, want: np.ndarray) -> bool:
     g, w = got.astype(np.float64), want.astype(np.float64)
     both_nan = np.isnan(g) & np.isnan(w)
     return bool(np.all(both_nan | (g == w) & (np.signbit(g) == np.signbit(w))))
+
+
+def check(
+    sources: Sources,
+    card: OperatorProperty,
+    inputs: Arrays,
+    outputs: Arrays,
+    reqs: Sequence[int] = (),
+) -> None:
+    """Runs a card with each request for all outputs (or with `reqs`); bits are the CPU's."""
+    for some in [reqs] if reqs else [[r] * len(outputs) for r in (0, 1, 3)]:
+        want = on_the_cpu(card, inputs, outputs, some)
+        got = [x.copy() for x in outputs]
+        what = f"{card.name} {card.given} {described(inputs)} {some}"
+        assert launch(sources, card, inputs, got, some, seed=3), f"no recipe for {what}"
+        for k, (found, wanted) in enumerate(zip(got, want, strict=True)):
+            assert same(found, wanted), f"{what}, output {k}: {found} instead of {wanted}"

@@ -1,0 +1,95 @@
+"""Parts of recipes that turn indices into places, and group positions by the places they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from .recipe import Arg, Job, Launch, Shape, input_at, int64, struct, workspace
+
+__all__ = ["FROM_END", "OUTSIDE", "Groups", "Rows", "groups", "padded", "places"]
+
+OUTSIDE = {"clip": 0, "wrap": 1, "raise": 2}
+"""What an index outside of the axis stands for, by the attribute ``mode``: as the source numbers them."""
+FROM_END = 3
+MAX_RANK = 8
+MOST = 2**31 - 1
+"""Positions that 32 bits number."""
+
+
+def padded(numbers: Sequence[int]) -> list[Arg]:
+    """Numbers for as many axes as a struct of the sources has."""
+    return [int64(n) for n in (*numbers, *[0] * (MAX_RANK - len(numbers)))]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """`outer` blocks of `n` rows of `inner` elements, of which `count` are picked."""
+
+    outer: int
+    n: int
+    inner: int
+    count: int
+
+    @classmethod
+    def along(cls, shape: Shape, axis: int, count: int) -> Rows:
+        """The rows of a tensor, which are numbered along `axis`."""
+        return cls(prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]), count)
+
+    def arg(self) -> Arg:
+        """The argument of a kernel."""
+        return struct(*map(int64, (self.outer, self.n, self.inner, self.count)))
+
+    @property
+    def picked(self) -> int:
+        """Elements of the rows that are picked."""
+        return self.outer * self.count * self.inner
+
+    @property
+    def whole(self) -> int:
+        """Elements of all rows."""
+        return self.outer * self.n * self.inner
+
+
+def places(job: Job, index: int, extents: Sequence[int], outside: int) -> Launch:
+    """Turns the indices that are an input into places, at the start of the temporary memory.
+
+    `extents` are those of the axes that the indices are for, a row of indices for each.
+    """
+    shape, dtype = job.inputs[index]
+    count = prod(shape) // max(1, len(extents))
+    axes = struct(*map(int64, (count, len(extents), outside)), *padded(extents))
+    entry = f"indices_places_{dtype}"
+    return job.spread("indices", entry, count, input_at(index), workspace(), axes)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Launches that group positions by place, what kernels take, and all the memory until then."""
+
+    launches: tuple[Launch, ...]
+    arg: Arg
+    temporary: int
+
+
+def groups(job: Job, count: int, n: int) -> Groups | None:
+    """Groups `count` places below `n`, which are at the start of the temporary memory.
+
+    None where 32 bits do not number them.
+    """
+    if count > MOST or n >= MOST:
+        return None
+    sizes = [8 * count, 4 * (n + 1), 4 * count, 4 * count, 4 * count]
+    at = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
+    found, starts, slots, members, ordered = map(workspace, at[:-1])
+    number, many = int64(n), int64(count)
+    block = (job.limits.threads, 1, 1)
+    launches = (
+        job.spread("indices", "indices_clear_int64", n + 1, starts, number),
+        job.spread("indices", "indices_count_int64", count, found, starts, slots, many),
+        Launch("indices", "indices_starts_int64", (1, 1, 1), block, (starts, number)),
+        job.spread("indices", "indices_spread_int64", count, found, slots, starts, members, many),
+        job.spread("indices", "indices_order_int64", count, found, starts, members, ordered, many),
+    )
+    return Groups(launches, struct(starts, ordered), at[-1])
