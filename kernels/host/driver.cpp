@@ -238,6 +238,20 @@ FM_API void fm_host_fail_call(const char *symbol, int code) {
     all.failing_calls[symbol] = code;
 }
 
+/// The call of a function after so many others does nothing, and says that it did; with -1, none does.
+/// Whether the one that was asked for last has come.
+FM_API int fm_host_skip(const char *symbol, long long after) {
+    Machine &all = machine();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    const auto found = all.skipping.find(symbol);
+    const bool came = found != all.skipping.end() && found->second < 0;
+    all.skipping.erase(symbol);
+    if (after >= 0) {
+        all.skipping[symbol] = after;
+    }
+    return came;
+}
+
 /// How many pieces the memory of the race detector is in, how many items wait, how many lanes exist.
 FM_API void fm_host_sizes(size_t sizes[3]) {
     Machine &all = machine();

@@ -233,3 +233,15 @@ FM_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t byte
     work->run = [=](unsigned) { return memset((void *)to, value, bytes), ""; };
     return submit(*stream, work);
 }
+
+constexpr int ATTRIBUTE_DEVICE_ORDINAL = 9;
+
+FM_API CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr address) {
+    FM_ENTER_WITH(false);
+    const Allocation *found = all.holds({(uintptr_t)address, (uintptr_t)address + 1});
+    if (value == nullptr || attribute != ATTRIBUTE_DEVICE_ORDINAL || found == nullptr) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *(int *)value = found->device;
+    return CUDA_SUCCESS;
+}

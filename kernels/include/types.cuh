@@ -73,9 +73,11 @@ struct bfloat16 {
 #endif
 
 // Expand ROW(type, ...) for groups of types. `bool` is one byte, 0 or 1.
-#define FM_FLOATS(ROW, ...) \
+#define FM_REALS(ROW, ...) \
     FM_IF_float32(ROW(float32, __VA_ARGS__)) \
-    FM_IF_float64(ROW(float64, __VA_ARGS__)) \
+    FM_IF_float64(ROW(float64, __VA_ARGS__))
+#define FM_FLOATS(ROW, ...) \
+    FM_REALS(ROW, __VA_ARGS__) \
     FM_IF_float16(ROW(float16, __VA_ARGS__)) \
     FM_IF_bfloat16(ROW(bfloat16, __VA_ARGS__))
 #define FM_INTEGERS(ROW, ...) \

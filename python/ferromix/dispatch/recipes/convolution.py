@@ -1,0 +1,158 @@
+"""Recipes of convolution and its gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ..recipe import (
+    Arg,
+    Job,
+    Launch,
+    Recipe,
+    input_at,
+    int64,
+    nothing,
+    output_at,
+    recipe,
+    req,
+    struct,
+    workspace,
+)
+from .gemm import WIDTH, Split, channel_sums, split
+
+__all__: list[str] = []
+
+FEW = 4
+"""Channels of a group whose results take a thread for each element."""
+FEW_WEIGHTS = 64
+"""Weights of a group that take a block each."""
+MOST = 2**31 - 1
+MOST_GROUPS = 65535
+"""Blocks along the last axis of a grid."""
+THREADS = 256
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Extents of a convolution, of one group where they concern channels."""
+
+    batch: int
+    groups: int
+    channels: int
+    filters: int
+    axes: list[tuple[int, int, int, int, int, int]]
+    """Input, output, kernel, stride, dilation and padding of each axis."""
+
+    def of(self, which: int) -> list[int]:
+        return [axis[which] for axis in self.axes]
+
+    @property
+    def positions(self) -> int:
+        return self.batch * prod(self.of(1))
+
+    @property
+    def taps(self) -> int:
+        return prod(self.of(2))
+
+    def packed(self) -> Arg:
+        """As an ``fm::Shape``."""
+        sizes = self.batch, self.groups, self.channels, self.filters
+        return struct(*map(int64, (*sizes, *(n for axis in self.axes for n in axis))))
+
+
+def geometry(job: Job, data: int, out: tuple[int, ...]) -> Geometry | None:
+    """None where numbers of elements are too large for the kernels."""
+    shape, attrs = job.inputs[data][0], job.attrs
+    rank, groups = len(shape) - 2, attrs["num_group"]
+    fills = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0}
+    named = (attrs[name] or (fill,) * rank for name, fill in fills.items())
+    axes = list(zip(shape[2:], out[2:], *named, strict=True))
+    if all(axis[2:4] == (1, 1) and axis[5] == 0 for axis in axes):
+        axes, rank = [(prod(shape[2:]), prod(out[2:]), 1, 1, 1, 0)], 1
+    axes = [(1, 1, 1, 1, 1, 0)] * (3 - rank) + axes
+    found = Geometry(shape[0], groups, shape[1] // groups, attrs["num_filter"] // groups, axes)
+    weights = groups * found.filters * found.channels * found.taps
+    # A position or a tap outside of the data must have a number, too.
+    reach = max(a[0] + a[2] * a[4] + 2 * a[5] + a[3] for a in axes)
+    large = max(prod(shape), prod(out), weights, found.positions, reach)
+    return found if large < MOST else None
+
+
+def launches(
+    job: Job, g: Geometry, name: str, how: Split, elements: int, args: tuple[Arg, ...], out: int
+) -> tuple[list[Launch], int]:
+    """Launches of ``args`` (two operands and the bias), and bytes of their temporary memory."""
+    dtype = job.inputs[0][1]
+    phases = prod(g.of(3)) if name == "data_" else 1
+    if elements == 0:
+        return [], 0
+    grid = how.tiles, how.parts, min(g.groups * phases, MOST_GROUPS)
+    block = (1, how.threads, 1) if (name, how.size) == ("weight_", "few") else (how.threads, 1, 1)
+    rest = output_at(out), workspace(), int64(elements), g.packed(), req(out)
+    entry = f"convolution_{name}{how.size}_{dtype}"
+    made = [Launch("convolution", entry, grid, block, (*args, *rest))]
+    if how.parts == 1:
+        return made, 0
+    plane, filters = prod(g.of(1)), g.groups * g.filters
+    sizes = map(int64, (how.parts, elements, plane, filters))
+    last = workspace(), args[2], output_at(out), *sizes, req(out)
+    finish = f"convolution_{dtype}_finish"
+    made.append(job.spread("convolution", finish, elements, *last))
+    return made, how.parts * elements * WIDTH[dtype]
+
+
+def shared(job: Job, rows: int, columns: int, depth: int, count: int) -> Split:
+    """As :func:`split`, but a thread for each element where rows are few."""
+    if rows <= FEW:
+        return Split("few", THREADS, job.blocks(rows * columns, THREADS), 1)
+    return split(job.limits, job.inputs[0][1], rows, columns, depth, count)
+
+
+@recipe("Convolution")
+def forward(job: Job) -> Recipe | None:
+    """One product for each group."""
+    out = job.outputs[0][0]
+    g = geometry(job, 0, out)
+    if g is None:
+        return None
+    bias = nothing() if job.attrs["no_bias"] else input_at(2)
+    how = shared(job, g.filters, g.positions, g.channels * g.taps, g.groups)
+    args = input_at(0), input_at(1), bias
+    made, temporary = launches(job, g, "", how, prod(out), args, 0)
+    return Recipe(tuple(made), temporary)
+
+
+def data_gradient(job: Job, g: Geometry) -> tuple[list[Launch], int]:
+    """A product for each group and each phase of the strides."""
+    strides = g.of(3)
+    most = g.batch * prod(-(-a // s) for a, s in zip(g.of(0), strides, strict=True))
+    depth = g.filters * prod(-(-k // s) for k, s in zip(g.of(2), strides, strict=True))
+    how = shared(job, g.channels, most, depth, g.groups * prod(strides))
+    args = input_at(0), input_at(2), nothing()
+    return launches(job, g, "data_", how, prod(job.outputs[0][0]), args, 0)
+
+
+def weight_gradient(job: Job, g: Geometry) -> tuple[list[Launch], int]:
+    """A product for each group, over all positions."""
+    rows, columns = g.filters, g.channels * g.taps
+    if rows * columns <= FEW_WEIGHTS:
+        how = Split("few", THREADS, rows * columns, 1)
+    else:
+        how = split(job.limits, job.inputs[0][1], rows, columns, g.positions, g.groups)
+    args = input_at(0), input_at(1), nothing()
+    return launches(job, g, "weight_", how, prod(job.outputs[1][0]), args, 1)
+
+
+@recipe("_backward_Convolution")
+def backward(job: Job) -> Recipe | None:
+    """The gradients of data, weight and bias, in the same temporary memory."""
+    grad = job.inputs[0][0]
+    g = geometry(job, 1, grad)
+    if g is None:
+        return None
+    parts = [data_gradient(job, g), weight_gradient(job, g)]
+    if not job.attrs["no_bias"]:
+        parts.append(channel_sums(job, 0, 2, (grad[0], grad[1], prod(grad[2:]))))
+    made = [one for launches, _ in parts for one in launches]
+    return Recipe(tuple(made), max(bytes for _, bytes in parts))
