@@ -153,7 +153,7 @@ FM_API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     FM_ENTER_WITH(false);
     const CUresult code = check(device, context);
     if (code == CUDA_SUCCESS) {
-        *context = (CUcontext)(uintptr_t)(0x1000 + 16 * device);
+        *context = context_of(device);
     }
     return code;
 }
@@ -172,7 +172,7 @@ FM_API CUresult cuCtxGetCurrent(CUcontext *context) {
     if (context == nullptr) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    *context = current < 0 ? nullptr : (CUcontext)(uintptr_t)(0x1000 + 16 * current);
+    *context = current < 0 ? nullptr : context_of(current);
     return CUDA_SUCCESS;
 }
 

@@ -32,6 +32,8 @@ struct Exec {
     Point last;
 };
 
+inline CUcontext context_of(int device) { return (CUcontext)(uintptr_t)(0x1000 + 16 * device); }
+
 inline int device_of(CUcontext context) {
     const uintptr_t number = (uintptr_t)context - 0x1000;
     return number % 16 == 0 && number / 16 < machine().devices.size() ? (int)(number / 16) : -1;
