@@ -84,9 +84,12 @@ class Gpus:
         self.call("cuMemcpyDtoDAsync_v2", *ends, c_size_t(size), stream)
 
     def copy_peer(self, to, to_device, source, device, size, stream):
-        ends = (c_ulonglong(to), self.contexts[to_device]), (
-            c_ulonglong(source),
-            self.contexts[device],
+        ends = (
+            (c_ulonglong(to), self.contexts[to_device]),
+            (
+                c_ulonglong(source),
+                self.contexts[device],
+            ),
         )
         self.call("cuMemcpyPeerAsync", *ends[0], *ends[1], c_size_t(size), stream)
 
