@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 
 import numpy as np
 
 from ferromix.dispatch import host_driver
+
+SOURCE = r"""
+extern "C" __global__ void combine(float *out, const float *x, const float *y, float a, int count) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += blockDim.x * gridDim.x) {
+        out[i] = x[i] * a + y[i];
+    }
+}
+extern "C" __global__ void apart(int unused) {
+    if (threadIdx.x == 0) {
+        __syncthreads();
+    } else {
+        __syncwarp(1);
+    }
+}
+"""
+N = 16
+SIZE = 4 * N
 
 EAGER, ON_WAIT, RANDOM, STARVE = POLICIES = range(4)
 THREADS = 4
@@ -128,3 +145,20 @@ class Gpus:
         out = (c_size_t * 3)()
         self.library.fm_host_sizes(out)
         return list(out)
+
+
+def combine(gpus, path, stream, out, x, y, a):
+    args = c_ulonglong(out), c_ulonglong(x), c_ulonglong(y), c_float(a), c_int(N)
+    spans = [(at, at + SIZE) for at in (x, y, out)]
+    gpus.launch(gpus.function(path, "combine"), stream, args, spans[:2], spans[2:])
+
+
+def counted(start=0.0):
+    return np.arange(N, dtype=np.float32) + np.float32(start)
+
+
+def refused(gpus, symbol, *args):
+    code = gpus.code(symbol, *args)
+    name = ctypes.c_char_p()
+    gpus.call("cuGetErrorName", c_int(code), byref(name))
+    return name.value.decode().removeprefix("CUDA_ERROR_")

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from ctypes import c_float, c_int, c_ulonglong
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from gpus import EAGER, ON_WAIT, POLICIES, RANDOM, STARVE, Gpus
+from gpus import EAGER, ON_WAIT, POLICIES, RANDOM, SIZE, SOURCE, STARVE, Gpus, N, combine
 from host import NEEDS_COMPILER, Kernels
 
 pytestmark = NEEDS_COMPILER
 
-SOURCE = r"""
-extern "C" __global__ void combine(float *out, const float *x, const float *y, float a, int count) {
-    for (int i = threadIdx.x; i < count; i += blockDim.x) {
-        out[i] = x[i] * a + y[i];
-    }
-}
-"""
-N = 8
-SIZE = 4 * N
 STREAMS, BUFFERS, LENGTH = 4, 6, 24
 
 
@@ -123,9 +113,7 @@ def run(gpus, path, steps, without_wait=None, without_record=None):
             if (step.number, turn) != without_wait:
                 gpus.wait(stream, events[other])
         if step.kind == "combine":
-            args = c_ulonglong(out), c_ulonglong(x), c_ulonglong(y), c_float(0.5), c_int(N)
-            spans = [(at, at + SIZE) for at in (x, y, out)]
-            gpus.launch(gpus.function(path, "combine"), stream, args, spans[:2], spans[2:])
+            combine(gpus, path, stream, out, x, y, 0.5)
         elif step.kind == "copy":
             gpus.copy(out, x, SIZE, stream)
         elif step.kind == "peer":
