@@ -70,7 +70,8 @@ def test_indices_that_must_be_refused_are_left_to_the_cpu():
     data, given, out = np.ones((3, 2)), np.zeros(2), np.ones((2, 2))
     job = job_of(make("take", {"mode": "raise"}), [data, given], [out])
     make_recipe = find("take")
-    assert make_recipe is not None and make_recipe(job) is None
+    assert make_recipe is not None
+    assert make_recipe(job) is None
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -1,4 +1,4 @@
-"""Parts of recipes that turn indices into places, and group positions by the places they lead to."""
+"""Parts of recipes that turn indices into places, and group positions by place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .recipe import Arg, Job, Launch, Shape, input_at, int64, struct, workspace
 __all__ = ["FROM_END", "OUTSIDE", "Groups", "Rows", "groups", "padded", "places"]
 
 OUTSIDE = {"clip": 0, "wrap": 1, "raise": 2}
-"""What an index outside of the axis stands for, by the attribute ``mode``: as the source numbers them."""
+"""What an index outside of the axis stands for, as the source numbers them."""
 FROM_END = 3
 MAX_RANK = 8
 MOST = 2**31 - 1
