@@ -2,24 +2,9 @@
 //
 // Entry points: optimizer_NAME_DTYPE(step, rates, req), and optimizer_mp_NAME_DTYPE with float32 states
 // of which the last is a copy of the weight. Rates come in the order of the rule's names.
-#include "update.cuh"
+#include "rules.cuh"
 
 namespace fm {
-
-// lr, wd, rescale_grad, clip_gradient
-struct Sgd {
-    template <class R> static __device__ __forceinline__ void step(R (&r)[4], R g, R (&x)[1]) {
-        x[0] = ((R)1 - r[0] * r[1]) * x[0] - r[0] * clipped(r[2] * g, r[3]);
-    }
-};
-
-// lr, wd, rescale_grad, clip_gradient, momentum
-struct Momentum {
-    template <class R> static __device__ __forceinline__ void step(R (&r)[5], R g, R (&x)[2]) {
-        x[1] = r[4] * x[1] - r[0] * r[1] * x[0] - r[0] * clipped(r[2] * g, r[3]);
-        x[0] += x[1];
-    }
-};
 
 // lr, wd, rescale_grad, clip_gradient, momentum
 struct Nag {

@@ -1,0 +1,96 @@
+// Steps of optimizers with a rate for each element; those of AdamW are in multi_adaptive.cu.
+//
+// Entry points: adaptive_NAME_DTYPE(step, rates, req). Rates come in the order of the rule's names.
+#include "rules.cuh"
+
+namespace fm {
+
+// lr, wd, rescale_grad, clip_gradient, beta1, beta2, epsilon
+struct Adam {
+    template <class R> static __device__ __forceinline__ void step(R (&r)[7], R g, R (&x)[3]) {
+        g = clipped(r[2] * g + r[1] * x[0], r[3]);
+        x[1] = blend(r[4], x[1], g);
+        x[2] = blend(r[5], x[2], g * g);
+        x[0] -= r[0] * x[1] / (square_root(x[2]) + r[6]);
+    }
+};
+
+// lr, wd, rescale_grad, clip_grad, beta1, beta2, epsilon, t twice; states d, v, z
+struct Ftml {
+    static __device__ __forceinline__ void prepare(float64 (&r)[9]) {
+        r[7] = correction(r[4], r[7]);
+        r[8] = correction(r[5], r[8]);
+    }
+    template <class R> static __device__ __forceinline__ void step(R (&r)[9], R g, R (&x)[4]) {
+        g = clipped(r[2] * g + r[1] * x[0], r[3]);
+        x[2] = blend(r[5], x[2], g * g);
+        const R fresh = r[7] / r[0] * (square_root(x[2] / r[8]) + r[6]);
+        x[3] = blend(r[4], x[3], g) - (fresh - r[4] * x[1]) * x[0];
+        x[1] = fresh;
+        x[0] = -x[3] / fresh;
+    }
+};
+
+// lr, wd, rescale_grad, clip_gradient, lamda1, beta; states z, n
+struct Ftrl {
+    template <class R> static __device__ __forceinline__ void step(R (&r)[6], R g, R (&x)[3]) {
+        g = clipped(r[2] * g, r[3]);
+        const R sum = x[2] + g * g, root = square_root(sum);
+        x[1] = x[1] + g - (root - square_root(x[2])) * x[0] / r[0];
+        x[2] = sum;
+        const R far = (r[4] * sign(x[1]) - x[1]) / ((r[5] + root) / r[0] + r[1]);
+        // NaN goes the way of what is far.
+        x[0] = magnitude(x[1]) <= r[4] ? (R)0 : far;
+    }
+};
+
+// lr, rescale_grad, clip_gradient, epsilon
+struct AdaGrad {
+    template <class R> static __device__ __forceinline__ void step(R (&r)[4], R g, R (&x)[2]) {
+        g = clipped(r[1] * g, r[2]);
+        x[1] += g * g;
+        x[0] -= r[0] * g / square_root(x[1] + r[3]);
+    }
+};
+
+// lr, wd, rescale_grad, clip_gradient, gamma1, epsilon, clip_weights
+struct RmsProp {
+    template <class R> static __device__ __forceinline__ void step(R (&r)[7], R g, R (&x)[2]) {
+        g = clipped(r[2] * g + r[1] * x[0], r[3]);
+        x[1] = blend(r[4], x[1], g * g);
+        x[0] = clipped(x[0] - r[0] * g / square_root(x[1] + r[5]), r[6]);
+    }
+};
+
+// lr, wd, rescale_grad, clip_gradient, gamma1, epsilon, clip_weights, gamma2; states n, g, delta
+struct RmsPropAlex {
+    template <class R> static __device__ __forceinline__ void step(R (&r)[8], R g, R (&x)[4]) {
+        g = clipped(r[2] * g + r[1] * x[0], r[3]);
+        x[1] = blend(r[4], x[1], g * g);
+        x[2] = blend(r[4], x[2], g);
+        x[3] = r[7] * x[3] - r[0] * g / square_root(x[1] - x[2] * x[2] + r[5]);
+        x[0] = clipped(x[0] + x[3], r[6]);
+    }
+};
+
+} // namespace fm
+
+#define FM_STEP_ENTRY(T, NAME, RULE, STATES, N) \
+    extern "C" __global__ void adaptive_##NAME##_##T( \
+        const __grid_constant__ fm::Step<T, T, STATES> step, \
+        const __grid_constant__ fm::Rates<N> rates, int req) { \
+        fm::update<false, fm::RULE, fm::Compute<T>>(step, rates, req); \
+    }
+#define FM_FTML_ENTRY(T, ...) \
+    extern "C" __global__ void adaptive_ftml_update_##T( \
+        const __grid_constant__ fm::Step<T, T, 3> step, \
+        const __grid_constant__ fm::Rates<9> rates, int req) { \
+        fm::update<false, fm::Ftml, fm::Compute<T>>(step, fm::prepared<fm::Ftml>(rates), req); \
+    }
+
+FM_FLOATS(FM_STEP_ENTRY, adam_update, Adam, 2, 7)
+FM_FLOATS(FM_FTML_ENTRY, )
+FM_FLOATS(FM_STEP_ENTRY, ftrl_update, Ftrl, 2, 6)
+FM_FLOATS(FM_STEP_ENTRY, sparse_adagrad_update, AdaGrad, 1, 4)
+FM_FLOATS(FM_STEP_ENTRY, rmsprop_update, RmsProp, 1, 7)
+FM_FLOATS(FM_STEP_ENTRY, rmspropalex_update, RmsPropAlex, 3, 8)
