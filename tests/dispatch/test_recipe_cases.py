@@ -199,6 +199,8 @@ LARGER = [
     ("LeakyReLU", {"act_type": "prelu"}, [(40, 3, 9), (3,)], False),
     ("_backward_LeakyReLU", {"act_type": "prelu"}, [(40, 3, 9), (40, 3, 9), (3,)], False),
     ("_backward_LeakyReLU", {"act_type": "prelu"}, [(400, 3), (400, 3), (3,)], False),
+    ("Dropout", {"axes": (1,)}, [(6, 50, 7)], True),
+    ("Dropout", {"axes": (0, 2), "mode": "always", "p": 0.25}, [(6, 50, 7)], False),
     ("BatchNorm", {"fix_gamma": False}, [(40, 3, 7), *[(3,)] * 4], True),
     ("BatchNorm", {"fix_gamma": False, "axis": -1}, [(70, 5), *[(5,)] * 4], True),
 ]
