@@ -64,6 +64,7 @@ void Machine::reset() {
     sticky = CUDA_SUCCESS;
     error.clear();
     failing_calls.clear();
+    skipping.clear();
     failing_items.clear();
     uint64_t chosen = RANDOM;
     seed = 0;

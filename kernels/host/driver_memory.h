@@ -111,21 +111,6 @@ FM_API CUresult cuMemFree_v2(CUdeviceptr address) {
     return all.sticky;
 }
 
-/// Of the attributes of an address those that say where it is: its context, kind of memory, and device.
-FM_API CUresult cuPointerGetAttribute(void *value, int number, CUdeviceptr address) {
-    FM_ENTER();
-    const Allocation *found = all.holds({address, address + 1});
-    if (value == nullptr || found == nullptr) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    switch (number) {
-    case 1: *(CUcontext *)value = context_of(found->device); return CUDA_SUCCESS;
-    case 2: *(unsigned *)value = 2; return CUDA_SUCCESS; // a device's
-    case 9: *(int *)value = found->device; return CUDA_SUCCESS;
-    default: return CUDA_ERROR_INVALID_VALUE;
-    }
-}
-
 FM_API CUresult cuMemHostRegister_v2(void *start, size_t bytes, unsigned) {
     FM_ENTER();
     if (const CUresult code = forbid_while_capturing()) {

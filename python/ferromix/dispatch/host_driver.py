@@ -18,7 +18,7 @@ from pathlib import Path
 from ..error import FileFormatError, MissingFileError
 from . import source
 
-__all__ = ["COMPILER", "build", "kernel_library", "library"]
+__all__ = ["COMPILER", "build", "kernel_library", "library", "text_library"]
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 """The C++ compiler, or None where there is none."""
@@ -78,8 +78,29 @@ def kernel_library(stem: str) -> Path:
     FileFormatError
         The compiler refuses the source; with its message.
     """
-    text = source.source(stem)
-    made = _cached(stem, text, FLAGS)
+    return _text_library(stem, source.source(stem))
+
+
+def text_library(text: str) -> Path:
+    """The shared library of the kernels of a text of CUDA for the host, built if need be.
+
+    Parameters
+    ----------
+    text
+        The source, without includes of its own.
+
+    Raises
+    ------
+    MissingFileError
+        There is no C++ compiler; says what to install.
+    FileFormatError
+        The compiler refuses the text; with its message.
+    """
+    return _text_library("text", text)
+
+
+def _text_library(name: str, text: str) -> Path:
+    made = _cached(name, text, FLAGS)
     if not made.exists():
         with tempfile.TemporaryDirectory() as folder:
             _publish(build(text, Path(folder))[0], made)
