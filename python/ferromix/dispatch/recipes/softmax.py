@@ -40,8 +40,6 @@ def softmax(job: Job) -> Recipe | None:
 
 def around(job: Job, shape: tuple[int, ...]) -> tuple[int, int, int]:
     """What lies before, on and after the axis."""
-    if not shape:
-        return 1, 1, 1
     axis = job.attrs.get("axis")
     at = (-1 if axis is None else axis) % len(shape)
     return prod(shape[:at]), shape[at], prod(shape[at + 1 :])
