@@ -75,6 +75,11 @@ CASES: list[tuple[str, dict[str, Any], Shapes]] = [
     ("_slice_assign", {"begin": (5,), "end": (2,)}, [(4, 2), (0, 2)]),
     ("_slice_assign", {"begin": (-1,), "end": (-4,), "step": (-2,)}, [(4, 2), (2, 2)]),
     ("_slice_assign_scalar", {"begin": (0, 1), "end": (2, 2), "scalar": -300.5}, [(3, 4)]),
+    ("shape_array", {}, [(2, 0, 3)]),
+    ("size_array", {}, [(4, 5)]),
+    ("_contrib_index_array", {}, [(3, 4, 2)]),
+    ("_contrib_index_array", {"axes": (-1, 0)}, [(3, 2, 5)]),
+    ("_contrib_index_array", {}, [(3, 0)]),
     ("_full", {"shape": (3, 2), "value": -3e9}, []),
     ("_zeros", {"shape": (0, 2)}, []),
     ("_arange", {"start": -1.3, "stop": 6, "step": 0.7, "repeat": 3}, []),
@@ -97,14 +102,13 @@ def sources(tmp_path_factory) -> Sources:
 def runs(name: str, attrs: dict, shapes: Shapes, dtype: str) -> Iterator[tuple]:
     """The card and, where there is one, that of the way back, with the shapes of both ends."""
     card = make(name, {**attrs, "dtype": dtype} if not shapes else attrs)
-    outs = [shape for shape, _ in dispatch.infer(card, tuple((s, dtype) for s in shapes))]
+    outs = dispatch.infer(card, tuple((s, dtype) for s in shapes))
     yield card, shapes, outs
     back = getattr(card, "back", f"_backward_{name}")
     if name in BACK and dtype in make(back, attrs).dtypes:
         own = make(back, attrs)
-        given = [outs[0], *shapes][: len(own.list_arguments())]
-        ends = [s for s, _ in dispatch.infer(own, tuple((s, dtype) for s in given))]
-        yield own, given, ends
+        given = [outs[0][0], *shapes][: len(own.list_arguments())]
+        yield own, given, dispatch.infer(own, tuple((s, dtype) for s in given))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -114,7 +118,8 @@ def test_values_are_those_of_the_rust_kernels(sources, name, attrs, shapes, dtyp
     if dtype not in make(name, attrs).dtypes:
         return
     for card, given, outs in runs(name, attrs, shapes, dtype):
-        some = [draw(rng, dtype, shape, 0) for shape in (*given, *outs)]
+        ends = [*((shape, dtype) for shape in given), *outs]
+        some = [draw(rng, kind, shape, 0) for shape, kind in ends]
         if card.name in ROUNDED:
             some = [rng.integers(-3, 4, x.shape).astype(numpy_dtype(dtype)) for x in some]
         check(sources, card, some[: len(given)], some[len(given) :])

@@ -1,4 +1,4 @@
-"""Parts of recipes in which threads share lines of elements, or go on from numbers of another type."""
+"""Parts of recipes in which threads share lines of elements, or convert what they found."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from .recipe import Arg, Job, Launch, Shape, int64, output_at, req, struct
 from .recipe_affine import strides
 from .recipe_indices import MAX_RANK, padded
 
-__all__ = ["along", "convert", "fold_walk", "lines_of", "shared"]
+__all__ = ["along", "convert", "fold_walk", "lines_of", "power_below", "shared"]
 
 WARP = 32
+Size = tuple[int, int, int]
 
 
 def power_below(number: int) -> int:
@@ -32,8 +33,8 @@ def along(outer: int, count: int, inner: int) -> Arg:
     return struct(int64(outer), int64(count), int64(inner))
 
 
-def shared(job: Job, outputs: int, count: int, side: int) -> tuple[tuple, tuple]:
-    """Grid and block where threads along y, a power of two, share the `count` elements of an output.
+def shared(job: Job, outputs: int, count: int, side: int) -> tuple[Size, Size]:
+    """Grid and block where threads along y, a power of two, share an output of `count` elements.
 
     Parameters
     ----------

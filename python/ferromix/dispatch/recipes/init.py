@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from ..recipe import Arg, Job, Recipe, int64, output_at, recipe, req
+from ...ops.shapes import normal_axis
+from ..recipe import Arg, Job, Recipe, int64, output_at, recipe, req, struct
+from ..recipe_affine import strides
+from ..recipe_indices import MAX_RANK, padded
 
-__all__: list[str] = []
+__all__ = ["filled"]
 
 
 def filled(job: Job, word: str, *numbers: Arg) -> Recipe:
@@ -35,3 +38,15 @@ def eye(job: Job) -> Recipe | None:
     """Ones on a diagonal."""
     columns = job.outputs[0][0][1]
     return filled(job, "eye", int64(columns), int64(job.attrs["k"]))
+
+
+@recipe("_contrib_index_array")
+def index_array(job: Job) -> Recipe | None:
+    """Some indices of every element."""
+    shape = job.inputs[0][0]
+    given, rank = job.attrs["axes"], len(shape)
+    axes = range(rank) if given is None else [normal_axis(job.name, a, rank) for a in given]
+    if len(axes) > MAX_RANK or job.outputs[0][1] != "int64":
+        return None
+    steps = padded([strides(shape)[a] for a in axes])
+    return filled(job, "indices", struct(int64(len(axes)), *steps, *padded([shape[a] for a in axes])))

@@ -1,11 +1,13 @@
-"""The recipe of the same elements under another shape."""
+"""Recipes of the same elements under another shape, and of what tells the shape."""
 
 from __future__ import annotations
 
 from math import prod
 
-from ..recipe import Job, Recipe, recipe
+from ..recipe import Job, Recipe, recipe, struct
 from ..recipe_affine import Move, whole
+from ..recipe_indices import MAX_RANK, padded
+from .init import filled
 
 __all__: list[str] = []
 
@@ -14,3 +16,13 @@ __all__: list[str] = []
 def reshape(job: Job) -> Recipe | None:
     """A copy."""
     return whole(job, Move(((prod(job.outputs[0][0]), 1, 1),)))
+
+
+@recipe("shape_array", "size_array")
+def known(job: Job) -> Recipe | None:
+    """Numbers that the shape tells."""
+    shape = job.inputs[0][0]
+    numbers = shape if job.name == "shape_array" else (prod(shape),)
+    if len(numbers) > MAX_RANK or job.outputs[0][1] != "int64":
+        return None
+    return filled(job, "numbers", struct(*padded(numbers)))
