@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from .recipe import Arg, Job, Launch, Recipe, Shape, input_at, int64, output_at, req, struct
-from .recipe_indices import MAX_RANK, padded
+from .recipe import Arg, Job, Launch, Recipe, input_at, int64, output_at, req
+from .recipe_folds import MAX_RANK, filled, words
 
-__all__ = ["Axis", "Move", "strides", "summed", "whole"]
+__all__ = ["Axis", "Move", "summed", "whole"]
 
 SIDE = 32
 """Squares of so many elements go through shared memory."""
@@ -22,11 +22,6 @@ MOST_THREADS = 1024
 
 Axis = tuple[int, int, int]
 """Extent, and elements from one to the next in the data and in the output."""
-
-
-def strides(shape: Shape) -> list[int]:
-    """Elements from one to the next along each axis of an array without gaps."""
-    return [prod(shape[a + 1 :]) for a in range(len(shape))]
 
 
 @dataclass(frozen=True)
@@ -80,8 +75,7 @@ class Move:
     def _walk(self, axes: Sequence[Axis], packed: bool) -> Arg:
         columns = zip(*axes, strict=True) if axes else [(), (), ()]
         numbers = self.total, len(axes), self.start, self.target, packed
-        parts = [part for column in columns for part in padded(column)]
-        return struct(*map(int64, numbers), *parts)
+        return words(*numbers, *(n for column in columns for n in filled(column)))
 
 
 def _merged(axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -125,8 +119,8 @@ def summed(job: Job, move: Move) -> Recipe | None:
     outputs, count = prod(a[0] for a in kept), prod(a[0] for a in gone)
     lists = [a[0] for a in kept], [a[0] for a in gone], [a[1] for a in kept]
     lists = *lists, [a[2] for a in kept], [a[1] for a in gone]
-    parts = [part for numbers in lists for part in padded(numbers)]
-    layout = struct(*map(int64, (outputs, count, len(kept), len(gone))), *parts)
+    numbers = [n for values in lists for n in filled(values)]
+    layout = words(outputs, count, len(kept), len(gone), *numbers)
     # Threads share long sums of few elements.
     deep = 1 if count < SIDE or outputs > MOST_THREADS else min(SIDE, job.limits.threads)
     across = job.limits.threads // deep

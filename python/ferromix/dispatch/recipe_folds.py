@@ -27,8 +27,10 @@ __all__ = [
     "WIDEST",
     "along",
     "axes_of",
+    "filled",
     "flat_walk",
     "fold",
+    "folded",
     "packed_walk",
     "split",
     "strides_of",
@@ -68,7 +70,8 @@ def _merged(shape: Sequence[int], rows: Sequence[Sequence[int]]) -> tuple[list[i
     return extents, [[column[j] for column in columns] for j in range(len(rows))]
 
 
-def _filled(values: Sequence[int]) -> list[int]:
+def filled(values: Sequence[int]) -> list[int]:
+    """Numbers for as many axes as a struct of the sources has."""
     return [*values, *[0] * (MAX_RANK - len(values))]
 
 
@@ -100,8 +103,8 @@ def packed_walk(shape: Shape, *rows: Sequence[int]) -> Arg | None:
     single = sum(1 << j for j, row in enumerate(steps) if row != plain and not any(row))
     if flat | single == (1 << len(rows)) - 1:
         return words(prod(shape), 0, flat, single, *[0] * (MAX_RANK * (1 + len(rows))))
-    filled = [n for row in steps for n in _filled(row)]
-    return words(prod(shape), len(extents), 0, 0, *_filled(extents), *filled)
+    numbers = [n for row in steps for n in filled(row)]
+    return words(prod(shape), len(extents), 0, 0, *filled(extents), *numbers)
 
 
 def flat_walk(count: int) -> Arg:
@@ -169,12 +172,28 @@ def split(limits: Limits, outputs: int, count: int, side: int, shared: bool = Fa
     return Split(blocks, parts, (wide, deep, 1))
 
 
-def fold(job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool]) -> Recipe | None:
-    """The launches of a fold of the first input over axes into the first output.
+@dataclass(frozen=True)
+class Folded:
+    """An array without gaps whose axes are reduced in part.
 
-    Where outputs are few, blocks share each of them by way of temporary memory, and the entry
-    point with ``_finish`` joins what they found.
+    Parameters
+    ----------
+    walk
+        An ``fm::FoldWalk``.
+    outputs, count
+        How many results there are, each of so many elements.
+    side
+        Results whose elements lie side by side; 1 where those of one do.
     """
+
+    walk: Arg
+    outputs: int
+    count: int
+    side: int
+
+
+def folded(shape: Shape, reduced: Sequence[bool]) -> Folded | None:
+    """How elements become results without gaps; None where more axes are left than kernels take."""
     kept_shape = tuple(n for n, r in zip(shape, reduced, strict=True) if not r)
     places = iter(strides_of(kept_shape))
     # The output repeats along reduced axes, so that these never merge with those that are kept.
@@ -187,15 +206,26 @@ def fold(job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool])
     outputs = prod(kept_shape)
     count = prod(n for n, r in zip(shape, reduced, strict=True) if r)
     lists = [(extents, kept), (extents, gone), (data, kept), (out, kept), (data, gone)]
-    filled = [n for values, which in lists for n in _filled([values[i] for i in which])]
-    layout = words(outputs, count, len(kept), len(gone), *filled)
+    numbers = [n for values, which in lists for n in filled([values[i] for i in which])]
     side = extents[-1] if kept and kept[-1] == len(extents) - 1 else 1
-    how = split(job.limits, outputs, count, side, shared=True)
+    return Folded(words(outputs, count, len(kept), len(gone), *numbers), outputs, count, side)
+
+
+def fold(job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool]) -> Recipe | None:
+    """The launches of a fold of the first input over axes into the first output.
+
+    Where outputs are few, blocks share each of them by way of temporary memory, and the entry
+    point with ``_finish`` joins what they found.
+    """
+    found = folded(shape, reduced)
+    if found is None:
+        return None
+    how = split(job.limits, found.outputs, found.count, found.side, shared=True)
     partial = workspace() if how.parts > 1 else nothing()
-    rest = layout, req(0)
+    rest = found.walk, req(0)
     first = Launch(stem, entry, how.grid, how.block, (input_at(0), output_at(0), partial, *rest))
     if how.parts == 1:
         return Recipe((first,))
     given = partial, output_at(0), field(how.parts), *rest
-    last = job.spread(stem, f"{entry}_finish", outputs, *given)
-    return Recipe((first, last), temporary=how.parts * outputs * WIDEST)
+    last = job.spread(stem, f"{entry}_finish", found.outputs, *given)
+    return Recipe((first, last), temporary=how.parts * found.outputs * WIDEST)

@@ -7,20 +7,15 @@ from dataclasses import dataclass
 from math import prod
 
 from .recipe import Arg, Job, Launch, Shape, input_at, int64, struct, workspace
+from .recipe_folds import filled, words
 
-__all__ = ["FROM_END", "OUTSIDE", "Groups", "Rows", "groups", "padded", "places"]
+__all__ = ["FROM_END", "OUTSIDE", "Groups", "Rows", "groups", "places"]
 
 OUTSIDE = {"clip": 0, "wrap": 1, "raise": 2}
 """What an index outside of the axis stands for, as the source numbers them."""
 FROM_END = 3
-MAX_RANK = 8
 MOST = 2**31 - 1
 """Positions that 32 bits number."""
-
-
-def padded(numbers: Sequence[int]) -> list[Arg]:
-    """Numbers for as many axes as a struct of the sources has."""
-    return [int64(n) for n in (*numbers, *[0] * (MAX_RANK - len(numbers)))]
 
 
 @dataclass(frozen=True)
@@ -39,7 +34,7 @@ class Rows:
 
     def arg(self) -> Arg:
         """The argument of a kernel."""
-        return struct(*map(int64, (self.outer, self.n, self.inner, self.count)))
+        return words(self.outer, self.n, self.inner, self.count)
 
     @property
     def picked(self) -> int:
@@ -59,7 +54,7 @@ def places(job: Job, index: int, extents: Sequence[int], outside: int) -> Launch
     """
     shape, dtype = job.inputs[index]
     count = prod(shape) // max(1, len(extents))
-    axes = struct(*map(int64, (count, len(extents), outside)), *padded(extents))
+    axes = words(count, len(extents), outside, *filled(extents))
     entry = f"indices_places_{dtype}"
     return job.spread("indices", entry, count, input_at(index), workspace(), axes)
 

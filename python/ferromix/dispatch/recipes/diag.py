@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...ops.shapes import normal_axis
 from ..recipe import Job, Recipe, Shape, recipe
-from ..recipe_affine import Move, strides, whole
+from ..recipe_affine import Move, whole
+from ..recipe_folds import strides_of
 
 __all__: list[str] = []
 
@@ -14,10 +15,10 @@ def diagonals(job: Job, matrix: Shape, lines: Shape, square: bool) -> Move:
     k, rank = job.attrs["k"], len(matrix)
     names = ("axis1", "axis2")
     a, b = (0, 1) if square else (normal_axis(job.name, job.attrs[x], rank) for x in names)
-    steps = strides(matrix)
+    steps = strides_of(matrix)
     others = [steps[x] for x in range(rank) if x not in (a, b)]
     from_ = [*others, steps[a] + steps[b]]
-    axes = tuple(zip(lines, from_, strides(lines), strict=True))
+    axes = tuple(zip(lines, from_, strides_of(lines), strict=True))
     return Move(axes, abs(k) * steps[b if k > 0 else a])
 
 

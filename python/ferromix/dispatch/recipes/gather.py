@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from ..recipe import Job, Recipe, Shape, input_at, output_at, recipe, req
-from ..recipe_indices import FROM_END, MAX_RANK, Rows, groups, places
+from ..recipe_folds import MAX_RANK
+from ..recipe_indices import FROM_END, Rows, groups, places
 
 __all__: list[str] = []
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from ...ops.shapes import normal_axis
-from ..recipe import Arg, Job, Recipe, int64, output_at, recipe, req, struct
-from ..recipe_affine import strides
-from ..recipe_indices import MAX_RANK, padded
+from ..recipe import Arg, Job, Recipe, int64, output_at, recipe, req
+from ..recipe_folds import MAX_RANK, filled, strides_of, words
 
-__all__ = ["filled"]
+__all__ = ["made"]
 
 
-def filled(job: Job, word: str, *numbers: Arg) -> Recipe:
+def made(job: Job, word: str, *numbers: Arg) -> Recipe:
     """One launch over the output."""
     shape, dtype = job.outputs[0]
     given = output_at(0), int64(prod(shape)), *numbers, req(0)
@@ -22,7 +21,7 @@ def filled(job: Job, word: str, *numbers: Arg) -> Recipe:
 @recipe("_full")
 def full(job: Job) -> Recipe | None:
     """One number everywhere."""
-    return filled(job, "full", job.number("value"))
+    return made(job, "full", job.number("value"))
 
 
 @recipe("_arange")
@@ -30,14 +29,14 @@ def arange(job: Job) -> Recipe | None:
     """Numbers at equal distances."""
     repeat = job.attrs.get("repeat")
     times = int64(1 if repeat is None else repeat)
-    return filled(job, "arange", job.number("start"), job.number("step"), times)
+    return made(job, "arange", job.number("start"), job.number("step"), times)
 
 
 @recipe("_eye")
 def eye(job: Job) -> Recipe | None:
     """Ones on a diagonal."""
     columns = job.outputs[0][0][1]
-    return filled(job, "eye", int64(columns), int64(job.attrs["k"]))
+    return made(job, "eye", int64(columns), int64(job.attrs["k"]))
 
 
 @recipe("_contrib_index_array")
@@ -48,5 +47,6 @@ def index_array(job: Job) -> Recipe | None:
     axes = range(rank) if given is None else [normal_axis(job.name, a, rank) for a in given]
     if len(axes) > MAX_RANK or job.outputs[0][1] != "int64":
         return None
-    steps = padded([strides(shape)[a] for a in axes])
-    return filled(job, "indices", struct(int64(len(axes)), *steps, *padded([shape[a] for a in axes])))
+    steps, extents = strides_of(shape), [shape[a] for a in axes]
+    layout = words(len(axes), *filled([steps[a] for a in axes]), *filled(extents))
+    return made(job, "indices", layout)

@@ -6,7 +6,8 @@ from math import prod
 
 from ...ops.shapes import normal_axis
 from ..recipe import Job, Launch, Recipe, Shape, recipe
-from ..recipe_affine import Move, strides
+from ..recipe_affine import Move
+from ..recipe_folds import strides_of
 
 __all__: list[str] = []
 
@@ -57,4 +58,4 @@ def moved(job: Job, attribute: str, lacking: bool, apart: bool) -> Recipe | None
 
 def part_of(shape: Shape, part: Shape, start: int) -> Move:
     """From the whole, from an element on, to a part of it."""
-    return Move(tuple(zip(part, strides(shape), strides(part), strict=True)), start)
+    return Move(tuple(zip(part, strides_of(shape), strides_of(part), strict=True)), start)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ..recipe import Job, Launch, Recipe, input_at, output_at, recipe, req
-from ..recipe_lines import along, shared
+from ..recipe_folds import along, split
 
 __all__: list[str] = []
 
@@ -20,6 +20,7 @@ def l2_normalization(job: Job) -> Recipe | None:
         kept = 1 if mode == "instance" else 2
         lines = prod(shape[:kept]), prod(shape[kept:]), 1
     outer, count, inner = lines
-    how = shared(job, outer * inner, count, inner)
+    how = split(job.limits, outer * inner, count, inner)
     given = input_at(0), output_at(0), along(*lines), job.number("eps"), req(0)
-    return Recipe((Launch("l2_normalization", f"l2_normalization_{dtype}", *how, given),))
+    entry = f"l2_normalization_{dtype}"
+    return Recipe((Launch("l2_normalization", entry, how.grid, how.block, given),))

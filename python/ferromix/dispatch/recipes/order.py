@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from ...ops.shapes import normal_axis
 from ..recipe import Job, Recipe, Shape, recipe
-from ..recipe_affine import Move, strides, whole
+from ..recipe_affine import Move, whole
+from ..recipe_folds import strides_of
 
 __all__: list[str] = []
 
@@ -14,8 +15,8 @@ __all__: list[str] = []
 def permuted(shape: Shape, axes: Sequence[int]) -> Move:
     """The axes of a tensor in another order."""
     out = tuple(shape[a] for a in axes)
-    steps = strides(shape)
-    return Move(tuple(zip(out, (steps[a] for a in axes), strides(out), strict=True)))
+    steps = strides_of(shape)
+    return Move(tuple(zip(out, (steps[a] for a in axes), strides_of(out), strict=True)))
 
 
 @recipe("transpose")
@@ -43,7 +44,7 @@ def reverse(job: Job) -> Recipe | None:
     given = job.attrs["axis"]
     named = (given,) if isinstance(given, int) else given or range(len(shape))
     turned = {normal_axis("reverse", a, len(shape)) for a in named}
-    steps = strides(shape)
+    steps = strides_of(shape)
     signs = [-1 if a in turned else 1 for a in range(len(shape))]
     axes = [(n, s * sign, s) for n, s, sign in zip(shape, steps, signs, strict=True)]
     start = sum((shape[a] - 1) * steps[a] for a in turned)
@@ -53,7 +54,7 @@ def reverse(job: Job) -> Recipe | None:
 def blocks(side: int, deep: Shape, wide: Shape) -> Move:
     """From blocks of pixels as channels, the slowest of them, to blocks of pixels."""
     (n, _, height, width), kept = deep, wide[1]
-    d, w = strides(deep), strides(wide)
+    d, w = strides_of(deep), strides_of(wide)
     axes = (
         (n, d[0], w[0]),
         (kept, d[1], w[1]),

@@ -10,14 +10,13 @@ from ..recipe import (
     Recipe,
     input_at,
     int32,
-    int64,
     nothing,
     output_at,
     recipe,
     req,
-    struct,
     workspace,
 )
+from ..recipe_folds import words
 from ..recipe_lines import convert, lines_of
 
 __all__: list[str] = []
@@ -65,7 +64,7 @@ def ordered(
     ends = [nothing() if k is None else output_at(k) for k in (values, mask)]
     reqs = [int32(0) if k is None else req(k) for k in (values, mask)]
     found = nothing() if places is None else workspace()
-    args = input_at(0), ends[0], found, ends[1], struct(*map(int64, numbers)), *reqs
+    args = input_at(0), ends[0], found, ends[1], words(*numbers), *reqs
     grid, block = (job.blocks(outer * inner, 1), 1, 1), (job.limits.threads, 1, 1)
     launch = Launch("ordering", f"ordering_{dtype}", grid, block, args)
     if places is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from ..recipe import Arg, Job, Recipe, Shape, input_at, int64, output_at, recipe, req, struct
-from ..recipe_indices import MAX_RANK, padded
+from ..recipe import Arg, Job, Recipe, Shape, input_at, output_at, recipe, req
+from ..recipe_folds import MAX_RANK, filled, words
 
 __all__: list[str] = []
 
@@ -17,8 +17,7 @@ def axes_of(job: Job, data: Shape, out: Shape) -> Arg:
     """The extents of both, and the widths before each axis."""
     mode, widths = MODES[job.attrs["mode"]], job.attrs["pad_width"]
     numbers = len(data), mode, prod(data), prod(out)
-    lists = padded(data), padded(out), padded(widths[::2])
-    return struct(*map(int64, numbers), *(n for part in lists for n in part))
+    return words(*numbers, *filled(data), *filled(out), *filled(widths[::2]))
 
 
 @recipe("Pad")

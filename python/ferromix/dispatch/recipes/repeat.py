@@ -6,7 +6,8 @@ from math import prod
 
 from ...ops.shapes import normal_axis
 from ..recipe import Job, Recipe, Shape, recipe
-from ..recipe_affine import Move, strides, summed, whole
+from ..recipe_affine import Move, summed, whole
+from ..recipe_folds import strides_of
 
 __all__: list[str] = []
 
@@ -17,16 +18,16 @@ def repeated(job: Job, shape: Shape, out: Shape) -> Move:
     if job.attrs["axis"] is None:
         return Move(((prod(shape), 1, times), (times, 0, 1)))
     axis = normal_axis(job.name, job.attrs["axis"], len(shape))
-    pairs = zip(shape, strides(shape), strides(out), strict=True)
+    pairs = zip(shape, strides_of(shape), strides_of(out), strict=True)
     axes = [(n, s, o * times if a == axis else o) for a, (n, s, o) in enumerate(pairs)]
-    return Move((*axes, (times, 0, strides(out)[axis])))
+    return Move((*axes, (times, 0, strides_of(out)[axis])))
 
 
 def tiled(job: Job, shape: Shape, out: Shape) -> Move:
     """The tensor side by side."""
     data = (1,) * (len(out) - len(shape)) + tuple(shape)
     axes = []
-    for n, step, to, extent in zip(data, strides(data), strides(out), out, strict=True):
+    for n, step, to, extent in zip(data, strides_of(data), strides_of(out), out, strict=True):
         axes += [(extent // n if n else 0, 0, n * to), (n, step, to)]
     return Move(tuple(axes))
 

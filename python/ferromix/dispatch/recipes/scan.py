@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..recipe import Job, Launch, Recipe, input_at, int32, output_at, recipe, req
-from ..recipe_lines import along, lines_of
+from ..recipe_folds import along
+from ..recipe_lines import lines_of
 
 __all__: list[str] = []
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from ..recipe import Job, Recipe, recipe, struct
+from ..recipe import Job, Recipe, recipe
 from ..recipe_affine import Move, whole
-from ..recipe_indices import MAX_RANK, padded
-from .init import filled
+from ..recipe_folds import MAX_RANK, filled, words
+from .init import made
 
 __all__: list[str] = []
 
@@ -25,4 +25,4 @@ def known(job: Job) -> Recipe | None:
     numbers = shape if job.name == "shape_array" else (prod(shape),)
     if len(numbers) > MAX_RANK or job.outputs[0][1] != "int64":
         return None
-    return filled(job, "numbers", struct(*padded(numbers)))
+    return made(job, "numbers", words(*filled(numbers)))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ...ops.shapes import normal_axis
 from ..recipe import Job, Make, Recipe, Shape, recipe
-from ..recipe_affine import Move, strides, whole
+from ..recipe_affine import Move, whole
+from ..recipe_folds import strides_of
 
 __all__: list[str] = []
 
@@ -50,10 +51,10 @@ def window(job: Job, shape: Shape, part: Shape) -> Starts:
 
 def cut(starts: Starts, shape: Shape, part: Shape) -> Move:
     """From the whole to the part."""
-    steps = strides(shape)
+    steps = strides_of(shape)
     pairs = list(zip(steps, starts, strict=True))
     from_ = (s * step for s, (_, step) in pairs)
-    axes = tuple(zip(part, from_, strides(part), strict=True))
+    axes = tuple(zip(part, from_, strides_of(part), strict=True))
     return Move(axes, sum(s * first for s, (first, _) in pairs))
 
 

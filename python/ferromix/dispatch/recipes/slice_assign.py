@@ -10,14 +10,12 @@ from ..recipe import (
     Recipe,
     float64,
     input_at,
-    int64,
     nothing,
     output_at,
     recipe,
     req,
-    struct,
 )
-from ..recipe_indices import MAX_RANK, padded
+from ..recipe_folds import MAX_RANK, filled, words
 
 __all__: list[str] = []
 
@@ -38,8 +36,8 @@ def assigned(job: Job, values: Arg, scalar: Arg) -> Recipe | None:
         return None
     ranges = [along(job, axis, n) for axis, n in enumerate(shape)]
     columns = zip(*ranges, strict=True) if ranges else [(), (), ()]
-    numbers = int64(prod(shape)), int64(len(shape)), *padded(shape)
-    layout = struct(*numbers, *(part for column in columns for part in padded(column)))
+    numbers = [n for column in columns for n in filled(column)]
+    layout = words(prod(shape), len(shape), *filled(shape), *numbers)
     given = input_at(0), values, output_at(0), layout, scalar, req(0)
     return Recipe((job.spread("slice_assign", f"slice_assign_{dtype}", prod(shape), *given),))
 

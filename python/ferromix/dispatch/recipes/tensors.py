@@ -19,7 +19,6 @@ from ..recipe import (
     struct,
     workspace,
 )
-from ..recipe_lines import power_below
 
 __all__: list[str] = []
 
@@ -27,6 +26,11 @@ AT_ONCE = 64
 """Arrays of a launch, as the source has them."""
 SHARE = 16
 """Elements of a thread, before blocks share an array."""
+
+
+def power_below(number: int) -> int:
+    """The greatest power of two that is not above a number."""
+    return 1 << (number.bit_length() - 1)
 
 
 def groups(job: Job) -> list[tuple[int, Arg, int, int]]:
