@@ -2,8 +2,9 @@
 //
 // Entry points: pick_forward_DTYPE(data, places, out, lines, req), zeros where a place is -1;
 // pick_backward_DTYPE(grad, places, out, lines, req), where the last of equal places counts;
-// pick_fill_DTYPE(data, values, places, out, lines, req), which sets an element of each row. Arrays have
-// no gaps.
+// pick_fill_DTYPE(data, values, places, out, lines, req), which sets an element of each row. Where places
+// of a line are many, the way back is pick_clear_int64(winners, total), pick_claim_int64(places, winners,
+// lines), pick_place_DTYPE(grad, winners, out, total, req). Arrays have no gaps.
 #include "grid.cuh"
 #include "map.cuh"
 
@@ -54,6 +55,18 @@ __device__ __forceinline__ void fill(
     });
 }
 
+/// The greatest position that leads to each element: a maximum, so that the order is of no matter.
+__device__ __forceinline__ void
+claim(const int64 *places, int64 *winners, const Lines &lines) {
+    each(lines.outer * lines.chosen * lines.inner, [&](int64 i) {
+        const Split in_block = split(i, lines.chosen * lines.inner);
+        const int64 at = split(in_block.at, lines.inner).at;
+        if (places[i] >= 0) {
+            atomicMax(&winners[(in_block.row * lines.k + places[i]) * lines.inner + at], i);
+        }
+    });
+}
+
 } // namespace fm
 
 #define FM_PICK_ENTRIES(T, ...) \
@@ -67,9 +80,26 @@ __device__ __forceinline__ void fill(
         int req) { \
         fm::backward(grad, places, out, lines, req); \
     } \
+    extern "C" __global__ void pick_place_##T( \
+        const T *grad, const int64 *winners, T *out, int64 total, int req) { \
+        fm::each(req == fm::Null ? 0 : total, [=](int64 i) { \
+            const T x = winners[i] < 0 ? T() : grad[winners[i]]; \
+            fm::put(out[i], x, fm::opaque(req == fm::Add)); \
+        }); \
+    } \
     extern "C" __global__ void pick_fill_##T( \
         const T *data, const T *values, const int64 *places, T *out, \
         const __grid_constant__ fm::Lines lines, int req) { \
         fm::fill(data, values, places, out, lines, req); \
     }
 FM_ALL(FM_PICK_ENTRIES, )
+
+#define FM_CLAIM_ENTRIES \
+    extern "C" __global__ void pick_clear_int64(int64 *winners, int64 total) { \
+        fm::each(total, [=](int64 i) { winners[i] = -1; }); \
+    } \
+    extern "C" __global__ void pick_claim_int64( \
+        const int64 *places, int64 *winners, const __grid_constant__ fm::Lines lines) { \
+        fm::claim(places, winners, lines); \
+    }
+FM_IF_int64(FM_CLAIM_ENTRIES)

@@ -123,6 +123,9 @@ def test_the_last_of_equal_places_goes_back(sources):
     grad, data = rng.normal(size=(3, 5)), np.zeros((3, 2))
     given = rng.integers(0, 2, (3, 5)).astype(float)
     check(sources, make("_backward_pick", {"axis": 1}), [grad, given, data], [np.ones((3, 2))])
+    grad, data = rng.normal(size=(2, 90, 2)), np.zeros((2, 7, 2))
+    given = rng.integers(-1, 8, (2, 90, 2)).astype(float)
+    check(sources, make("_backward_pick", {"axis": 1}), [grad, given, data], [np.ones((2, 7, 2))])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

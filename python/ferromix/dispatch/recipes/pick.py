@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ..recipe import Job, Recipe, Shape, input_at, output_at, recipe, req
+from ..recipe import Job, Launch, Recipe, Shape, input_at, int64, output_at, recipe, req, workspace
 from ..recipe_folds import words
 from ..recipe_indices import OUTSIDE, places
 from ..recipe_lines import lines_of
@@ -39,12 +39,24 @@ def backward(job: Job) -> Recipe | None:
     shape, dtype = job.outputs[0]
     count = prod(job.inputs[1][0])
     along = chosen_lines(job, shape, count)
-    if along[-1] > FEW:
-        return None
     find = places(job, 1, [along[1]], OUTSIDE[job.attrs.get("mode", "clip")])
+    if along[-1] > FEW:
+        return claimed(job, find, count, along)
     given = input_at(0), find.args[1], output_at(0), words(*along), req(0)
     launch = job.spread("pick", f"pick_backward_{dtype}", prod(shape), *given)
     return Recipe((find, launch), temporary=8 * count)
+
+
+def claimed(job: Job, find: Launch, count: int, along: tuple[int, ...]) -> Recipe:
+    """The same by way of the position that each element's value comes from."""
+    shape, dtype = job.outputs[0]
+    total, winners = prod(shape), workspace(8 * count)
+    number, given = int64(total), (find.args[1], winners, words(*along))
+    clear = job.spread("pick", "pick_clear_int64", total, winners, number)
+    claim = job.spread("pick", "pick_claim_int64", count, *given)
+    ends = input_at(0), winners, output_at(0), number, req(0)
+    place = job.spread("pick", f"pick_place_{dtype}", total, *ends)
+    return Recipe((find, clear, claim, place), temporary=8 * (count + total))
 
 
 @recipe("fill_element_0index")
