@@ -37,8 +37,8 @@ ROWS_OF = [
     *["optimizer", "dropout", "sample", "batch_norm"],
 ]
 """Stems of sources that have recipes for all rows of the Rust table."""
-LEFT_TO_THE_CPU = {"take", "_backward_take"}
-"""Rows some of whose cases have no recipe: indices that are checked."""
+LEFT_TO_THE_CPU = {"take", "_backward_take", "sort", "argsort", "cumsum", "_backward_cumsum"}
+"""Rows some of whose cases have no recipe: checked indices, long lines, sums of another type."""
 GRADIENT = 2
 """How many times the roundings of its output a gradient has, whose sums go over the batch, too."""
 ADDED = 4
