@@ -169,8 +169,10 @@ def split(limits: Limits, outputs: int, count: int, side: int, shared: bool = Fa
     return Split(blocks, parts, (wide, deep, 1))
 
 
-def fold(job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool]) -> Recipe | None:
-    """The launches of a fold of the first input over axes into the first output.
+def fold(
+    job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool], number: int = 0
+) -> Recipe | None:
+    """The launches of a fold of the first input over axes into an output, by default the first.
 
     Where outputs are few, blocks share each of them by way of temporary memory, and the entry
     point with ``_finish`` joins what they found.
@@ -192,10 +194,12 @@ def fold(job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool])
     side = extents[-1] if kept and kept[-1] == len(extents) - 1 else 1
     how = split(job.limits, outputs, count, side, shared=True)
     partial = workspace() if how.parts > 1 else nothing()
-    rest = layout, req(0)
-    first = Launch(stem, entry, how.grid, how.block, (input_at(0), output_at(0), partial, *rest))
+    rest = layout, req(number)
+    first = Launch(
+        stem, entry, how.grid, how.block, (input_at(0), output_at(number), partial, *rest)
+    )
     if how.parts == 1:
         return Recipe((first,))
-    given = partial, output_at(0), field(how.parts), *rest
+    given = partial, output_at(number), field(how.parts), *rest
     last = job.spread(stem, f"{entry}_finish", outputs, *given)
     return Recipe((first, last), temporary=how.parts * outputs * WIDEST)
