@@ -1,6 +1,9 @@
 // Steps of optimizers with a rate for each element; those of AdamW are in multi_adaptive.cu.
 //
 // Entry points: adaptive_NAME_DTYPE(step, rates, req). Rates come in the order of the rule's names.
+// adaptive_group_adagrad_update_DTYPE(weight, grad, history, out, rows, width, rates, req) has a state for
+// each row; blocks have rows, whose elements threads along y, a power of two, share.
+#include "fold.cuh"
 #include "rules.cuh"
 
 namespace fm {
@@ -73,6 +76,37 @@ struct RmsPropAlex {
     }
 };
 
+/// The step of `AdaGrad` with the mean of the squares of a row.
+template <class T>
+__device__ __forceinline__ void group_adagrad(
+    const T *weight, const T *grad, T *history, T *out, int64 rows, int64 width,
+    const Rates<4> &rates, int req) {
+    FM_SHARED(T, part, MOST_THREADS);
+    const T lr = (T)rates.at[0], scale = (T)rates.at[1], bound = (T)rates.at[2];
+#pragma unroll 1
+    for (int64 row = blockIdx.x; row < rows; row += gridDim.x) {
+        const int64 first = row * width;
+        T sum = 0;
+#pragma unroll 1
+        for (int64 i = threadIdx.y; i < width; i += blockDim.y) {
+            const T g = clipped(scale * grad[first + i], bound);
+            sum += g * g;
+        }
+        sum = together(sum, part, [](T a, T b) { return a + b; });
+        const T state = history[row] + sum / (T)(width < 1 ? 1 : width);
+        const T root = square_root(state + (T)rates.at[3]);
+#pragma unroll 1
+        for (int64 i = first + threadIdx.y; i < first + width && req != Null; i += blockDim.y) {
+            const T g = clipped(scale * grad[i], bound);
+            put(out[i], weight[i] - lr * g / root, req == Add);
+        }
+        __syncthreads(); // all have read the state
+        if (threadIdx.y == 0) {
+            history[row] = state;
+        }
+    }
+}
+
 } // namespace fm
 
 #define FM_STEP_ENTRY(T, NAME, RULE, STATES, N) \
@@ -94,3 +128,11 @@ FM_FLOATS(FM_STEP_ENTRY, ftrl_update, Ftrl, 2, 6)
 FM_FLOATS(FM_STEP_ENTRY, sparse_adagrad_update, AdaGrad, 1, 4)
 FM_FLOATS(FM_STEP_ENTRY, rmsprop_update, RmsProp, 1, 7)
 FM_FLOATS(FM_STEP_ENTRY, rmspropalex_update, RmsPropAlex, 3, 8)
+
+#define FM_GROUP_ENTRY(T, ...) \
+    extern "C" __global__ void adaptive_group_adagrad_update_##T( \
+        const T *weight, const T *grad, T *history, T *out, int64 rows, int64 width, \
+        const __grid_constant__ fm::Rates<4> rates, int req) { \
+        fm::group_adagrad(weight, grad, history, out, rows, width, rates, req); \
+    }
+FM_REALS(FM_GROUP_ENTRY, )

@@ -4,8 +4,9 @@
 // dot_SIZE_DTYPE(a, b, bias, out, partial, product, req), whose blocks have a tile along x, a part of the
 // depth along y, and products of a batch along z; where there are several parts, `partial` gets their
 // sums, of shape (parts, batch, m, n), and dot_DTYPE_finish(partial, bias, out, parts, count, n, req)
-// comes after. `bias` may be null. Halves are summed in float32; the output has no gaps.
-#include "gemm.cuh"
+// comes after. `bias` may be null. Halves are summed in float32, by tensor cores where there are some; the
+// output has no gaps.
+#include "tensor.cuh"
 
 namespace fm {
 
@@ -20,28 +21,41 @@ template <class T> __device__ __forceinline__ Compute<T> biased(Compute<T> x, co
     return bias == nullptr ? x : x + convert<Compute<T>>(bias[j]);
 }
 
+/// Calls `store` with the sums of a thread's part of a tile.
+template <class TILE, class T, class F>
+__device__ __forceinline__ void products(
+    const Matrix<T> &left, const Matrix<T> &right, int64 i, int64 j, int64 m, int64 n,
+    const Depth &depth, F store) {
+    if constexpr (on_tensor_cores<TILE, T>) {
+        multiply_halves<TILE>(left, right, i, j, m, n, depth, store);
+    } else {
+        Compute<T> sums[TILE::own_rows][TILE::own_columns];
+        multiply<TILE>(left, right, i, j, m, n, depth, sums);
+        elements_of<TILE>(sums, i, j, m, n, store);
+    }
+}
+
 template <class TILE, class T>
 __device__ __forceinline__ void
 dot(const T *a, const T *b, const T *bias, T *out, Compute<T> *partial, const Product &p, int req) {
     typedef Compute<T> C;
     const int64 down = (p.m + TILE::rows - 1) / TILE::rows;
     const int64 i = blockIdx.x % down * TILE::rows, j = blockIdx.x / down * TILE::columns;
-    const Depth depth = depth_of(p.depth, TILE::depth);
+    const Depth depth = depth_of(p.depth, on_tensor_cores<TILE, T> ? HALVES : TILE::depth);
     const int64 end = req == Null ? 0 : p.batch, size = p.m * p.n;
 #pragma unroll 1
     for (int64 z = blockIdx.z; z < end; z += gridDim.z) {
         const Matrix<T> left(a + z * p.a_batch, p.a_row, p.a_depth);
         const Matrix<T> right(b + z * p.b_batch, p.b_column, p.b_depth);
-        C sums[TILE::own_rows][TILE::own_columns];
-        multiply<TILE>(left, right, i, j, p.m, p.n, depth, sums);
-        elements_of<TILE>(sums, i, j, p.m, p.n, [&](int64 row, int64 column, C sum) {
+        const auto store = [&](int64 row, int64 column, C sum) {
             const int64 at = z * size + row * p.n + column;
             if (gridDim.y > 1) {
                 partial[blockIdx.y * p.batch * size + at] = sum;
             } else {
                 put(out[at], biased(sum, bias, column), req == Add);
             }
-        });
+        };
+        products<TILE>(left, right, i, j, p.m, p.n, depth, store);
     }
 }
 

@@ -69,6 +69,14 @@ def test_blocks_that_share_a_depth(sources, dtype, req):
         assert f"dot_{dtype}_finish" in ran
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("flips", FLIPS)
+def test_packs_of_halves(sources, dtype, flips):
+    given = operands(72, 80, 48, *flips, dtype)
+    ran = check(sources, "dot", flags(*flips), given, [1], terms=28)
+    assert ran == {f"dot_large_{dtype}"}
+
+
 def test_tensors(sources):
     rng = np.random.default_rng(4)
     a, b = (numbers(rng, shape, "float32") for shape in ((2, 3, 5), (5, 4, 2)))

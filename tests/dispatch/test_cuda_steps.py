@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from host import NEEDS_COMPILER
 from launches import Run, Sources, described, job_of, on_the_cpu
+from table import operators
 
 from ferromix.dispatch import infer
 from ferromix.dispatch.recipe import Limits, find
@@ -158,6 +159,18 @@ def test_adamw_makes_no_step_of_what_is_not_finite(sources, dtype, rescale):
                 check(sources, card, inputs, req)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("clip", [0.25, -1.0])
+def test_one_state_for_each_row(sources, dtype, clip):
+    attrs = {"lr": 0.3, "rescale_grad": 0.5, "clip_gradient": clip, "epsilon": 0.25}
+    card = make("_contrib_group_adagrad_update", attrs)
+    for shape in [(1, 1), (5, 7), (3, 2, 200), (0, 4), (6,)]:
+        states = (shape[0], *(1,) * (len(shape) - 1))
+        inputs = arrays_of(card, [shape, shape, states], dtype, 2)
+        for req in (0, 1, 3):
+            check(sources, card, inputs, req)
+
+
 @pytest.mark.parametrize("norms", [(0.0, 2.0), (2.0, 0.0), (0.5, 0.25), (4.0, 3.0)])
 @pytest.mark.parametrize("bounds", [{}, {"lower_bound": 1.0}, {"upper_bound": 0.75}])
 def test_norms_within_bounds(sources, norms, bounds):
@@ -171,3 +184,9 @@ def test_norms_within_bounds(sources, norms, bounds):
         inputs = arrays_of(card, [(9,)] * 4, "float32", 4)
         inputs[0] *= scale
         check(sources, card, inputs, 1)
+
+
+@pytest.mark.parametrize("stem", ["adaptive", "lamb", "multi_sgd", "multi_adaptive"])
+def test_all_rows_have_recipes(stem):
+    assert operators(stem)
+    assert not [name for name in operators(stem) if find(name) is None]

@@ -211,8 +211,10 @@ def folded(shape: Shape, reduced: Sequence[bool]) -> Folded | None:
     return Folded(words(outputs, count, len(kept), len(gone), *numbers), outputs, count, side)
 
 
-def fold(job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool]) -> Recipe | None:
-    """The launches of a fold of the first input over axes into the first output.
+def fold(
+    job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool], number: int = 0
+) -> Recipe | None:
+    """The launches of a fold of the first input over axes into an output, by default the first.
 
     Where outputs are few, blocks share each of them by way of temporary memory, and the entry
     point with ``_finish`` joins what they found.
@@ -222,10 +224,11 @@ def fold(job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool])
         return None
     how = split(job.limits, found.outputs, found.count, found.side, shared=True)
     partial = workspace() if how.parts > 1 else nothing()
-    rest = found.walk, req(0)
-    first = Launch(stem, entry, how.grid, how.block, (input_at(0), output_at(0), partial, *rest))
+    rest = found.walk, req(number)
+    given = input_at(0), output_at(number), partial, *rest
+    first = Launch(stem, entry, how.grid, how.block, given)
     if how.parts == 1:
         return Recipe((first,))
-    given = partial, output_at(0), field(how.parts), *rest
+    given = partial, output_at(number), field(how.parts), *rest
     last = job.spread(stem, f"{entry}_finish", found.outputs, *given)
     return Recipe((first, last), temporary=how.parts * found.outputs * WIDEST)

@@ -19,7 +19,8 @@ from ..recipe import (
     struct,
     workspace,
 )
-from .gemm import WIDTH, Split, channel_sums, split
+from ..recipe_folds import fold
+from .gemm import WIDTH, Split, split
 
 __all__: list[str] = []
 
@@ -152,7 +153,11 @@ def backward(job: Job) -> Recipe | None:
     if g is None:
         return None
     parts = [data_gradient(job, g), weight_gradient(job, g)]
-    if not job.attrs["no_bias"]:
-        parts.append(channel_sums(job, 0, 2, (grad[0], grad[1], prod(grad[2:]))))
     made = [one for launches, _ in parts for one in launches]
-    return Recipe(tuple(made), max(bytes for _, bytes in parts))
+    temporary = max(bytes for _, bytes in parts)
+    if job.attrs["no_bias"]:
+        return Recipe(tuple(made), temporary)
+    shape = grad[0], grad[1], prod(grad[2:])
+    entry = f"reduce_sum_{job.inputs[0][1]}"
+    sums = fold(job, "reduce", entry, shape, [True, False, True], number=2)
+    return sums and Recipe((*made, *sums.launches), max(temporary, sums.temporary))

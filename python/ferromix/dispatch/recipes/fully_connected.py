@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from ..recipe import Job, Recipe, input_at, recipe
+from ..recipe_folds import fold
 from .dot import Operand, product
-from .gemm import channel_sums
 
 __all__: list[str] = []
 
@@ -41,7 +41,10 @@ def backward(job: Job) -> Recipe | None:
     )
     data, weight = Operand(input_at(1), rows, width), Operand(input_at(2), hidden, width)
     parts = [product(job, grad, weight, 0), product(job, flipped, data, 1)]
-    if not job.attrs["no_bias"]:
-        parts.append(channel_sums(job, 0, 2, (rows, hidden, 1)))
     launches = [one for launches, _ in parts for one in launches]
-    return Recipe(tuple(launches), max(bytes for _, bytes in parts))
+    temporary = max(bytes for _, bytes in parts)
+    if job.attrs["no_bias"]:
+        return Recipe(tuple(launches), temporary)
+    entry = f"reduce_sum_{job.inputs[0][1]}"
+    sums = fold(job, "reduce", entry, (rows, hidden), [True, False], number=2)
+    return sums and Recipe((*launches, *sums.launches), max(temporary, sums.temporary))

@@ -21,11 +21,10 @@ from ..recipe import (
     struct,
     workspace,
 )
+from ..recipe_folds import along, split
 from .loss import counting
 
 __all__: list[str] = []
-
-THREADS = 256
 
 
 def layout(job: Job, shape: Shape) -> tuple[int, int, int]:
@@ -44,13 +43,10 @@ def forward(job: Job) -> Recipe | None:
     outer, classes, inner = layout(job, shape)
     if prod(shape) == 0:
         return Recipe(())
-    wide = 1 if inner == 1 else 32
-    deep = min(THREADS // wide, max(32 // wide, 1 << (classes - 1).bit_length()))
-    args = input_at(0), nothing(), int32(0), output_at(0)
-    along = struct(*map(int64, (outer, classes, inner)))
-    grid = job.blocks(outer * inner, wide), 1, 1
+    how = split(job.limits, outer * inner, classes, inner)
+    args = input_at(0), nothing(), int32(0), output_at(0), along(outer, classes, inner)
     entry = f"softmax_forward_{dtype}_{dtype}"
-    launch = Launch("softmax", entry, grid, (wide, deep, 1), (*args, along, float64(1.0), req(0)))
+    launch = Launch("softmax", entry, how.grid, how.block, (*args, float64(1.0), req(0)))
     return Recipe((launch,))
 
 
