@@ -28,7 +28,7 @@ def _device() -> Iterator[None]:
     if not name:
         yield
         return
-    import ferromix as mx  # noqa: PLC0415 - most runs need no device
+    import ferromix as mx
 
     with mx.context.as_context(name):
         yield

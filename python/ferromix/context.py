@@ -232,9 +232,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     number = as_int("device_id", device_id, 0, _MOST)
     count = num_gpus()
     if number >= count:
-        raise DeviceError(
-            f"gpu({number}) has no memory to tell of: the process has {count} GPUs"
-        )
+        raise DeviceError(f"gpu({number}) has no memory to tell of: the process has {count} GPUs")
     return _core.gpu_memory_info(number)
 
 

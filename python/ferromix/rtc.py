@@ -1,7 +1,7 @@
 """CUDA kernels of one's own, compiled at run time and launched as operations of the engine.
 
-A launch reads the arrays behind ``const`` pointers and may change those behind the others, and runs after
-whoever was pushed before and uses the same memory.
+A launch reads the arrays behind ``const`` pointers and may change those behind the others, and runs
+after whoever was pushed before and uses the same memory.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ class CudaModule:
         name
             Its name; that of a template as in `exports`.
         signature
-            Its arguments as the text declares them, such as ``"const float *x, int n"``. A pointer is
-            an array, of which the kernel changes nothing where it is ``const``. Types: float, double,
-            __half, uint8_t, int8_t, char, int, int32_t, int64_t.
+            Its arguments as the text declares them, such as ``"const float *x, int n"``. A pointer
+            is an array, of which the kernel changes nothing where it is ``const``. Types: float,
+            double, __half, uint8_t, int8_t, char, int, int32_t, int64_t.
 
         Raises
         ------
@@ -127,8 +127,8 @@ class CudaKernel:
         Raises
         ------
         InvalidArgumentError
-            Arguments that do not fit the signature; names the kernel and the argument. A text that does
-            not compile; the message is the compiler's, with the lines of the text.
+            Arguments that do not fit the signature; names the kernel and the argument. A text that
+            does not compile; the message is the compiler's, with the lines of the text.
         DeviceError
             No such GPU.
         """
@@ -196,7 +196,7 @@ class _Argument:
                 return "bytes", struct.pack(f"={packed}", number)
             except (struct.error, OverflowError) as error:
                 raise InvalidArgumentError(
-                    f"{kernel}: argument '{self.name}' is {self.kind}, which {value} is not: {error}"
+                    f"{kernel}: argument '{self.name}' is {self.kind}, not {value}: {error}"
                 ) from error
         if not isinstance(value, NDArray):
             raise ArgumentTypeError(

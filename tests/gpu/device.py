@@ -23,7 +23,7 @@ EAGER, ON_WAIT, RANDOM, STARVED = range(4)
 
 def driver() -> ctypes.CDLL:
     """The stand-in's library."""
-    from ferromix.dispatch import host_driver  # noqa: PLC0415 - may need a compiler
+    from ferromix.dispatch import host_driver
 
     return ctypes.CDLL(str(host_driver.library()))
 

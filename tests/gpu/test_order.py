@@ -1,5 +1,5 @@
-"""Programs over two GPUs and the host give what their operations give one after the other, however late
-streams run; what orders them cannot be left out unnoticed."""
+"""Programs over two GPUs and the host give what their operations give one after the other, however
+late streams run; what orders them cannot be left out unnoticed."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ MUTANTS = {"cuStreamWaitEvent": 1, "cuEventRecord": 1, "cuEventSynchronize": 1}
 @pytest.mark.skipif(not HOST, reason="only the stand-in leaves out what it is told to")
 @pytest.mark.parametrize("symbol", MUTANTS)
 def test_what_orders_cannot_be_left_out(symbol):
-    """The driver does nothing at one call: clocks see it whatever runs when, values in some runs."""
+    """The driver does nothing at one call: clocks see it, and values do in some runs."""
     library = driver()
     left_out = caught = wrong = 0
     for seed in range(60):

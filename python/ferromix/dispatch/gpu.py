@@ -1,9 +1,9 @@
 """Drivers of GPUs: CUDA's, with CuPy as the compiler, or one that stands in for it on the host.
 
-The core launches kernels, allocates and copies by the functions of a driver library; what is needed of
-Python is the library's path, and the address of each kernel. ``FERROMIX_GPU_DRIVER=host`` takes the
-stand-in, which needs a C++ compiler and no GPU: for tests, as it is slow. This is the one module that
-imports CuPy.
+The core launches kernels, allocates and copies by the functions of a driver library; what is needed
+of Python is the library's path, and the address of each kernel. ``FERROMIX_GPU_DRIVER=host`` takes
+the stand-in, which needs a C++ compiler and no GPU: for tests, as it is slow. This is the one module
+that imports CuPy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,7 +23,9 @@ from .recipe import Limits
 
 __all__ = ["Toolkit", "compiled", "function", "limits", "load_gpus", "open_gpu"]
 
-INSTALL = "install Ferromix with the extra for your driver's CUDA: ferromix[cuda12] or ferromix[cuda13]"
+INSTALL = (
+    "install Ferromix with the extra for your driver's CUDA: ferromix[cuda12] or ferromix[cuda13]"
+)
 DTYPES = (
     *("float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64"),
     "bool",
@@ -57,7 +59,7 @@ class _Cuda:
     driver = "libcuda.so.1"
 
     def function(self, stem: str, entry: str, number: int) -> int:
-        """As in :class:`Toolkit`; CuPy keeps what it compiled on disk, by source and architecture."""
+        """As in :class:`Toolkit`; CuPy keeps what it compiled on disk."""
         return self.compiled(_text(stem), source.OPTIONS, (), entry, number)
 
     def compiled(
@@ -73,7 +75,7 @@ class _Cuda:
             except cupy.cuda.driver.CUDADriverError as error:
                 raise InvalidArgumentError(f"the text has no kernel '{entry}': {error}") from error
 
-    @lru_cache(maxsize=None)  # noqa: B019 - there is one toolkit
+    @cache  # noqa: B019 - there is one toolkit
     def _module(self, text: str, options: tuple[str, ...], exports: tuple[str, ...]) -> Any:
         """Loads itself on each GPU that asks for a function."""
         return _cupy().RawModule(code=text, options=options, name_expressions=exports or None)
@@ -100,14 +102,16 @@ def _cupy() -> Any:
     try:
         return import_module("cupy")
     except ImportError as error:
-        raise DeviceError(f"GPUs need CuPy, which cannot be imported ({error}); {INSTALL}") from error
+        raise DeviceError(
+            f"GPUs need CuPy, which cannot be imported ({error}); {INSTALL}"
+        ) from error
 
 
 class _Host:
     """The stand-in."""
 
     def __init__(self) -> None:
-        from . import host_driver  # noqa: PLC0415 - nobody else needs a C++ compiler
+        from . import host_driver
 
         self._tools = host_driver
         self.driver = str(host_driver.library())
@@ -152,9 +156,7 @@ def _toolkit() -> Toolkit:
         return _Host()
     if name == "cuda":
         return _Cuda()
-    raise InvalidArgumentError(
-        f"FERROMIX_GPU_DRIVER must be 'cuda' or 'host', got {name!r}"
-    )
+    raise InvalidArgumentError(f"FERROMIX_GPU_DRIVER must be 'cuda' or 'host', got {name!r}")
 
 
 def load_gpus() -> int:

@@ -73,8 +73,8 @@ class GpuBackend:
             return
         self._told.add(card.name)
         warnings.warn(
-            f"{card.name}: no kernel for GPUs takes these arguments, so it runs on the CPU, on copies. "
-            "FERROMIX_GPU_FALLBACK_LOG=0 silences this.",
+            f"{card.name}: no kernel for GPUs takes these arguments, so it runs on the CPU, on "
+            "copies. FERROMIX_GPU_FALLBACK_LOG=0 silences this.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -1,9 +1,9 @@
 """How an operator runs on a GPU: the launches that a kernel row takes for given shapes and types.
 
-A recipe is made once for each combination of card, shapes, types and mode. It names entry points of the
-CUDA sources, grids, and what each kernel argument is; addresses, strides, requests and the numbers of a
-run are filled in by the core when it launches. How many threads run follows from the kind of a kernel,
-never from a card.
+A recipe is made once for each combination of card, shapes, types and mode. It names entry points of
+the CUDA sources, grids, and what each kernel argument is; addresses, strides, requests and the
+numbers of a run are filled in by the core when it launches. How many threads run follows from the
+kind of a kernel, never from a card.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "Launch",
     "Limits",
     "Recipe",
+    "Shape",
     "draws",
     "field",
     "find",
@@ -175,12 +176,12 @@ class Job:
     def blocks(self, count: int, each: int) -> int:
         """How many blocks share `count` things, of which one block takes `each` at a time.
 
-        Kernels go on to further things in steps of the grid, so that the device is full, and no more.
+        Kernels go on to further things in steps of the grid: the device is full, and no more.
         """
         return max(1, min(-(-count // each), 32 * self.limits.processors))
 
     def spread(self, stem: str, entry: str, count: int, *args: Arg) -> Launch:
-        """A launch with a thread for each of `count` things, or fewer that go on to further ones."""
+        """A launch with a thread for each of `count` things, or fewer that go on to more."""
         threads = self.limits.threads
         return Launch(stem, entry, (self.blocks(count, threads), 1, 1), (threads, 1, 1), args)
 

@@ -84,8 +84,8 @@ class Exchange(_core.Dense):
         Parameters
         ----------
         stream
-            For an array on a GPU, the stream that waits for what was pushed before, as DLPack numbers
-            them; None for CUDA's default stream, -1 for no wait. The CPU has no streams.
+            For an array on a GPU, the stream that waits for what was pushed before, as DLPack
+            numbers them; None for CUDA's default stream, -1 for no wait. The CPU has no streams.
         max_version
             The newest version that the caller knows. Without it, the capsule is one from before
             version 1.0.
@@ -129,7 +129,7 @@ class Exchange(_core.Dense):
         kind, _ = handle.context
         if self.stype != DENSE or kind != Context.devstr2type["gpu"] or handle.dtype == "bfloat16":
             raise AttributeError(
-                f"an array of {handle.dtype} that is {self.stype}, on {self.context}, has no "
+                f"an array of {handle.dtype} that is {self.stype}, on {Context.devtype2str[kind]}, has no "
                 "__cuda_array_interface__"
             )
         address, stream = _core.lend_on_gpu(handle)
