@@ -2,8 +2,8 @@
 
 The core launches kernels, allocates and copies by the functions of a driver library; what is needed
 of Python is the library's path, and the address of each kernel. ``FERROMIX_GPU_DRIVER=host`` takes
-the stand-in, which needs a C++ compiler and no GPU: for tests, as it is slow. This is the one module
-that imports CuPy.
+the stand-in, which needs a C++ compiler and no GPU: for tests, as it is slow. This is the one
+module that imports CuPy.
 """
 
 from __future__ import annotations

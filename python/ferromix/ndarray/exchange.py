@@ -129,8 +129,8 @@ class Exchange(_core.Dense):
         kind, _ = handle.context
         if self.stype != DENSE or kind != Context.devstr2type["gpu"] or handle.dtype == "bfloat16":
             raise AttributeError(
-                f"an array of {handle.dtype} that is {self.stype}, on {Context.devtype2str[kind]}, has no "
-                "__cuda_array_interface__"
+                f"an array of {handle.dtype} that is {self.stype}, on {Context.devtype2str[kind]}, "
+                "has no __cuda_array_interface__"
             )
         address, stream = _core.lend_on_gpu(handle)
         element = np.dtype(handle.dtype)

@@ -1,7 +1,7 @@
 //! The pools of host memory, one for each device. That of `cpu(0)` is always there, the others are
 //! made when somebody asks for them.
 
-use crate::gpu::DeviceMemory;
+use crate::gpu::{DeviceMemory, PinnedForDevices};
 use crate::{Runtime, relief};
 use ferromix_base::{Context, DeviceType, Error, Result};
 use ferromix_storage::{Backend, Config, HostBackend, PinnedIfAllowed, Pool};
@@ -93,7 +93,13 @@ impl Pools {
     fn make(&self, context: Context) -> Result<Pool> {
         match context.device_type {
             DeviceType::Cpu => self.over(context, HostBackend),
-            DeviceType::CpuPinned => self.over(context, self.locking.clone()),
+            DeviceType::CpuPinned => self.over(
+                context,
+                PinnedForDevices {
+                    locked: self.locking.clone(),
+                    runtime: self.runtime.clone(),
+                },
+            ),
             DeviceType::CpuShared => self.make_shared(context),
             DeviceType::Gpu => {
                 let runtime = self.runtime.upgrade();

@@ -1,14 +1,15 @@
 //! Copies to, from, between and on devices.
 
 use super::device::{Device, DeviceFailure, Lane, Origin};
-use super::driver::Object;
+use super::driver::{Object, Port};
 use super::launch::{Temporary, bytes_of, span};
 use super::recipe::{Arg, Filling, Launch};
 use super::uses::{Ticket, Uses};
-use crate::Runtime;
 use crate::scratch::{Scratch, padded};
-use ferromix_base::{DType, Error, Result, Shape};
+use crate::{Runtime, relief};
+use ferromix_base::{Context, DType, DeviceType, Error, Result, Shape};
 use ferromix_kernels::{self as kernels, Req, View};
+use ferromix_storage::{Handle, Pool};
 use std::sync::Arc;
 
 /// Elements somewhere: on the host, or on a device.
@@ -72,6 +73,47 @@ fn like(a: &View, b: &View) -> bool {
     a.dtype() == b.dtype() && a.shape() == b.shape()
 }
 
+/// Bytes that are copied at a time between a device and the host, by way of page-locked memory.
+const PART: usize = 4 << 20;
+
+/// Two pieces of page-locked memory, of which one is copied by the device and one by the host.
+struct Landing<'a> {
+    pool: &'a Pool,
+    parts: [Option<Handle>; 2],
+}
+
+impl<'a> Landing<'a> {
+    fn new(runtime: &'a Runtime, bytes: usize) -> Result<Self> {
+        let pool = runtime.pool_of(Context {
+            device_type: DeviceType::CpuPinned,
+            device_id: 0,
+        })?;
+        let take = || relief::in_kernel(|| pool.alloc(bytes.min(PART)));
+        let mut parts = [Some(take()?), None];
+        if bytes > PART {
+            parts[1] = Some(take()?);
+        }
+        Ok(Landing { pool, parts })
+    }
+
+    /// The piece for the part of this number, of so many bytes.
+    fn part(&mut self, number: usize, bytes: usize) -> &mut [u8] {
+        let handle = self.parts[number % 2].as_ref();
+        let start = handle.map_or(std::ptr::dangling_mut(), Handle::as_ptr);
+        let bytes = handle.map_or(0, |_| bytes);
+        // SAFETY: a block of at least so many bytes, this copy's own; any byte is a u8. Who has a part
+        // that a device still copies has waited for that.
+        unsafe { std::slice::from_raw_parts_mut(start, bytes) }
+    }
+}
+
+impl Drop for Landing<'_> {
+    fn drop(&mut self) {
+        let parts = self.parts.iter_mut().filter_map(Option::take);
+        parts.for_each(|part| self.pool.free(part));
+    }
+}
+
 /// Waits for what was enqueued before, then copies the elements in C order to `out`, which is as long.
 ///
 /// # Errors
@@ -82,53 +124,86 @@ pub(crate) fn read(
     out: &mut [u8],
     origin: Origin,
 ) -> std::result::Result<(), DeviceFailure> {
-    let (Some((device, _)), false) = (&from.device, out.is_empty()) else {
+    let (Some((device, uses)), false) = (&from.device, out.is_empty()) else {
         return Ok(());
     };
-    let enqueued = enqueue_read(runtime, from, out, origin);
-    let ticket = enqueued.map_err(|error| DeviceFailure {
-        error,
-        origin: None,
-    })?;
-    match ticket {
-        Some(ticket) => device.wait(ticket),
-        None => Ok(()),
+    if from.view.is_contiguous() {
+        return land(runtime, (device, uses), from.view.ptr(), out, origin);
     }
+    let packed = Temporary::new(runtime, device, out.len()).and_then(|mut block| {
+        let packed = block.like(&from.view);
+        let target = (&packed, &block.uses);
+        pack(runtime, device, (&from.view, uses), target, origin)?;
+        Ok((block, packed))
+    });
+    let (block, packed) = packed?;
+    land(runtime, (device, &block.uses), packed.ptr(), out, origin)
 }
 
-fn enqueue_read(
+/// Copies bytes of a device to the host, part by part.
+fn land(
     runtime: &Runtime,
-    from: &Place,
+    (device, uses): (&Arc<Device>, &Arc<Uses>),
+    start: *mut u8,
     out: &mut [u8],
     origin: Origin,
-) -> Result<Option<Ticket>> {
-    let Some((device, uses)) = &from.device else {
-        return Ok(None);
-    };
+) -> std::result::Result<(), DeviceFailure> {
     let gpus = runtime.gpus()?;
-    let copy = |address: u64, uses: &Arc<Uses>, out: &mut [u8]| {
-        let (to, bytes) = (out.as_mut_ptr(), out.len());
-        device.enqueue(
-            gpus,
-            Lane::CopyOut,
-            origin,
-            &[(uses, false)],
-            |port, stream| port.copy_out(to, address, bytes, stream),
-        )
-    };
-    if from.view.is_contiguous() {
-        return copy(from.view.ptr().addr() as u64, uses, out).map(Some);
+    let mut landing = Landing::new(runtime, out.len())?;
+    let mut pending: Option<(Ticket, usize, &mut [u8])> = None;
+    for (number, part) in out.chunks_mut(PART).enumerate() {
+        let (bytes, to) = (part.len(), landing.part(number, part.len()).as_mut_ptr());
+        let from = start.wrapping_add(number * PART).addr() as u64;
+        let work = |port: &Port, stream| port.copy_out(to, from, bytes, stream);
+        let ticket = device.enqueue(gpus, Lane::CopyOut, origin, &[(uses, false)], work);
+        let before = pending.take();
+        let done = ticket.map(|ticket| pending = Some((ticket, number, part)));
+        if let Some((ticket, number, part)) = before {
+            device.wait(ticket)?;
+            part.copy_from_slice(landing.part(number, part.len()));
+        }
+        done?;
     }
-    let mut block = Temporary::new(runtime, device, out.len())?;
-    let packed = block.like(&from.view);
-    pack(
-        runtime,
-        device,
-        (&from.view, uses),
-        (&packed, &block.uses),
-        origin,
-    )?;
-    copy(packed.ptr().addr() as u64, &block.uses.clone(), out).map(Some)
+    if let Some((ticket, number, part)) = pending {
+        device.wait(ticket)?;
+        part.copy_from_slice(landing.part(number, part.len()));
+    }
+    Ok(())
+}
+
+/// Copies bytes of the host to a device, part by part; they may change when it returns.
+fn send(
+    runtime: &Runtime,
+    (device, uses): (&Arc<Device>, &Arc<Uses>),
+    start: *mut u8,
+    bytes: &[u8],
+    origin: Origin,
+) -> std::result::Result<(), DeviceFailure> {
+    let gpus = runtime.gpus()?;
+    let mut landing = Landing::new(runtime, bytes.len())?;
+    let mut pending = [None, None];
+    let mut result = Ok(());
+    for (number, part) in bytes.chunks(PART).enumerate() {
+        if let Some(ticket) = pending[number % 2].take() {
+            device.wait(ticket)?;
+        }
+        let staged = landing.part(number, part.len());
+        staged.copy_from_slice(part);
+        let to = start.wrapping_add(number * PART).addr() as u64;
+        let work = |port: &Port, stream| port.copy_in(to, staged, stream);
+        match device.enqueue(gpus, Lane::CopyIn, origin, &[(uses, true)], work) {
+            Ok(ticket) => pending[number % 2] = Some(ticket),
+            Err(error) => {
+                result = Err(error.into());
+                break;
+            }
+        }
+    }
+    // Before the page-locked memory is anybody else's.
+    for ticket in pending.into_iter().flatten() {
+        device.wait(ticket)?;
+    }
+    result
 }
 
 /// Enqueues a copy on one device by a kernel.
@@ -183,32 +258,21 @@ fn write(runtime: &Runtime, from: &View, to: &Place, origin: Origin) -> Result<(
     };
     // SAFETY: the elements lie without gaps, and stay until the copy is over, for which this waits.
     let bytes = unsafe { std::slice::from_raw_parts(from.ptr().cast_const(), bytes_of(from)) };
-    let gpus = runtime.gpus()?;
-    let copy = |address: u64, uses: &Arc<Uses>| {
-        device.enqueue(
-            gpus,
-            Lane::CopyIn,
-            origin,
-            &[(uses, true)],
-            |port, stream| port.copy_in(address, bytes, stream),
-        )
-    };
-    let ticket = if to.view.is_contiguous() {
-        copy(to.view.ptr().addr() as u64, uses)?
-    } else {
-        let mut block = Temporary::new(runtime, device, bytes.len())?;
-        let packed = block.like(&to.view);
-        let ticket = copy(packed.ptr().addr() as u64, &block.uses)?;
-        pack(
-            runtime,
-            device,
-            (&packed, &block.uses),
-            (&to.view, uses),
-            origin,
-        )?;
-        ticket
-    };
-    device.wait(ticket).map_err(|failure| failure.error)
+    let whole = |failure: DeviceFailure| failure.error;
+    if to.view.is_contiguous() {
+        return send(runtime, (device, uses), to.view.ptr(), bytes, origin).map_err(whole);
+    }
+    let mut block = Temporary::new(runtime, device, bytes.len())?;
+    let packed = block.like(&to.view);
+    let staged = (device, &block.uses);
+    send(runtime, staged, packed.ptr(), bytes, origin).map_err(whole)?;
+    pack(
+        runtime,
+        device,
+        (&packed, &block.uses),
+        (&to.view, uses),
+        origin,
+    )
 }
 
 fn copy_out(runtime: &Runtime, from: &Place, to: &View, origin: Origin) -> Result<()> {

@@ -88,6 +88,15 @@ pub struct DeviceFailure {
     pub origin: Option<Origin>,
 }
 
+impl From<Error> for DeviceFailure {
+    fn from(error: Error) -> Self {
+        DeviceFailure {
+            error,
+            origin: None,
+        }
+    }
+}
+
 /// One GPU.
 pub(crate) struct Device {
     id: u16,

@@ -14,6 +14,8 @@ const OUT_OF_MEMORY: c_int = 2;
 const NO_DEVICE: c_int = 100;
 /// Events that only order, which cost less than those that measure time.
 const DISABLE_TIMING: c_uint = 2;
+/// Page-locked memory that is so for all devices.
+const PORTABLE: c_uint = 1;
 /// Captures that leave other threads, and other calls of this one, alone.
 const RELAXED: c_uint = 2;
 /// Streams that the default stream does not wait for.
@@ -67,6 +69,8 @@ symbols! {
     graph_destroy = "cuGraphDestroy" (Object);
     exec_launch = "cuGraphLaunch" (Object, Object);
     exec_destroy = "cuGraphExecDestroy" (Object);
+    host_register = "cuMemHostRegister_v2" (*mut c_void, usize, c_uint);
+    host_unregister = "cuMemHostUnregister" (*mut c_void);
     pointer = "cuPointerGetAttribute" (*mut c_void, c_int, Address);
     stream_synchronize = "cuStreamSynchronize" (Object);
     error_name = "cuGetErrorName" (c_int, *mut *const c_char);
@@ -348,6 +352,25 @@ impl Port {
         let mut address = 0;
         call!(self.driver(), alloc, "cuMemAlloc", &raw mut address, size)?;
         Ok(address)
+    }
+
+    /// Has the driver know page-locked memory of the host, which it then copies from and to directly.
+    pub(crate) fn register(&self, start: *mut u8, size: usize) -> Result<()> {
+        let (driver, start) = (self.driver(), start.cast());
+        call!(
+            driver,
+            host_register,
+            "cuMemHostRegister",
+            start,
+            size,
+            PORTABLE
+        )
+    }
+
+    /// Undoes [`register`](Port::register).
+    pub(crate) fn unregister(&self, start: *mut u8) -> Result<()> {
+        let (driver, start) = (self.driver(), start.cast());
+        call!(driver, host_unregister, "cuMemHostUnregister", start)
     }
 
     pub(crate) fn free(&self, address: Address) -> Result<()> {

@@ -1,10 +1,11 @@
-//! Device memory as the source of a pool's blocks.
+//! Device memory, and memory of the host that devices reach, as sources of pools' blocks.
 
 use super::device::Device;
+use crate::Runtime;
 use ferromix_base::{Error, Result};
-use ferromix_storage::{Backend, RawBlock};
+use ferromix_storage::{Backend, PinnedIfAllowed, RawBlock};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Blocks of a device.
 pub(crate) struct DeviceMemory(pub(crate) Arc<Device>);
@@ -47,5 +48,44 @@ unsafe impl Backend for DeviceMemory {
             .enter()
             .and_then(|()| port.synchronize())
             .and_then(|()| port.free(raw));
+    }
+}
+
+/// Page-locked memory, of which the driver knows if there is one when the block is taken.
+pub(crate) struct PinnedForDevices {
+    pub(crate) locked: PinnedIfAllowed,
+    pub(crate) runtime: Weak<Runtime>,
+}
+
+impl PinnedForDevices {
+    /// Calls `f` with an open device, if there is one.
+    fn with_device(&self, f: impl FnOnce(&Device) -> Result<()>) {
+        let Some(runtime) = self.runtime.upgrade() else {
+            return;
+        };
+        if let Some(device) = runtime.existing_gpus().and_then(super::Gpus::any) {
+            // Without it copies take a detour, and are right.
+            let _ = device.port().enter().and_then(|()| f(device));
+        }
+    }
+}
+
+// SAFETY: as for `PinnedIfAllowed`, whose blocks they are.
+unsafe impl Backend for PinnedForDevices {
+    fn alloc(&self, size: usize, align: usize) -> Result<RawBlock> {
+        let block = self.locked.alloc(size, align)?;
+        self.with_device(|device| device.port().register(block.ptr.as_ptr(), size));
+        Ok(block)
+    }
+
+    fn granule(&self) -> usize {
+        self.locked.granule()
+    }
+
+    unsafe fn free(&self, block: RawBlock, size: usize) {
+        // A block from before there was a driver is refused there.
+        self.with_device(|device| device.port().unregister(block.ptr.as_ptr()));
+        // SAFETY: passed on as it came.
+        unsafe { self.locked.free(block, size) };
     }
 }

@@ -17,7 +17,7 @@ pub use device::{DeviceFailure, Origin, Properties};
 pub(crate) use driver::{Object, Port};
 pub(crate) use graph::{Segment, are_wanted as graphs_are_wanted};
 pub(crate) use launch::{Operands, Staged, detour, elsewhere, run};
-pub(crate) use memory::DeviceMemory;
+pub(crate) use memory::{DeviceMemory, PinnedForDevices};
 pub use recipe::{Arg, Launch, Recipe};
 pub(crate) use uses::Uses;
 
@@ -71,6 +71,14 @@ impl Gpus {
         let opened =
             place.get_or_init(|| Device::open(&self.driver, id, self.compute).map(Arc::new));
         opened.as_ref().map_err(Error::clone)
+    }
+
+    /// A device that is open.
+    pub(crate) fn any(&self) -> Option<&Device> {
+        let mut opened = self.devices.iter().filter_map(OnceLock::get);
+        opened
+            .find_map(|device| device.as_ref().ok())
+            .map(|device| &**device)
     }
 
     /// What a device is.
@@ -171,7 +179,7 @@ impl Gpus {
     /// # Errors
     /// An address on no device; what went wrong there.
     pub fn device_of(&self, address: usize, stream: Option<usize>) -> Result<u16> {
-        if let Some(Ok(device)) = self.devices.iter().find_map(OnceLock::get) {
+        if let Some(device) = self.any() {
             device.port().enter()?;
         }
         let number = self.driver.device_of(address as u64, stream)?;
@@ -191,10 +199,7 @@ impl Gpus {
     fn wait(&self, ticket: Ticket) -> std::result::Result<(), DeviceFailure> {
         match self.device((ticket.stream >> 16) as u16) {
             Ok(device) => device.wait(ticket),
-            Err(error) => Err(DeviceFailure {
-                error,
-                origin: None,
-            }),
+            Err(error) => Err(error.into()),
         }
     }
 
