@@ -37,6 +37,13 @@ FM_API void *fm_host_function(const char *library, const char *entry) {
     return known[{library, entry}] = all.functions.add<void *>(made);
 }
 
+/// The host uses these bytes now, for which it must have waited.
+FM_API void fm_host_touch(unsigned long long begin, unsigned long long end) {
+    Machine &all = machine();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    all.shadow.forget({(uintptr_t)begin, (uintptr_t)end, true}, "used by the host", all.host);
+}
+
 /// The bytes, as pairs of their begin and end, that the next launch of this thread touches.
 FM_API void fm_host_declare(const unsigned long long *reads, size_t read_count,
                             const unsigned long long *writes, size_t write_count) {

@@ -117,12 +117,18 @@ pub fn wait_to_read_with(
     array: &Array,
     policy: &mut dyn WaitPolicy,
 ) -> std::result::Result<(), ReadError> {
+    wait_here(array, policy)?;
+    wait_there(array)
+}
+
+/// Waits for the operations that write the array, which a GPU may still have to do.
+fn wait_here(array: &Array, policy: &mut dyn WaitPolicy) -> std::result::Result<(), ReadError> {
     let (runtime, var) = (array.chunk().runtime(), array.chunk().var());
     runtime.check_usable()?;
     if !held::may_read(runtime, var) {
         runtime.wait_for_var(var, policy)?;
     }
-    wait_there(array)
+    Ok(())
 }
 
 /// Waits for what was enqueued on a GPU to write the array.
@@ -164,7 +170,7 @@ pub fn read_into_with(
     policy: &mut dyn WaitPolicy,
 ) -> std::result::Result<(), ReadError> {
     check_bytes(array, out.len())?;
-    wait_to_read_with(array, policy)?;
+    wait_here(array, policy)?;
     let _inside = fork::enter();
     held::working(|| copy_out(array, out))?;
     Ok(())

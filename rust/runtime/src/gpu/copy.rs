@@ -105,6 +105,13 @@ impl<'a> Landing<'a> {
         // that a device still copies has waited for that.
         unsafe { std::slice::from_raw_parts_mut(start, bytes) }
     }
+
+    /// Takes the part of this number, which the device has copied.
+    fn take_off(&mut self, device: &Device, number: usize, to: &mut [u8]) {
+        let staged = self.part(number, to.len());
+        device.port().driver().touch(staged);
+        to.copy_from_slice(staged);
+    }
 }
 
 impl Drop for Landing<'_> {
@@ -127,8 +134,16 @@ pub(crate) fn read(
     let (Some((device, uses)), false) = (&from.device, out.is_empty()) else {
         return Ok(());
     };
+    // An error that comes to light here is rather that of who wrote last.
+    let last = uses
+        .last_write()
+        .and_then(|ticket| device.origin_of(ticket));
+    let blame = |failure: DeviceFailure| DeviceFailure {
+        origin: last.or(failure.origin),
+        ..failure
+    };
     if from.view.is_contiguous() {
-        return land(runtime, (device, uses), from.view.ptr(), out, origin);
+        return land(runtime, (device, uses), from.view.ptr(), out, origin).map_err(blame);
     }
     let packed = Temporary::new(runtime, device, out.len()).and_then(|mut block| {
         let packed = block.like(&from.view);
@@ -137,7 +152,7 @@ pub(crate) fn read(
         Ok((block, packed))
     });
     let (block, packed) = packed?;
-    land(runtime, (device, &block.uses), packed.ptr(), out, origin)
+    land(runtime, (device, &block.uses), packed.ptr(), out, origin).map_err(blame)
 }
 
 /// Copies bytes of a device to the host, part by part.
@@ -159,14 +174,14 @@ fn land(
         let before = pending.take();
         let done = ticket.map(|ticket| pending = Some((ticket, number, part)));
         if let Some((ticket, number, part)) = before {
-            device.wait(ticket)?;
-            part.copy_from_slice(landing.part(number, part.len()));
+            device.wait(gpus, ticket)?;
+            landing.take_off(device, number, part);
         }
         done?;
     }
     if let Some((ticket, number, part)) = pending {
-        device.wait(ticket)?;
-        part.copy_from_slice(landing.part(number, part.len()));
+        device.wait(gpus, ticket)?;
+        landing.take_off(device, number, part);
     }
     Ok(())
 }
@@ -185,9 +200,10 @@ fn send(
     let mut result = Ok(());
     for (number, part) in bytes.chunks(PART).enumerate() {
         if let Some(ticket) = pending[number % 2].take() {
-            device.wait(ticket)?;
+            device.wait(gpus, ticket)?;
         }
         let staged = landing.part(number, part.len());
+        device.port().driver().touch(staged);
         staged.copy_from_slice(part);
         let to = start.wrapping_add(number * PART).addr() as u64;
         let work = |port: &Port, stream| port.copy_in(to, staged, stream);
@@ -201,7 +217,7 @@ fn send(
     }
     // Before the page-locked memory is anybody else's.
     for ticket in pending.into_iter().flatten() {
-        device.wait(ticket)?;
+        device.wait(gpus, ticket)?;
     }
     result
 }

@@ -3,9 +3,10 @@
 use super::Function;
 use super::copy::missing_copy;
 use super::driver::{Address, Driver, Object, Port};
-use super::uses::{Ticket, Tickets, Uses};
+use super::uses::{Ticket, Tickets, Uses, add};
 use ferromix_base::{Context, DType, DeviceType, Error, Result};
 use ferromix_engine::Name;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -48,14 +49,30 @@ pub(crate) enum Lane {
     CopyOut,
 }
 
+/// An event on a stream, and what is done when it has come: of this stream and others.
+#[derive(Clone)]
+pub(crate) struct Mark {
+    pub(crate) event: Object,
+    past: Tickets,
+}
+
+impl Mark {
+    fn covers(&self, ticket: Ticket) -> bool {
+        covers(&self.past, ticket)
+    }
+}
+
+fn covers(past: &Tickets, ticket: Ticket) -> bool {
+    past.iter()
+        .any(|t| t.stream == ticket.stream && t.number >= ticket.number)
+}
+
 struct State {
     /// How many pieces of work were enqueued.
     last: u64,
-    /// What this stream has waited for, of each other one.
-    seen: HashMap<u32, u64>,
-    /// An event, and the number of the last piece before it.
-    mark: Object,
-    marked: u64,
+    /// What this stream has waited for, of each other one, by itself or by way of others.
+    seen: Tickets,
+    mark: Mark,
     recent: [Option<(u64, Origin)>; REMEMBERED],
 }
 
@@ -72,6 +89,16 @@ pub(crate) struct Stream {
 unsafe impl Send for Stream {}
 // SAFETY: as above; what changes is under the lock.
 unsafe impl Sync for Stream {}
+
+impl State {
+    /// What is done when everything has come that is enqueued by now.
+    fn past_of(&self, stream: u32) -> Tickets {
+        let mut past = self.seen.clone();
+        let number = self.last;
+        add(&mut past, Ticket { stream, number });
+        past
+    }
+}
 
 impl Stream {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -122,9 +149,11 @@ impl Device {
         for (index, lane) in lanes.enumerate() {
             let state = State {
                 last: 0,
-                seen: HashMap::new(),
-                mark: port.new_event()?,
-                marked: 0,
+                seen: Tickets::new(),
+                mark: Mark {
+                    event: port.new_event()?,
+                    past: Tickets::new(),
+                },
                 recent: [None; REMEMBERED],
             };
             streams.push(Arc::new(Stream {
@@ -257,20 +286,21 @@ impl Device {
             block.collect(*writes, &mut wanted);
         }
         let stream = self.choose(lane, &wanted);
-        let mut waits = Vec::new();
-        for ticket in wanted.iter().filter(|t| t.stream != stream.number) {
-            if let Some((event, covered)) = all.event_after(*ticket)? {
-                waits.push((ticket.stream, event, covered));
+        let mut marks: SmallVec<[(Ticket, Mark); 4]> = SmallVec::new();
+        for &ticket in wanted.iter().filter(|t| t.stream != stream.number) {
+            if let Some(mark) = all.mark_after(ticket)? {
+                marks.push((ticket, mark));
             }
         }
         self.port.enter()?;
         let mut state = stream.lock();
-        for (other, event, covered) in waits {
-            let seen = state.seen.entry(other).or_default();
-            if *seen < covered {
-                self.port.wait_on(stream.raw, event)?;
-                *seen = covered;
+        for (i, (ticket, mark)) in marks.iter().enumerate() {
+            let later = marks[i + 1..].iter().any(|(_, mark)| mark.covers(*ticket));
+            if later || covers(&state.seen, *ticket) {
+                continue;
             }
+            self.port.wait_on(stream.raw, mark.event)?;
+            mark.past.iter().for_each(|&t| add(&mut state.seen, t));
         }
         let done = work(&self.port, stream.raw);
         state.last += 1;
@@ -320,8 +350,8 @@ impl Device {
         uses.note(true, ticket);
     }
 
-    /// An event after a piece of work that is not known to be done, and the number that it covers.
-    pub(crate) fn event_after(&self, ticket: Ticket) -> Result<Option<(Object, u64)>> {
+    /// An event after a piece of work that is not known to be done.
+    pub(crate) fn mark_after(&self, ticket: Ticket) -> Result<Option<Mark>> {
         let Some(stream) = self.stream_of(ticket) else {
             return Ok(None);
         };
@@ -330,21 +360,25 @@ impl Device {
             return Ok(None);
         }
         let mut state = stream.lock();
-        if state.marked < ticket.number {
+        if !state.mark.covers(ticket) {
             self.port.enter()?;
             // Who was told of an earlier mark waits for this one instead, which is later on the same
             // stream: too long, at worst, and never for itself, as it has not been enqueued then.
-            self.port.record(state.mark, stream.raw)?;
-            state.marked = state.last;
+            self.port.record(state.mark.event, stream.raw)?;
+            state.mark.past = state.past_of(stream.number);
         }
-        Ok(Some((state.mark, state.marked)))
+        Ok(Some(state.mark.clone()))
     }
 
     /// Waits on the host for a piece of work.
     ///
     /// # Errors
     /// What went wrong on the device by then.
-    pub(crate) fn wait(&self, ticket: Ticket) -> std::result::Result<(), DeviceFailure> {
+    pub(crate) fn wait(
+        &self,
+        all: &super::Gpus,
+        ticket: Ticket,
+    ) -> std::result::Result<(), DeviceFailure> {
         let Some(stream) = self.stream_of(ticket) else {
             return Ok(());
         };
@@ -352,26 +386,38 @@ impl Device {
         if stream.done.load(Ordering::Acquire) >= ticket.number {
             return Ok(());
         }
-        self.wait_on(stream).map_err(|error| {
-            let recent = stream.lock().recent[ticket.number as usize % REMEMBERED];
-            let known = recent.filter(|(number, _)| *number == ticket.number);
-            DeviceFailure {
-                error,
-                origin: known.map(|(_, origin)| origin),
-            }
+        self.wait_on(all, stream).map_err(|error| DeviceFailure {
+            error,
+            origin: self.origin_of(ticket),
         })
     }
 
-    fn wait_on(&self, stream: &Stream) -> Result<()> {
+    /// Whose work a ticket is, if it was not long ago.
+    pub(crate) fn origin_of(&self, ticket: Ticket) -> Option<Origin> {
+        let recent = self.stream_of(ticket)?.lock().recent[ticket.number as usize % REMEMBERED];
+        let known = recent.filter(|(number, _)| *number == ticket.number);
+        known.map(|(_, origin)| origin)
+    }
+
+    /// Notes that a piece of this device's work is done.
+    pub(crate) fn note_done(&self, ticket: Ticket) {
+        if let Some(stream) = self.stream_of(ticket) {
+            // Release pairs with the loads of those who then need not wait.
+            stream.done.fetch_max(ticket.number, Ordering::Release);
+        }
+    }
+
+    fn wait_on(&self, all: &super::Gpus, stream: &Stream) -> Result<()> {
         self.port.enter()?;
         let event = self.take_event()?;
         let state = stream.lock();
-        let last = state.last;
+        let past = state.past_of(stream.number);
         self.port.record(event, stream.raw)?;
         drop(state);
         self.port.wait_for(event)?;
-        // Release pairs with the loads of those who then need not wait.
-        stream.done.fetch_max(last, Ordering::Release);
+        for ticket in past {
+            all.note_done(ticket);
+        }
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         events.push(event.expose_provenance());
         Ok(())
@@ -389,13 +435,14 @@ impl Device {
     ///
     /// # Errors
     /// As for [`wait`](Device::wait).
-    pub(crate) fn wait_all(&self) -> std::result::Result<(), DeviceFailure> {
+    pub(crate) fn wait_all(&self, all: &super::Gpus) -> std::result::Result<(), DeviceFailure> {
         for stream in &self.streams {
             let last = stream.lock().last;
-            self.wait(Ticket {
+            let ticket = Ticket {
                 stream: stream.number,
                 number: last,
-            })?;
+            };
+            self.wait(all, ticket)?;
         }
         Ok(())
     }

@@ -80,6 +80,9 @@ symbols! {
 /// Says what the next launch of the thread reads and writes: pairs of first byte and the byte after.
 type Declare = unsafe extern "C" fn(*const u64, usize, *const u64, usize);
 
+/// Says that the host uses some bytes, from the first to before the last.
+type Touch = unsafe extern "C" fn(u64, u64);
+
 /// A library, open for as long as the process lives.
 struct Library(*mut c_void);
 
@@ -131,6 +134,7 @@ fn dl_error() -> String {
 pub(crate) struct Driver {
     table: Table,
     declare: Option<Declare>,
+    touch: Option<Touch>,
     devices: usize,
 }
 
@@ -148,9 +152,14 @@ impl Driver {
             // SAFETY: only the stand-in of the tests has a function of this name.
             unsafe { std::mem::transmute::<*mut c_void, Declare>(found) }
         });
+        let touch = library.find("fm_host_touch").map(|found| {
+            // SAFETY: as above.
+            unsafe { std::mem::transmute::<*mut c_void, Touch>(found) }
+        });
         let mut driver = Driver {
             table,
             declare,
+            touch,
             devices: 0,
         };
         // SAFETY: the driver's own functions, with places for their results.
@@ -193,6 +202,15 @@ impl Driver {
         } else {
             Error::device(message)
         })
+    }
+
+    /// The host is about to use bytes that a device copies from or to, and has waited for that.
+    pub(crate) fn touch(&self, bytes: &[u8]) {
+        if let Some(touch) = self.touch {
+            let range = bytes.as_ptr_range();
+            // SAFETY: numbers alone.
+            unsafe { touch(range.start.addr() as u64, range.end.addr() as u64) };
+        }
     }
 
     /// What this thread's next launch reads and writes.

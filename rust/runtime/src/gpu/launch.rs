@@ -191,7 +191,9 @@ pub(crate) fn run(
 /// With the naive engine, waits for a piece of work, so that its errors are its own.
 pub(crate) fn finish(runtime: &Runtime, device: &Device, ticket: Ticket) -> Result<()> {
     match runtime.is_naive() {
-        true => device.wait(ticket).map_err(|failure| failure.error),
+        true => device
+            .wait(runtime.gpus()?, ticket)
+            .map_err(|failure| failure.error),
         false => Ok(()),
     }
 }

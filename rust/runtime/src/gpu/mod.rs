@@ -12,7 +12,7 @@ mod uses;
 mod walk;
 
 pub(crate) use copy::{Place, read, run as run_copy};
-pub(crate) use device::Device;
+pub(crate) use device::{Device, Mark};
 pub use device::{DeviceFailure, Origin, Properties};
 pub(crate) use driver::{Object, Port};
 pub(crate) use graph::{Segment, are_wanted as graphs_are_wanted};
@@ -118,9 +118,16 @@ impl Gpus {
     }
 
     /// An event after a piece of work of any device; `None` where it is done.
-    pub(crate) fn event_after(&self, ticket: Ticket) -> Result<Option<(Object, u64)>> {
+    pub(crate) fn mark_after(&self, ticket: Ticket) -> Result<Option<Mark>> {
         self.device((ticket.stream >> 16) as u16)?
-            .event_after(ticket)
+            .mark_after(ticket)
+    }
+
+    /// Notes that a piece of work of any device is done.
+    pub(crate) fn note_done(&self, ticket: Ticket) {
+        if let Ok(device) = self.device((ticket.stream >> 16) as u16) {
+            device.note_done(ticket);
+        }
     }
 
     /// Waits for everything that was enqueued.
@@ -130,7 +137,7 @@ impl Gpus {
     pub(crate) fn wait_all(&self) -> std::result::Result<(), DeviceFailure> {
         for device in &self.devices {
             if let Some(Ok(device)) = device.get() {
-                device.wait_all()?;
+                device.wait_all(self)?;
             }
         }
         Ok(())
@@ -158,9 +165,9 @@ impl Gpus {
         uses.collect(true, &mut wanted);
         device.port().enter()?;
         for &ticket in &wanted {
-            if let Some((event, _)) = self.event_after(ticket)? {
+            if let Some(mark) = self.mark_after(ticket)? {
                 let raw = std::ptr::with_exposed_provenance_mut(stream);
-                device.port().wait_on(raw, event)?;
+                device.port().wait_on(raw, mark.event)?;
             }
         }
         Ok(stream)
@@ -198,7 +205,7 @@ impl Gpus {
 
     fn wait(&self, ticket: Ticket) -> std::result::Result<(), DeviceFailure> {
         match self.device((ticket.stream >> 16) as u16) {
-            Ok(device) => device.wait(ticket),
+            Ok(device) => device.wait(self, ticket),
             Err(error) => Err(error.into()),
         }
     }
