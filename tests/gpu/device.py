@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-__all__ = ["HOST", "driver", "races", "schedule"]
+__all__ = ["HOST", "driver", "races", "schedule", "synchronize"]
 
 
 def _has_driver() -> bool:
@@ -41,3 +41,14 @@ def schedule(policy: int, seed: int = 0) -> None:
     """How streams run from now on; a real GPU decides itself."""
     if HOST:
         driver().fm_host_schedule(ctypes.c_int(policy), ctypes.c_ulonglong(seed))
+
+
+def synchronize() -> None:
+    """Waits for all devices of the stand-in, behind the runtime's back."""
+    library, count = driver(), ctypes.c_int()
+    library.cuDeviceGetCount(ctypes.byref(count))
+    for number in range(count.value):
+        context = ctypes.c_void_p()
+        library.cuDevicePrimaryCtxRetain(ctypes.byref(context), ctypes.c_int(number))
+        library.cuCtxSetCurrent(context)
+        library.cuCtxSynchronize()
