@@ -1,8 +1,8 @@
 """Compile a CUDA kernel of one's own at run time, and launch it on arrays.
 
-The kernel adds a multiple of one array to another; a second one does the same for doubles, from the same
-template. Launches are operations of the engine: each runs after whatever was pushed before it on the same
-arrays, and whoever reads the result waits for it.
+The kernel adds a multiple of one array to another; a second one does the same for doubles, from the
+same template. Launches are operations of the engine: each runs after whatever was pushed before it
+on the same arrays, and whoever reads the result waits for it.
 
     python examples/rtc_axpy.py --size 1000000
 
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--alpha", type=float, default=3.0)
     args = parser.parse_args()
     if not mx.num_gpus():
-        print("this example needs a GPU; FERROMIX_GPU_DRIVER=host lets a C++ compiler stand in for one")
+        print("this example needs a GPU; with FERROMIX_GPU_DRIVER=host a C++ compiler stands in")
         return
     module = mx.rtc.CudaModule(SOURCE)
     for name in KERNELS:

@@ -235,7 +235,8 @@ def test_custom_softmax(tmp_path):
 
 
 @pytest.mark.skipif(
-    not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler stands in for a GPU"
+    not (shutil.which("g++") or shutil.which("clang++")),
+    reason="no C++ compiler stands in for a GPU",
 )
 def test_rtc_axpy(tmp_path):
     options = ("--size", 1000, "--alpha", 0.5)
