@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev quick demo check test test-rust test-debug test-python test-knobs loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls docs clean
+.PHONY: help dev quick demo check test test-rust test-debug test-python test-knobs loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls bench-gpu docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -183,6 +183,11 @@ bench-kernels: dev  ## The table of kernels beside NumPy and torch (TORCH=python
 # MXNET is an interpreter that has MXNet 1.9.1, if there is one.
 bench-calls: dev  ## The table of small operations (MXNET=python TORCH=python) in docs/performance.md
 	$(BIN)/python benches/dispatch.py $(if $(MXNET),--mxnet $(MXNET)) $(if $(TORCH),--torch $(TORCH))
+
+# SIZES=small with FERROMIX_GPU_DRIVER=host tries it without a GPU. Beside it are torch and CuPy, if .venv has them.
+SIZES ?= large
+bench-gpu: dev  ## The table of GPU kernels, launches and networks beside torch and CuPy (SIZES=large)
+	$(BIN)/python -m benches.gpu --sizes $(SIZES)
 
 docs: dev $(VENV)/site  ## Build the site in build/site: guides, operators, API
 	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs -b html . build/site

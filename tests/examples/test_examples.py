@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -231,3 +232,24 @@ def test_custom_softmax(tmp_path):
     scores = numbers(r"([\d.]+) held out", said)
     assert len(scores) == 3
     assert scores[-1] > 0.85
+
+
+@pytest.mark.skipif(
+    not (shutil.which("g++") or shutil.which("clang++")),
+    reason="no C++ compiler stands in for a GPU",
+)
+def test_rtc_axpy(tmp_path):
+    options = ("--size", 1000, "--alpha", 0.5)
+    env = {"FERROMIX_GPU_DRIVER": "host"}
+    said = run("rtc_axpy.py", *options, cwd=tmp_path, env=env).splitlines()
+    found = [re.fullmatch(r"(\w+): 1000 elements, .* is (\S+)", line) for line in said[:2]]
+    assert [match and match[1] for match in found] == ["saxpy", "daxpy"]
+    errors = [float(match[2]) for match in found if match]
+    assert errors[0] < 1e-6
+    assert errors[1] < 4e-15
+    assert said[2:] == ["refused: the text has no kernel 'caxpy'"]
+
+
+@pytest.mark.skipif(mx.num_gpus() > 0, reason="there is a GPU")
+def test_rtc_axpy_says_what_it_needs(tmp_path):
+    assert "needs a GPU" in run("rtc_axpy.py", cwd=tmp_path, env={"FERROMIX_GPU_DRIVER": "cuda"})
