@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 
@@ -24,7 +23,6 @@ from ferromix.dispatch import recipe
 from ferromix.dispatch.recipe import Job, Limits, Recipe
 from ferromix.dispatch.recipe_folds import split
 from ferromix.dispatch.recipes.sample import outermost
-from ferromix.dispatch.source import names, source
 from ferromix.ops.card import OperatorProperty, make
 from ferromix.ops.composed import Composed
 from ferromix.ops.family import FLOATS
@@ -58,14 +56,6 @@ BY_OPERATOR: dict[str, list[Case]] = {}
 for _case in CASES:
     if any(recipe.find(name) for name in kernels_of(_case.card)):
         BY_OPERATOR.setdefault(_case.op, []).append(_case)
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    made = Sources(tmp_path_factory.mktemp("sources"))
-    with ThreadPoolExecutor(2) as pool:  # which wait for the compiler
-        list(pool.map(made.__getitem__, sorted(names(), key=lambda stem: -len(source(stem)))))
-    return made
 
 
 @pytest.fixture(scope="module")
