@@ -20,6 +20,7 @@ from test_cuda_sample import outermost as reference
 import ferromix as mx
 from ferromix import dispatch
 from ferromix.dispatch import recipe
+from ferromix.dispatch.reasons import in_part
 from ferromix.dispatch.recipe import Job, Limits, Recipe
 from ferromix.dispatch.recipe_folds import split
 from ferromix.dispatch.recipes.sample import outermost
@@ -35,8 +36,6 @@ ROWS_OF = [
     *["optimizer", "dropout", "sample", "batch_norm"],
 ]
 """Stems of sources that have recipes for all rows of the Rust table."""
-LEFT_TO_THE_CPU = {"take", "_backward_take", "sort", "argsort", "cumsum", "_backward_cumsum"}
-"""Rows some of whose cases have no recipe: checked indices, long lines, sums of another type."""
 GRADIENT = 2
 """How many times the roundings of its output a gradient has, whose sums go over the batch, too."""
 ADDED = 4
@@ -179,7 +178,7 @@ def test_cases(sources, done, op):
                 done.add(key)
                 runner = Runner(sources, call)
                 if runner.is_left():
-                    assert call.card.kernel_name() in LEFT_TO_THE_CPU, call.card.name
+                    assert call.card.kernel_name() in in_part(), call.card.name
                     continue
                 runner.check(steps)
                 runner.check_in_place(steps)
