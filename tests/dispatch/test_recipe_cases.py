@@ -11,7 +11,7 @@ import pytest
 from host import NEEDS_COMPILER
 from launches import LIMITS, Run, Sources, job_of, on_the_cpu
 from ops.case import Case, numpy_type
-from ops.run import Call, backward, parts, second_order, to_array, to_arrays
+from ops.run import Call, backward, kernel_rows, parts, second_order, to_array, to_arrays
 from ops.table import CASES
 from ops.tolerance import assert_close
 from table import operators
@@ -24,8 +24,7 @@ from ferromix.dispatch.reasons import in_part
 from ferromix.dispatch.recipe import Job, Limits, Recipe
 from ferromix.dispatch.recipe_folds import split
 from ferromix.dispatch.recipes.sample import outermost
-from ferromix.ops.card import OperatorProperty, make
-from ferromix.ops.composed import Composed
+from ferromix.ops.card import make
 from ferromix.ops.family import FLOATS
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
@@ -42,18 +41,9 @@ ADDED = 4
 """Roundings more where a result is added to what was there."""
 
 
-def kernels_of(card: OperatorProperty) -> Iterator[str]:
-    """The kernel rows that a card runs."""
-    if not isinstance(card, Composed):
-        yield card.kernel_name()
-        return
-    for part in card.composition.parts:
-        yield from kernels_of(part.card)
-
-
 BY_OPERATOR: dict[str, list[Case]] = {}
 for _case in CASES:
-    if any(recipe.find(name) for name in kernels_of(_case.card)):
+    if any(recipe.find(name) for name in kernel_rows(_case.card)):
         BY_OPERATOR.setdefault(_case.op, []).append(_case)
 
 
