@@ -2,12 +2,14 @@
 
 import ast
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
 import ferromix as mx
 from ferromix.ndarray.function import method_names
+from ferromix.ops.card import find
 from ferromix.symbol import operators
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +35,19 @@ def test_every_public_operator_is_in_reference_and_stubs():
         assert f"\n## {card.name}\n" in pages
         plain = not card.name.startswith("_")
         assert not plain or f"def {card.name}(" in stubs or f" as {card.name}\n" in stubs
+
+
+def test_the_index_counts_the_operators_with_cuda_kernels():
+    gen = load()
+    text = gen.files()[ROOT / "docs/operators.md"]
+    cells = [line.split(" | ")[-1] for line in text.splitlines() if line.startswith("| [`")]
+    kinds = {word: cells.count(f"{word} |") for word in ("yes", "in part", "none")}
+    assert sum(kinds.values()) == len(cells) == len(gen.public())
+    there, of = re.search(r"(\d+) of these (\d+) operators have CUDA kernels", text).groups()
+    assert (int(there), int(of)) == (kinds["yes"] + kinds["in part"], len(cells))
+    assert gen.cuda(find("take")) == "in part"
+    assert gen.cuda(find("exp")) == "yes"
+    assert gen.cuda(find("_sparse_retain")) == "none"
 
 
 @pytest.mark.parametrize(

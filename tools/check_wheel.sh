@@ -32,6 +32,18 @@ package = pathlib.Path(ferromix.__file__).parent
 accuracy = json.loads(pathlib.Path("out/digits-history.json").read_text())[-1]["val_accuracy"]
 assert accuracy >= 0.97, f"held-out accuracy {accuracy}"
 assert f"accuracy {accuracy:.4f} held out" in pathlib.Path("log").read_text().splitlines()[-1]
-assert (package / "kernels").is_dir(), "the CUDA sources did not travel"
+for part in ("math.cu", "include/map.cuh", "host/cuda.h", "host/driver.cpp"):
+    assert (package / "kernels" / part).is_file(), f"kernels/{part} did not travel"
 print(f"ferromix {ferromix.__version__} from {package} trains")
 CHECK
+
+# On what stands in for a GPU, compiled from the installed sources.
+if command -v g++ || command -v clang++; then
+    FERROMIX_CACHE="$work/cache" FERROMIX_GPU_DRIVER=host python - <<'CHECK'
+import ferromix as mx
+
+x = mx.nd.arange(6, ctx=mx.gpu(0)).reshape((2, 3))
+assert mx.nd.sum(x * x, axis=1).asnumpy().tolist() == [5, 50]
+print(f"{mx.gpu(0)} works")
+CHECK
+fi

@@ -17,6 +17,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ferromix import _core
+from ferromix.dispatch import recipe, recipes  # noqa: F401 - the recipes register themselves
+from ferromix.dispatch.reasons import in_part, without
 from ferromix.ndarray import NDArray
 from ferromix.ndarray.function import method_names
 from ferromix.ops import call, card
@@ -83,8 +86,10 @@ def index(cards: list[Card]) -> str:
         "Each is `mx.nd.NAME` and `mx.sym.NAME`, under its aliases too. Names that begin with an",
         "underscore are those behind Python's operators and in saved graphs.",
         "",
-        "| operator | aliases | what it does | types | gradient |",
-        "|---|---|---|---|---|",
+        *on_gpus(cards),
+        "",
+        "| operator | aliases | what it does | types | gradient | CUDA |",
+        "|---|---|---|---|---|---|",
     ]
     for c in cards:
         summary = inspect.cleandoc(c.__doc__ or "").split("\n\n")[0].replace("\n", " ")
@@ -92,8 +97,30 @@ def index(cards: list[Card]) -> str:
         aliases = ", ".join(f"`{a}`" for a in c.aliases)
         gradient = "yes" if c.differentiable else "none"
         summary = summary.replace("|", "\\|").replace("``", "`")
-        lines.append(f"| {link} | {aliases} | {summary} | {types(c)} | {gradient} |")
+        cells = (link, aliases, summary, types(c), gradient, cuda(c))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def cuda(c: Card) -> str:
+    """Whether an operator has CUDA kernels."""
+    if not RUN[c.name] <= set(recipe.rows()):
+        return "none"
+    return "in part" if RUN[c.name] & set(in_part()) else "yes"
+
+
+def on_gpus(cards: list[Card]) -> Iterator[str]:
+    """How many operators have CUDA kernels, and what is left to the CPU."""
+    there, rows = sum(cuda(c) != "none" for c in cards), _core.kernel_names()
+    yield f"On a GPU, {there} of these {len(cards)} operators have CUDA kernels, and with gradients"
+    have = f"{len(recipe.rows())} of the {len(rows)}"
+    yield f"and storage types {have} rows of the kernel table. The rest runs"
+    yield "on the CPU, on copies, with a warning:"
+    yield ""
+    reasons = {**without(), **in_part()}
+    for why in sorted(set(reasons.values())):
+        names = sorted(f"`{row}`" for row, text in reasons.items() if text == why)
+        yield f"- {why}: {', '.join(names)}"
 
 
 def types(c: Card) -> str:
@@ -258,6 +285,17 @@ def single() -> set[str]:
     return {name for name, found in counts.items() if found == {1}}
 
 
+def run() -> dict[str, set[str]]:
+    """The kernel rows behind each operator, as those of the tests show."""
+    from tests.ops.run import kernel_rows
+    from tests.ops.table import CASES
+
+    found: dict[str, set[str]] = {}
+    for case in CASES:
+        found.setdefault(case.card.name, set()).update(kernel_rows(case.card))
+    return found
+
+
 def files() -> dict[Path, str]:
     """All generated files with their contents."""
     cards = public()
@@ -288,6 +326,7 @@ def stale() -> list[str]:
 
 STEMS = stems()
 SINGLE = single()
+RUN = run()
 
 
 def main() -> int:

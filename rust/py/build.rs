@@ -1,8 +1,11 @@
-//! Hands the CUDA sources to the wheel, which takes them from here (see `include` in
+//! Hands the CUDA sources, and the host's, to the wheel, which takes them from here (see `include` in
 //! `pyproject.toml`): they lie at the top of the repository, outside the Python package.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
+
+/// CUDA, and what compiles it for the host where no GPU is.
+const TAKEN: [&str; 4] = ["cu", "cuh", "h", "cpp"];
 
 fn main() -> io::Result<()> {
     let variable = |name: &str| env::var_os(name).map(PathBuf::from).unwrap_or_default();
@@ -23,7 +26,10 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if entry.file_type()?.is_dir() {
             copy(&from, &to)?;
-        } else if from.extension().is_some_and(|e| e == "cu" || e == "cuh") {
+        } else if from
+            .extension()
+            .is_some_and(|e| TAKEN.iter().any(|t| e == *t))
+        {
             fs::copy(&from, &to)?;
         }
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import pytest
 
 from ferromix.dispatch import host_driver
 from ferromix.dispatch.host_driver import COMPILER
-from ferromix.dispatch.source import source
 
 NEEDS_COMPILER = pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
 MAX_RANK = 8
@@ -20,19 +20,18 @@ BLOCKS, THREADS = 2, 3
 
 
 class Kernels:
-    """The entry points of a text of CUDA.
+    """The entry points of a library of kernels.
 
     Parameters
     ----------
-    text
-        The source, without includes of its own.
-    folder
-        Where it may write.
+    path
+        As :mod:`ferromix.dispatch.host_driver` builds it.
     """
 
-    def __init__(self, text: str, folder: Path) -> None:
-        self.path, self.entries, self.warnings = host_driver.build(text, folder)
-        self._library = ctypes.CDLL(str(self.path))
+    def __init__(self, path: Path) -> None:
+        names = re.findall(rb"\0host_sizes_(\w+)(?=\0)", path.read_bytes())
+        self.entries = sorted({name.decode() for name in names})
+        self._library = ctypes.CDLL(str(path))
         self._library.fm_host_launch.restype = ctypes.c_char_p
 
     def launch(
@@ -51,8 +50,9 @@ class Kernels:
             raise RuntimeError(f"{entry}: {error.decode()}")
 
 
-def build(stem: str, folder: Path) -> Kernels:
-    return Kernels(source(stem), folder)
+def build(stem: str) -> Kernels:
+    """The kernels of a CUDA source; each is compiled once for all tests, by whoever asks first."""
+    return Kernels(host_driver.kernel_library(stem))
 
 
 def walk(out: np.ndarray, inputs: list[np.ndarray], strided: bool) -> ctypes.Structure:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,10 @@ Arrays = Sequence[np.ndarray]
 
 
 class Sources(dict[str, Kernels]):
-    """The CUDA sources by stem, each compiled in a folder of its own when it is first asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
+    """The CUDA sources by stem, each compiled when it is first asked for."""
 
     def __missing__(self, stem: str) -> Kernels:
-        place = self.folder / stem
-        place.mkdir()
-        self[stem] = build(stem, place)
+        self[stem] = build(stem)
         return self[stem]
 
 

@@ -21,8 +21,8 @@ ATTRS = {"eps": 0.01, "momentum": 0.75}
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory) -> Kernels:
-    return build("batch_norm", tmp_path_factory.mktemp("batch_norm"))
+def kernels() -> Kernels:
+    return build("batch_norm")
 
 
 def words(kind, *values):

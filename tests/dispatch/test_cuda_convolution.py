@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Sources
 from products import check, numbers
 
 from ferromix.dispatch import infer
@@ -31,11 +30,6 @@ CASES = [
     ((1, 70, 9, 9), {"kernel": (2, 2), "num_filter": 40}),
 ]
 ASKED = [(0, 0, 0), (1, 1, 1), (3, 3, 3), (1, 0, 3)]
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("convolution"))
 
 
 def arrays(shape, attrs, dtype):

@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Sources
 from products import check, numbers
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
@@ -16,11 +15,6 @@ FLOATS = ["float32", "float64", "float16", "bfloat16"]
 SIZES = [(1, 1, 1), (5, 3, 7), (33, 40, 17), (2, 3, 0), (0, 3, 2), (65, 70, 33), (1, 31, 300)]
 """Rows, columns and depth."""
 FLIPS = list(product((False, True), repeat=2))
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("dot"))
 
 
 def operands(m, n, depth, flip_a, flip_b, dtype, front=()):

@@ -18,8 +18,8 @@ FLOATS = ["float32", "float64", "float16", "bfloat16"]
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory) -> Kernels:
-    return build("dropout", tmp_path_factory.mktemp("dropout"))
+def kernels() -> Kernels:
+    return build("dropout")
 
 
 class Coin(ctypes.Structure):

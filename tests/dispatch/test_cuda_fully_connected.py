@@ -7,18 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Sources
 from products import check, numbers
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 SHAPES = [((4, 3, 5), True), ((4, 3, 5), False), ((70, 33), True), ((1, 600), True), ((0, 4), True)]
 HIDDEN = [1, 7, 66]
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("fully_connected"))
 
 
 def arrays(shape, flatten, hidden, dtype):

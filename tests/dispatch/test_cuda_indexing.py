@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Sources, check, job_of, launch
+from launches import check, job_of, launch
 from table import DTYPES
 from test_cuda_values import draw, numpy_dtype
 
@@ -17,11 +17,6 @@ pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 LENGTHS = [2, 16, 3]
 """Elements of rows: with and without whole packs."""
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("sources"))
 
 
 def indices(rng, shape, extent, dtype="float32", outside=3) -> np.ndarray:

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Sources, check, job_of, launch, on_the_cpu
+from launches import check, job_of, launch, on_the_cpu
 from table import DTYPES
 from test_cuda_values import draw, numpy_dtype
 
@@ -18,11 +18,6 @@ pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 NUMBERS = [dtype for dtype in DTYPES if dtype != "bool"]
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("sources"))
 
 
 def whole(rng, dtype, shape) -> np.ndarray:

@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Sources
 from products import check, numbers
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
@@ -34,11 +33,6 @@ MODES = [
     {"smooth_alpha": 0.25, "grad_scale": 3.0},
     {"out_grad": True, "grad_scale": -0.5},
 ]
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("losses"))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

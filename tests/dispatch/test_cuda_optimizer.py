@@ -33,8 +33,8 @@ ROWS = {
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory) -> Kernels:
-    return build("optimizer", tmp_path_factory.mktemp("optimizer"))
+def kernels() -> Kernels:
+    return build("optimizer")
 
 
 class Rates(ctypes.Structure):

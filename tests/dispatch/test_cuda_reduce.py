@@ -31,8 +31,8 @@ EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64":
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory) -> Kernels:
-    return build("reduce", tmp_path_factory.mktemp("reduce"))
+def kernels() -> Kernels:
+    return build("reduce")
 
 
 def words(values, length=8):

@@ -20,8 +20,8 @@ INTERVALS = [(0.0, 1.0), (-3.0, 2.5), (0.1, 0.1001), (1.0, 1.0)]
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory) -> Kernels:
-    return build("sample", tmp_path_factory.mktemp("sample"))
+def kernels() -> Kernels:
+    return build("sample")
 
 
 def stream(seed: int, run: int) -> ctypes.Structure:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Sources, check, job_of
+from launches import check, job_of
 from table import DTYPES
 from test_cuda_values import draw, numpy_dtype
 
@@ -92,11 +92,6 @@ BACK = {
 }  # fmt: skip
 ROUNDED = {"_backward_tile", "_backward_repeat", "_backward_Pad"}
 """Sums, of which whole numbers show every element without roundings."""
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("sources"))
 
 
 def runs(name: str, attrs: dict, shapes: Shapes, dtype: str) -> Iterator[tuple]:

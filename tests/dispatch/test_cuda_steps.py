@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Run, Sources, described, job_of, on_the_cpu
+from launches import Run, described, job_of, on_the_cpu
 from table import operators
 
 from ferromix.dispatch import infer
@@ -39,11 +39,6 @@ SINGLE = [
     ("multi_lars", {"eta": 0.5, "eps": 0.25, "rescale_grad": 0.5}),
 ]
 SIZES = [(0,), (1,), (77,), (3, 400)]
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("steps"))
 
 
 def arrays_of(card, shapes, dtype, seed):

@@ -87,9 +87,8 @@ def shapes(stem: str, layout: str) -> list[list[tuple[int, ...]]]:
 
 
 @pytest.fixture(scope="module", params=list(INPUTS))
-def built(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("host")
-    return request.param, build(request.param, folder)
+def built(request):
+    return request.param, build(request.param)
 
 
 @pytest.mark.parametrize("req", [0, 1, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from gpus import (
     counted,
     refused,
 )
-from host import NEEDS_COMPILER, Kernels
+from host import NEEDS_COMPILER
 
 from ferromix.dispatch import host_driver
 from ferromix.error import MissingFileError
@@ -33,8 +34,8 @@ pytestmark = NEEDS_COMPILER
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
-    return Kernels(SOURCE, tmp_path_factory.mktemp("driver")).path
+def path() -> Path:
+    return host_driver.text_library(SOURCE)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -342,4 +343,19 @@ def test_libraries_are_built_once(monkeypatch, tmp_path):
     assert host_driver.kernel_library("scalar") == made
     assert made.stat().st_mtime_ns == before
     assert host_driver.text_library(SOURCE) == host_driver.text_library(SOURCE) != made
-    assert len(list((tmp_path / "host").iterdir())) == 2
+    assert len(list((tmp_path / "host").glob("*.so"))) == 2
+
+
+def test_who_asks_at_the_same_time_waits_for_the_one_who_builds(monkeypatch, tmp_path):
+    monkeypatch.setenv("FERROMIX_CACHE", str(tmp_path))
+    build, runs = host_driver.build, []
+
+    def noted(text, folder):
+        runs.append(text)
+        return build(text, folder)
+
+    monkeypatch.setattr(host_driver, "build", noted)
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(host_driver.text_library, [SOURCE] * 4))
+    assert len(set(made)) == 1
+    assert len(runs) == 1

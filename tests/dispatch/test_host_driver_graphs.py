@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gpus import POLICIES, SIZE, SOURCE, Gpus, N, combine, counted, refused
-from host import NEEDS_COMPILER, Kernels
+from host import NEEDS_COMPILER
+
+from ferromix.dispatch import host_driver
 
 pytestmark = NEEDS_COMPILER
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
-    return Kernels(SOURCE, tmp_path_factory.mktemp("graphs")).path
+def path() -> Path:
+    return host_driver.text_library(SOURCE)
 
 
 def captured(gpus, path, joins=True):

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gpus import EAGER, ON_WAIT, POLICIES, RANDOM, SIZE, SOURCE, STARVE, Gpus, N, combine
-from host import NEEDS_COMPILER, Kernels
+from host import NEEDS_COMPILER
+
+from ferromix.dispatch import host_driver
 
 pytestmark = NEEDS_COMPILER
 
@@ -133,8 +135,8 @@ def run(gpus, path, steps, without_wait=None, without_record=None):
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
-    return Kernels(SOURCE, tmp_path_factory.mktemp("order")).path
+def path() -> Path:
+    return host_driver.text_library(SOURCE)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 
@@ -12,7 +11,7 @@ import pytest
 from host import NEEDS_COMPILER
 from launches import LIMITS, Run, Sources, job_of, on_the_cpu
 from ops.case import Case, numpy_type
-from ops.run import Call, backward, parts, second_order, to_array, to_arrays
+from ops.run import Call, backward, kernel_rows, parts, second_order, to_array, to_arrays
 from ops.table import CASES
 from ops.tolerance import assert_close
 from table import operators
@@ -21,12 +20,11 @@ from test_cuda_sample import outermost as reference
 import ferromix as mx
 from ferromix import dispatch
 from ferromix.dispatch import recipe
+from ferromix.dispatch.reasons import in_part
 from ferromix.dispatch.recipe import Job, Limits, Recipe
 from ferromix.dispatch.recipe_folds import split
 from ferromix.dispatch.recipes.sample import outermost
-from ferromix.dispatch.source import names, source
-from ferromix.ops.card import OperatorProperty, make
-from ferromix.ops.composed import Composed
+from ferromix.ops.card import make
 from ferromix.ops.family import FLOATS
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
@@ -37,35 +35,16 @@ ROWS_OF = [
     *["optimizer", "dropout", "sample", "batch_norm"],
 ]
 """Stems of sources that have recipes for all rows of the Rust table."""
-LEFT_TO_THE_CPU = {"take", "_backward_take", "sort", "argsort", "cumsum", "_backward_cumsum"}
-"""Rows some of whose cases have no recipe: checked indices, long lines, sums of another type."""
 GRADIENT = 2
 """How many times the roundings of its output a gradient has, whose sums go over the batch, too."""
 ADDED = 4
 """Roundings more where a result is added to what was there."""
 
 
-def kernels_of(card: OperatorProperty) -> Iterator[str]:
-    """The kernel rows that a card runs."""
-    if not isinstance(card, Composed):
-        yield card.kernel_name()
-        return
-    for part in card.composition.parts:
-        yield from kernels_of(part.card)
-
-
 BY_OPERATOR: dict[str, list[Case]] = {}
 for _case in CASES:
-    if any(recipe.find(name) for name in kernels_of(_case.card)):
+    if any(recipe.find(name) for name in kernel_rows(_case.card)):
         BY_OPERATOR.setdefault(_case.op, []).append(_case)
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    made = Sources(tmp_path_factory.mktemp("sources"))
-    with ThreadPoolExecutor(2) as pool:  # which wait for the compiler
-        list(pool.map(made.__getitem__, sorted(names(), key=lambda stem: -len(source(stem)))))
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +168,7 @@ def test_cases(sources, done, op):
                 done.add(key)
                 runner = Runner(sources, call)
                 if runner.is_left():
-                    assert call.card.kernel_name() in LEFT_TO_THE_CPU, call.card.name
+                    assert call.card.kernel_name() in in_part(), call.card.name
                     continue
                 runner.check(steps)
                 runner.check_in_place(steps)

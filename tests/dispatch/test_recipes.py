@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
@@ -20,11 +18,6 @@ CASES = [
     ("rint", {}),
     ("clip", {"a_min": -1.5, "a_max": 2.5}),
 ]
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory) -> Sources:
-    return Sources(tmp_path_factory.mktemp("sources"))
 
 
 @pytest.mark.slow
@@ -64,7 +57,7 @@ def test_what_lies_behind_the_temporary_memory_is_refused():
     beyond = Launch("elemwise", "any", (1, 1, 1), (1, 1, 1), (workspace(16),))
     run = Run(Recipe((beyond,), temporary=8), [], [], [])
     with pytest.raises(ValueError, match="no temporary memory at 16"):
-        run.launch(Sources(Path("unused")))
+        run.launch(Sources())
 
 
 def test_types_of_arrays_are_told_by_their_numpy_names():

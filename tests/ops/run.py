@@ -73,6 +73,13 @@ def parts(card, arrays, train):
         yield from parts(part.card, inputs, train)
 
 
+def kernel_rows(card):
+    """The rows of the kernel table that a card runs."""
+    if not isinstance(card, Composed):
+        return {card.kernel_name()}
+    return {row for part in card.composition.parts for row in kernel_rows(part.card)}
+
+
 def _through_parts(case, arrays, heads):
     """The gradients of a composed operator: the rules of its parts from the last to the first."""
     made, values = case.card.composition, dict(enumerate(arrays))

@@ -11,6 +11,7 @@ from ..ops.card import OperatorProperty
 from . import backend, gpu, recipes  # noqa: F401 - the recipes register themselves
 from .backend import Desc, Device
 from .cpu import CpuBackend
+from .reasons import reason
 from .recipe import Job, Recipe, find
 
 __all__ = ["GpuBackend"]
@@ -68,13 +69,13 @@ class GpuBackend:
         )
 
     def _tell(self, card: OperatorProperty) -> None:
-        """Says once that an operator runs on the CPU."""
+        """Says once that an operator runs on the CPU, and why."""
         if card.name in self._told or os.environ.get("FERROMIX_GPU_FALLBACK_LOG") == "0":
             return
         self._told.add(card.name)
         warnings.warn(
-            f"{card.name}: no kernel for GPUs takes these arguments, so it runs on the CPU, on "
-            "copies. FERROMIX_GPU_FALLBACK_LOG=0 silences this.",
+            f"{card.name} runs on the CPU, on copies: {reason(card.kernel_name())}. "
+            "FERROMIX_GPU_FALLBACK_LOG=0 silences this.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -1,17 +1,19 @@
 """Builds what stands in for CUDA where no GPU is: a driver, and kernels, compiled for the host.
 
 The driver has libcuda's own functions, so the runtime opens one or the other; the kernels come from
-the same CUDA sources. Both are built once, into a cache.
+the same CUDA sources. Both are built once, into a cache, whoever asks.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -52,13 +54,13 @@ def library() -> Path:
     >>> host_driver.COMPILER is None or host_driver.library().is_file()
     True
     """
-    made = _cached("driver", "", DRIVER_FLAGS)
-    if not made.exists():
-        with tempfile.TemporaryDirectory() as folder:
-            done = Path(folder) / "driver.so"
-            _compile(DRIVER_FLAGS, _host() / "driver.cpp", done, "-ldl")
-            _publish(done, made)
-    return made
+
+    def make(folder: Path) -> Path:
+        done = folder / "driver.so"
+        _compile(DRIVER_FLAGS, _host() / "driver.cpp", done, "-ldl")
+        return done
+
+    return _once(_cached("driver", "", DRIVER_FLAGS), make)
 
 
 def kernel_library(stem: str) -> Path:
@@ -100,11 +102,7 @@ def text_library(text: str) -> Path:
 
 
 def _text_library(name: str, text: str) -> Path:
-    made = _cached(name, text, FLAGS)
-    if not made.exists():
-        with tempfile.TemporaryDirectory() as folder:
-            _publish(build(text, Path(folder))[0], made)
-    return made
+    return _once(_cached(name, text, FLAGS), lambda folder: build(text, folder)[0])
 
 
 def build(text: str, folder: Path) -> tuple[Path, list[str], str]:
@@ -182,9 +180,21 @@ def _cached(name: str, text: str, flags: tuple[str, ...]) -> Path:
     return Path(cache_folder) / "host" / f"{name}-{key.hexdigest()[:32]}.so"
 
 
-def _publish(done: Path, made: Path) -> None:
-    """Puts a library into the cache at once: others that build it too find all of it or nothing."""
+def _once(made: Path, make: Callable[[Path], Path]) -> Path:
+    """A library of the cache; who else asks for it meanwhile waits, and so builds nothing again."""
+    if made.exists():
+        return made
     made.parent.mkdir(parents=True, exist_ok=True)
+    with made.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed, also by the end of the process
+        if not made.exists():
+            with tempfile.TemporaryDirectory() as folder:
+                _publish(make(Path(folder)), made)
+    return made
+
+
+def _publish(done: Path, made: Path) -> None:
+    """Puts a library into the cache at once: others find all of it or nothing."""
     handle, temporary = tempfile.mkstemp(dir=made.parent, suffix=".tmp")
     os.close(handle)
     try:

@@ -1,0 +1,62 @@
+"""Why the CPU runs what is on a GPU: rows without a CUDA kernel, and cases that a kernel leaves."""
+
+from __future__ import annotations
+
+__all__ = ["in_part", "reason", "without"]
+
+_CSR = "products and sums of csr matrices are computed on the CPU"
+_ROWS = "rows of row_sparse arrays are found and joined on the CPU"
+_STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
+_OWN = "an operator that was compiled for the CPU runs there"
+
+_WITHOUT = {
+    "_call_address": _OWN,
+    "_map_address": _OWN,
+    "_csr_dot": _CSR,
+    "_csr_dot_rows": _CSR,
+    "_csr_row_sums": _CSR,
+    "_csr_sample": _CSR,
+    "_csr_to_dense": "csr matrices become dense on the CPU",
+    "_row_numbers": _ROWS,
+    "_rows_gather": _ROWS,
+    "_rows_take": _ROWS,
+    "_rows_to_dense": "row_sparse arrays become dense on the CPU",
+    "_rows_write": _ROWS,
+    "_sparse_retain": _ROWS,
+    "_rows_adagrad_update": _STEP,
+    "_rows_adam_update": _STEP,
+    "_rows_ftrl_update": _STEP,
+    "_rows_group_adagrad_update": _STEP,
+    "_rows_sgd_mom_update": _STEP,
+    "_rows_sgd_update": _STEP,
+}
+
+_LONG = "lines of more than 2048 elements are sorted on the CPU"
+_CHECKED = "indices that mode='raise' checks are looked at on the CPU"
+_MIXED = "running sums of another type than the data are added up on the CPU"
+
+_IN_PART = {
+    "sort": _LONG,
+    "argsort": _LONG,
+    "topk": _LONG,
+    "take": _CHECKED,
+    "_backward_take": _CHECKED,
+    "cumsum": _MIXED,
+    "_backward_cumsum": _MIXED,
+}
+
+
+def without() -> dict[str, str]:
+    """The kernel rows that have no CUDA kernel at all, each with the reason."""
+    return dict(_WITHOUT)
+
+
+def in_part() -> dict[str, str]:
+    """Kernel rows with a CUDA kernel that leaves some cases to the CPU, and which those are."""
+    return dict(_IN_PART)
+
+
+def reason(row: str) -> str:
+    """Why the CPU runs a kernel row on a GPU's arrays."""
+    known = _WITHOUT.get(row) or _IN_PART.get(row)
+    return known or "no kernel for GPUs takes these arguments"
