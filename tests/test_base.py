@@ -268,7 +268,7 @@ def test_a_devices_cache_can_be_emptied():
     assert mx.storage.stats(mx.cpu(2))["cached"] >= 1_200_000
     mx.cpu(2).empty_cache()
     assert mx.storage.stats(mx.cpu(2))["cached"] < 100_000  # what other threads keep for themselves
-    with pytest.raises(InvalidArgumentError, match="gpu"):
-        mx.gpu().empty_cache()
-    with pytest.raises(MXNetError, match=r"gpu\(3\) .*0 GPUs"):
-        mx.context.gpu_memory_info(3)
+    with pytest.raises(MXNetError, match="gpu"):
+        mx.gpu(9).empty_cache()
+    with pytest.raises(MXNetError, match=r"gpu\(9\) .* GPUs"):
+        mx.context.gpu_memory_info(9)

@@ -290,14 +290,22 @@ def spelled(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], 
 
 
 def require_place(context: Context | str | None) -> Context:
-    """`context`, if its number may be that of a device.
+    """`context`, if there is such a device.
 
     Raises
     ------
     InvalidArgumentError
         For a number that no device has.
+    DeviceError
+        For a GPU that is not there; the message says what to do.
     """
     context = as_context(context)
+    if context.device_type == "gpu" and context.device_id >= (count := num_gpus()):
+        there = f"from {gpu(0)} on" if count else "of which each needs NVIDIA's driver"
+        raise DeviceError(
+            f"cannot place an array on {context}: the process has {count} GPUs, {there}; or use "
+            "ferromix.cpu()"
+        )
     if not 0 <= context.device_id <= _MOST:
         raise InvalidArgumentError(
             f"cannot place an array on {context}: devices have the numbers 0 to {_MOST}"

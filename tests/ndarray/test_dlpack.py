@@ -269,7 +269,8 @@ class TestCapsules:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
-    "a gpu": ({"device": (2, 1)}, ValueError, "type 2, number 1"),
+    "a gpu": ({"device": (2, 9)}, RuntimeError, r"gpu\(9\)"),
+    "another machine": ({"device": (8, 1)}, ValueError, "type 8, number 1"),
     "lanes": ({"dtype": (2, 32, 4)}, TypeError, "lanes 4"),
     "int16": ({"dtype": (0, 16, 1)}, TypeError, "int16"),
     "uint64": ({"dtype": (1, 64, 1)}, TypeError, "uint64"),
