@@ -136,7 +136,8 @@ class Call:
             outputs[shared[1]] = inputs[shared[0]].reshape(outputs[shared[1]].shape)
         states = [inputs[i] for i in self.card.mutated_inputs()]
         changes = dispatch.state_request(self.card, self.train)
-        prepared = dispatch.prepare(self.card, self.descs, self.outs, self.train)
+        device = dispatch.device_of(mx.current_context())
+        prepared = dispatch.prepare(self.card, self.descs, self.outs, self.train, device)
         mx.random.seed(3)
         prepared.invoke(inputs, [*outputs, *states], [*reqs, *[changes] * len(states)])
         return [NDArray(o).asnumpy() for o in (*outputs, *states)]
