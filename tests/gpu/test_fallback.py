@@ -29,9 +29,9 @@ def taken(rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_warning_names_the_operator_and_the_reason_once():
     with pytest.warns(RuntimeWarning) as told:
-        for rows in (3, 4, 5):  # each is prepared by itself
-            found, wanted = taken(rows)
-            np.testing.assert_array_equal(found, wanted)
+        results = [taken(rows) for rows in (3, 4, 5)]  # each is prepared by itself
+    for found, wanted in results:
+        np.testing.assert_array_equal(found, wanted)
     (one,) = [str(w.message) for w in told]
     assert one == (
         "take runs on the CPU, on copies: indices that mode='raise' checks are looked at on the "
