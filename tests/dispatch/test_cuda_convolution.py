@@ -41,7 +41,7 @@ def arrays(shape, attrs, dtype):
     return [numbers(rng, s, dtype) for s in (*given, out)]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("processors", [1, 20])
 @pytest.mark.parametrize("case", range(len(CASES)))

@@ -17,6 +17,7 @@ from ferromix.ops.card import make
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
+NIGHTLY = pytest.mark.nightly
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 RATES = {"lr": 0.3, "wd": 0.1, "rescale_grad": 0.5}
 BETAS = {"beta1": 0.75, "beta2": 0.5, "epsilon": 0.25}
@@ -132,7 +133,10 @@ def counted(name, count):
     return {"num_tensors" if "lamb" in name else "num_weights": count}
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    "dtype",
+    ["float32", "float16", *(pytest.param(t, marks=NIGHTLY) for t in ("float64", "bfloat16"))],
+)
 @pytest.mark.parametrize(("name", "own"), MULTI)
 def test_steps_of_many_weights(sources, name, own, dtype):
     for shapes in WEIGHTS:

@@ -157,6 +157,7 @@ class Runner:
             self.like(outs, wanted, reqs, steps)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("op", BY_OPERATOR)
 def test_cases(sources, done, op):
     for case in BY_OPERATOR[op]:
