@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev quick demo check test test-rust test-debug test-python test-knobs loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls bench-gpu docs clean
+.PHONY: help dev quick demo check test test-rust test-debug test-python test-gpu test-knobs loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls bench-gpu docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,12 @@ KNOBS := FERROMIX_ENGINE_TYPE=NaiveEngine FERROMIX_CPU_WORKER_NTHREADS=1 \
          FERROMIX_NUM_THREADS=5 MXNET_CPU_MEM_POOL_TYPE=Unpooled
 PUSHERS := tests/ndarray tests/autograd tests/symbol tests/executor tests/optimizer tests/kvstore tests/io tests/recordio \
            tests/interop tests/test_errors.py
+
+# With a GPU there, on it, and all cases of operators by GPU_TESTS="tests/gpu tests/ops"; else on what
+# stands in for one, which needs a C++ compiler.
+GPU_TESTS ?= tests/gpu tests/ops/test_forward.py
+test-gpu: dev $(VENV)/checkers  ## The tests of GPUs, and the operators on one
+	FERROMIX_TEST_DEVICE="gpu(0)" $(BIN)/python -m pytest -q -n auto --dist worksteal -m "$(MARKED)" $(GPU_TESTS)
 
 test-knobs: dev $(VENV)/checkers  ## The tests of arrays and graphs, naive, with one worker, unpooled
 	@for knob in $(KNOBS); do \
@@ -146,7 +152,7 @@ memcheck:  ## The tests of engine and pool under valgrind
 nightly: export FERROMIX_LOOM_DEEP = 1
 nightly: MSRV = test
 nightly: MARKED =
-nightly: lint test test-debug test-knobs test-wheel loom shuttle stress examples msrv semver turbojpeg neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
+nightly: lint test test-debug test-gpu test-knobs test-wheel loom shuttle stress examples msrv semver turbojpeg neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 
 lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python
