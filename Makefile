@@ -152,6 +152,7 @@ memcheck:  ## The tests of engine and pool under valgrind
 nightly: export FERROMIX_LOOM_DEEP = 1
 nightly: MSRV = test
 nightly: MARKED =
+nightly: GPU_TESTS = tests/gpu tests/ops
 nightly: lint test test-debug test-gpu test-knobs test-wheel loom shuttle stress examples msrv semver turbojpeg neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 

@@ -1,6 +1,6 @@
 //! A prepared operator bound to arrays, ready to be pushed.
 
-use crate::gpu::{self, Device, Object, Operands, Origin, Port, Staged, Uses};
+use crate::gpu::{self, There};
 use crate::prepared::Work;
 use crate::scratch::{Scratch, padded};
 use crate::{Array, Prepared, Runtime, held};
@@ -17,31 +17,24 @@ const SMALL: u64 = 64 << 10;
 /// A prepared operator bound to arrays. It does not keep them alive: whoever pushes it does, and a
 /// push after an array died is an error.
 pub struct Binding {
-    prepared: Arc<Prepared>,
-    name: Name,
-    inputs: SmallVec<[View; 3]>,
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) name: Name,
+    pub(crate) inputs: SmallVec<[View; 3]>,
     /// Runs want them mutable.
-    outputs: Mutex<SmallVec<[View; 2]>>,
+    pub(crate) outputs: Mutex<SmallVec<[View; 2]>>,
     /// The inputs and the outputs for which the kernel works on a contiguous copy in scratch memory.
-    staged: (Vec<usize>, Vec<usize>),
-    reqs: SmallVec<[Req; 2]>,
+    pub(crate) staged: (Vec<usize>, Vec<usize>),
+    pub(crate) reqs: SmallVec<[Req; 2]>,
     reads: SmallVec<[Var; 4]>,
     writes: SmallVec<[Var; 4]>,
-    scalars: SmallVec<[f64; 4]>,
+    pub(crate) scalars: SmallVec<[f64; 4]>,
     scratch: usize,
     /// See [`Binding::work`].
     work: Option<usize>,
     /// Bytes of the outputs.
     bytes: u64,
     /// For arrays on a GPU.
-    there: Option<Box<There>>,
-}
-
-/// What a run on a GPU needs besides: the device, and who else uses the memory of inputs and outputs.
-struct There {
-    device: Arc<Device>,
-    inputs: SmallVec<[Arc<Uses>; 4]>,
-    outputs: SmallVec<[Option<Arc<Uses>>; 4]>,
+    pub(crate) there: Option<Box<There>>,
 }
 
 impl Binding {
@@ -237,7 +230,7 @@ impl Binding {
     pub fn push(self: &Arc<Self>, runtime: &Arc<Runtime>, site: u64) -> Result<()> {
         let random = match &self.there {
             _ if !self.is_random() => None,
-            Some(there) => Some(runtime.random().next_on(there.device.context())?),
+            Some(there) => Some(runtime.random().next_on(there.context())?),
             None => Some(runtime.random().next()),
         };
         let me = self.clone();
@@ -283,10 +276,9 @@ impl Binding {
 
     /// The threads of the engine that run it: a GPU's launch, and copies for the CPU's kernels wait.
     pub(crate) fn lane(&self) -> Lane {
-        match (&self.there, &self.prepared.work) {
-            (Some(there), Work::Launches(_)) => Lane::gpu(there.device.context().device_id),
-            _ => Lane::CPU,
-        }
+        let launches = matches!(self.prepared.work, Work::Launches(_));
+        let there = self.there.as_ref().filter(|_| launches);
+        there.map_or(Lane::CPU, |there| Lane::gpu(there.context().device_id))
     }
 
     /// Runs it; the caller has the variables.
@@ -320,82 +312,6 @@ impl Binding {
         Ok(())
     }
 
-    fn operands<'a>(
-        &'a self,
-        there: &'a There,
-        views: &'a [View],
-        draws: Option<Stream>,
-    ) -> Operands<'a> {
-        Operands {
-            inputs: &self.inputs,
-            outputs: views,
-            reqs: &self.reqs,
-            scalars: &self.scalars,
-            draws,
-            staged: (&self.staged.0, &self.staged.1),
-            uses: (&there.inputs, &there.outputs),
-        }
-    }
-
-    /// The device of a run that can be captured: it launches kernels, with the same arguments each time.
-    pub(crate) fn capturable(&self) -> Option<&Arc<Device>> {
-        let there = self.there.as_ref()?;
-        let launches = matches!(self.prepared.work, Work::Launches(_));
-        (launches && !self.is_random()).then_some(&there.device)
-    }
-
-    /// Calls `f` with the operands of a run on a GPU without random numbers.
-    pub(crate) fn with_operands<R>(&self, f: impl FnOnce(&Operands<'_>) -> R) -> Option<R> {
-        let there = self.there.as_ref()?;
-        let views = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(f(&self.operands(there, &views, None)))
-    }
-
-    fn recipe(&self) -> Result<&gpu::Recipe> {
-        match &self.prepared.work {
-            Work::Launches(recipe) => Ok(recipe),
-            Work::Kernel(..) => Err(gpu::elsewhere(&self.prepared.operator)),
-        }
-    }
-
-    /// Takes the temporary memory of a run.
-    pub(crate) fn stage(&self, runtime: &Runtime) -> Result<Staged> {
-        let recipe = self.recipe()?;
-        self.with_operands(|operands| Staged::new(runtime, recipe, operands))
-            .unwrap_or_else(|| Err(gpu::elsewhere(&self.prepared.operator)))
-            .map_err(|e| e.within(format_args!("operator {}", self.name)))
-    }
-
-    /// Enqueues the launches of a run whose temporary memory was taken.
-    pub(crate) fn enqueue(&self, staged: &Staged, port: &Port, stream: Object) -> Result<()> {
-        let recipe = self.recipe()?;
-        self.with_operands(|operands| staged.enqueue(recipe, operands, port, stream))
-            .unwrap_or(Ok(()))
-            .map_err(|e| e.within(format_args!("operator {}", self.name)))
-    }
-
-    fn run_there(
-        &self,
-        runtime: &Runtime,
-        there: &There,
-        views: &[View],
-        random: Option<Stream>,
-        site: u64,
-    ) -> Result<()> {
-        let operands = self.operands(there, views, random);
-        let origin = Origin {
-            name: self.name,
-            tag: site,
-        };
-        match &self.prepared.work {
-            Work::Launches(recipe) => gpu::run(runtime, recipe, &operands, origin),
-            Work::Kernel(_, kernel) => {
-                gpu::detour(runtime, &there.device, &**kernel, &operands, origin)
-            }
-        }
-        .map_err(|e| e.within(format_args!("operator {}", self.name)))
-    }
-
     fn call(
         &self,
         inputs: &[View],
@@ -422,68 +338,7 @@ impl Binding {
     }
 }
 
-impl There {
-    /// Of a run on arrays that are on a GPU.
-    fn of<A: AsRef<Array>>(
-        prepared: &Prepared,
-        inputs: &[A],
-        outputs: &[Option<A>],
-        reqs: &[Req],
-    ) -> Result<Option<Box<Self>>> {
-        let mut arrays = inputs
-            .iter()
-            .map(AsRef::as_ref)
-            .chain(outputs.iter().filter_map(array));
-        let Some(first) = arrays.next() else {
-            return Ok(None);
-        };
-        let context = first.chunk().context();
-        let launches =
-            matches!(&prepared.work, Work::Launches(recipe) if recipe.device.context() != context);
-        if launches || arrays.any(|a| a.chunk().context().is_host() != context.is_host()) {
-            return Err(gpu::elsewhere(&prepared.operator));
-        }
-        if context.is_host() {
-            return Ok(None);
-        }
-        let mut there = There {
-            device: first.chunk().device()?.clone(),
-            inputs: SmallVec::new(),
-            outputs: SmallVec::new(),
-        };
-        there.bind(inputs, outputs, reqs)?;
-        Ok(Some(Box::new(there)))
-    }
-
-    fn bind<A: AsRef<Array>>(
-        &mut self,
-        inputs: &[A],
-        outputs: &[Option<A>],
-        reqs: &[Req],
-    ) -> Result<()> {
-        self.inputs.clear();
-        self.outputs.clear();
-        for input in inputs {
-            self.inputs.extend(input.as_ref().chunk().uses()?);
-        }
-        for (output, &req) in outputs.iter().zip(reqs) {
-            let wanted = array(output).filter(|_| req != Req::Null);
-            let uses = wanted.map(|a| a.chunk().uses()).transpose()?;
-            self.outputs.push(uses.flatten());
-        }
-        Ok(())
-    }
-
-    fn fits<A: AsRef<Array>>(&self, inputs: &[A], outputs: &[Option<A>]) -> bool {
-        let mut arrays = inputs
-            .iter()
-            .map(AsRef::as_ref)
-            .chain(outputs.iter().filter_map(array));
-        arrays.all(|a| a.chunk().context() == self.device.context())
-    }
-}
-
-fn array<A: AsRef<Array>>(output: &Option<A>) -> Option<&Array> {
+pub(crate) fn array<A: AsRef<Array>>(output: &Option<A>) -> Option<&Array> {
     output.as_ref().map(AsRef::as_ref)
 }
 

@@ -70,7 +70,7 @@ pub fn copy(src: &Array, dst: &Array, site: u64) -> Result<()> {
 
 /// A copy from, to or on a GPU.
 fn copy_there(src: &Array, dst: &Array, site: u64) -> Result<()> {
-    let (from, to) = (place(src)?, place(dst)?);
+    let (from, to) = (Place::of(src)?, Place::of(dst)?);
     let (a, b) = (src.chunk().context(), dst.chunk().context());
     let (device, property) = match (a.is_host(), b.is_host()) {
         (true, _) => (b, FnProperty::CopyToGpu),
@@ -90,15 +90,6 @@ fn copy_there(src: &Array, dst: &Array, site: u64) -> Result<()> {
     held::submit(&runtime, &spec, move |rt| {
         gpu::run_copy(rt, &from, &to, origin)
     })
-}
-
-/// Where the elements of an array are, taking memory first where there is none.
-fn place(array: &Array) -> Result<Place> {
-    let view = array.view()?;
-    match array.chunk().uses()? {
-        Some(uses) => Ok(Place::on(array.chunk().device()?, &view, &uses)),
-        None => Ok(Place::host(&view)),
-    }
 }
 
 /// Waits for the writes pushed before; not inside a user's function that [holds](held) the array.
@@ -202,7 +193,7 @@ fn copy_out(array: &Array, out: &mut [u8]) -> std::result::Result<(), ReadError>
         name: Name::new("_copyto"),
         tag: 0,
     };
-    gpu::read(array.chunk().runtime(), &place(array)?, out, origin).map_err(ReadError::Device)
+    gpu::read(array.chunk().runtime(), &Place::of(array)?, out, origin).map_err(ReadError::Device)
 }
 
 fn copy_from_host(array: &Array, out: &mut [u8]) -> Result<()> {

@@ -1,12 +1,14 @@
 //! Copies to, from, between and on devices.
 
-use super::device::{Device, DeviceFailure, Lane, Origin};
-use super::driver::{Object, Port};
+use super::device::{Device, DeviceFailure, Origin};
+use super::driver::Object;
 use super::launch::{Temporary, bytes_of, span};
+use super::port::Port;
 use super::recipe::{Arg, Filling, Launch};
+use super::stream::Lane;
 use super::uses::{Ticket, Uses};
 use crate::scratch::{Scratch, padded};
-use crate::{Runtime, relief};
+use crate::{Array, Runtime, relief};
 use ferromix_base::{Context, DType, DeviceType, Error, Result, Shape};
 use ferromix_kernels::{self as kernels, Req, View};
 use ferromix_storage::{Handle, Pool};
@@ -23,6 +25,15 @@ impl Place {
         Place {
             view: view.clone(),
             device: None,
+        }
+    }
+
+    /// Where the elements of an array are, taking memory first where there is none.
+    pub(crate) fn of(array: &Array) -> Result<Self> {
+        let view = array.view()?;
+        match array.chunk().uses()? {
+            Some(uses) => Ok(Place::on(array.chunk().device()?, &view, &uses)),
+            None => Ok(Place::host(&view)),
         }
     }
 

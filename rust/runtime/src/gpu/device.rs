@@ -2,7 +2,9 @@
 
 use super::Function;
 use super::copy::missing_copy;
-use super::driver::{Address, Driver, Object, Port};
+use super::driver::{Address, Driver, Object};
+use super::port::Port;
+use super::stream::{Lane, Mark, REMEMBERED, Stream, covers};
 use super::uses::{Ticket, Tickets, Uses, add};
 use ferromix_base::{Context, DType, DeviceType, Error, Result};
 use ferromix_engine::Name;
@@ -15,9 +17,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 const PROCESSORS: i32 = 16;
 const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
-
-/// Pieces of work that a stream remembers by name, for errors that come to light later.
-const REMEMBERED: usize = 64;
 
 /// What an operation is called in errors, and the line that pushed it.
 #[derive(Clone, Copy, Debug)]
@@ -39,71 +38,6 @@ pub struct Properties {
     pub processors: i32,
     /// CUDA's version that the driver is for: 12040 is 12.4.
     pub driver: i32,
-}
-
-/// What a stream is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Lane {
-    Compute,
-    CopyIn,
-    CopyOut,
-}
-
-/// An event on a stream, and what is done when it has come: of this stream and others.
-#[derive(Clone)]
-pub(crate) struct Mark {
-    pub(crate) event: Object,
-    past: Tickets,
-}
-
-impl Mark {
-    fn covers(&self, ticket: Ticket) -> bool {
-        covers(&self.past, ticket)
-    }
-}
-
-fn covers(past: &Tickets, ticket: Ticket) -> bool {
-    past.iter()
-        .any(|t| t.stream == ticket.stream && t.number >= ticket.number)
-}
-
-struct State {
-    /// How many pieces of work were enqueued.
-    last: u64,
-    /// What this stream has waited for, of each other one, by itself or by way of others.
-    seen: Tickets,
-    mark: Mark,
-    recent: [Option<(u64, Origin)>; REMEMBERED],
-}
-
-pub(crate) struct Stream {
-    number: u32,
-    raw: Object,
-    lane: Lane,
-    state: Mutex<State>,
-    /// All pieces up to this one are known to be done.
-    done: AtomicU64,
-}
-
-// SAFETY: streams and events of the driver may be used from any thread.
-unsafe impl Send for Stream {}
-// SAFETY: as above; what changes is under the lock.
-unsafe impl Sync for Stream {}
-
-impl State {
-    /// What is done when everything has come that is enqueued by now.
-    fn past_of(&self, stream: u32) -> Tickets {
-        let mut past = self.seen.clone();
-        let number = self.last;
-        add(&mut past, Ticket { stream, number });
-        past
-    }
-}
-
-impl Stream {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A wait that failed: what the driver said, and who may be to blame.
@@ -147,22 +81,8 @@ impl Device {
         let lanes = lanes.chain([Lane::CopyIn, Lane::CopyOut]);
         let mut streams = Vec::new();
         for (index, lane) in lanes.enumerate() {
-            let state = State {
-                last: 0,
-                seen: Tickets::new(),
-                mark: Mark {
-                    event: port.new_event()?,
-                    past: Tickets::new(),
-                },
-                recent: [None; REMEMBERED],
-            };
-            streams.push(Arc::new(Stream {
-                number: (u32::from(id) << 16) | index as u32,
-                raw: port.new_stream()?,
-                lane,
-                state: Mutex::new(state),
-                done: AtomicU64::new(0),
-            }));
+            let number = (u32::from(id) << 16) | index as u32;
+            streams.push(Arc::new(Stream::new(&port, number, lane)?));
         }
         Ok(Device {
             id,

@@ -1,9 +1,11 @@
 //! Steps of a plan that follow each other on one device, as one operation: at first their launches, from the
 //! second run on a graph of the driver's that was captured from these, which costs the host one call.
 
-use super::device::{Device, Lane, Origin};
-use super::driver::{Object, Port};
+use super::device::{Device, Origin};
+use super::driver::Object;
 use super::launch::{Staged, finish};
+use super::port::Port;
+use super::stream::Lane;
 use super::uses::Uses;
 use crate::{Binding, Runtime};
 use ferromix_base::Result;

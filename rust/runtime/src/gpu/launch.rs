@@ -1,9 +1,11 @@
 //! Runs of operators on a device: by their recipes, or on the CPU where there is none.
 
 use super::copy::{self, Place};
-use super::device::{Device, Lane, Origin};
-use super::driver::{Object, Port};
+use super::device::{Device, Origin};
+use super::driver::Object;
+use super::port::Port;
 use super::recipe::{Filling, Recipe};
+use super::stream::Lane;
 use super::uses::{Ticket, Uses};
 use crate::scratch::{Scratch, padded};
 use crate::{Runtime, relief};

@@ -7,18 +7,21 @@ mod driver;
 mod graph;
 mod launch;
 mod memory;
+mod port;
 mod recipe;
+mod stream;
+mod there;
 mod uses;
 mod walk;
 
 pub(crate) use copy::{Place, read, run as run_copy};
-pub(crate) use device::{Device, Mark};
+pub(crate) use device::Device;
 pub use device::{DeviceFailure, Origin, Properties};
-pub(crate) use driver::{Object, Port};
 pub(crate) use graph::{Segment, are_wanted as graphs_are_wanted};
-pub(crate) use launch::{Operands, Staged, detour, elsewhere, run};
+pub(crate) use launch::elsewhere;
 pub(crate) use memory::{DeviceMemory, PinnedForDevices};
 pub use recipe::{Arg, Launch, Recipe};
+pub(crate) use there::There;
 pub(crate) use uses::Uses;
 
 use crate::Array;
@@ -26,6 +29,7 @@ use driver::Driver;
 use ferromix_base::{DType, Error, Result};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use stream::Mark;
 use uses::{Ticket, Tickets};
 
 /// A kernel of the driver's.

@@ -1,7 +1,8 @@
 //! What an operator launches: kernels, grids, and what each argument is.
 
 use super::device::Device;
-use super::driver::{Object, Port};
+use super::driver::Object;
+use super::port::Port;
 use super::{Function, walk};
 use ferromix_base::{Error, Result};
 use ferromix_kernels::random::Stream;
