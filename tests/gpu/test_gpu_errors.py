@@ -1,4 +1,4 @@
-"""What a user sees where GPUs are missing, break or are full: a clear message of the right class."""
+"""What a user sees where GPUs are missing, break or are full: a clear message, the right class."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_exhausted_memory_is_trimmed_then_refused_and_work_goes_on():
 gpu = mx.gpu(0)
 mx.nd.ones((8,), ctx=gpu).wait_to_read()
 stand_in().fm_host_fail_call(b"cuMemAlloc_v2", 2)  # asked for again
-for count in range(10_000, 110_000, 10_000):  # together more than there is: what is kept is given back
+for count in range(10_000, 110_000, 10_000):  # together more than there is
     assert mx.nd.ones((count,), ctx=gpu).asnumpy().sum() == count
 x = mx.nd.ones((150_000,), ctx=gpu)
 x.wait_to_read()

@@ -1,4 +1,4 @@
-"""Memory of GPUs that other libraries use too, without copies, in the right order and for long enough."""
+"""Memory of GPUs that other libraries use too: without copies, in order, and for long enough."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ferromix as mx
-from ferromix.error import DTypeError, DeviceError, InvalidArgumentError, MXNetError
+from ferromix.error import DeviceError, DTypeError, InvalidArgumentError, MXNetError
 
 from .device import EAGER, HOST, ON_WAIT, RANDOM, STARVED, driver, schedule
 
@@ -307,7 +307,7 @@ def test_interfaces_that_make_no_sense(library, more, kind, message):
 def test_addresses_on_no_gpu(library):
     owner, host = Owner(library, numbers(4)), numbers(4)
     owner.interface["data"] = (host.ctypes.data, False)
-    with pytest.raises((DeviceError, InvalidArgumentError), match="address|Pointer"):
+    with pytest.raises((DeviceError, InvalidArgumentError), match=r"address|Pointer"):
         mx.nd.from_dlpack(owner)
 
 

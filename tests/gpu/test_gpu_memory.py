@@ -99,7 +99,9 @@ def test_copies_that_repeat():
     x[1:] = 7
     row = mx.nd.array([[1], [2], [3]], ctx=GPU)
     np.testing.assert_array_equal((x + row).asnumpy()[0], [1, 2, 3, 4])
-    np.testing.assert_array_equal(row.broadcast_to((3, 4)).asnumpy(), np.repeat([[1], [2], [3]], 4, 1))
+    np.testing.assert_array_equal(
+        row.broadcast_to((3, 4)).asnumpy(), np.repeat([[1], [2], [3]], 4, 1)
+    )
     x[:] = row
     np.testing.assert_array_equal(x.asnumpy(), np.repeat([[1], [2], [3]], 4, 1))
 

@@ -181,3 +181,26 @@ def test_memory_of_a_gpu_has_no_view_of_numpy():
     y = mx.nd.Custom(mx.nd.ones((2,), ctx=GPU), op_type="test_gpu_views")
     with pytest.raises(mx.MXNetError, match=r"gpu\(0\)"):
         y.wait_to_read()
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.parametrize("kind", [mx.operator.NumpyOp, mx.operator.NDArrayOp])
+@pytest.mark.parametrize("req", ["write", "add", "null"])
+def test_objects_of_numpy_get_copies(kind, req):
+    class Doubles(kind):
+        def forward(self, in_data, out_data):
+            out_data[0][:] = in_data[0] * 2
+
+        def backward(self, out_grad, in_data, out_data, in_grad):
+            in_grad[0][:] = out_grad[0] * 2 + out_data[0]
+
+    schedule(RANDOM, 11)
+    symbol = Doubles(True)(mx.sym.var("x") + 1, name="doubles")
+    x, grad = mx.nd.array(X, ctx=GPU), mx.nd.ones(X.shape, ctx=GPU)
+    bound = symbol.bind(GPU, {"x": x}, args_grad={"x": grad}, grad_req=req)
+    (y,) = bound.forward(is_train=True)
+    bound.backward(mx.nd.array(GRAD, ctx=GPU))
+    np.testing.assert_array_equal(y.asnumpy(), 2 * (X + 1))
+    one = GRAD * 2 + 2 * (X + 1)
+    expected = {"write": one, "add": one + 1, "null": np.ones_like(X)}
+    np.testing.assert_array_equal(grad.asnumpy(), expected[req])

@@ -161,8 +161,8 @@ def _on_gpu(owner: Any) -> _core.Array:
         kind, (address, read_only) = np.dtype(given["typestr"]), given["data"]
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            f"from_dlpack: the __cuda_array_interface__ of {type(owner).__name__} has no good shape, "
-            f"typestr or data: {error!r}"
+            f"from_dlpack: the __cuda_array_interface__ of {type(owner).__name__} has no good "
+            f"shape, typestr or data: {error!r}"
         ) from error
     name, strides, stream = _type_of("from_dlpack", kind), given.get("strides"), given.get("stream")
     if given.get("mask") is not None:

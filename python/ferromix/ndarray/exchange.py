@@ -65,7 +65,8 @@ class Exchange(_core.Dense):
         far = self.__dlpack_device__() != _CPU
         if far or self.stype != DENSE or handle.dtype == "bfloat16":
             raise AttributeError(
-                f"NumPy has no array like one of {handle.dtype} that is {self.stype}, on {self.context}"
+                f"NumPy has no array like one of {handle.dtype} that is {self.stype}, on "
+                f"{self.context}"
             )
         kind = np.dtype(handle.dtype)
         return {
