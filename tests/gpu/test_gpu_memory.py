@@ -191,7 +191,7 @@ def test_memory_stays_flat(policy):
 
 @pytest.mark.parametrize("policy", [EAGER, ON_WAIT, RANDOM, STARVED])
 def test_memory_that_is_used_again_while_streams_are_late(policy):
-    """Temporaries whose memory the next operation gets, on other streams, and copies of the host's."""
+    """Temporaries whose memory the next operation gets, and copies of what the host changes."""
     for seed in range(15):
         schedule(policy, seed)
         start = numbers((64,))
@@ -228,5 +228,5 @@ def test_files_keep_values(tmp_path):
 
 def test_pickles_keep_values():
     for x in (mx.nd.array(numbers((3, 4)), ctx=GPU) * 2, mx.nd.ones((2,), ctx=OTHER)):
-        y = pickle.loads(pickle.dumps(x))  # noqa: S301 - its own
+        y = pickle.loads(pickle.dumps(x))
         np.testing.assert_array_equal(y.asnumpy(), x.asnumpy())

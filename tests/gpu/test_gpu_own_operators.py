@@ -1,4 +1,4 @@
-"""Operators of one's own on a GPU: their functions get arrays that are there, whatever the streams do."""
+"""Operators of one's own on a GPU: their functions get arrays that are there, however late."""
 
 from __future__ import annotations
 
