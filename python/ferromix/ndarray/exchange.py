@@ -19,6 +19,11 @@ _CUDA = 2
 _DEFAULT_STREAM, _NO_WAIT = 1, -1
 
 
+def _place(handle: _core.Array) -> str:
+    kind, number = handle.context
+    return f"{Context.devtype2str[kind]}({number})"
+
+
 class Exchange(_core.Dense):
     """NumPy's protocols for arrays, and DLPack's."""
 
@@ -52,7 +57,7 @@ class Exchange(_core.Dense):
             return np.asarray(memoryview(self))
         if copy is False:
             raise ValueError(
-                f"an NDArray of {self.handle.dtype} on {self.context} cannot become a NumPy array "
+                f"an NDArray of {self.handle.dtype} on {_place(self.handle)} cannot become a NumPy array "
                 f"of {dtype or 'its type'} without a copy"
             )
         result = self.asnumpy()
@@ -66,7 +71,7 @@ class Exchange(_core.Dense):
         if far or self.stype != DENSE or handle.dtype == "bfloat16":
             raise AttributeError(
                 f"NumPy has no array like one of {handle.dtype} that is {self.stype}, on "
-                f"{self.context}"
+                f"{_place(self.handle)}"
             )
         kind = np.dtype(handle.dtype)
         return {
