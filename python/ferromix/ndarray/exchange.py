@@ -57,8 +57,8 @@ class Exchange(_core.Dense):
             return np.asarray(memoryview(self))
         if copy is False:
             raise ValueError(
-                f"an NDArray of {self.handle.dtype} on {_place(self.handle)} cannot become a NumPy array "
-                f"of {dtype or 'its type'} without a copy"
+                f"an NDArray of {self.handle.dtype} on {_place(self.handle)} cannot become a "
+                f"NumPy array of {dtype or 'its type'} without a copy"
             )
         result = self.asnumpy()
         return result if dtype is None else result.astype(dtype, copy=False)
