@@ -301,6 +301,11 @@ def require_place(context: Context | str | None) -> Context:
     """
     context = as_context(context)
     if context.device_type == "gpu" and context.device_id >= (count := num_gpus()):
+        if count == 0:
+            try:
+                _core.gpu_arrivals(min(context.device_id, _MOST))
+            except DeviceError as error:  # says why there is none
+                raise DeviceError(f"cannot place an array on {context}: {error}") from error
         there = f"from {gpu(0)} on" if count else "of which each needs NVIDIA's driver"
         raise DeviceError(
             f"cannot place an array on {context}: the process has {count} GPUs, {there}; or use "

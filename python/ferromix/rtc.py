@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from .base import as_int
 from .context import Context, as_context
 from .dispatch import gpu
 from .error import ArgumentTypeError, InvalidArgumentError
@@ -145,11 +146,16 @@ class CudaKernel:
             argument.fill(self._name, value, context, inputs, outputs)
             for argument, value in zip(self._arguments, args, strict=True)
         ]
-        grid, block = _extents("grid_dims", grid_dims), _extents("block_dims", block_dims)
-        if not 0 <= shared_mem < 2**31:
-            raise InvalidArgumentError(f"{self._name}: shared_mem must be bytes, got {shared_mem}")
+        grid = _extents(f"{self._name}: grid_dims", grid_dims, _MOST_BLOCKS)
+        block = _extents(f"{self._name}: block_dims", block_dims, _MOST_THREADS)
+        if block[0] * block[1] * block[2] > _MOST_THREADS[0]:
+            raise InvalidArgumentError(
+                f"{self._name}: block_dims must be at most {_MOST_THREADS[0]} threads in all, got "
+                f"{block_dims!r}"
+            )
+        shared = as_int(f"{self._name}: shared_mem", shared_mem, 0, 2**31 - 1)
         function = self._module._function(self._name, context.device_id)
-        launch = (function, grid, block, int(shared_mem), filled)
+        launch = (function, grid, block, shared, filled)
         prepared = _core.Prepared.gpu(
             self._name,
             context.device_id,
@@ -168,6 +174,9 @@ class CudaKernel:
 
 
 _WRITE = 1
+_MOST_BLOCKS = (2**31 - 1, 2**16 - 1, 2**16 - 1)
+_MOST_THREADS = (1024, 1024, 64)
+"""Along each axis, on every GPU."""
 
 
 class _Argument:
@@ -191,16 +200,21 @@ class _Argument:
                 raise ArgumentTypeError(
                     f"{kernel}: argument '{self.name}' must be a number, got {type(value)}"
                 )
-            number = float(value) if packed in "fde" else int(value)
             try:
+                number = float(value) if packed in "fde" else int(value)
                 return "bytes", struct.pack(f"={packed}", number)
-            except (struct.error, OverflowError) as error:
+            except (struct.error, OverflowError, ValueError) as error:
                 raise InvalidArgumentError(
                     f"{kernel}: argument '{self.name}' is {self.kind}, not {value}: {error}"
                 ) from error
         if not isinstance(value, NDArray):
             raise ArgumentTypeError(
                 f"{kernel}: argument '{self.name}' must be an NDArray, got {type(value)}"
+            )
+        if value.stype != "default":
+            raise InvalidArgumentError(
+                f"{kernel}: argument '{self.name}' must be a dense array, got a {value.stype} one; "
+                "take its data, or tostype('default')"
             )
         if value.handle.dtype != dtype:
             raise InvalidArgumentError(
@@ -242,8 +256,14 @@ def _parsed(kernel: str, signature: str) -> list[_Argument]:
     return arguments
 
 
-def _extents(what: str, given: Sequence[int]) -> tuple[int, int, int]:
+def _extents(what: str, given: Sequence[int], most: tuple[int, int, int]) -> tuple[int, int, int]:
     extents = tuple(given)
-    if len(extents) != 3 or not all(isinstance(n, int | np.integer) and n > 0 for n in extents):
-        raise InvalidArgumentError(f"{what} must be three positive numbers, got {given!r}")
+    fits = len(extents) == 3 and all(
+        isinstance(n, int | np.integer) and 0 < n <= limit
+        for n, limit in zip(extents, most, strict=True)
+    )
+    if not fits:
+        raise InvalidArgumentError(
+            f"{what} must be three positive numbers, at most {most}, got {given!r}"
+        )
     return int(extents[0]), int(extents[1]), int(extents[2])

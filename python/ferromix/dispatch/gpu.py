@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .. import _core
-from ..error import DeviceError, InvalidArgumentError
+from ..error import DeviceError, FileFormatError, InvalidArgumentError
 from . import source
 from .recipe import Limits
 
@@ -127,7 +127,11 @@ class _Host:
         self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
     ) -> int:
         """As in :class:`Toolkit`."""
-        return self._function(self._tools.text_library(text), entry)
+        try:
+            library = self._tools.text_library(text)
+        except FileFormatError as error:
+            raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
+        return self._function(library, entry)
 
     def _function(self, path: Path, entry: str) -> int:
         found = self._find(str(path).encode(), entry.encode())

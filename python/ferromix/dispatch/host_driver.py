@@ -128,7 +128,9 @@ def build(text: str, folder: Path) -> tuple[Path, list[str], str]:
         The compiler refuses the text; with its message.
     """
     file, made = folder / "kernels.cpp", folder / "kernels.so"
-    file.write_text(f'#include "{_host() / "cuda.h"}"\n{text}\n', encoding="utf-8")
+    # Messages of the compiler count the lines of the text.
+    start = f'#include "{_host() / "cuda.h"}"\n#line 1 "kernels.cu"\n'
+    file.write_text(f"{start}{text}\n", encoding="utf-8")
     expanded = _run(*FLAGS, "-E", "-P", "-D__global__=__global__", file)
     entries = sorted(set(ENTRY.findall(expanded.stdout)))
     with file.open("a", encoding="utf-8") as more:

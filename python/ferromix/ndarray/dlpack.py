@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base import require_kind
+from ..base import as_int, require_kind
 from ..error import ArgumentTypeError, DTypeError, InvalidArgumentError
 from ..ops.param import dtype_name
 from .ndarray import NDArray, from_values
@@ -63,7 +63,7 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: Any = NDA
     array([1., 1.], dtype=float32)
     """
     require_kind("from_numpy: ndarray", ndarray, np.ndarray, "a NumPy array")
-    name = _type_of(ndarray)
+    name = _type_of("from_numpy", ndarray.dtype)
     if not zero_copy:
         return from_values(ndarray, name)
     if not ndarray.flags.c_contiguous:
@@ -79,13 +79,13 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: Any = NDA
     return array_cls(handle)
 
 
-def _type_of(ndarray: np.ndarray) -> str:
-    if not ndarray.dtype.isnative:
+def _type_of(function: str, dtype: np.dtype) -> str:
+    if not dtype.isnative:
         raise DTypeError(
-            f"from_numpy: {ndarray.dtype!r} is in another byte order than this machine's; "
+            f"{function}: {dtype!r} is in another byte order than this machine's; "
             "convert it by astype(ndarray.dtype.newbyteorder('='))"
         )
-    return dtype_name(ndarray.dtype)
+    return dtype_name(dtype)
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
@@ -156,17 +156,28 @@ def _on_gpu(owner: Any) -> _core.Array:
         An owner that says less than version 3 asks for, or has a mask.
     """
     given = owner.__cuda_array_interface__
+    try:
+        shape = [as_int("from_dlpack: an extent", extent, 0) for extent in given["shape"]]
+        kind, (address, read_only) = np.dtype(given["typestr"]), given["data"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"from_dlpack: the __cuda_array_interface__ of {type(owner).__name__} has no good "
+            f"shape, typestr or data: {error!r}"
+        ) from error
+    name, strides, stream = _type_of("from_dlpack", kind), given.get("strides"), given.get("stream")
     if given.get("mask") is not None:
         raise InvalidArgumentError("from_dlpack: an array with a mask")
-    kind = np.dtype(given["typestr"])
-    strides = given.get("strides")
+    if stream == 0:
+        raise InvalidArgumentError(
+            "from_dlpack: stream 0 says nothing; give 1, 2, the address of a stream, or None"
+        )
     if strides is not None and any(stride % kind.itemsize for stride in strides):
         raise InvalidArgumentError(f"from_dlpack: strides of {strides} bytes for {kind}")
+    if 0 in shape:  # its address may be 0, which is on no GPU
+        return _core.Array(tuple(shape), name, _CUDA, 0)
     steps = None if strides is None else [stride // kind.itemsize for stride in strides]
-    address, read_only = given["data"]
-    number = _core.gpu_of(address, given.get("stream"))
-    shape = list(given["shape"])
-    return _core.from_gpu(owner, number, address, shape, steps, dtype_name(kind), read_only)
+    number = _core.gpu_of(address, stream)
+    return _core.from_gpu(owner, number, address, shape, steps, name, read_only)
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:

@@ -19,6 +19,11 @@ _CUDA = 2
 _DEFAULT_STREAM, _NO_WAIT = 1, -1
 
 
+def _place(handle: _core.Array) -> str:
+    kind, number = handle.context
+    return f"{Context.devtype2str[kind]}({number})"
+
+
 class Exchange(_core.Dense):
     """NumPy's protocols for arrays, and DLPack's."""
 
@@ -30,6 +35,8 @@ class Exchange(_core.Dense):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The values as an array of NumPy: a read-only view of the memory, where there can be one.
+
+        Of an array on a GPU it takes a copy.
 
         Parameters
         ----------
@@ -43,14 +50,15 @@ class Exchange(_core.Dense):
         ValueError
             Where it takes a copy, which `copy` forbids.
         """
-        plain = self.stype == DENSE and self.handle.dtype != "bfloat16"
+        near = self.__dlpack_device__() == _CPU
+        plain = near and self.stype == DENSE and self.handle.dtype != "bfloat16"
         fits = plain and (dtype is None or np.dtype(dtype) == self.handle.dtype)
         if fits and not copy:
             return np.asarray(memoryview(self))
         if copy is False:
             raise ValueError(
-                f"an NDArray of {self.handle.dtype} cannot become a NumPy array of "
-                f"{dtype or 'its type'} without a copy"
+                f"an NDArray of {self.handle.dtype} on {_place(self.handle)} cannot become a "
+                f"NumPy array of {dtype or 'its type'} without a copy"
             )
         result = self.asnumpy()
         return result if dtype is None else result.astype(dtype, copy=False)
@@ -59,9 +67,11 @@ class Exchange(_core.Dense):
     def __array_interface__(self) -> dict[str, Any]:
         """Where the elements are, read-only, once the writes pushed before are done."""
         handle = self.handle
-        if self.stype != DENSE or handle.dtype == "bfloat16":
+        far = self.__dlpack_device__() != _CPU
+        if far or self.stype != DENSE or handle.dtype == "bfloat16":
             raise AttributeError(
-                f"NumPy has no array like one of {handle.dtype} that is {self.stype}"
+                f"NumPy has no array like one of {handle.dtype} that is {self.stype}, on "
+                f"{_place(self.handle)}"
             )
         kind = np.dtype(handle.dtype)
         return {

@@ -186,15 +186,24 @@ class _Operator(CustomOp):
         """What is declared as read, in the kind of arrays that the object knows."""
         if not self.views:
             return list(arrays)
-        return [numpy_view(a) if isinstance(a, NDArray) else a for a in arrays]
+        return [_readable(a) if isinstance(a, NDArray) else a for a in arrays]
 
     def _target(self, array: Any, req: str) -> Any:
-        if req in ("null", "add"):
+        if req in ("null", "add") or (self.views and _is_far(array)):
             zeros = array.zeros_like()
             return zeros.asnumpy() if self.views else zeros
         return numpy_view(array) if self.views else array
 
     def _deliver(self, arrays: Sequence[Any], reqs: Sequence[str], results: Sequence[Any]) -> None:
         for array, req, result in zip(arrays, reqs, results, strict=True):
-            if req == "add":
+            if req == "add" or (self.views and _is_far(array)):
                 assign(array, req, result if isinstance(result, np.ndarray) else result.copy())
+
+
+def _is_far(array: NDArray) -> bool:
+    """Whether NumPy does not reach the memory."""
+    return array.context.device_type == "gpu"
+
+
+def _readable(array: NDArray) -> np.ndarray:
+    return array.asnumpy() if _is_far(array) else numpy_view(array)

@@ -41,7 +41,8 @@ def numpy_view(array: NDArray) -> np.ndarray:
     Raises
     ------
     InvalidArgumentError
-        Outside of such a function, or for another array.
+        Outside of such a function, or for another array; for one on a GPU, which the CPU does not
+        reach.
 
     Examples
     --------
@@ -53,6 +54,11 @@ def numpy_view(array: NDArray) -> np.ndarray:
     >>> a.asnumpy()
     array([1., 2., 3.], dtype=float32)
     """
+    if array.context.device_type == "gpu":
+        raise InvalidArgumentError(
+            f"numpy_view: the CPU does not reach the memory of {array.context}; use asnumpy, which "
+            "copies, and assign"
+        )
     handle, keeper = array.handle, array.handle.attached
     lent = isinstance(keeper, (Array, Variable))
     may_read, may_write = keeper.held if lent else handle.held
