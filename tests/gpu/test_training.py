@@ -75,3 +75,22 @@ def test_losses_are_those_of_the_cpu(devices, expected):
     trainer = Trainer(devices)
     np.testing.assert_allclose([trainer.step() for _ in range(STEPS)], expected, rtol=1e-4)
     assert races() == ""
+
+
+@pytest.mark.parametrize("groups", [(mx.gpu(0), TWO[-1]), (mx.cpu(), mx.gpu(0))], ids=str)
+def test_parts_of_a_graph_on_several_devices(groups):
+    outputs = []
+    for first, second in (groups, (mx.cpu(), mx.cpu())):
+        with mx.AttrScope(ctx_group="a"):
+            net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=3, name="f1")
+        with mx.AttrScope(ctx_group="b"):
+            net = mx.sym.FullyConnected(mx.sym.relu(net), num_hidden=2, name="f2")
+        executor = net.simple_bind(first, group2ctx={"a": first, "b": second}, x=(4, 5))
+        for number, array in enumerate(executor.arg_dict.values()):
+            array[:] = np.linspace(-number, 1, array.size).reshape(array.shape)
+        executor.forward(is_train=True)
+        executor.backward(mx.nd.ones((4, 2), ctx=second))
+        assert executor.outputs[0].context == second
+        outputs.append([executor.outputs[0], *executor.grad_dict.values()])
+    for found, expected in zip(*outputs, strict=True):
+        np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-5)

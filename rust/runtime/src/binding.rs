@@ -277,7 +277,8 @@ impl Binding {
     /// The threads of the engine that run it: a GPU's launch, and copies for the CPU's kernels wait.
     pub(crate) fn lane(&self) -> Lane {
         let launches = matches!(self.prepared.work, Work::Launches(_));
-        let there = self.there.as_ref().filter(|_| launches);
+        let there = self.there.as_ref();
+        let there = there.filter(|there| launches && !there.is_across());
         there.map_or(Lane::CPU, |there| Lane::gpu(there.context().device_id))
     }
 

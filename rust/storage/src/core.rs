@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::depot::Depot;
 use crate::fork;
 use crate::handle::Handle;
-use ferromix_base::{Context, Error, Result};
+use ferromix_base::{Context, Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -207,6 +207,12 @@ impl Core {
     #[cold]
     pub(crate) fn take_fresh(self: &Arc<Self>, class: Class, size: usize) -> Result<Held> {
         let mut mapped = self.map(class);
+        // Another fault than a want of memory is none that releasing anything would cure.
+        if let Err(fault) = &mapped
+            && fault.kind() != ErrorKind::Memory
+        {
+            return Err(fault.clone());
+        }
         if mapped.is_err() {
             self.gather();
             self.trim_to(self.cached().saturating_sub(class.size), 0);

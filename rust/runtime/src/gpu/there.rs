@@ -105,6 +105,11 @@ impl There {
         }))
     }
 
+    /// Whether it is a copy from one device to another.
+    pub(crate) fn is_across(&self) -> bool {
+        self.across.is_some()
+    }
+
     pub(crate) fn context(&self) -> Context {
         self.device.context()
     }
@@ -168,7 +173,8 @@ impl Binding {
     pub(crate) fn capturable(&self) -> Option<&Arc<Device>> {
         let there = self.there.as_ref()?;
         let launches = matches!(self.prepared.work, Work::Launches(_));
-        (launches && !self.is_random()).then_some(&there.device)
+        let fixed = launches && !there.is_across() && !self.is_random();
+        fixed.then_some(&there.device)
     }
 
     /// Calls `f` with the operands of a run on a GPU without random numbers.
