@@ -198,14 +198,9 @@ impl Books {
     pub(crate) fn reserve(&self, size: usize) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
         let more = |held: usize| held.checked_add(size).filter(|&held| held <= limit);
-        let claimed = self
-            .reserved
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        if let Ok(before) = claimed {
-            self.peak_reserved
-                .fetch_max(before + size, Ordering::Relaxed);
-        }
-        claimed.is_ok()
+        self.reserved
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .is_ok()
     }
 
     /// Gives `size` claimed bytes back.
@@ -216,6 +211,9 @@ impl Books {
     /// Notes that a claim became a block.
     pub(crate) fn mapped(&self, class: Class) {
         self.blocks[class.index].fetch_add(1, Ordering::Relaxed);
+        // Not when it is claimed: the backend may refuse.
+        self.peak_reserved
+            .fetch_max(self.reserved(), Ordering::Relaxed);
     }
 
     /// Gives back the claim of a block that went to the backend.
