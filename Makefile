@@ -68,9 +68,9 @@ KNOBS := FERROMIX_ENGINE_TYPE=NaiveEngine FERROMIX_CPU_WORKER_NTHREADS=1 \
 PUSHERS := tests/ndarray tests/autograd tests/symbol tests/executor tests/optimizer tests/kvstore tests/io tests/recordio \
            tests/interop tests/test_errors.py
 
-# With a GPU there, on it, and all cases of operators by GPU_TESTS="tests/gpu tests/ops"; else on what
-# stands in for one, which needs a C++ compiler.
-GPU_TESTS ?= tests/gpu tests/ops/test_forward.py
+# With a GPU there, on it; else on what stands in for one, which needs a C++ compiler. Everything that
+# there is to run on a GPU: make test-gpu GPU_TESTS="tests/gpu tests/ops"
+GPU_TESTS ?= tests/ops/test_forward.py
 test-gpu: dev $(VENV)/checkers  ## The tests of GPUs, and the operators on one
 	FERROMIX_TEST_DEVICE="gpu(0)" $(BIN)/python -m pytest -q -n auto --dist worksteal -m "$(MARKED)" $(GPU_TESTS)
 

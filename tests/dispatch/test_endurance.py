@@ -129,6 +129,7 @@ def test_mixed_operations_keep_memory_flat(go):
     assert grown < FLAT, f"{grown} bytes"
 
 
+@pytest.mark.nightly  # a minute
 def test_programs_of_long_tapes_are_forgotten():
     def backward(count: int) -> None:
         x = mx.nd.ones((1,))

@@ -10,9 +10,14 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+LAUNCHERS = ("mpiexec", "mpirun", "prterun")
+ALONE = 10
+"""Seconds that a launcher may outlive its ranks."""
 
 PROLOGUE = """
 import os, signal, sys, time
@@ -28,9 +33,9 @@ def say(*values):
 
 
 class Ended(NamedTuple):
-    """What processes wrote and how they ended."""
+    """What processes wrote and how they ended; None where their launcher had to be ended."""
 
-    status: int
+    status: int | None
     lines: dict[int, list[str]]
     output: str
 
@@ -79,20 +84,39 @@ def communicate(
             env={**os.environ, **variables},
             start_new_session=True,
         )
-        try:
-            started.wait(timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
+        hangs = wait(started, script, timeout)
         written.seek(0)
         output = written.read()
-    assert started.returncode != -signal.SIGKILL, f"not at an end after {timeout} s:\n{output}"
+    assert not hangs, f"not at an end after {timeout} s:\n{output}"
     behind = left(script)
     assert not behind, f"processes are left behind: {behind}\n{output}"
     lines: dict[int, list[str]] = {rank: [] for rank in range(ranks)}
     for rank, line in re.findall(r"^\[(\d+)\] (.*)$", output, re.MULTILINE):
         lines[int(rank)].append(line)
-    return Ended(started.returncode, lines, output)
+    # One that was killed says nothing of the ranks.
+    status = None if started.returncode == -signal.SIGKILL else started.returncode
+    return Ended(status, lines, output)
+
+
+def wait(started: subprocess.Popen[bytes], script: str, timeout: float) -> bool:
+    """Waits for the launcher, and kills it where ranks still run after so many seconds, which is
+    what it says then.
+
+    Where a rank was killed, Open MPI's launcher (5.0) now and then stays, asleep, when all ranks
+    have ended. Then it is killed, too.
+    """
+    end, alone = time.monotonic() + timeout, 0
+    while time.monotonic() < end:
+        try:
+            started.wait(1)
+            return False
+        except subprocess.TimeoutExpired:
+            alone = 0 if left(script, but=LAUNCHERS) else alone + 1
+        if alone == ALONE:
+            break
+    os.killpg(started.pid, signal.SIGKILL)
+    started.wait()
+    return alone < ALONE
 
 
 def succeed(ranks: int, source: str, timeout: float = 120, **settings: str) -> dict[int, list[str]]:
@@ -102,14 +126,15 @@ def succeed(ranks: int, source: str, timeout: float = 120, **settings: str) -> d
     return ended.lines
 
 
-def left(script: str) -> list[str]:
-    """The processes that still run a script."""
+def left(script: str, but: Sequence[str] = ()) -> list[str]:
+    """The processes that still run a script, but for programs of some names."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if script.encode() in words:
+        program = Path(os.fsdecode(words[0])).name
+        if script.encode() in words and program not in but:
             found.append(path.parent.name)
     return found
