@@ -65,8 +65,12 @@ def _torch() -> Package | None:
 def _cupy() -> Package | None:
     try:
         cupy = importlib.import_module("cupy")
-        if not cupy.cuda.runtime.getDeviceCount():
-            return None
-    except Exception:
+    except ImportError:
+        return None
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:  # there is no driver
+        return None
+    if not count:
         return None
     return Package("cupy", cupy, cupy.asarray, cupy.cuda.Device(0).synchronize)

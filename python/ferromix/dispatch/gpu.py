@@ -69,20 +69,21 @@ class _Cuda:
         cupy = _cupy()
         with cupy.cuda.Device(number):
             try:
-                return self._module(text, options, exports).get_function(entry).kernel.ptr
+                return _module(text, options, exports).get_function(entry).kernel.ptr
             except cupy.cuda.compiler.CompileException as error:
                 raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
             except cupy.cuda.driver.CUDADriverError as error:
                 raise InvalidArgumentError(f"the text has no kernel '{entry}': {error}") from error
 
-    @cache  # noqa: B019 - there is one toolkit
-    def _module(self, text: str, options: tuple[str, ...], exports: tuple[str, ...]) -> Any:
-        """Loads itself on each GPU that asks for a function."""
-        return _cupy().RawModule(code=text, options=options, name_expressions=exports or None)
-
     def limits(self, number: int) -> Limits:
         """As in :class:`Toolkit`."""
         return Limits(processors=_core.gpu_properties(number)[2])
+
+
+@cache
+def _module(text: str, options: tuple[str, ...], exports: tuple[str, ...]) -> Any:
+    """A text compiled by CuPy, which loads itself on each GPU that asks for a function."""
+    return _cupy().RawModule(code=text, options=options, name_expressions=exports or None)
 
 
 @cache

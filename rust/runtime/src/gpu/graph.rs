@@ -17,7 +17,7 @@ struct Captured {
     device: Arc<Device>,
     graph: Object,
     /// Theirs are the addresses in the graph.
-    _staged: Vec<Staged>,
+    staged: Vec<Staged>,
 }
 
 // SAFETY: a graph of the driver may be launched and destroyed by any thread, one at a time.
@@ -77,7 +77,7 @@ impl Segment {
                 .collect::<Result<Vec<_>>>()?,
         };
         let kept = match &*state {
-            State::Captured(captured) => &captured._staged,
+            State::Captured(captured) => &captured.staged,
             _ => &staged,
         };
         let mut uses: Vec<(Arc<Uses>, bool)> = Vec::new();
@@ -115,7 +115,7 @@ impl Segment {
                 *state = State::Captured(Captured {
                     device: self.device.clone(),
                     graph,
-                    _staged: staged,
+                    staged,
                 });
             }
             (_, Some(None)) => *state = State::Refused,
