@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -58,7 +59,8 @@ def _functions() -> dict[str, Callable[..., Any]]:
                 continue
             if module in (mx.nd, mx.sym) and card.exists(name):
                 continue
-            if not (inspect.isclass(value) and issubclass(value, Exception)):
+            # Calling an enumeration with more than a value makes a new one: Python's business.
+            if not (inspect.isclass(value) and issubclass(value, (Exception, enum.Enum))):
                 found[f"{module.__name__}.{name}"] = value
     return found
 
