@@ -114,13 +114,17 @@ def field(value: int | float) -> Arg:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of a kernel: the source's stem, the entry point, and how many threads."""
+    """One launch of a kernel: the source's stem, the entry point, and how many threads.
+
+    With `text`, the kernel is in that text, and `stem` only says what it is.
+    """
 
     stem: str
     entry: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     args: tuple[Arg, ...]
+    text: str = ""
 
 
 @dataclass(frozen=True)
