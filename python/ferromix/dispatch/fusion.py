@@ -17,7 +17,7 @@ from ..ops.card import OperatorProperty
 from ..ops.family import FLOATS
 from ..ops.fused import Fused
 from . import source
-from .recipe import Arg, Job, Limits, Recipe, find, input_at, output_at, req, walk
+from .recipe import Arg, Job, Launch, Limits, Recipe, find, input_at, output_at, req, walk
 from .recipe_folds import MAX_RANK
 
 __all__ = ["is_elementwise", "is_on", "recipe_of"]
@@ -70,6 +70,8 @@ def _element(
     if recipe is None or len(recipe.launches) != 1:
         return None
     (launch,) = recipe.launches
+    if not isinstance(launch, Launch):
+        return None
     word = launch.entry.removeprefix(f"{launch.stem}_").removesuffix(f"_{dtype}")
     expression = source.expressions(launch.stem).get(word) if launch.stem in STEMS else None
     if expression is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from .. import _core
 from ..ops.card import OperatorProperty
@@ -13,7 +14,7 @@ from . import backend, fusion, gpu, recipes, source  # noqa: F401 - the recipes 
 from .backend import Desc, Device
 from .cpu import CpuBackend
 from .reasons import reason
-from .recipe import Job, Launch, Recipe, find
+from .recipe import Job, Launch, Product, Recipe, find
 
 __all__ = ["GpuBackend"]
 
@@ -86,9 +87,13 @@ class GpuBackend:
 
 
 def _launches(recipe: Recipe, number: int) -> list[_core.GpuLaunch]:
-    return [
-        (_address(step, number), step.grid, step.block, 0, step.args) for step in recipe.launches
-    ]
+    return [_launch(step, number) for step in recipe.launches]
+
+
+def _launch(step: Launch | Product, number: int) -> _core.GpuLaunch:
+    if isinstance(step, Product):
+        return astuple(step)
+    return _address(step, number), step.grid, step.block, 0, step.args
 
 
 def _address(step: Launch, number: int) -> int:
