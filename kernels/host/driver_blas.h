@@ -43,8 +43,10 @@ inline uint16_t store_half(float value) {
     if (isnan(value) || size >= 65520) {
         return sign | (isnan(value) ? 0x7e00 : 0x7c00);
     }
-    int exponent = 0;
-    frexp(size, &exponent);
+    int exponent = -24; // of 0, too
+    if (size > 0) {
+        frexp(size, &exponent);
+    }
     const int unit = exponent < -13 ? -24 : exponent - 11;
     const int steps = (int)nearbyint(ldexp(size, -unit));
     // Below the smallest normal number, and where rounding reaches the next power, the bits go on counting.

@@ -83,7 +83,15 @@ def test_extents(m, n, depth):
 def test_halves_are_rounded_once_to_the_nearest():
     """Sums that lie between two halves, subnormal ones and those that are too large."""
     x = np.array(
-        [[2048, 1], [2048, 3], [2**-24, 2**-25], [3 * 2**-24, 2**-25], [65504, 15], [60000, 9000]]
+        [
+            [2048, 1],
+            [2048, 3],
+            [2**-24, 2**-25],
+            [3 * 2**-24, 2**-25],
+            [65504, 15],
+            [0, 0],
+            [60000, 9000],
+        ]
     )
     ones = mx.nd.ones((2, 1), GPU, dtype="float16")
     found = mx.nd.dot(mx.nd.array(x, GPU, "float16"), ones).asnumpy()[:, 0]
