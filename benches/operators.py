@@ -4,7 +4,7 @@
 
 The interpreters have MXNet 1.9.1 (and NumPy before 1.24), and torch. Each package runs in processes
 of its own, which take turns on as many threads as there are cores. Times are medians of a call
-until its result is there. Prints a table with ratios to the peers' times, and their geometric means.
+until its result is there. Prints a table with ratios to the peers' times, and geometric means.
 """
 
 from __future__ import annotations
