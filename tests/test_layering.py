@@ -30,7 +30,7 @@ LAYERS: list[tuple[str, ...]] = [
         *("operator", "rtc", "workers"),
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
-    ("image", "model", "callback", "monitor", "launch", "im2rec", "gluon"),
+    ("image", "model", "callback", "monitor", "launch", "im2rec", "gluon", "module"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {

@@ -18,6 +18,7 @@ from . import (
     lr_scheduler,
     metric,
     model,
+    module,
     monitor,
     name,
     ndarray,
@@ -36,6 +37,7 @@ from . import (
 from . import image as img
 from . import initializer as init
 from . import kvstore as kv
+from . import module as mod
 from . import monitor as mon
 from . import ndarray as nd
 from . import optimizer as opt
@@ -92,7 +94,9 @@ __all__ = [
     "libinfo",
     "lr_scheduler",
     "metric",
+    "mod",
     "model",
+    "module",
     "mon",
     "monitor",
     "name",
