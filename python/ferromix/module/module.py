@@ -10,7 +10,7 @@ from ..io import DataBatch, DataDesc
 from ..model import load_checkpoint
 from ..ndarray import NDArray
 from .assign import joined
-from .describe import Shapes, described_all
+from .describe import Shapes, described, described_all
 from .executor_group import DataParallelExecutorGroup
 from .symbol_module import SymbolModule
 from .updating import Updating, make_optimizer, make_store
@@ -230,7 +230,7 @@ class Module(SymbolModule):
 
     def _shapes_like(self, batch: DataBatch, shapes: Sequence[Any]) -> tuple[Any, Any]:
         """What a batch of other shapes is, by what it says itself or by what the module knows."""
-        data = batch.provide_data or [
+        data = described(batch.provide_data) or [
             DataDesc(d.name, s, d.dtype, d.layout)
             for d, s in zip(self._data_shapes, shapes, strict=True)
         ]
@@ -240,7 +240,10 @@ class Module(SymbolModule):
                 DataDesc(d.name, array.shape, d.dtype, d.layout)
                 for d, array in zip(self._label_shapes, batch.label, strict=False)
             ]
-        return data, labels or self._label_shapes
+        if not labels and data:
+            axis = DataDesc.get_batch_axis(data[0].layout)
+            labels = [_resized(d, data[0].shape[axis]) for d in self._label_shapes if axis >= 0]
+        return data, labels
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes gradients; `out_grads` are those of outputs that are no losses."""
@@ -307,3 +310,11 @@ class Module(SymbolModule):
                 f"sparse_row_id_fn must give a dict by name, got {type(rows).__name__}"
             )
         self._updating.pull_rows(rows, self._exec_group.param_arrays)
+
+
+def _resized(desc: DataDesc, batch: int) -> DataDesc:
+    """A description of as many labels."""
+    shape, axis = list(desc.shape), DataDesc.get_batch_axis(desc.layout)
+    if axis >= 0:
+        shape[axis] = batch
+    return DataDesc(desc.name, shape, desc.dtype, desc.layout)

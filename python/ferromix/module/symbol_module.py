@@ -179,7 +179,8 @@ class SymbolModule(BaseModule):
         force_init
             Whether parameters that are set are set again; without it they stay, with a warning.
         allow_extra
-            Whether what is given may have names that the module has not.
+            Whether what is given may have names that the module has not, without an initializer
+            and with `allow_missing`; otherwise it may, as in MXNet.
 
         Raises
         ------
@@ -205,7 +206,7 @@ class SymbolModule(BaseModule):
             for name, array in sorted(made.items()):
                 desc = InitDesc(name, attrs.get(name, {}))
                 set_param(desc, array, given, initializer, allow_missing)
-            if not allow_extra:
+            if allow_missing and not allow_extra and initializer is None:
                 check_known(made, given)
             if names is self._param_names:
                 self._arg_params = made
