@@ -1,4 +1,4 @@
-"""Initial values of parameters, chosen by the name of the parameter.
+"""The base of all initializers, which sorts parameters by their names.
 
 A symbol's variables carry names such as ``conv1_weight`` or ``bn_moving_var``; an initializer
 sets weights in its own way, and everything else to what its name calls for. A variable that has
@@ -11,26 +11,17 @@ the number of threads.
 from __future__ import annotations
 
 import json
-import math
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from . import random
-from .error import ArgumentTypeError, InvalidArgumentError
-from .ndarray import NDArray, array
-from .registry import Registry
+from ..error import ArgumentTypeError, InvalidArgumentError
+from ..ndarray import NDArray
+from ..registry import Registry
 
 __all__ = [
-    "Constant",
     "InitDesc",
     "Initializer",
-    "Normal",
-    "One",
-    "Uniform",
-    "Xavier",
-    "Zero",
     "alias",
     "create",
     "register",
@@ -98,6 +89,23 @@ class Initializer:
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
+        self._verbose = False
+        self._print: Callable[[NDArray], Any] = _spread
+
+    def set_verbosity(
+        self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
+    ) -> Initializer:
+        """Has every parameter that is set be told to the log, and gives the initializer.
+
+        Parameters
+        ----------
+        verbose
+            Whether to.
+        print_func
+            What is told of a parameter; by default the norm over the root of its size.
+        """
+        self._verbose, self._print = verbose, print_func or _spread
+        return self
 
     def __call__(self, desc: InitDesc | str, arr: NDArray) -> None:
         """Sets the parameter `arr` whose name is `desc`.
@@ -117,6 +125,12 @@ class Initializer:
             desc = InitDesc(desc)
         if desc.global_init is None:
             desc.global_init = self
+        self._set(desc, arr)
+        if self._verbose:
+            logging.info("%s initialized: %s", desc, self._print(arr))
+
+    def _set(self, desc: InitDesc, arr: NDArray) -> None:
+        """Sets a parameter by its own initializer, or by the ending of its name."""
         own = desc.attrs.get("__init__", "")
         if own:
             create(own)._init_weight(desc, arr)
@@ -175,6 +189,11 @@ class Initializer:
         )
 
 
+def _spread(arr: NDArray) -> str:
+    """The root of the mean of the squares."""
+    return f"{float((arr**2).mean().asnumpy().item()) ** 0.5:g}"
+
+
 _BY_ENDING = (
     ("weight", "_init_weight"),
     ("bias", "_init_bias"),
@@ -206,143 +225,3 @@ def create(init: Initializer | str, *args: Any, **kwargs: Any) -> Initializer:
     Xavier(rnd_type='uniform', factor_type='avg', magnitude=2)
     """
     return _registry.create(init, *args, **kwargs)
-
-
-@register
-@alias("zeros")
-class Zero(Initializer):
-    """Sets weights to 0."""
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def _init_weight(self, desc: InitDesc, arr: NDArray) -> None:
-        arr[:] = 0.0
-
-
-@register
-@alias("ones")
-class One(Initializer):
-    """Sets weights to 1."""
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def _init_weight(self, desc: InitDesc, arr: NDArray) -> None:
-        arr[:] = 1.0
-
-
-@register
-class Constant(Initializer):
-    """Sets weights to `value`.
-
-    Parameters
-    ----------
-    value
-        A number, or an array (or nested list) of the weight's own shape.
-    """
-
-    def __init__(self, value: Any) -> None:
-        if isinstance(value, NDArray):
-            value = value.asnumpy()
-        plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-        super().__init__(value=plain)
-
-    def _init_weight(self, desc: InitDesc, arr: NDArray) -> None:
-        value = self._kwargs["value"]
-        if not isinstance(value, list):
-            arr[:] = value
-            return
-        given = np.asarray(value)
-        if given.shape != arr.shape:
-            raise InvalidArgumentError(
-                f"Constant: value of shape {given.shape} does not fit the parameter '{desc}' "
-                f"of shape {arr.shape}"
-            )
-        arr[:] = array(given, dtype=arr.dtype)
-
-
-@register
-class Uniform(Initializer):
-    """Draws weights evenly from [-scale, scale).
-
-    Parameters
-    ----------
-    scale
-        The bound.
-    """
-
-    def __init__(self, scale: float = 0.07) -> None:
-        super().__init__(scale=scale)
-        self.scale = scale
-
-    def _init_weight(self, desc: InitDesc, arr: NDArray) -> None:
-        random.uniform(-self.scale, self.scale, out=arr)
-
-
-@register
-class Normal(Initializer):
-    """Draws weights from the normal distribution of mean 0.
-
-    Parameters
-    ----------
-    sigma
-        The standard deviation.
-    """
-
-    def __init__(self, sigma: float = 0.01) -> None:
-        super().__init__(sigma=sigma)
-        self.sigma = sigma
-
-    def _init_weight(self, desc: InitDesc, arr: NDArray) -> None:
-        random.normal(0, self.sigma, out=arr)
-
-
-@register
-class Xavier(Initializer):
-    r"""Draws weights whose spread keeps the variance of activations alike in all layers.
-
-    The scale is :math:`c = \sqrt{magnitude / n}`, where n follows from a weight of shape
-    ``(out, in, *kernel)``: ``in * prod(kernel)`` for ``"in"``, ``out * prod(kernel)`` for
-    ``"out"``, and their mean for ``"avg"``. (X. Glorot and Y. Bengio, 2010; ``"in"`` with
-    magnitude 2 is that of K. He et al., 2015.)
-
-    Parameters
-    ----------
-    rnd_type
-        ``"uniform"`` draws from [-c, c), ``"gaussian"`` from the normal distribution of standard
-        deviation c.
-    factor_type
-        ``"in"``, ``"out"`` or ``"avg"``.
-    magnitude
-        The constant above.
-    """
-
-    def __init__(
-        self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3
-    ) -> None:
-        for what, word, words in (
-            ("rnd_type", rnd_type, ("uniform", "gaussian")),
-            ("factor_type", factor_type, ("in", "out", "avg")),
-        ):
-            if word not in words:
-                raise InvalidArgumentError(f"Xavier: {what} must be one of {words}, got {word!r}")
-        super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
-        self.rnd_type = rnd_type
-        self.factor_type = factor_type
-        self.magnitude = float(magnitude)
-
-    def _init_weight(self, desc: InitDesc, arr: NDArray) -> None:
-        if len(arr.shape) < 2:
-            raise InvalidArgumentError(
-                f"Xavier needs a weight of 2 dimensions or more, but '{desc}' has shape "
-                f"{arr.shape}; give the variable another initializer"
-            )
-        kernel = math.prod(arr.shape[2:])
-        fan_in, fan_out = arr.shape[1] * kernel, arr.shape[0] * kernel
-        factor = {"in": fan_in, "out": fan_out, "avg": (fan_in + fan_out) / 2}[self.factor_type]
-        scale = math.sqrt(self.magnitude / factor) if factor else 0.0
-        if self.rnd_type == "uniform":
-            random.uniform(-scale, scale, out=arr)
-        else:
-            random.normal(0, scale, out=arr)
