@@ -30,7 +30,18 @@ LAYERS: list[tuple[str, ...]] = [
         *("operator", "rtc", "workers"),
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
-    ("image", "model", "callback", "monitor", "launch", "im2rec", "gluon", "module"),
+    (
+        "image",
+        "model",
+        "callback",
+        "monitor",
+        "launch",
+        "im2rec",
+        "gluon",
+        "module",
+        "visualization",
+        "runtime",
+    ),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {

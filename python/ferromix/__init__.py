@@ -30,9 +30,11 @@ from . import (
     registry,
     resource,
     rtc,
+    runtime,
     storage,
     symbol,
     util,
+    visualization,
 )
 from . import image as img
 from . import initializer as init
@@ -43,6 +45,7 @@ from . import ndarray as nd
 from . import optimizer as opt
 from . import random as rnd
 from . import symbol as sym
+from . import visualization as viz
 from ._core import __version__
 from .attribute import AttrScope
 from .context import (
@@ -114,10 +117,13 @@ __all__ = [
     "resource",
     "rnd",
     "rtc",
+    "runtime",
     "set_np_shape",
     "storage",
     "sym",
     "symbol",
     "use_np_shape",
     "util",
+    "visualization",
+    "viz",
 ]
