@@ -39,6 +39,7 @@ LAYERS: list[tuple[str, ...]] = [
         "im2rec",
         "gluon",
         "module",
+        "rnn",
         "visualization",
         "runtime",
     ),
