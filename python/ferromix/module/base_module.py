@@ -14,7 +14,7 @@ from .. import ndarray as nd
 from ..error import FileFormatError, InvalidArgumentError
 from ..initializer import Uniform
 from ..io import DataBatch
-from ..model import BatchEndParam
+from ..model.checkpoint import BatchEndParam
 from ..ndarray import NDArray
 from .steps import Params, Steps
 

@@ -81,7 +81,7 @@ class BucketingModule(BaseModule):
         **kwargs: Any,
     ) -> BucketingModule:
         """The module of a checkpoint of :meth:`save_checkpoint`."""
-        from ..model import load_params
+        from ..model.checkpoint import load_params
 
         args, auxs = load_params(prefix, epoch)
         return BucketingModule.load_dict(sym_gen, default_bucket_key, args, auxs, **kwargs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..io import DataBatch, DataDesc
-from ..model import load_checkpoint
+from ..model.checkpoint import load_checkpoint
 from ..ndarray import NDArray
 from .assign import joined
 from .describe import Shapes, described, described_all

@@ -12,7 +12,7 @@ from ..context import Context, cpu
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
-from ..model import save_checkpoint
+from ..model.checkpoint import save_checkpoint
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from .assign import check_known, set_param

@@ -10,10 +10,10 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from . import ndarray, symbol
-from .error import ArgumentTypeError, FileFormatError
-from .ndarray import NDArray
-from .symbol import Symbol
+from .. import ndarray, symbol
+from ..error import ArgumentTypeError, FileFormatError
+from ..ndarray import NDArray
+from ..symbol import Symbol
 
 __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
 
