@@ -15,7 +15,7 @@ from .nadam import Nadam
 from .nag import NAG
 from .optimizer import Optimizer, create, register
 from .rmsprop import RMSProp
-from .sgd import SGD
+from .sgd import SGD, ccSGD
 from .sgld import SGLD
 from .signum import Signum
 from .test import Test
@@ -42,6 +42,7 @@ __all__ = [
     "Signum",
     "Test",
     "Updater",
+    "ccSGD",
     "create",
     "get_updater",
     "register",
