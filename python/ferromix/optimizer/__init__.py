@@ -1,13 +1,14 @@
 """Rules by which gradients change parameters."""
 
+from . import contrib
 from .adadelta import AdaDelta
 from .adagrad import AdaGrad
 from .adam import Adam
 from .adamax import Adamax
+from .contrib import GroupAdaGrad
 from .dcasgd import DCASGD
 from .ftml import FTML
 from .ftrl import Ftrl
-from .group_adagrad import GroupAdaGrad
 from .lamb import LAMB
 from .lars import LARS
 from .lbsgd import LBSGD
@@ -43,6 +44,7 @@ __all__ = [
     "Test",
     "Updater",
     "ccSGD",
+    "contrib",
     "create",
     "get_updater",
     "register",

@@ -1,4 +1,4 @@
-"""Adaptive gradients with a rate for each row."""
+"""What MXNet calls contributed: adaptive gradients with a rate for each row."""
 
 from __future__ import annotations
 
