@@ -31,6 +31,7 @@ LAYERS: list[tuple[str, ...]] = [
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
     ("image", "model", "callback", "monitor", "launch", "im2rec", "gluon"),
+    ("test_utils",),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {

@@ -31,6 +31,7 @@ from . import (
     rtc,
     storage,
     symbol,
+    test_utils,
     util,
 )
 from . import image as img
@@ -114,6 +115,7 @@ __all__ = [
     "storage",
     "sym",
     "symbol",
+    "test_utils",
     "use_np_shape",
     "util",
 ]
