@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from . import _internal as _internal
 from . import contrib as contrib
+from . import image as image
 from . import layout as layout
+from . import linalg as linalg
+from . import op as op
 from . import protocol as protocol
+from . import random as random
 from . import sparse as sparse
 from . import utils as utils
 from .arithmetic import add as add

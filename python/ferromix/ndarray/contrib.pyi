@@ -11,6 +11,7 @@ from .steps import multi_lamb_update as multi_lamb_update
 from .steps import multi_mp_adamw_update as multi_mp_adamw_update
 from .steps import multi_mp_lamb_update as multi_mp_lamb_update
 
+def __getattr__(name: str) -> Any: ...
 def __dir__() -> list[str]: ...
 def SparseEmbedding(
     data: NDArray | None = None,

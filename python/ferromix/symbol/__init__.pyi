@@ -8,7 +8,11 @@ from ..name import NameManager as NameManager
 from ..name import Prefix as Prefix
 from ..ops.card import exists as exists
 from ..ops.card import names as names
+from . import _internal as _internal
 from . import contrib as contrib
+from . import image as image
+from . import linalg as linalg
+from . import op as op
 from . import random as random
 from . import sparse as sparse
 from .functions import Custom as Custom

@@ -7,6 +7,7 @@ from .symbol import Symbol
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
 
+def __getattr__(name: str) -> Any: ...
 def __dir__() -> list[str]: ...
 def SparseEmbedding(
     data: Symbol | None = None,
