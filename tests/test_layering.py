@@ -42,8 +42,9 @@ LAYERS: list[tuple[str, ...]] = [
         "rnn",
         "visualization",
         "runtime",
+        "checkpoints",
     ),
-    ("test_utils",),
+    ("test_utils", "__main__"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {
