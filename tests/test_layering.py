@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python" / "ferromix"
 LAYERS: list[tuple[str, ...]] = [
     (
         *("error", "base", "context", "attribute", "name", "registry", "files"),
-        *("literal", "numeric", "libinfo", "foreign", "util"),
+        *("literal", "numeric", "libinfo", "foreign", "runtime", "util"),
     ),
     ("ops",),
     ("graph",),
@@ -41,7 +41,6 @@ LAYERS: list[tuple[str, ...]] = [
         "module",
         "rnn",
         "visualization",
-        "runtime",
         "checkpoints",
     ),
     ("test_utils", "__main__"),

@@ -1,36 +1,27 @@
-"""What this installation can do, under MXNet's names for features."""
+"""What the package can do: ``mx.runtime.Features().is_enabled("CUDA")``.
+
+The names are those of MXNet, which says by them what it was compiled with. Here they say what there
+is, whatever it is made with: ``OPENCV`` stands for ``mx.image``, ``LAPACK`` for ``mx.nd.linalg``.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 from .context import num_gpus
-from .error import MXNetError
+from .error import InvalidArgumentError
 
 __all__ = ["Feature", "Features", "feature_list"]
 
-
-class Feature:
-    """A feature by its name, and whether it is there.
-
-    Attributes
-    ----------
-    name
-        MXNet's name.
-    enabled
-        Whether it is there.
-    """
-
-    def __init__(self, name: str, enabled: bool) -> None:
-        self.name = name
-        self.enabled = enabled
-
-    def __repr__(self) -> str:
-        return f"{'✔' if self.enabled else '✖'} {self.name}"
-
-
+_NAMES = (
+    "CUDA CUDNN NCCL CUDA_RTC TENSORRT CPU_SSE CPU_SSE2 CPU_SSE3 CPU_SSE4_1 CPU_SSE4_2 CPU_SSE4A "
+    "CPU_AVX CPU_AVX2 OPENMP SSE F16C JEMALLOC BLAS_OPEN BLAS_ATLAS BLAS_MKL BLAS_APPLE LAPACK "
+    "MKLDNN OPENCV CAFFE PROFILER DIST_KVSTORE CXX14 INT64_TENSOR_SIZE SIGNAL_HANDLER DEBUG TVM_OP"
+)
+_ALWAYS = {"DIST_KVSTORE", "INT64_TENSOR_SIZE", "LAPACK", "OPENCV", "PROFILER"}
+_GPU = {"CUDA", "CUDA_RTC"}
 _INSTRUCTIONS = {
     "CPU_SSE": "sse",
     "CPU_SSE2": "sse2",
@@ -42,15 +33,17 @@ _INSTRUCTIONS = {
     "CPU_AVX2": "avx2",
     "F16C": "f16c",
 }
-"""Features of the processor, by Linux's names; kernels choose among those that it has."""
+"""Features of the processor by Linux's names; kernels choose among those that it has."""
 
-_NAMES = (
-    *("CUDA", "CUDNN", "NCCL", "CUDA_RTC", "TENSORRT", "CPU_SSE", "CPU_SSE2", "CPU_SSE3"),
-    *("CPU_SSE4_1", "CPU_SSE4_2", "CPU_SSE4A", "CPU_AVX", "CPU_AVX2", "OPENMP", "SSE", "F16C"),
-    *("JEMALLOC", "BLAS_OPEN", "BLAS_ATLAS", "BLAS_MKL", "BLAS_APPLE", "LAPACK", "MKLDNN"),
-    *("OPENCV", "CAFFE", "PROFILER", "DIST_KVSTORE", "CXX14", "INT64_TENSOR_SIZE"),
-    *("SIGNAL_HANDLER", "DEBUG", "TVM_OP"),
-)
+
+class Feature(NamedTuple):
+    """Something that the package can do, or cannot."""
+
+    name: str
+    enabled: bool
+
+    def __repr__(self) -> str:
+        return f"{'✔' if self.enabled else '✖'} {self.name}"
 
 
 def _flags() -> set[str]:
@@ -64,61 +57,47 @@ def _flags() -> set[str]:
 
 
 def feature_list() -> list[Feature]:
-    """All of MXNet's features, each with whether it is there.
-
-    Libraries that MXNet may be built with are not: Ferromix has kernels, products of matrices and
-    a decoder of images of its own.
-
-    Examples
-    --------
-    >>> import ferromix as mx
-    >>> [f for f in mx.runtime.feature_list() if f.name in ("PROFILER", "MKLDNN")]
-    [✖ MKLDNN, ✔ PROFILER]
-    """
-    flags, gpus = _flags(), num_gpus() > 0
-    there = {name for name, flag in _INSTRUCTIONS.items() if flag in flags}
-    there |= {"PROFILER", "INT64_TENSOR_SIZE", "SIGNAL_HANDLER"}
-    there |= {"CUDA", "CUDA_RTC"} if gpus else set()
-    there |= {"DIST_KVSTORE"} if find_spec("mpi4py") else set()
-    return [Feature(name, name in there) for name in _NAMES]
+    """All features."""
+    there = set(_ALWAYS)
+    flags = _flags()
+    there |= {name for name, flag in _INSTRUCTIONS.items() if flag in flags}
+    if num_gpus():
+        there |= _GPU
+    return [Feature(name, name in there) for name in _NAMES.split()]
 
 
 class Features(OrderedDict[str, Feature]):
-    """All features by name.
+    """The features by name; there is one object of this class.
 
-    Examples
-    --------
     >>> import ferromix as mx
-    >>> mx.runtime.Features().is_enabled("PROFILER")
-    True
+    >>> mx.runtime.Features().is_enabled("DIST_KVSTORE"), mx.runtime.Features()["TVM_OP"]
+    (True, ✖ TVM_OP)
     """
 
-    instance: Features | None = None
+    instance: ClassVar[Features | None] = None
 
     def __new__(cls) -> Features:
-        """The one table of the process."""
+        """The one object."""
         if cls.instance is None:
             cls.instance = super().__new__(cls)
-            for feature in feature_list():
-                OrderedDict.__setitem__(cls.instance, feature.name, feature)
+            OrderedDict.__init__(cls.instance, [(f.name, f) for f in feature_list()])
         return cls.instance
 
-    def __init__(self) -> None:
-        # Filled where it was made; the base would empty it.
+    def __init__(self) -> None:  # `__new__` fills it.
         pass
 
     def __repr__(self) -> str:
-        return f"[{', '.join(map(repr, self.values()))}]"
+        return str(list(self.values()))
 
     def is_enabled(self, feature_name: str) -> bool:
-        """Whether a feature is there.
+        """Whether there is a feature; capitals do not matter.
 
         Raises
         ------
-        MXNetError
-            An unknown name; lists the known ones.
+        InvalidArgumentError
+            For an unknown name.
         """
-        name = feature_name.upper()
+        name = str(feature_name).upper()
         if name not in self:
-            raise MXNetError(f"Feature '{name}' is unknown, known features are: {list(self)}")
+            raise InvalidArgumentError(f"unknown feature '{name}'; features: {', '.join(self)}")
         return self[name].enabled

@@ -10,7 +10,7 @@ import pytest
 from pictures import network, texts
 
 import ferromix as mx
-from ferromix.error import ArgumentTypeError, MXNetError
+from ferromix.error import ArgumentTypeError
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "visualization.json"
 
@@ -36,15 +36,3 @@ def test_what_is_no_symbol_and_a_package_that_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "graphviz", None)
     with pytest.raises(ImportError, match="pip install graphviz"):
         mx.viz.plot_network(network(mx))
-
-
-def test_features():
-    features = mx.runtime.Features()
-    assert features is mx.runtime.Features()
-    assert len(features) == 32
-    assert features.is_enabled("profiler")
-    assert not features.is_enabled("MKLDNN")
-    assert features["CUDA"].enabled == (mx.num_gpus() > 0)
-    assert repr(features).startswith(("[✖ CUDA, ", "[✔ CUDA, "))
-    with pytest.raises(MXNetError, match="'NONE' is unknown, known features are"):
-        features.is_enabled("none")

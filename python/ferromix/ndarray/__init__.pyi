@@ -52,6 +52,9 @@ from .elements import onehot_encode as onehot_encode
 from .function import function as function
 from .function import function_names as function_names
 from .function import install_methods as install_methods
+from .keys import get_indexing_dispatch_code as get_indexing_dispatch_code
+from .keys import get_oshape_of_gather_nd_op as get_oshape_of_gather_nd_op
+from .keys import indexing_key_expand_implicit_axes as indexing_key_expand_implicit_axes
 from .ndarray import NDArray as NDArray
 from .ndarray import invoke as invoke
 from .ndarray import waitall as waitall

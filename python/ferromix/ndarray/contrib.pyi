@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .ndarray import NDArray
+from .finite import isfinite as isfinite
+from .finite import isinf as isinf
+from .finite import isnan as isnan
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
 from .steps import multi_adamw_update as multi_adamw_update

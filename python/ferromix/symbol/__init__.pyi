@@ -11,6 +11,7 @@ from ..ops.card import names as names
 from . import _internal as _internal
 from . import contrib as contrib
 from . import image as image
+from . import layout as layout
 from . import linalg as linalg
 from . import op as op
 from . import random as random
