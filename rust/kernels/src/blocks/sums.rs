@@ -36,6 +36,41 @@ pub(crate) fn blocks<R: Real>(n: usize, term: impl Fn(usize) -> R) -> f64 {
     total
 }
 
+/// As [`blocks`], for two sums at once.
+#[inline(always)]
+pub(crate) fn two_blocks<R: Real>(n: usize, terms: impl Fn(usize) -> (R, R)) -> (f64, f64) {
+    let mut totals = (0.0, 0.0);
+    for start in (0..n).step_by(BLOCK) {
+        let end = (start + BLOCK).min(n);
+        let (mut a, mut b) = ([R::ZERO; LANES], [R::ZERO; LANES]);
+        let whole = start + (end - start) / LANES * LANES;
+        for at in (start..whole).step_by(LANES) {
+            for i in 0..LANES {
+                let (x, y) = terms(at + i);
+                a[i] += x;
+                b[i] += y;
+            }
+        }
+        for i in 0..end - whole {
+            let (x, y) = terms(whole + i);
+            a[i] += x;
+            b[i] += y;
+        }
+        let mut width = LANES / 2;
+        while width > 0 {
+            for i in 0..width {
+                let (x, y) = (a[i + width], b[i + width]);
+                a[i] += x;
+                b[i] += y;
+            }
+            width /= 2;
+        }
+        totals.0 += a[0].f64();
+        totals.1 += b[0].f64();
+    }
+    totals
+}
+
 multiversion! {
     /// The sum of `x`.
     pub(crate) fn sum<R: Real>(x: &[R]) -> f64 {
