@@ -63,8 +63,6 @@ _IN_PART = {
     "_backward_BatchNorm": _HALVES,
     "Convolution": _HALVES,
     "_backward_Convolution": _HALVES,
-    "FullyConnected": _HALVES,
-    "_backward_FullyConnected": _HALVES,
     "sort": _LONG,
     "argsort": _LONG,
     "topk": _LONG,

@@ -45,6 +45,9 @@ from .creation import (
 )
 from .custom import Custom
 from .dlpack import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
+from .elements import _copyto as _copyto
+from .elements import _onehot_encode as _onehot_encode
+from .elements import _set_value as _set_value
 from .elements import onehot_encode
 from .function import function, function_names, install_methods
 from .ndarray import NDArray, invoke, waitall
@@ -110,7 +113,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_internal":  # MXNet keeps operators with a leading underscore there.
+    if name in ("op", "_internal"):  # In MXNet, those without and with a leading underscore.
         return sys.modules[__name__]
     made = function(name)
     globals()[name] = made

@@ -27,8 +27,8 @@ class CTCLoss(OperatorProperty):
     the last one (``"last"``). Without ``label_lengths`` the labels of a sequence end before the
     first 0 or, where blank is the last one, -1. Types: floats, computed in at least float32;
     labels and lengths are of any type.
-    Gradient: ``softmax(data)`` less the share of the paths through each class, times ``out_grad``; 0
-    behind the end and where the loss is 0; none for labels and lengths.
+    Gradient: ``softmax(data)`` less the share of the paths through each class, times ``out_grad``;
+    0 behind the end and where the labels do not fit; none for labels and lengths.
 
     Examples
     --------

@@ -69,7 +69,7 @@ fromjson = load_json
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_internal":  # MXNet keeps operators with a leading underscore there.
+    if name in ("op", "_internal"):  # In MXNet, those without and with a leading underscore.
         return sys.modules[__name__]
     if exists(name):
         return function(name)
