@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from ..error import InvalidArgumentError
@@ -40,14 +40,6 @@ class LRN(Elementwise):
     dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
-    def list_outputs(self) -> list[str]:
-        """The output, and what the power is taken of."""
-        return ["output", "tmp_norm"]
-
-    def num_visible_outputs(self) -> int:
-        """The first."""
-        return 1
-
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
@@ -66,7 +58,7 @@ class LRN(Elementwise):
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The hidden operator's."""
-        entries = (graph.out_grad[0], graph.in_data[0], *graph.out_data)
+        entries = (graph.out_grad[0], graph.in_data[0])
         return list(graph.op("_backward_LRN", *entries, **self.attrs))
 
 
@@ -75,7 +67,5 @@ class BackwardLRN(Backward):
     """The gradient of LRN."""
 
     name = "_backward_LRN"
-    arguments: ClassVar[tuple[str, ...]] = ("out_grad", "data", "out", "norm")
-    gradients: ClassVar[Mapping[str, str]] = {"data_grad": "data"}
     dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS

@@ -7,7 +7,7 @@ use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::blocks::blockwise::store;
 use crate::blocks::indices::Indices;
 use crate::blocks::raw::{Source, Target};
-use crate::blocks::sums::blocks;
+use crate::blocks::sums::sums_of;
 use crate::blocks::widened::widened_mixed;
 use crate::math::Math;
 use crate::math::real::{Real, by_real};
@@ -138,7 +138,7 @@ multiversion! {
     /// The logarithm of the sum of exponentials.
     fn log_sum<R: Real>(x: &[R]) -> f64 {
         let top = x.iter().fold(R::LOWEST, |top, &x| top.at_least(x));
-        top.f64() + blocks(x.len(), |i| (x[i] - top).exp()).ln()
+        top.f64() + sums_of([x], |[x]| [(x - top).exp()])[0].ln()
     }
 
     /// The exponentials of numbers less another.

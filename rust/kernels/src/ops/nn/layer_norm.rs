@@ -9,7 +9,7 @@ use crate::api::prepared::{axis, boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
 use crate::blocks::blockwise::{lifted, store};
 use crate::blocks::raw::{Source, Target};
-use crate::blocks::sums::{blocks, two_blocks};
+use crate::blocks::sums::sums_of;
 use crate::iter::reader::Parts;
 use crate::math::real::{Float, Real, by_float};
 use crate::par;
@@ -196,12 +196,9 @@ fn moments<R: Real>(x: &[R]) -> (f64, f64) {
     let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
     for part in x.chunks(NEAR) {
         let m = part.len() as f64;
-        let center = R::of(blocks(part.len(), |i| part[i]) / m);
+        let center = R::of(sums_of([part], |x| x)[0] / m);
         // What rounding left of the mean is taken out of both.
-        let (left, own) = two_blocks(part.len(), |i| {
-            let d = part[i] - center;
-            (d, d * d)
-        });
+        let [left, own] = sums_of([part], |[x]| [x - center, (x - center) * (x - center)]);
         let (own_mean, own) = (center.f64() + left / m, own - left * left / m);
         let (apart, total) = (own_mean - mean, n + m);
         mean += apart * (m / total);
@@ -231,20 +228,13 @@ multiversion! {
     }
 
     /// The sums of `g` and of `g * (x - mean) * scale`.
-    fn gradient_sums<R: Real>(g: &[R], x: &[R], mean: R, scale: R) -> (f64, f64) {
-        let n = g.len().min(x.len());
-        let (g, x) = (&g[..n], &x[..n]);
-        two_blocks(n, |i| (g[i], g[i] * ((x[i] - mean) * scale)))
+    fn gradient_sums<R: Real>(g: &[R], x: &[R], mean: R, scale: R) -> [f64; 2] {
+        sums_of([g, x], |[g, x]| [g, g * ((x - mean) * scale)])
     }
 
     /// The same for `g * gamma`.
-    fn gradient_sums_along<R: Real>(g: &[R], x: &[R], gamma: &[R], mean: R, scale: R) -> (f64, f64) {
-        let n = g.len().min(x.len()).min(gamma.len());
-        let (g, x, gamma) = (&g[..n], &x[..n], &gamma[..n]);
-        two_blocks(n, |i| {
-            let h = g[i] * gamma[i];
-            (h, h * ((x[i] - mean) * scale))
-        })
+    fn gradient_sums_along<R: Real>(g: &[R], x: &[R], gamma: &[R], mean: R, scale: R) -> [f64; 2] {
+        sums_of([g, x, gamma], |[g, x, s]| [g * s, g * s * ((x - mean) * scale)])
     }
 
     /// `factor * g - offset - (x - mean) * slope`.
@@ -430,19 +420,19 @@ impl<T: Float> Gradients<'_, T> {
                     flush(&mut betas, sums.1);
                 }
             } else {
-                (sums.1[i], sums.0[i]) = gradient_sums(g, x, mean, scale);
+                [sums.1[i], sums.0[i]] = gradient_sums(g, x, mean, scale);
             }
             let Some((out, req)) = &self.out else {
                 continue;
             };
             let n = rows.len as f64;
-            let (factor, (plain, weighted)) = if rows.along {
+            let (factor, [plain, weighted]) = if rows.along {
                 let totals = gradient_sums_along(g, x, self.gamma, mean, scale);
                 (scale, totals)
             } else {
                 let own = self.gamma[r % rows.scales];
                 let times = own.f64();
-                (scale * own, (sums.1[i] * times, sums.0[i] * times))
+                (scale * own, [sums.1[i] * times, sums.0[i] * times])
             };
             let wide = scale.f64();
             let offset = T::Real::of(wide * plain / n);
