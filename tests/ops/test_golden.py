@@ -67,6 +67,7 @@ def test_all_families_are_there():
         "dropout",
         "fully_connected",
         "indexing",
+        "layers",
         "optimizer",
         "ordering",
         "pooling",

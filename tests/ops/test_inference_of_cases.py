@@ -24,10 +24,11 @@ from .table import CASES, REFUSED
 
 PARTLY = {"batch_dot", "Concat", "Convolution", "Crop", "diag", "FullyConnected", "Pooling"}
 PARTLY |= {"repeat", "Reshape", "slice", "slice_like", "squeeze", "where"}
-PARTLY |= {"scatter_nd", "_backward_gather_nd", "_scatter_set_nd"}
+PARTLY |= {"_rnn_param_concat", "scatter_nd", "_backward_gather_nd", "_scatter_set_nd"}
 """Cards that infer less than what follows; what they do infer is in test_inference.py."""
 ONE_WAY = {"BatchNorm", "LeakyReLU", "SoftmaxOutput", "_slice_assign", "batch_take"}
 ONE_WAY |= {"broadcast_like", "reshape_like"}
+ONE_WAY |= {"_contrib_BatchNormWithReLU", "_contrib_SyncBatchNorm"}
 """Cards that do not ask the other arguments for an extent of the data, as graphs know the data."""
 WITH_INPUTS = [c for c in CASES if c.shapes]
 TYPES = ("float32", "float64", "int32", "bool")

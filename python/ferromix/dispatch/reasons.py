@@ -9,6 +9,11 @@ _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 
+_NORM = "layers, instances and groups are normalized on the CPU"
+_BATCH = "relatives of BatchNorm are computed on the CPU"
+_NEAR = "neighbouring channels are compared on the CPU"
+_SEQUENCE = "sequences of different lengths are cut on the CPU"
+
 _WITHOUT = {
     "_call_address": _OWN,
     "_map_address": _OWN,
@@ -29,13 +34,35 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
+    "LayerNorm": _NORM,
+    "InstanceNorm": _NORM,
+    "GroupNorm": _NORM,
+    "_backward_LayerNorm": _NORM,
+    "_backward_InstanceNorm": _NORM,
+    "_backward_GroupNorm": _NORM,
+    "_contrib_BatchNormWithReLU": _BATCH,
+    "_contrib_SyncBatchNorm": _BATCH,
+    "LRN": _NEAR,
+    "_backward_LRN": _NEAR,
+    "SequenceMask": _SEQUENCE,
+    "SequenceLast": _SEQUENCE,
+    "SequenceReverse": _SEQUENCE,
+    "_backward_SequenceLast": _SEQUENCE,
+    "CTCLoss": "paths through sequences of labels are counted on the CPU",
+    "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 _MIXED = "running sums of another type than the data are added up on the CPU"
 
+_HALVES = "layers of halves are computed on the CPU"
+
 _IN_PART = {
+    "BatchNorm": _HALVES,
+    "_backward_BatchNorm": _HALVES,
+    "Convolution": _HALVES,
+    "_backward_Convolution": _HALVES,
     "sort": _LONG,
     "argsort": _LONG,
     "topk": _LONG,

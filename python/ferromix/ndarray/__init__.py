@@ -55,6 +55,9 @@ from .creation import (
 )
 from .custom import Custom
 from .dlpack import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
+from .elements import _copyto as _copyto
+from .elements import _onehot_encode as _onehot_encode
+from .elements import _set_value as _set_value
 from .elements import onehot_encode
 from .function import function, function_names, install_methods
 from .keys import (

@@ -15,7 +15,7 @@ from .card import (
     merge_shapes,
     register,
 )
-from .family import REALS, Backward
+from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import require_rank, spatial
 
@@ -60,7 +60,8 @@ class Convolution(OperatorProperty):
     Shapes: ``data`` is ``(n, c, h, w)``, ``weight`` ``(num_filter, c / num_group, *kernel)``,
     ``bias`` ``(num_filter,)``, ``out`` ``(n, num_filter, h', w')`` with
     ``h' = (h + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``; one and three dimensions
-    likewise. Types: float32 and float64, all alike.
+    likewise. Types: floats, all alike; halves are
+    computed in float32.
     Gradient: the correlation of ``out_grad`` with ``weight`` for ``data``, and with ``data`` for
     ``weight``; ``bias_grad`` is the sum of ``out_grad`` over all but the channels.
 
@@ -76,7 +77,7 @@ class Convolution(OperatorProperty):
     name = "Convolution"
     aliases = ("Convolution_v1",)
     arguments = ("data", "weight", "bias")
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def __init__(self, **attrs: Any) -> None:
@@ -179,7 +180,7 @@ class BackwardConvolution(Backward):
     name = "_backward_Convolution"
     differentiable = True
     arguments = ("out_grad", "data", "weight")
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def list_outputs(self) -> list[str]:

@@ -171,7 +171,7 @@ def _sampled(card: OperatorProperty, source: Any, other: NDArray, dense_first: b
         found = op("_csr_sample")(stored.indices, stored.indptr, matrix, columns=columns)
     else:
         found = op("_rows_gather")(other, stored.rows, stored.counter)
-    name = f"elemwise_{card.name.removeprefix('elemwise_').removeprefix('broadcast_')}"
+    name = f"elemwise_{card.name.rpartition('_')[2]}"
     both = (found, stored[0]) if dense_first else (stored[0], found)
     return _like(source, type(stored)(op(name)(*both), *stored[1:]))
 

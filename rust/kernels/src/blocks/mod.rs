@@ -8,3 +8,4 @@ pub(crate) mod raw;
 pub(crate) mod rows;
 pub(crate) mod staged;
 pub(crate) mod sums;
+pub(crate) mod widened;

@@ -4,4 +4,5 @@ pub(crate) mod gather;
 pub(crate) mod one_hot;
 pub(crate) mod ordering;
 pub(crate) mod pick;
+pub(crate) mod sequence;
 pub(crate) mod take;

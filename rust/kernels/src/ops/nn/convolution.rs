@@ -14,6 +14,7 @@ use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Scratch, Target, scratch_bytes};
 use crate::blocks::sums;
+use crate::blocks::widened::widened;
 use crate::math::real::by_real;
 use crate::par;
 use apply::{Apply, Arguments};
@@ -24,8 +25,14 @@ use std::marker::PhantomData;
 use weight::WeightSums;
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("Convolution", prepare_forward).unknown_cost(),
-    Row::new("_backward_Convolution", prepare_backward).unknown_cost(),
+    Row::new("Convolution", |a, i, o| {
+        widened("Convolution", prepare_forward, a, i, o)
+    })
+    .unknown_cost(),
+    Row::new("_backward_Convolution", |a, i, o| {
+        widened("_backward_Convolution", prepare_backward, a, i, o)
+    })
+    .unknown_cost(),
 ];
 
 struct Forward<T> {

@@ -5,6 +5,7 @@ use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
 use crate::blocks::blockwise;
 use crate::blocks::raw::Target;
 use crate::blocks::sums;
+use crate::blocks::widened::widened;
 use crate::linalg::gemm::{Operand, gemm};
 use crate::linalg::rows_dot::RowsDot;
 use crate::math::real::{Real, by_real};
@@ -12,8 +13,14 @@ use crate::par;
 use ferromix_base::{Error, Result};
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("FullyConnected", prepare_forward).unknown_cost(),
-    Row::new("_backward_FullyConnected", prepare_backward).unknown_cost(),
+    Row::new("FullyConnected", |a, i, o| {
+        widened("FullyConnected", prepare_forward, a, i, o)
+    })
+    .unknown_cost(),
+    Row::new("_backward_FullyConnected", |a, i, o| {
+        widened("_backward_FullyConnected", prepare_backward, a, i, o)
+    })
+    .unknown_cost(),
 ];
 
 /// Sizes of the product.

@@ -3,11 +3,15 @@
 pub(crate) mod activation;
 pub(crate) mod batch_norm;
 pub(crate) mod convolution;
+pub(crate) mod ctc_loss;
 pub(crate) mod dropout;
 pub(crate) mod embedding;
 pub(crate) mod fully_connected;
+pub(crate) mod layer_norm;
 pub(crate) mod loss;
+pub(crate) mod lrn;
 pub(crate) mod pooling;
 pub(crate) mod regression;
 pub(crate) mod softmax;
 pub(crate) mod softmax_output;
+pub(crate) mod sparse_reg;
