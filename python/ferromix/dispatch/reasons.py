@@ -7,6 +7,7 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
+_DRAWN = "of random numbers only uniform and normal ones are drawn on GPUs"
 _OWN = "an operator that was compiled for the CPU runs there"
 
 _WITHOUT = {
@@ -29,6 +30,23 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
+    "_random_exponential": _DRAWN,
+    "_random_gamma": _DRAWN,
+    "_random_generalized_negative_binomial": _DRAWN,
+    "_random_negative_binomial": _DRAWN,
+    "_random_poisson": _DRAWN,
+    "_random_randint": _DRAWN,
+    "_sample_exponential": _DRAWN,
+    "_sample_gamma": _DRAWN,
+    "_sample_generalized_negative_binomial": _DRAWN,
+    "_sample_multinomial": _DRAWN,
+    "_backward_sample_multinomial": _DRAWN,
+    "_sample_negative_binomial": _DRAWN,
+    "_sample_normal": _DRAWN,
+    "_sample_poisson": _DRAWN,
+    "_sample_uniform": _DRAWN,
+    "_sample_unique_zipfian": _DRAWN,
+    "_shuffled_places": _DRAWN,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

@@ -1,5 +1,5 @@
 """``mx.sym.contrib``: the functions of the operators whose names begin with ``_contrib_``,
-and steps of optimizers.
+steps of optimizers, and classes drawn by Zipf's law.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from typing import Any
 from ..ops.card import contrib_names
 from . import steps
 from .functions import function
+from .random import rand_zipfian
+
+__all__ = ["rand_zipfian"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,4 +23,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*contrib_names(), *steps.__all__])
+    return sorted([*contrib_names(), *steps.__all__, "rand_zipfian"])

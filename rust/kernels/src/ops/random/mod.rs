@@ -1,3 +1,8 @@
 //! Random numbers.
 
+pub(crate) mod distributions;
+pub(crate) mod integers;
+pub(crate) mod multinomial;
 pub(crate) mod sample;
+pub(crate) mod shuffle;
+pub(crate) mod zipfian;
