@@ -17,11 +17,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import distributions
 import numpy as np
 from cases import FAMILIES, Case, Draw, known
 
 import ferromix as mx
 
+FAMILIES = {**FAMILIES, **distributions.FAMILIES}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 

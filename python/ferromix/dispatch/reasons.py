@@ -8,6 +8,7 @@ _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _DRAWN = "of random numbers only uniform and normal ones are drawn on GPUs"
+_DENSITY = "densities of distributions are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 
 _WITHOUT = {
@@ -47,6 +48,22 @@ _WITHOUT = {
     "_sample_uniform": _DRAWN,
     "_sample_unique_zipfian": _DRAWN,
     "_shuffled_places": _DRAWN,
+    "_random_pdf_uniform": _DENSITY,
+    "_backward_pdf_uniform": _DENSITY,
+    "_random_pdf_normal": _DENSITY,
+    "_backward_pdf_normal": _DENSITY,
+    "_random_pdf_exponential": _DENSITY,
+    "_backward_pdf_exponential": _DENSITY,
+    "_random_pdf_gamma": _DENSITY,
+    "_backward_pdf_gamma": _DENSITY,
+    "_random_pdf_poisson": _DENSITY,
+    "_backward_pdf_poisson": _DENSITY,
+    "_random_pdf_negative_binomial": _DENSITY,
+    "_backward_pdf_negative_binomial": _DENSITY,
+    "_random_pdf_generalized_negative_binomial": _DENSITY,
+    "_backward_pdf_generalized_negative_binomial": _DENSITY,
+    "_random_pdf_dirichlet": _DENSITY,
+    "_backward_pdf_dirichlet": _DENSITY,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

@@ -210,7 +210,9 @@ class ShuffledPlaces(OperatorProperty):
         """One number for each slice."""
         (data,) = in_shapes
         if data == ():
-            raise InvalidArgumentError("_shuffled_places: argument 'data' must have an axis, got shape ()")
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'data' must have an axis, got shape ()"
+            )
         return [data], [None if data is None else data[:1]], []
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
