@@ -31,9 +31,10 @@ def fits_counts(x, law):
     found = np.histogram(x, [-np.inf, *edges, np.inf])[0]
     expected = np.diff([0, *law.cdf(edges), 1]) * len(x)
     few = expected < 5
-    found = [*found[~few], found[few].sum() + 1]
-    expected = np.array([*expected[~few], expected[few].sum() + 1])
-    assert stats.chisquare(found, expected * sum(found) / expected.sum()).pvalue > 1e-3
+    if few.any():
+        found = np.array([*found[~few], found[few].sum()])
+        expected = np.array([*expected[~few], expected[few].sum()])
+    assert stats.chisquare(found[expected > 0], expected[expected > 0]).pvalue > 1e-3
 
 
 def negative(mu, alpha):
@@ -162,7 +163,7 @@ def test_whole_numbers_are_even(low, high, dtype):
     assert x.dtype == dtype
     assert x.min() >= low
     assert x.max() < high
-    for classes in (3, 7):
+    for classes in (7,) if high == 4 else (3, 7):
         found = np.bincount((x.astype(object) % classes).astype("int64"), minlength=classes)
         assert stats.chisquare(found).pvalue > 1e-3
     if high > 100:
@@ -188,7 +189,7 @@ def test_classes_have_their_probabilities():
         counts = np.bincount(found[row], minlength=5)
         assert (counts[p == 0] == 0).all()
         expected = MANY * (p / p.sum())[p > 0]
-        assert stats.chisquare(counts[p > 0], expected).pvalue > 1e-3
+        assert len(expected) == 1 or stats.chisquare(counts[p > 0], expected).pvalue > 1e-3
         np.testing.assert_array_equal(logs[row], np.log(p[found[row]]))
     one = mx.nd.sample_multinomial(mx.nd.array(weights[0]))
     assert one.shape == (1,)
@@ -262,7 +263,6 @@ def test_unique_classes_follow_zipf():
     assert (tries >= 3).all()
     ends = np.log([1, *np.arange(1.5, 6), 6]) / np.log(6)
     expected = np.diff(ends)
-    expected[-1] += 0
     counts = np.bincount(classes[:, 0], minlength=6)
     assert stats.chisquare(counts, expected * 20_000).pvalue > 1e-3
 
@@ -280,3 +280,22 @@ def test_rand_zipfian():
     symbols = mx.sym.contrib.rand_zipfian(mx.sym.Variable("a"), 5, 20)
     again = mx.sym.Group(list(symbols)).eval(a=mx.nd.array([0, 3]))
     np.testing.assert_array_equal(again[0].asnumpy(), drawn.asnumpy()[:5])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_random_slopes(dtype):
+    bounds = {"act_type": "rrelu", "lower_bound": 0.25, "upper_bound": 0.75}
+    data = mx.nd.array([[-2.0, 3.0]] * 5000, dtype=dtype)
+    data.attach_grad()
+    mx.random.seed(1)
+    with mx.autograd.record():
+        out, mask = mx.nd.LeakyReLU(data, **bounds)
+    out.backward(mx.nd.full(data.shape, 4, dtype=dtype))
+    mask = mask.asnumpy().astype("float64")
+    assert (mask[:, 1] == 1).all()
+    if dtype != "float16":
+        assert stats.kstest(mask[:, 0], stats.uniform(0.25, 0.5).cdf).pvalue > 1e-3
+    np.testing.assert_array_equal(out.asnumpy(), data.asnumpy() * mask)
+    np.testing.assert_array_equal(data.grad.asnumpy(), 4 * mask)
+    predicted = mx.nd.LeakyReLU(data, **bounds)[0].asnumpy()
+    np.testing.assert_array_equal(predicted[0], [-1, 3])

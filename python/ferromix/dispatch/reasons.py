@@ -31,6 +31,7 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
+    "_leaky_random": _DRAWN,
     "_random_exponential": _DRAWN,
     "_random_gamma": _DRAWN,
     "_random_generalized_negative_binomial": _DRAWN,
