@@ -177,7 +177,8 @@ RUST_LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "kernels": (
         *("api", "par", "simd", "iter", "math", "loops", "copy", "elementwise", "fold"),
-        *("affine", "blocks", "sparse", "update", "softmax", "linalg", "ops", "table"),
+        *("affine", "blocks", "draws", "sparse", "update", "softmax", "linalg", "ops"),
+        "table",
     ),
 }
 MOST_FILES = 20

@@ -114,12 +114,14 @@ class Case:
         rows = zip(self.shapes, domains, self.input_types(dtype), strict=True)
         return [draw(random, *row) for row in rows]
 
-    def expected(self, inputs: list[np.ndarray], dtype: str) -> list[np.ndarray]:
-        """The visible outputs, as values of `dtype`."""
+    def expected(self, inputs: list[np.ndarray], *dtypes: str) -> list[np.ndarray]:
+        """The visible outputs, as values of their types, or of the one that there is."""
         with np.errstate(all="ignore"):
             found = self.oracle(*inputs)
         outputs = found if isinstance(found, (tuple, list)) else (found,)
-        return [as_type(np.asarray(o, "float64"), dtype) for o in outputs]
+        kinds = dtypes if len(dtypes) == len(outputs) else dtypes[:1] * len(outputs)
+        rows = zip(outputs, kinds, strict=True)
+        return [as_type(np.asarray(o, "float64"), kind) for o, kind in rows]
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,8 @@ def _real(random: np.random.Generator, shape: tuple, domain: str) -> np.ndarray:
         return random.standard_normal(shape) * 1.5
     if domain == "positive":
         return random.uniform(0.3, 3, shape)
+    if domain == "share":
+        return random.uniform(0.1, 0.9, shape)
     if domain == "above1":
         return random.uniform(1.3, 3, shape)
     if domain == "unit":

@@ -255,7 +255,11 @@ ATTRIBUTES = [
     ("Pooling", {"kernel": (2,), "pool_type": "lp", "p_value": 4}, ("p_value", "<= 3", "4")),
     ("Pooling", {"kernel": (2,), "layout": "NHWC"}, ("NHWC", "kernel=(2,)", "NCW or NWC")),
     ("Dropout", {"p": 1.5}, ("p", "<= 1", "1.5")),
-    ("LeakyReLU", {"act_type": "rrelu"}, ("act_type", "rrelu")),
+    (
+        "LeakyReLU",
+        {"act_type": "rrelu", "lower_bound": 1.0},
+        ("lower_bound=1.0", "upper_bound=0.334"),
+    ),
     ("softmin", {"use_length": True}, ("use_length", "True")),
     ("sum", {"axis": "x"}, ("axis", "'x'")),
     ("slice", {"begin": (0, 1), "end": (2,)}, ("begin=(0, 1)", "end=(2,)", "one length")),

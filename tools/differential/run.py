@@ -17,13 +17,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import distributions
 import numpy as np
 from cases import FAMILIES, Case, Draw, known
 from layers import layers
 
 import ferromix as mx
 
-FAMILIES = {**FAMILIES, "layers": layers}
+FAMILIES = {**FAMILIES, **distributions.FAMILIES, "layers": layers}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 

@@ -7,6 +7,8 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
+_DRAWN = "of random numbers only uniform and normal ones are drawn on GPUs"
+_DENSITY = "densities of distributions are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 
 _NORM = "layers, instances and groups are normalized on the CPU"
@@ -50,6 +52,40 @@ _WITHOUT = {
     "_backward_SequenceLast": _SEQUENCE,
     "CTCLoss": "paths through sequences of labels are counted on the CPU",
     "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
+    "_leaky_random": _DRAWN,
+    "_random_exponential": _DRAWN,
+    "_random_gamma": _DRAWN,
+    "_random_generalized_negative_binomial": _DRAWN,
+    "_random_negative_binomial": _DRAWN,
+    "_random_poisson": _DRAWN,
+    "_random_randint": _DRAWN,
+    "_sample_exponential": _DRAWN,
+    "_sample_gamma": _DRAWN,
+    "_sample_generalized_negative_binomial": _DRAWN,
+    "_sample_multinomial": _DRAWN,
+    "_backward_sample_multinomial": _DRAWN,
+    "_sample_negative_binomial": _DRAWN,
+    "_sample_normal": _DRAWN,
+    "_sample_poisson": _DRAWN,
+    "_sample_uniform": _DRAWN,
+    "_sample_unique_zipfian": _DRAWN,
+    "_shuffled_places": _DRAWN,
+    "_random_pdf_uniform": _DENSITY,
+    "_backward_pdf_uniform": _DENSITY,
+    "_random_pdf_normal": _DENSITY,
+    "_backward_pdf_normal": _DENSITY,
+    "_random_pdf_exponential": _DENSITY,
+    "_backward_pdf_exponential": _DENSITY,
+    "_random_pdf_gamma": _DENSITY,
+    "_backward_pdf_gamma": _DENSITY,
+    "_random_pdf_poisson": _DENSITY,
+    "_backward_pdf_poisson": _DENSITY,
+    "_random_pdf_negative_binomial": _DENSITY,
+    "_backward_pdf_negative_binomial": _DENSITY,
+    "_random_pdf_generalized_negative_binomial": _DENSITY,
+    "_backward_pdf_generalized_negative_binomial": _DENSITY,
+    "_random_pdf_dirichlet": _DENSITY,
+    "_backward_pdf_dirichlet": _DENSITY,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

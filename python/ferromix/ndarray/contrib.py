@@ -1,5 +1,5 @@
 """``mx.nd.contrib``: the functions of the operators whose names begin with ``_contrib_``,
-steps of optimizers, and checks of elements.
+steps of optimizers, checks of elements, and classes drawn by Zipf's law.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from ..context import current_context
 from ..ops.namespaces import serve
 from .finite import isfinite, isinf, isnan
 from .function import member
+from .random import rand_zipfian
 from .steps import (
     adamw_update,
     mp_adamw_update,
@@ -28,6 +29,7 @@ __all__ = [
     "multi_lamb_update",
     "multi_mp_adamw_update",
     "multi_mp_lamb_update",
+    "rand_zipfian",
 ]
 
 __getattr__, __dir__ = serve(__name__, member)

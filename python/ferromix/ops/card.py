@@ -102,7 +102,7 @@ class OperatorProperty:
     """The element types that the operator claims."""
     argument_dtypes: ClassVar[Claims] = {}
     """Those of arguments whose type is their own, such as indices, by name."""
-    uses_train_mode: ClassVar[bool] = False
+    uses_train_mode: bool = False
     """Whether training and prediction differ."""
     differentiable: ClassVar[bool] = True
     """Whether a gradient exists; where not, :meth:`gradient` gives None for every input."""

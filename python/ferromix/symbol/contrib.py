@@ -1,5 +1,5 @@
 """``mx.sym.contrib``: the functions of the operators whose names begin with ``_contrib_``,
-and steps of optimizers.
+steps of optimizers, and classes drawn by Zipf's law.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from ..attribute import AttrScope
 from ..ops.namespaces import serve
 from .functions import member
+from .random import rand_zipfian
 from .steps import (
     adamw_update,
     mp_adamw_update,
@@ -18,6 +19,7 @@ __all__ = [
     "Symbol",
     "adamw_update",
     "mp_adamw_update",
+    "rand_zipfian",
 ]
 
 __getattr__, __dir__ = serve(__name__, member)

@@ -7,6 +7,7 @@ mod affine;
 mod api;
 mod blocks;
 mod copy;
+mod draws;
 mod elementwise;
 mod fold;
 mod iter;
