@@ -60,8 +60,8 @@ CRATES = {
     "ferromix-base": set(),
     "ferromix-engine": set(),
     "ferromix-storage": {"ferromix-base"},
-    "ferromix-kernels": {"ferromix-base"},
     "ferromix-io": {"ferromix-base"},
+    "ferromix-kernels": {"ferromix-base", "ferromix-io"},
     "ferromix-runtime": {
         "ferromix-base",
         "ferromix-engine",
@@ -164,7 +164,7 @@ RUST_LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "kernels": (
         *("api", "par", "simd", "iter", "math", "loops", "copy", "elementwise", "fold"),
-        *("affine", "blocks", "sparse", "update", "softmax", "linalg", "ops", "table"),
+        *("affine", "blocks", "sparse", "update", "softmax", "linalg", "convolve", "ops", "table"),
     ),
 }
 MOST_FILES = 20

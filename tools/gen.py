@@ -144,7 +144,7 @@ def page(name: str, cards: list[Card]) -> str:
         if c.aliases:
             lines += ["Also " + ", ".join(f"`{a}`" for a in c.aliases) + ".", ""]
         signature = call.signature(c, extra=("out", "name"))
-        path = c.name.replace("_contrib_", "contrib.")
+        path = c.name.replace("_contrib_", "contrib.").replace("_image_", "image.")
         lines += ["```python", f"mx.nd.{path}{signature}", "```", ""]
         lines += [*prose(inspect.cleandoc(c.__doc__ or "")), ""]
         if c.params:

@@ -7,6 +7,8 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
+_IMAGES = "images are enlarged, compared and pooled by regions on the CPU"
+_AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 
 _WITHOUT = {
@@ -29,6 +31,33 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
+    "Deconvolution": _IMAGES,
+    "_backward_Deconvolution": _IMAGES,
+    "im2col": _IMAGES,
+    "col2im": _IMAGES,
+    "_backward_im2col": _IMAGES,
+    "_nearest_upsampling": _IMAGES,
+    "_backward_nearest_upsampling": _IMAGES,
+    "_contrib_AdaptiveAvgPooling2D": _IMAGES,
+    "_backward_contrib_AdaptiveAvgPooling2D": _IMAGES,
+    "_contrib_BilinearResize2D": _IMAGES,
+    "_backward_contrib_BilinearResize2D": _IMAGES,
+    "Correlation": _IMAGES,
+    "_backward_Correlation": _IMAGES,
+    "ROIPooling": _IMAGES,
+    "_backward_ROIPooling": _IMAGES,
+    "_image_to_tensor": _AUGMENT,
+    "_image_normalize": _AUGMENT,
+    "_image_resize": _AUGMENT,
+    "_image_random_flip_left_right": _AUGMENT,
+    "_image_random_flip_top_bottom": _AUGMENT,
+    "_image_random_brightness": _AUGMENT,
+    "_image_random_contrast": _AUGMENT,
+    "_image_random_saturation": _AUGMENT,
+    "_image_random_hue": _AUGMENT,
+    "_image_random_color_jitter": _AUGMENT,
+    "_image_adjust_lighting": _AUGMENT,
+    "_image_random_lighting": _AUGMENT,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

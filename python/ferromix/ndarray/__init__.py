@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from . import contrib, layout, protocol, sparse, utils
+from . import contrib, image, layout, protocol, sparse, utils
 from .arithmetic import (
     add,
     divide,
@@ -76,6 +76,7 @@ __all__ = [
     "full",
     "greater",
     "greater_equal",
+    "image",
     "invoke",
     "lesser",
     "lesser_equal",

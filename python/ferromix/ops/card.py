@@ -34,6 +34,7 @@ __all__ = [
     "exists",
     "find",
     "forget",
+    "image_names",
     "make",
     "merge_shapes",
     "names",
@@ -335,6 +336,7 @@ def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> 
 
 
 _CONTRIB = "_contrib_"
+_IMAGE = "_image_"
 _REGISTRY: dict[str, type[OperatorProperty]] = {}
 _Card = TypeVar("_Card", bound=type[OperatorProperty])
 
@@ -391,6 +393,11 @@ def builtin_names() -> list[str]:
 def contrib_names() -> list[str]:
     """The names below ``contrib``: those of operators that begin with ``_contrib_``, sorted."""
     return [n.removeprefix(_CONTRIB) for n in names() if n.startswith(_CONTRIB)]
+
+
+def image_names() -> list[str]:
+    """The names below ``image``: those of operators that begin with ``_image_``, sorted."""
+    return [n.removeprefix(_IMAGE) for n in names() if n.startswith(_IMAGE)]
 
 
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:

@@ -12,7 +12,7 @@ from typing import Any
 from ..attribute import AttrScope
 from ..name import NameManager, Prefix
 from ..ops.card import exists, names
-from . import contrib, random, sparse
+from . import contrib, image, random, sparse
 from .functions import (
     Custom,
     Variable,
@@ -50,6 +50,7 @@ __all__ = [
     "eye",
     "full",
     "hypot",
+    "image",
     "linspace",
     "load",
     "load_json",

@@ -3,11 +3,15 @@
 pub(crate) mod activation;
 pub(crate) mod batch_norm;
 pub(crate) mod convolution;
+pub(crate) mod correlation;
 pub(crate) mod dropout;
 pub(crate) mod embedding;
 pub(crate) mod fully_connected;
+pub(crate) mod im2col;
 pub(crate) mod loss;
 pub(crate) mod pooling;
 pub(crate) mod regression;
+pub(crate) mod resample;
+pub(crate) mod roi_pooling;
 pub(crate) mod softmax;
 pub(crate) mod softmax_output;
