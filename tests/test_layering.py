@@ -73,8 +73,8 @@ CRATES = {
     "ferromix-base": set(),
     "ferromix-engine": set(),
     "ferromix-storage": {"ferromix-base"},
-    "ferromix-kernels": {"ferromix-base"},
     "ferromix-io": {"ferromix-base"},
+    "ferromix-kernels": {"ferromix-base", "ferromix-io"},
     "ferromix-runtime": {
         "ferromix-base",
         "ferromix-engine",
@@ -177,8 +177,8 @@ RUST_LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "kernels": (
         *("api", "par", "simd", "iter", "math", "loops", "copy", "elementwise", "fold"),
-        *("affine", "blocks", "draws", "sparse", "update", "softmax", "linalg", "ops"),
-        "table",
+        *("affine", "blocks", "draws", "sparse", "update", "softmax", "linalg", "convolve"),
+        *("ops", "table"),
     ),
 }
 MOST_FILES = 20

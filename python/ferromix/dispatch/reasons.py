@@ -9,6 +9,8 @@ _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _DRAWN = "of random numbers only uniform and normal ones are drawn on GPUs"
 _DENSITY = "densities of distributions are computed on the CPU"
+_IMAGES = "images are enlarged, compared and pooled by regions on the CPU"
+_AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 
 _NORM = "layers, instances and groups are normalized on the CPU"
@@ -86,6 +88,33 @@ _WITHOUT = {
     "_backward_pdf_generalized_negative_binomial": _DENSITY,
     "_random_pdf_dirichlet": _DENSITY,
     "_backward_pdf_dirichlet": _DENSITY,
+    "Deconvolution": _IMAGES,
+    "_backward_Deconvolution": _IMAGES,
+    "im2col": _IMAGES,
+    "col2im": _IMAGES,
+    "_backward_im2col": _IMAGES,
+    "_nearest_upsampling": _IMAGES,
+    "_backward_nearest_upsampling": _IMAGES,
+    "_contrib_AdaptiveAvgPooling2D": _IMAGES,
+    "_backward_contrib_AdaptiveAvgPooling2D": _IMAGES,
+    "_contrib_BilinearResize2D": _IMAGES,
+    "_backward_contrib_BilinearResize2D": _IMAGES,
+    "Correlation": _IMAGES,
+    "_backward_Correlation": _IMAGES,
+    "ROIPooling": _IMAGES,
+    "_backward_ROIPooling": _IMAGES,
+    "_image_to_tensor": _AUGMENT,
+    "_image_normalize": _AUGMENT,
+    "_image_resize": _AUGMENT,
+    "_image_random_flip_left_right": _AUGMENT,
+    "_image_random_flip_top_bottom": _AUGMENT,
+    "_image_random_brightness": _AUGMENT,
+    "_image_random_contrast": _AUGMENT,
+    "_image_random_saturation": _AUGMENT,
+    "_image_random_hue": _AUGMENT,
+    "_image_random_color_jitter": _AUGMENT,
+    "_image_adjust_lighting": _AUGMENT,
+    "_image_random_lighting": _AUGMENT,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

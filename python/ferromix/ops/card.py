@@ -34,6 +34,7 @@ __all__ = [
     "exists",
     "find",
     "forget",
+    "image_names",
     "make",
     "merge_shapes",
     "names",

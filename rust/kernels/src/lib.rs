@@ -6,6 +6,7 @@
 mod affine;
 mod api;
 mod blocks;
+mod convolve;
 mod copy;
 mod draws;
 mod elementwise;

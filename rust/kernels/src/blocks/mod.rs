@@ -3,6 +3,7 @@
 pub(crate) mod along_axis;
 pub(crate) mod blockwise;
 pub(crate) mod indices;
+pub(crate) mod planes;
 pub(crate) mod radix;
 pub(crate) mod raw;
 pub(crate) mod rows;

@@ -3,6 +3,7 @@
 
 pub(crate) mod elementwise;
 pub(crate) mod foreign;
+pub(crate) mod image;
 pub(crate) mod indexing;
 pub(crate) mod linalg;
 pub(crate) mod nn;

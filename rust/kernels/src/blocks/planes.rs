@@ -13,13 +13,13 @@ const LANES: usize = 16;
 
 /// The planes of the tensors.
 #[derive(Clone, Copy)]
-pub(super) struct Planes {
-    pub(super) images: usize,
-    pub(super) channels: usize,
+pub(crate) struct Planes {
+    pub(crate) images: usize,
+    pub(crate) channels: usize,
     /// Whether channels come last.
-    pub(super) last: bool,
+    pub(crate) last: bool,
     /// Planes per task.
-    pub(super) grain: usize,
+    pub(crate) grain: usize,
 }
 
 /// Runs work on each plane, in parallel: from the planes of `inputs`, of so many elements, to that of
@@ -27,7 +27,7 @@ pub(super) struct Planes {
 ///
 /// # Errors
 /// Arguments of other element types, or with gaps.
-pub(super) fn each<T: Float, const N: usize, W>(
+pub(crate) fn each<T: Float, const N: usize, W>(
     planes: &Planes,
     inputs: [(&View, usize); N],
     (output, size): (&mut View, usize),
