@@ -7,6 +7,7 @@ from .ndarray import NDArray
 from .finite import isfinite as isfinite
 from .finite import isinf as isinf
 from .finite import isnan as isnan
+from .random import rand_zipfian as rand_zipfian
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
 from .steps import multi_adamw_update as multi_adamw_update
@@ -16,6 +17,57 @@ from .steps import multi_mp_lamb_update as multi_mp_lamb_update
 
 def __getattr__(name: str) -> Any: ...
 def __dir__() -> list[str]: ...
+def AdaptiveAvgPooling2D(
+    data: NDArray | None = None,
+    output_size: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def BatchNormWithReLU(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    beta: NDArray | None = None,
+    moving_mean: NDArray | None = None,
+    moving_var: NDArray | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def BilinearResize2D(
+    data: NDArray | None = None,
+    like: NDArray | None = None,
+    height: int = 1,
+    width: int = 1,
+    scale_height: float | None = None,
+    scale_width: float | None = None,
+    mode: str = 'size',
+    align_corners: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def CTCLoss(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    data_lengths: NDArray | None = None,
+    label_lengths: NDArray | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = 'first',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def SparseEmbedding(
     data: NDArray | None = None,
     weight: NDArray | None = None,
@@ -27,6 +79,23 @@ def SparseEmbedding(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def SyncBatchNorm(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    beta: NDArray | None = None,
+    moving_mean: NDArray | None = None,
+    moving_var: NDArray | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: int = 1,
+    key: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def allclose(
     a: NDArray | None = None,
     b: NDArray | None = None,
@@ -44,6 +113,18 @@ def arange_like(
     repeat: int = 1,
     ctx: str = '',
     axis: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ctc_loss(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    data_lengths: NDArray | None = None,
+    label_lengths: NDArray | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = 'first',
     *,
     out: Any = None,
     name: Any = None,

@@ -34,7 +34,6 @@ __all__ = [
     "exists",
     "find",
     "forget",
-    "image_names",
     "make",
     "merge_shapes",
     "names",

@@ -4,11 +4,63 @@ from collections.abc import Sequence
 from typing import Any
 
 from .symbol import Symbol
+from .random import rand_zipfian as rand_zipfian
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
 
 def __getattr__(name: str) -> Any: ...
 def __dir__() -> list[str]: ...
+def AdaptiveAvgPooling2D(
+    data: Symbol | None = None,
+    output_size: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def BatchNormWithReLU(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def BilinearResize2D(
+    data: Symbol | None = None,
+    like: Symbol | None = None,
+    height: int = 1,
+    width: int = 1,
+    scale_height: float | None = None,
+    scale_width: float | None = None,
+    mode: str = 'size',
+    align_corners: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def CTCLoss(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    data_lengths: Symbol | None = None,
+    label_lengths: Symbol | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = 'first',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def SparseEmbedding(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -20,6 +72,23 @@ def SparseEmbedding(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def SyncBatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: int = 1,
+    key: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def allclose(
     a: Symbol | None = None,
     b: Symbol | None = None,
@@ -37,6 +106,18 @@ def arange_like(
     repeat: int = 1,
     ctx: str = '',
     axis: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ctc_loss(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    data_lengths: Symbol | None = None,
+    label_lengths: Symbol | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = 'first',
     *,
     name: Any = None,
     attr: Any = None,

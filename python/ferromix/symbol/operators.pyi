@@ -347,6 +347,17 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def col2im(
+        self,
+        output_size: int | Sequence[int] | None = None,
+        kernel: int | Sequence[int] | None = None,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def concat(
         self,
         *args: Symbol | Sequence[Symbol],
@@ -372,6 +383,18 @@ class Operators:
         begin: int | Sequence[int | None] | None = None,
         end: int | Sequence[int | None] | None = None,
         step: int | Sequence[int | None] = (),
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def ctc_loss(
+        self,
+        label: Symbol | None = None,
+        data_lengths: Symbol | None = None,
+        label_lengths: Symbol | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: str = 'first',
         *,
         name: Any = None,
         attr: Any = None,
@@ -563,6 +586,16 @@ class Operators:
     ) -> Symbol: ...
     def identity(
         self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def im2col(
+        self,
+        kernel: int | Sequence[int] | None = None,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
         *,
         name: Any = None,
         attr: Any = None,
@@ -1006,10 +1039,143 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def random_exponential(
+        self,
+        lam: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_gamma(
+        self,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_generalized_negative_binomial(
+        self,
+        mu: float = 1.0,
+        alpha: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_negative_binomial(
+        self,
+        k: int = 1,
+        p: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def random_normal(
         self,
         loc: float = 0.0,
         scale: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_dirichlet(
+        self,
+        alpha: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_exponential(
+        self,
+        lam: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_gamma(
+        self,
+        alpha: Symbol | None = None,
+        beta: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_generalized_negative_binomial(
+        self,
+        mu: Symbol | None = None,
+        alpha: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_negative_binomial(
+        self,
+        k: Symbol | None = None,
+        p: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_normal(
+        self,
+        mu: Symbol | None = None,
+        sigma: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_poisson(
+        self,
+        lam: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_uniform(
+        self,
+        low: Symbol | None = None,
+        high: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_poisson(
+        self,
+        lam: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_randint(
+        self,
+        low: int | None = None,
+        high: int | None = None,
         shape: int | Sequence[int] | None = (),
         ctx: str = '',
         dtype: Any = None,
@@ -1130,6 +1296,76 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def sample_exponential(
+        self,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_gamma(
+        self,
+        beta: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_generalized_negative_binomial(
+        self,
+        alpha: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_multinomial(
+        self,
+        shape: int | Sequence[int] = (),
+        get_prob: bool = False,
+        dtype: Any = 'int32',
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def sample_negative_binomial(
+        self,
+        p: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_normal(
+        self,
+        sigma: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_poisson(
+        self,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_uniform(
+        self,
+        high: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def scatter_nd(
         self,
         indices: Symbol | None = None,
@@ -1165,6 +1401,12 @@ class Operators:
         attr: Any = None,
     ) -> Symbol: ...
     def shape_array(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def shuffle(
         self,
         *,
         name: Any = None,
