@@ -22,7 +22,7 @@ from ferromix.dispatch import recipe, recipes  # noqa: F401 - the recipes regist
 from ferromix.dispatch.reasons import in_part, without
 from ferromix.ndarray import NDArray
 from ferromix.ndarray.function import method_names
-from ferromix.ops import call, card
+from ferromix.ops import call, card, namespaces
 from ferromix.ops.card import OperatorProperty
 from ferromix.ops.family import ALL_TYPES
 from ferromix.ops.own_backward import PythonRun
@@ -42,6 +42,8 @@ KINDS = {
     "axis": "int | Sequence[int]",
     "dtype": "Any",
 }
+STUBS = ("contrib", "image", "linalg")
+"""The namespaces that have stubs; those of the others are written by hand, or say nothing new."""
 Card = type[OperatorProperty]
 
 
@@ -196,17 +198,17 @@ def stub(package: str, array: str, extra: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def contrib(array: str, extra: tuple[str, ...]) -> str:
-    """The stub of `mx.nd.contrib` or `mx.sym.contrib`."""
-    module = {"NDArray": ".ndarray", "Symbol": ".symbol"}[array]
-    lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
+def namespace(name: str, array: str, extra: tuple[str, ...]) -> str:
+    """The stub of a namespace such as `mx.nd.contrib`: what it has itself, then the operators."""
     package = {"NDArray": "ndarray", "Symbol": "symbol"}[array]
-    steps = importlib.import_module(f"ferromix.{package}.steps").__all__
-    lines += [f"from {module} import {array}"]
-    lines += [f"from .steps import {name} as {name}" for name in steps]
-    lines += ["", "def __dir__() -> list[str]: ..."]
-    for name in card.contrib_names():
-        lines += declaration(name, card.find(f"_contrib_{name}"), array, extra)
+    own = getattr(importlib.import_module(f"ferromix.{package}.{name}"), "__all__", ())
+    lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
+    lines += [f"from .{package} import {array}"]
+    lines += [f"from .steps import {n} as {n}" for n in own]
+    lines += ["", "def __getattr__(name: str) -> Any: ...", "def __dir__() -> list[str]: ..."]
+    for called, operator in namespaces.members(name).items():
+        if called not in own:
+            lines += declaration(called, card.find(operator), array, extra)
     return "\n".join(lines) + "\n"
 
 
@@ -307,12 +309,13 @@ def files() -> dict[Path, str]:
     package = ROOT / "python/ferromix"
     found[package / "ndarray/__init__.pyi"] = stub("ndarray", "NDArray", ("out", "name"))
     found[package / "symbol/__init__.pyi"] = stub("symbol", "Symbol", ("name", "attr"))
-    found[package / "ndarray/contrib.pyi"] = contrib("NDArray", ("out", "name"))
     members = (NDArray, "ndarray/methods.py", method_names(), ("out", "name"))
     found[package / "ndarray/operators.pyi"] = methods(*members)
     members = (Symbol, "symbol/operators.py", operators.method_names(), ("name", "attr"))
     found[package / "symbol/operators.pyi"] = methods(*members)
-    found[package / "symbol/contrib.pyi"] = contrib("Symbol", ("name", "attr"))
+    for name in STUBS:
+        found[package / f"ndarray/{name}.pyi"] = namespace(name, "NDArray", ("out", "name"))
+        found[package / f"symbol/{name}.pyi"] = namespace(name, "Symbol", ("name", "attr"))
     return found
 
 

@@ -5,10 +5,20 @@ The functions come from the operator cards at their first use; ``dir(ferromix.nd
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from . import contrib, layout, protocol, sparse, utils
+from . import (
+    _internal,
+    contrib,
+    image,
+    layout,
+    linalg,
+    op,
+    protocol,
+    random,
+    sparse,
+    utils,
+)
 from .arithmetic import (
     add,
     divide,
@@ -61,6 +71,7 @@ __all__ = [
     "CachedOp",
     "Custom",
     "NDArray",
+    "_internal",
     "add",
     "arange",
     "array",
@@ -76,9 +87,11 @@ __all__ = [
     "full",
     "greater",
     "greater_equal",
+    "image",
     "invoke",
     "lesser",
     "lesser_equal",
+    "linalg",
     "linspace",
     "load",
     "load_frombuffer",
@@ -94,7 +107,9 @@ __all__ = [
     "not_equal",
     "onehot_encode",
     "ones",
+    "op",
     "power",
+    "random",
     "save",
     "save_safetensors",
     "sparse",
@@ -110,8 +125,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_internal":  # MXNet keeps operators with a leading underscore there.
-        return sys.modules[__name__]
     made = function(name)
     globals()[name] = made
     return made

@@ -4,22 +4,24 @@ and steps of optimizers.
 
 from __future__ import annotations
 
-from typing import Any
+from ..ops.namespaces import serve
+from .function import member
+from .steps import (
+    adamw_update,
+    mp_adamw_update,
+    multi_adamw_update,
+    multi_lamb_update,
+    multi_mp_adamw_update,
+    multi_mp_lamb_update,
+)
 
-from ..ops.card import contrib_names
-from . import steps
-from .function import function
+__all__ = [
+    "adamw_update",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name in steps.__all__:
-        return getattr(steps, name)
-    if name not in contrib_names():
-        raise AttributeError(f"module 'ferromix.ndarray.contrib' has no attribute {name!r}")
-    made = function(f"_contrib_{name}")
-    globals()[name] = made
-    return made
-
-
-def __dir__() -> list[str]:
-    return sorted([*contrib_names(), *steps.__all__])
+__getattr__, __dir__ = serve(__name__, member)

@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from ..context import Context, as_context
-from .function import function
+from ..ops.namespaces import serve
+from .function import function, member
 from .ndarray import NDArray
 
 __all__ = ["normal", "uniform"]
@@ -80,3 +81,6 @@ def _draw(
     if ctx is not None:
         rest = {"ctx": as_context(ctx), **rest}
     return _operator(name)(**attrs, shape=shape, dtype=dtype, out=out, **rest)
+
+
+__getattr__, __dir__ = serve(__name__, member)

@@ -4,20 +4,16 @@ and steps of optimizers.
 
 from __future__ import annotations
 
-from typing import Any
+from ..ops.namespaces import serve
+from .functions import member
+from .steps import (
+    adamw_update,
+    mp_adamw_update,
+)
 
-from ..ops.card import contrib_names
-from . import steps
-from .functions import function
+__all__ = [
+    "adamw_update",
+    "mp_adamw_update",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name in steps.__all__:
-        return getattr(steps, name)
-    if name not in contrib_names():
-        raise AttributeError(f"ferromix.symbol.contrib has no operator or attribute '{name}'")
-    return function(f"_contrib_{name}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*contrib_names(), *steps.__all__])
+__getattr__, __dir__ = serve(__name__, member)

@@ -33,6 +33,7 @@ __all__ = [
     "install_methods",
     "linspace",
     "maximum",
+    "member",
     "minimum",
     "ones",
     "pow",
@@ -41,6 +42,10 @@ __all__ = [
     "var",
     "zeros",
 ]
+
+
+EXTRA = ("name", "attr", "out")
+"""What functions of operators take besides what the cards say."""
 
 
 def Variable(  # noqa: N802 - MXNet's name
@@ -145,15 +150,22 @@ def function(name: str) -> Callable[..., Symbol]:
     InvalidArgumentError
         For an unknown operator.
     """
+    return member(name, name, "ferromix.symbol")
+
+
+def member(name: str, called: str, module: str) -> Callable[..., Symbol]:
+    """The function of the operator `name` in a namespace, where it is called otherwise, and from
+    where symbols without a name have theirs.
+    """
     card = find(name)
 
     def operator(*args: Any, **kwargs: Any) -> Symbol:
-        return Symbol(call(name, args, kwargs))
+        return Symbol(call(name, args, kwargs, called))
 
-    operator.__name__ = operator.__qualname__ = name
-    operator.__module__ = "ferromix.symbol"
+    operator.__name__ = operator.__qualname__ = called
+    operator.__module__ = module
     operator.__doc__ = describe(card)
-    operator.__signature__ = signature(card, extra=("name", "attr"))  # type: ignore[attr-defined]
+    operator.__signature__ = signature(card, extra=EXTRA)  # type: ignore[attr-defined]
     return operator
 
 
@@ -172,7 +184,7 @@ def _method(name: str) -> Callable[..., Any]:
     run.__name__ = run.__qualname__ = name
     run.__module__ = "ferromix.symbol"
     run.__doc__ = describe(card)
-    run.__signature__ = signature(card, extra=("name", "attr"))  # type: ignore[attr-defined]
+    run.__signature__ = signature(card, extra=EXTRA)  # type: ignore[attr-defined]
     return run
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .functions import function
+from ..ops.namespaces import serve
+from .functions import function, member
 from .symbol import Symbol
 
 __all__ = ["normal", "uniform"]
@@ -43,3 +44,6 @@ def normal(
     The other arguments are those of :func:`uniform`.
     """
     return function("_random_normal")(loc=loc, scale=scale, shape=shape, dtype=dtype, **kwargs)
+
+
+__getattr__, __dir__ = serve(__name__, member)

@@ -6,8 +6,8 @@ from typing import Any
 
 from ...context import Context, current_context
 from ...error import NotSupportedForSparseNDArray
-from ...ops.card import exists, names
-from ..function import function
+from ...ops.namespaces import serve
+from ..function import member
 from ..ndarray import NDArray
 from .arithmetic import add, divide, multiply, subtract
 from .arrays import CSRNDArray, RowSparseNDArray
@@ -33,22 +33,9 @@ __all__ = [
     "zeros",
 ]
 
-OPERATORS = {
-    "retain": "_sparse_retain",
-    "gs_retain": "_sparse_retain",
-    "adagrad_update": "_sparse_adagrad_update",
-}
-"""Names that operators have here only."""
+# Where MXNet imports it, `retain` has a second name.
+_operator, __dir__ = serve(__name__, member)
 
 
 def __getattr__(name: str) -> Any:
-    found = OPERATORS.get(name, name)
-    if not exists(found):
-        raise AttributeError(f"module 'ferromix.ndarray.sparse' has no attribute {name!r}")
-    made = function(found)
-    globals()[name] = made
-    return made
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *names(), *OPERATORS})
+    return _operator("retain" if name == "gs_retain" else name)
