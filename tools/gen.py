@@ -101,7 +101,35 @@ def index(cards: list[Card]) -> str:
         summary = summary.replace("|", "\\|").replace("``", "`")
         cells = (link, aliases, summary, types(c), gradient, cuda(c))
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *of_mxnet()]) + "\n"
+
+
+def of_mxnet() -> Iterator[str]:
+    """How many of MXNet's names of operators are there, and why the others are not."""
+    wanted, reasons = mxnet_names(), left_out()
+    missing = [name for name in wanted if not card.exists(name)]
+    later = [name for name in missing if name not in reasons]
+    yield "## The names of MXNet 1.9.1"
+    yield ""
+    yield f"Of the {len(wanted)} names that MXNet has for operators, aliases among them,"
+    yield f"{len(wanted) - len(missing)} work as listed above."
+    for name in sorted(reasons):
+        yield f"- `{name}` is left out: {reasons[name]}"
+    if later:
+        yield ""
+        yield f"{len(later)} are not there yet: {', '.join(f'`{name}`' for name in later)}."
+
+
+def mxnet_names() -> list[str]:
+    """The names of MXNet's public operators, which tools/golden/make_names.py wrote."""
+    return sorted((ROOT / "tests/golden/operator_names.txt").read_text().split())
+
+
+def left_out() -> dict[str, str]:
+    """The operators that are left out on purpose, with reasons."""
+    lines = (ROOT / "docs/operators-not-there.txt").read_text().splitlines()
+    rows = [line.split(maxsplit=1) for line in lines if line[:1] not in "#"]
+    return {row[0]: " ".join(row[1:]) for row in rows}
 
 
 def cuda(c: Card) -> str:
