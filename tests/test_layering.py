@@ -43,6 +43,7 @@ LAYERS: list[tuple[str, ...]] = [
         "visualization",
         "runtime",
     ),
+    ("test_utils",),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {

@@ -34,6 +34,7 @@ from . import (
     runtime,
     storage,
     symbol,
+    test_utils,
     util,
     visualization,
 )
@@ -124,6 +125,7 @@ __all__ = [
     "storage",
     "sym",
     "symbol",
+    "test_utils",
     "use_np_shape",
     "util",
     "visualization",

@@ -2,10 +2,10 @@
 
 usage: ORACLE_PYTHON tools/golden/make_names.py > tests/golden/operator_names.txt
 
-A line has an operator's own name and then its aliases. Left out are the operators of MXNet 2's NumPy
-front end, those behind gradients, those of other libraries, and those that no user can call: MXNet's
-functions give them no inputs, or they want pointers to its own objects. The script checks that every
-name is where `ferromix/ops/namespaces.py` has it.
+A line has an operator's own name and then its aliases. Left out are the operators of MXNet 2's
+NumPy front end, those behind gradients, those of other libraries, and those that no user can call:
+MXNet's functions give them no inputs, or they want pointers to its own objects. The script checks
+that every name is where `ferromix/ops/namespaces.py` has it.
 """
 
 import ctypes
