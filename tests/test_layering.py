@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python" / "ferromix"
 LAYERS: list[tuple[str, ...]] = [
     (
         *("error", "base", "context", "attribute", "name", "registry", "files"),
-        *("literal", "numeric", "libinfo", "foreign", "util"),
+        *("literal", "numeric", "libinfo", "foreign", "runtime", "util"),
     ),
     ("ops",),
     ("graph",),
@@ -31,17 +31,8 @@ LAYERS: list[tuple[str, ...]] = [
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
     (
-        "image",
-        "model",
-        "callback",
-        "monitor",
-        "launch",
-        "im2rec",
-        "gluon",
-        "module",
-        "rnn",
+        *("image", "model", "callback", "monitor", "launch", "im2rec", "gluon", "module", "rnn"),
         "visualization",
-        "runtime",
     ),
     ("test_utils",),
 ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib
 import inspect
 import re
 import sys
@@ -229,13 +228,18 @@ def stub(package: str, array: str, extra: tuple[str, ...]) -> str:
 def namespace(name: str, array: str, extra: tuple[str, ...]) -> str:
     """The stub of a namespace such as `mx.nd.contrib`: what it has itself, then the operators."""
     package = {"NDArray": "ndarray", "Symbol": "symbol"}[array]
-    own = getattr(importlib.import_module(f"ferromix.{package}.{name}"), "__all__", ())
+    source = (ROOT / "python/ferromix" / package / f"{name}.py").read_text()
+    own = [node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)]
     lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
     lines += [f"from .{package} import {array}"]
-    lines += [f"from .steps import {n} as {n}" for n in own]
+    taken: set[str] = set()
+    for node in own:
+        if node.level == 1 and node.module not in ("function", "functions", package):
+            lines += [f"from .{node.module} import {n.name} as {n.name}" for n in node.names]
+            taken.update(n.name for n in node.names)
     lines += ["", "def __getattr__(name: str) -> Any: ...", "def __dir__() -> list[str]: ..."]
     for called, operator in namespaces.members(name).items():
-        if called not in own:
+        if called not in taken:
             lines += declaration(called, card.find(operator), array, extra)
     return "\n".join(lines) + "\n"
 

@@ -143,7 +143,7 @@ def test_operators_are_in_their_namespaces_by_their_names(namespace):
     for front in (mx.nd, mx.sym):
         module = getattr(front, namespace)
         own = set(getattr(module, "__all__", ()))
-        assert {*own, *members(namespace)} == set(dir(module))
+        assert {*own, *members(namespace)} <= set(dir(module))
         with pytest.raises(AttributeError, match="nothing"):
             module.nothing  # noqa: B018
         for called, name in members(namespace).items():

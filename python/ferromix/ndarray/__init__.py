@@ -57,6 +57,11 @@ from .custom import Custom
 from .dlpack import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
 from .elements import onehot_encode
 from .function import function, function_names, install_methods
+from .keys import (
+    get_indexing_dispatch_code,
+    get_oshape_of_gather_nd_op,
+    indexing_key_expand_implicit_axes,
+)
 from .ndarray import NDArray, invoke, waitall
 from .operators import Operators
 from .safetensors import load_safetensors, save_safetensors
@@ -85,9 +90,12 @@ __all__ = [
     "from_numpy",
     "from_shared_mem",
     "full",
+    "get_indexing_dispatch_code",
+    "get_oshape_of_gather_nd_op",
     "greater",
     "greater_equal",
     "image",
+    "indexing_key_expand_implicit_axes",
     "invoke",
     "lesser",
     "lesser_equal",

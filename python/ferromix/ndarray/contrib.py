@@ -1,10 +1,12 @@
 """``mx.nd.contrib``: the functions of the operators whose names begin with ``_contrib_``,
-and steps of optimizers.
+steps of optimizers, and checks of elements.
 """
 
 from __future__ import annotations
 
+from ..context import current_context
 from ..ops.namespaces import serve
+from .finite import isfinite, isinf, isnan
 from .function import member
 from .steps import (
     adamw_update,
@@ -17,6 +19,10 @@ from .steps import (
 
 __all__ = [
     "adamw_update",
+    "current_context",
+    "isfinite",
+    "isinf",
+    "isnan",
     "mp_adamw_update",
     "multi_adamw_update",
     "multi_lamb_update",

@@ -58,7 +58,6 @@ def serve(module: str, make: Make) -> tuple[Callable[[str], Any], Callable[[], l
         return made
 
     def listed() -> list[str]:
-        own = getattr(sys.modules[module], "__all__", ())
-        return sorted({*own, *members(namespace)})
+        return sorted({*vars(sys.modules[module]), *members(namespace)})
 
     return get, listed

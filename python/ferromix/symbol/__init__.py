@@ -11,7 +11,7 @@ from typing import Any
 from ..attribute import AttrScope
 from ..name import NameManager, Prefix
 from ..ops.card import exists, names
-from . import _internal, contrib, image, linalg, op, random, sparse
+from . import _internal, contrib, image, layout, linalg, op, random, sparse
 from .functions import (
     Custom,
     Variable,
@@ -35,6 +35,7 @@ from .operators import Operators
 from .symbol import Group, Symbol, load, load_json
 
 install_methods(Operators)
+layout.install()
 
 __all__ = [
     "AttrScope",

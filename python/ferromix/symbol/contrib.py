@@ -4,14 +4,18 @@ and steps of optimizers.
 
 from __future__ import annotations
 
+from ..attribute import AttrScope
 from ..ops.namespaces import serve
 from .functions import member
 from .steps import (
     adamw_update,
     mp_adamw_update,
 )
+from .symbol import Symbol
 
 __all__ = [
+    "AttrScope",
+    "Symbol",
     "adamw_update",
     "mp_adamw_update",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from .arrays import (
     assign_each,
     assign_each2,
@@ -106,6 +108,9 @@ from .tolerance import (
     get_tols,
 )
 
+# MXNet has the package itself here, too.
+mx = sys.modules[__name__.partition(".")[0]]
+
 __all__ = [
     "DummyIter",
     "EnvManager",
@@ -166,6 +171,7 @@ __all__ = [
     "list_gpus",
     "locationError",
     "mean_check",
+    "mx",
     "new_matrix_with_real_eigvals_2d",
     "new_matrix_with_real_eigvals_nd",
     "new_orthonormal_matrix_2d",

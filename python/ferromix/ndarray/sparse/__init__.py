@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...context import Context, current_context
 from ...error import NotSupportedForSparseNDArray
 from ...ops.namespaces import serve
@@ -27,15 +25,14 @@ __all__ = [
     "current_context",
     "divide",
     "empty",
+    "gs_retain",
     "multiply",
+    "retain",
     "row_sparse_array",
     "subtract",
     "zeros",
 ]
 
-# Where MXNet imports it, `retain` has a second name.
-_operator, __dir__ = serve(__name__, member)
+retain = gs_retain = member("_sparse_retain", "retain", __name__)
 
-
-def __getattr__(name: str) -> Any:
-    return _operator("retain" if name == "gs_retain" else name)
+__getattr__, __dir__ = serve(__name__, member)
