@@ -101,6 +101,13 @@ def test_shapes():
         t.checkShapes(A, B[0])
 
 
+def test_only_numbers_are_compared():
+    for wrong in ("text", [None], np.zeros((1,) * 40)):
+        with pytest.raises(ValueError, match="numbers|32 dimensions"):
+            t.almost_equal(A[0, 0], wrong)
+    assert t.same(["a"], ["a"])
+
+
 def test_a_part_may_be_wrong():
     t.assert_almost_equal_with_err(A, B, etol=0.2)
     with pytest.raises(AssertionError, match=r"16.6"):
@@ -125,10 +132,12 @@ def test_states_in_tuples():
 
 def test_exceptions():
     t.assert_exception(int, ValueError, "x")
-    with pytest.raises(AssertionError, match="did not raise ValueError"):
+    with pytest.raises(AssertionError, match=r"did not raise .*ValueError"):
         t.assert_exception(int, ValueError, "1")
     with pytest.raises(ValueError):
         t.assert_exception(int, KeyError, "x")
+    with pytest.raises(TypeError, match="class of exceptions"):
+        t.assert_exception(int, 3)
 
 
 def test_memory_and_structure():

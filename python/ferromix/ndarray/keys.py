@@ -82,10 +82,9 @@ def get_oshape_of_gather_nd_op(dshape: Sequence[int], ishape: Sequence[int]) -> 
     >>> mx.nd.get_oshape_of_gather_nd_op((3, 4, 5), (2, 6))
     (6, 5)
     """
+    dshape, ishape = tuple(dshape), tuple(ishape)
     if not dshape or not ishape or ishape[0] > len(dshape):
-        raise InvalidArgumentError(
-            f"indices of shape {tuple(ishape)} for data of shape {tuple(dshape)}"
-        )
+        raise InvalidArgumentError(f"indices of shape {ishape} for data of shape {dshape}")
     return (*ishape[1:], *dshape[ishape[0] :])
 
 

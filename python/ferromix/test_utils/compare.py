@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base import require_kind
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from .tolerance import Tolerance, get_etol, get_tols
@@ -56,6 +58,8 @@ def same(a: Any, b: Any) -> bool:
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:
     """Whether two NDArrays share their memory: what is added to the one shows in the other."""
+    for array in (array1, array2):
+        require_kind("same_array: an argument", array, NDArray, "an NDArray")
     if not same(array1, array2):
         return False
     array1[:] += 1
@@ -66,6 +70,8 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
 
 def checkShapes(a: Any, b: Any) -> None:  # noqa: N802 - MXNet's name
     """Raises AssertionError where two arrays have different shapes, with both."""
+    for array in (a, b):
+        require_kind("checkShapes: an argument", array, (NDArray, np.ndarray), "an array")
     if a.shape != b.shape:
         raise AssertionError(
             f"\nItems are not equal: a.shape = {a.shape} and b.shape = {b.shape} are not equal"
@@ -85,8 +91,14 @@ def _first(array: Any) -> str:
 
 def _together(a: Any, b: Any, use_broadcast: bool) -> tuple[np.ndarray, np.ndarray]:
     """Two arrays in one shape; they may be broadcast to each other where that is allowed."""
+    for array in (a, b):
+        if array.dtype.kind not in "biufc":
+            raise ArgumentTypeError(f"only numbers are compared, got elements of {array.dtype}")
     if not use_broadcast:
         checkShapes(a, b)
+    most = max(a.ndim, b.ndim)
+    if most > 32:
+        raise InvalidArgumentError(f"arrays have at most 32 dimensions, got {most}")
     try:
         pair = np.broadcast_arrays(a, b)
     except ValueError:
@@ -136,6 +148,8 @@ def locationError(  # noqa: N802 - MXNet's name
     maxError: bool = False,  # noqa: N803 - MXNet's name
 ) -> str:
     """What is said of the elements of two arrays at a place."""
+    require_kind("locationError: index", index, tuple, "a tuple")
+    require_kind("locationError: names", names, (tuple, list), "two names")
     what = "Location of maximum error" if maxError else "Location of error"
     place = "(" + ", ".join(str(i) for i in index) + ("," if len(index) == 1 else "") + ")"
     return f"{what}: {place}, {names[0]}={a[index]:.8f}, {names[1]}={b[index]:.8f}"
@@ -285,15 +299,16 @@ def assert_almost_equal_ignore_nan(
     assert_almost_equal(*_without_nan(a, b), rtol, atol, names)
 
 
-def assert_exception(
-    f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any
-) -> None:
+def assert_exception(f: Callable[..., Any], exception_type: Any, *args: Any, **kwargs: Any) -> None:
     """Raises AssertionError where ``f(*args, **kwargs)`` does not raise such an exception."""
+    kinds = exception_type if isinstance(exception_type, tuple) else (exception_type,)
+    if not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds):
+        raise ArgumentTypeError(f"exception_type must be a class of exceptions: {exception_type!r}")
     try:
         f(*args, **kwargs)
     except exception_type:
         return
-    raise AssertionError(f"{f!r} did not raise {exception_type.__name__}")
+    raise AssertionError(f"{f!r} did not raise {exception_type!r}")
 
 
 def compare_ndarray_tuple(t1: Any, t2: Any, rtol: Tolerance = None, atol: Tolerance = None) -> None:
@@ -323,6 +338,8 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     >>> same(a + b, b + a), same(a, -a)
     (True, False)
     """
+    for symbol in (sym1, sym2):
+        require_kind("same_symbol_structure: an argument", symbol, Symbol, "a symbol")
     graphs = [json.loads(symbol.tojson()) for symbol in (sym1, sym2)]
     shapes = [
         ([(node["op"], node["inputs"]) for node in graph["nodes"]], graph["heads"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import as_int, require_kind
 from ..context import Context, current_context
 from ..error import InvalidArgumentError
 from ..executor import Executor
@@ -78,6 +79,7 @@ def check_consistency(
     >>> sorted(mx.test_utils.check_consistency(y, places))
     ['x', 'y_output']
     """
+    require_kind("check_consistency: ctx_list", ctx_list, (list, tuple), "a list of dicts")
     if len(ctx_list) < 2:
         raise InvalidArgumentError(f"check_consistency: {len(ctx_list)} place to compare")
     symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
@@ -111,6 +113,8 @@ def check_consistency(
 
 
 def _require_alike(symbols: Sequence[Symbol], count: int) -> None:
+    for symbol in symbols:
+        require_kind("check_consistency: sym", symbol, Symbol, "a symbol or a list of symbols")
     if len(symbols) != count:
         raise InvalidArgumentError(f"{len(symbols)} symbols for {count} places")
     for symbol in symbols[1:]:
@@ -199,6 +203,9 @@ def check_speed(
     **kwargs
         Shapes of arguments by name.
     """
+    require_kind("check_speed: sym", sym, Symbol, "a symbol")
+    require_kind("check_speed: location", location, (Mapping, type(None)), "a dict or None")
+    repeats = as_int("check_speed: N", N, 1)
     if typ not in ("whole", "forward"):
         raise InvalidArgumentError(f"typ must be whole or forward, got {typ!r}")
     place = Context(ctx) if ctx is not None else current_context()
@@ -218,10 +225,10 @@ def check_speed(
     once()
     waitall()
     start = time.perf_counter()
-    for _ in range(N):
+    for _ in range(repeats):
         once()
     waitall()
-    return (time.perf_counter() - start) / N
+    return (time.perf_counter() - start) / repeats
 
 
 def compare_optimizer(
@@ -261,6 +268,8 @@ def compare_optimizer(
     >>> sgd = mx.optimizer.SGD(learning_rate=0.1)
     >>> mx.test_utils.compare_optimizer(sgd, mx.optimizer.create("sgd"), (2, 3), "float32", rtol=1)
     """
+    for opt in (opt1, opt2):
+        require_kind("compare_optimizer: an argument", opt, Optimizer, "an optimizer")
     shapes = [shape] if ntensors == 1 else list(shape)
     if len(shapes) != ntensors:
         raise InvalidArgumentError(f"{len(shapes)} shapes for {ntensors} weights")

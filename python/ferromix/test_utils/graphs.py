@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import require_kind
 from ..context import Context, current_context
 from ..error import InvalidArgumentError
 from ..executor import Executor
@@ -38,6 +39,7 @@ def simple_forward(sym: Symbol, ctx: Place = None, is_train: bool = False, **inp
     >>> mx.test_utils.simple_forward(mx.sym.square(mx.sym.var("x")), x=[2, 3]).tolist()
     [4.0, 9.0]
     """
+    require_kind("simple_forward: sym", sym, Symbol, "a symbol")
     values = {name: array(value) for name, value in inputs.items()}
     executor = sym.bind(ctx or current_context(), values)
     outputs = [out.asnumpy() for out in executor.forward(is_train=is_train)]
@@ -132,6 +134,7 @@ def check_symbolic_forward(
     >>> y = mx.sym.var("a") * mx.sym.var("b")
     >>> out = mx.test_utils.check_symbolic_forward(y, [[1, 2], [3, 4]], [[3, 8]])
     """
+    require_kind("check_symbolic_forward: sym", sym, Symbol, "a symbol")
     place = Context(ctx) if ctx is not None else current_context()
     wanted = _named("output", sym.list_outputs(), expected)
     executor = _bound(sym, location, aux_states, place, dtype)
@@ -184,6 +187,7 @@ def check_symbolic_backward(
     >>> check = mx.test_utils.check_symbolic_backward
     >>> grads = check(y, [[1, 2], [3, 4]], [[1, 1]], {"a": [3, 4]})
     """
+    require_kind("check_symbolic_backward: sym", sym, Symbol, "a symbol")
     place = Context(ctx) if ctx is not None else current_context()
     names = sym.list_arguments()
     if not isinstance(expected, Mapping):
@@ -280,6 +284,8 @@ def numeric_grad(
     >>> mx.test_utils.numeric_grad(e, {"x": [1.0, 3.0]}, eps=0.25)["x"].tolist()
     [2.0, 6.0]
     """
+    require_kind("numeric_grad: executor", executor, Executor, "an executor")
+    require_kind("numeric_grad: location", location, Mapping, "a dict")
     values = {name: np.array(_plain(value)) for name, value in location.items()}
     states = {name: _plain(value) for name, value in (aux_states or {}).items()}
 
@@ -361,6 +367,7 @@ def check_numeric_gradient(
     >>> y = mx.sym.tanh(mx.sym.var("x"))
     >>> mx.test_utils.check_numeric_gradient(y, [[0.5, -1.0]], rtol=1e-2)
     """
+    require_kind("check_numeric_gradient: sym", sym, Symbol, "a symbol")
     if dtype not in _FLOATS:
         raise InvalidArgumentError(f"dtype must be float16, float32 or float64, got {dtype!r}")
     place = Context(ctx) if ctx is not None else current_context()

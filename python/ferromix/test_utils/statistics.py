@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..error import InvalidArgumentError
+from ..base import as_int, require_kind
+from ..error import ArgumentTypeError, InvalidArgumentError
+from ..literal import brief
 from ..ndarray import NDArray
 
 __all__ = [
@@ -24,6 +26,8 @@ Generator = Callable[[int], Any]
 
 
 def _draw(generator: Generator, count: int) -> np.ndarray:
+    if not callable(generator):
+        raise ArgumentTypeError(f"generator must be a function, got {brief(generator)}")
     found = generator(count)
     found = found.asnumpy() if isinstance(found, NDArray) else np.asarray(found)
     return found.reshape(-1)
@@ -71,6 +75,9 @@ def gen_buckets_probs_with_ppf(
     >>> gen_buckets_probs_with_ppf(lambda part: 10 * part, 2)
     ([(0.0, 5.0), (5.0, 10.0)], [0.5, 0.5])
     """
+    nbuckets = as_int("nbuckets", nbuckets, 1)
+    if not callable(ppf):
+        raise ArgumentTypeError(f"ppf must be a function, got {brief(ppf)}")
     ends = [ppf(i / nbuckets) for i in range(nbuckets + 1)]
     return list(pairwise(ends)), [1.0 / nbuckets] * nbuckets
 
@@ -99,6 +106,8 @@ def chi_square_check(
     tuple
         The probability, how many numbers are in each bucket, and how many should be.
     """
+    require_kind("buckets", buckets, (list, tuple), "a list")
+    require_kind("probs", probs, (list, tuple), "a list")
     if not buckets or len(buckets) != len(probs):
         raise InvalidArgumentError(f"{len(buckets)} buckets with {len(probs)} probabilities")
     if abs(sum(probs) - 1) > 1e-3:

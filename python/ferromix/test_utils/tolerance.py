@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..error import ArgumentTypeError
+from ..literal import brief
+
 __all__ = [
     "default_atols",
     "default_dtype",
@@ -68,7 +71,15 @@ def get_etol(etol: float | None = None) -> float:
 
 
 def effective_dtype(dat: Any) -> np.dtype:
-    """The element type that decides how precise an array is."""
+    """The element type that decides how precise an array is.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For what has none.
+    """
+    if not hasattr(dat, "dtype"):
+        raise ArgumentTypeError(f"effective_dtype: no array: {brief(dat)}")
     return np.dtype(dat.dtype)
 
 
