@@ -21,7 +21,8 @@ NOT_YET = 206
 
 
 def test_every_name_is_there_or_has_a_reason():
-    lost = [name for name in NAMES if not exists(name) and name not in REASONS]
+    written = vars(mx.nd._internal)  # by hand
+    lost = [n for n in NAMES if not exists(n) and n not in REASONS and n not in written]
     assert len(lost) <= NOT_YET, f"neither there nor in docs/operators-not-there.txt: {lost}"
 
 
@@ -37,7 +38,7 @@ def test_aliases_are_one_operator_each():
     for row in ROWS:
         cards = {find(name) for name in row if exists(name)}
         assert len(cards) <= 1, f"{row} are {cards}"
-        assert not cards or all(exists(name) or name in REASONS for name in row)
+        assert not cards or all(exists(name) or name in REASONS for name in row), row
 
 
 @pytest.mark.parametrize("front", [mx.nd, mx.sym], ids=["nd", "sym"])
