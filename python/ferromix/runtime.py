@@ -118,7 +118,7 @@ class Features(OrderedDict[str, Feature]):
         MXNetError
             An unknown name; lists the known ones.
         """
-        name = feature_name.upper()
+        name = str(feature_name).upper()
         if name not in self:
             raise MXNetError(f"Feature '{name}' is unknown, known features are: {list(self)}")
         return self[name].enabled
