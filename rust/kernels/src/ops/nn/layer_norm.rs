@@ -5,16 +5,20 @@
 //!
 //! The other outputs are the mean and the root of variance plus `eps`.
 
+mod loops;
+
 use crate::api::prepared::{axis, boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
 use crate::blocks::blockwise::{lifted, store};
 use crate::blocks::raw::{Source, Target};
-use crate::blocks::sums::sums_of;
 use crate::iter::reader::Parts;
 use crate::math::real::{Float, Real, by_float};
 use crate::par;
-use crate::simd::vector::multiversion;
 use ferromix_base::{Error, Result};
+use loops::{
+    add_row, combine, combine_along, gradient_sums, gradient_sums_along, shift_scale,
+    shift_scale_along, statistics,
+};
 use std::ops::Range;
 
 pub(crate) const ROWS: &[Row] = &[
@@ -38,8 +42,6 @@ pub(crate) const ROWS: &[Row] = &[
 const GRAIN: usize = 16_384;
 /// Tasks of a gradient at most, each with sums of its own.
 const PARTS: usize = 64;
-/// Elements of a row whose mean and squares are taken together.
-const NEAR: usize = 2048;
 /// Rows that are added up in the type that is computed in.
 const SHORT: usize = 32;
 
@@ -186,76 +188,6 @@ impl Rows {
                 unsafe { to.slice(at..at + 1) },
                 req,
             );
-        }
-    }
-}
-
-/// Mean and sum of squared distances from it.
-#[inline(always)]
-fn moments<R: Real>(x: &[R]) -> (f64, f64) {
-    let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
-    for part in x.chunks(NEAR) {
-        let m = part.len() as f64;
-        let center = R::of(sums_of([part], |x| x)[0] / m);
-        // What rounding left of the mean is taken out of both.
-        let [left, own] = sums_of([part], |[x]| [x - center, (x - center) * (x - center)]);
-        let (own_mean, own) = (center.f64() + left / m, own - left * left / m);
-        let (apart, total) = (own_mean - mean, n + m);
-        mean += apart * (m / total);
-        squares += own + apart * apart * (n * m / total);
-        n = total;
-    }
-    (mean, squares.max(0.0))
-}
-
-multiversion! {
-    /// The mean of a row, and the root of its variance plus `eps`.
-    fn statistics<R: Real>(x: &[R], eps: f64) -> (R, R) {
-        let (mean, squares) = moments(x);
-        (R::of(mean), R::of((squares / (x.len().max(1) as f64) + eps).sqrt()))
-    }
-
-    fn shift_scale<R: Real>(x: &[R], mean: R, scale: R, beta: R, y: &mut [R]) {
-        for (y, &x) in y.iter_mut().zip(x) {
-            *y = (x - mean) * scale + beta;
-        }
-    }
-
-    fn shift_scale_along<R: Real>(x: &[R], mean: R, scale: R, gamma: &[R], beta: &[R], y: &mut [R]) {
-        for (((y, &x), &g), &b) in y.iter_mut().zip(x).zip(gamma).zip(beta) {
-            *y = (x - mean) * scale * g + b;
-        }
-    }
-
-    /// The sums of `g` and of `g * (x - mean) * scale`.
-    fn gradient_sums<R: Real>(g: &[R], x: &[R], mean: R, scale: R) -> [f64; 2] {
-        sums_of([g, x], |[g, x]| [g, g * ((x - mean) * scale)])
-    }
-
-    /// The same for `g * gamma`.
-    fn gradient_sums_along<R: Real>(g: &[R], x: &[R], gamma: &[R], mean: R, scale: R) -> [f64; 2] {
-        sums_of([g, x, gamma], |[g, x, s]| [g * s, g * s * ((x - mean) * scale)])
-    }
-
-    /// `factor * g - offset - (x - mean) * slope`.
-    fn combine<R: Real>(g: &[R], x: &[R], mean: R, c: [R; 3], d: &mut [R]) {
-        for ((d, &g), &x) in d.iter_mut().zip(g).zip(x) {
-            *d = c[0] * g - c[1] - (x - mean) * c[2];
-        }
-    }
-
-    /// The same for `g * gamma`.
-    fn combine_along<R: Real>(g: &[R], x: &[R], gamma: &[R], mean: R, c: [R; 3], d: &mut [R]) {
-        for (((d, &g), &x), &s) in d.iter_mut().zip(g).zip(x).zip(gamma) {
-            *d = c[0] * (g * s) - c[1] - (x - mean) * c[2];
-        }
-    }
-
-    /// Adds what a row gives to the gradients of `gamma` and `beta`.
-    fn add_row<R: Real>(g: &[R], x: &[R], mean: R, scale: R, gammas: &mut [R], betas: &mut [R]) {
-        for (((dg, db), &g), &x) in gammas.iter_mut().zip(betas).zip(g).zip(x) {
-            *dg += g * ((x - mean) * scale);
-            *db += g;
         }
     }
 }
