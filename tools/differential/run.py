@@ -18,10 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import FAMILIES, Case, Draw, known
+from cases import FAMILIES as PLAIN
+from cases import Case, Draw, known
+from spatial import FAMILIES as SPATIAL
 
 import ferromix as mx
 
+FAMILIES = {**PLAIN, **SPATIAL}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 
