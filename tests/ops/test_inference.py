@@ -152,6 +152,16 @@ BACKWARD = [
     ("SliceChannel", {"num_outputs": 2, "squeeze_axis": True}, [N], [(3,), N], [(3, -1)]),
     ("_split_v2", {"indices": (0, 2), "axis": 0}, [N], [(2, 4), (3, 4)], [(5, 4)]),
     ("Pad", {"mode": "constant", "pad_width": (0, 0, 1, 2)}, [N], [(2, 6)], [(2, 3)]),
+    (
+        "Deconvolution",
+        {"kernel": (2,), "stride": (2,), "num_filter": 4},
+        [(-1, 3, -1), (3, 4, 2)],
+        [(2, 4, 8)],
+        [(2, 3, 4), (3, 4, 2)],
+    ),
+    ("im2col", {"kernel": (2,)}, [(-1, -1, 5)], [(2, 6, 4)], [(2, 3, 5)]),
+    ("_image_resize", {"size": 2}, [(-1, 7, 5, -1)], [(3, 2, 2, 1)], [(3, 7, 5, 1)]),
+    ("_contrib_BilinearResize2D", {"height": 2}, [(-1, -1, 4, 5)], [(2, 3, 2, 1)], [(2, 3, 4, 5)]),
     ("L2Normalization", {}, [(-1, 3)], [(2, 3)], [(2, 3)]),
 ]
 WRONG = [

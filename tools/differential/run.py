@@ -19,12 +19,14 @@ from typing import Any
 
 import distributions
 import numpy as np
-from cases import FAMILIES, Case, Draw, known
+from cases import FAMILIES as PLAIN
+from cases import Case, Draw, known
 from layers import layers
+from spatial import FAMILIES as SPATIAL
 
 import ferromix as mx
 
-FAMILIES = {**FAMILIES, **distributions.FAMILIES, "layers": layers}
+FAMILIES = {**PLAIN, **distributions.FAMILIES, **SPATIAL, "layers": layers}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 

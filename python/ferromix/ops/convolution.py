@@ -284,20 +284,22 @@ class Deconvolution(Convolution):
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """Weight, bias and output from the data."""
         data, kernel, filters = in_shapes[0], self.attrs["kernel"], self.attrs["num_filter"]
-        channels = -1
+        rank = len(kernel)
         if data is not None:
             self._channels(data)
-            channels = data[1]
-        weight = (channels, filters // self.attrs["num_group"], *kernel)
-        found = [data, merge_shapes(self.name, "weight", in_shapes[1], weight)]
+        channels = -1 if data is None else data[1]
+        expected = (channels, filters // self.attrs["num_group"], *kernel)
+        weight = merge_shapes(self.name, "weight", in_shapes[1], expected)
+        assert weight is not None
+        known = (-1, weight[0], *[-1] * rank)
+        whole = merge_shapes(self.name, "data", data, known)
+        assert whole is not None
+        self._channels(whole)
+        found = [data if data is None and weight[0] < 0 else whole, weight]
         if not self.attrs["no_bias"]:
             found.append(merge_shapes(self.name, "bias", in_shapes[2], (filters,)))
-        if data is None:
-            given = found[1]
-            data = (-1, given[0] if given else -1, *[-1] * len(kernel))
-            found[0] = data if data[1] >= 0 else None
-        extents = [self._extent(data, i) for i in range(len(kernel))]
-        return found, [(data[0], filters, *extents)], []
+        extents = [self._extent(whole, i) for i in range(rank)]
+        return found, [(whole[0], filters, *extents)], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The hidden operator's."""
@@ -320,7 +322,7 @@ class Deconvolution(Convolution):
             wrong = f"target_shape={self.attrs['target_shape']} is more than the output has"
         elif (whole - target) % 2 >= stride:
             wrong = f"target_shape={self.attrs['target_shape']} is not half way in the output"
-        if data[i + 2] == 0 or target < 1:
+        if data[i + 2] == 0 or target < 0:
             wrong = wrong or "nothing is left of the output"
         if wrong:
             raise InvalidArgumentError(

@@ -145,16 +145,19 @@ class ImageNormalize(Images):
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """That of the data, whose channels must be as many as the numbers."""
-        found = super().infer_shape(in_shapes)
         data = in_shapes[0]
+        check_image(self, data, batch=True, first=True)
         for name in ("mean", "std"):
             count = len(self.attrs[name])
-            if data is not None and data[-3] >= 0 and count not in (1, data[-3]):
+            if data is None or count == 1:
+                continue
+            if data[-3] >= 0 and count != data[-3]:
                 raise InvalidArgumentError(
                     f"{self.name}: attribute '{name}' must have 1 or {data[-3]} numbers for "
                     f"argument 'data' of shape {data}, got {count}"
                 )
-        return found
+            data = (*data[:-3], count, *data[-2:])
+        return [data], [data], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """Divided as the data are."""

@@ -45,7 +45,7 @@ def _random(word: str, formula: str) -> type[Jitter]:
 
 _random("brightness", "data * a")
 _random("contrast", "data * a + mean(gray) * (1 - a)")
-_random("saturation", "data * a + gray * (1 - a)")
+_random("saturation", "data * a + 0.114 * blue * (1 - a)")
 _random("hue", "rgb(hls(data) + (360 * a, 0, 0))")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
+from ..literal import MOST
 from .card import Entry, GradientGraph, MaybeShape, Shape, merge_shapes, register
 from .composed import Composed
 from .family import FLOATS, Backward
@@ -94,7 +95,7 @@ class UpSampling(Composed):
         "multi_input_mode": Param(
             "str", "concat", "What becomes of several inputs.", choices=("concat", "sum")
         ),
-        "num_args": Param("int", 1, "The number of inputs.", low=1),
+        "num_args": Param("int", 1, "The number of inputs.", low=1, high=MOST),
         "workspace": Param("int", 512, "A bound on scratch memory in MB; of no effect.", low=0),
     }
 
@@ -153,6 +154,7 @@ class NearestUpsampling(Resampling):
         like = in_shapes[1]
         if like is None:
             return (-1, -1)
+        require_rank(self.name, "like", like, 4, _LAYOUT)
         for n, m in zip(data, like[2:], strict=True):
             if n == 0 or (n > 0 and m >= 0 and m % n):
                 raise InvalidArgumentError(
@@ -252,7 +254,7 @@ class BilinearResize2D(Resampling):
 
     Formula: ``out[n, c, y, x]`` lies between the four samples around row ``y * (h - 1) /
     (h' - 1)`` of ``data``, or, without ``align_corners``, row ``(y + 0.5) * h / h' - 0.5`` or 0,
-    and the column likewise.
+    and the column likewise; where ``h'`` is 1, row 0.
     Shapes: ``data`` is ``(n, c, h, w)``, ``out`` ``(n, c, h', w')``. ``"size"``: ``h'`` is
     ``height``, or ``h * scale_height`` where there are scales. ``"odd_scale"``: as scaled, but
     ``(h - 1) * scale_height + 1`` for an odd ``h``. ``"like"``: as high and wide as the second

@@ -19,7 +19,7 @@ def contrast(a):
 
 
 def saturation(a):
-    return lambda x: x * a + gray(x) * (1 - a) if x.shape[-1] == 3 else x
+    return lambda x: x * a + 0.114 * x[..., 2:] * (1 - a) if x.shape[-1] == 3 else x
 
 
 def hue(a):

@@ -31,7 +31,7 @@ def along(x, axis, line):
 
 def straight(n, m, corners):
     places = np.arange(m) * (n - 1) / max(m - 1, 1)
-    if not corners:
+    if not corners and m > 1:
         places = np.maximum((np.arange(m) + 0.5) * n / m - 0.5, 0)
     return [(int(p), p - int(p)) for p in places]
 
@@ -95,6 +95,7 @@ CASES = [
     weights(3),
     resize((2, 2, 4, 3), fixed(7, 2), height=7, width=2),
     resize((2, 2, 4, 3), fixed(3, 8), height=3, width=8, align_corners=False),
+    resize((1, 2, 3, 3), fixed(1, 3), height=1, width=3, align_corners=False),
     resize((1, 1, 2, 3), lambda h, w: (3 * h, 2 * w), scale_height=3.0, scale_width=2.0),
     resize((1, 1, 3, 4), lambda *_: (5, 8), mode="odd_scale", scale_height=2.0, scale_width=2.0),
     resize((1, 1, 3, 4), lambda *_: (2, 4), mode="to_even_down"),

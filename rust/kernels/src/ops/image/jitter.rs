@@ -29,7 +29,7 @@ enum Step {
     Brightness(f32),
     /// The factor of distances to the mean gray.
     Contrast(f32),
-    /// The factor of distances to the gray of the pixel.
+    /// The factor of distances to a part of the blue of the pixel, which MXNet takes for gray.
     Saturation(f32),
     /// Parts of a full turn.
     Hue(f32),
@@ -55,7 +55,7 @@ impl Step {
             _ if channels != 3 => {}
             Step::Saturation(factor) => {
                 for pixel in image.chunks_exact_mut(3) {
-                    let shift = gray(pixel) * (1.0 - factor);
+                    let shift = pixel[2] * GRAY[2] * (1.0 - factor);
                     pixel.iter_mut().for_each(|x| *x = *x * factor + shift);
                 }
             }

@@ -48,11 +48,11 @@ impl Line {
     }
 
     /// A line of `to` samples on straight lines between those of `from`; corners are kept, or the ends of
-    /// both lines lie half a sample beyond the outermost ones.
+    /// both lines lie half a sample beyond the outermost ones. One sample alone is the first one.
     fn linear(from: usize, to: usize, corners: bool) -> Self {
         let mut line = Line::default();
         let step = match (corners, to) {
-            (true, 0 | 1) => 0.0,
+            (_, 0 | 1) => 0.0,
             (true, _) => (from - 1) as f64 / (to - 1) as f64,
             (false, _) => from as f64 / to as f64,
         };

@@ -157,9 +157,12 @@ fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
             let own = i * bins..(i + 1) * bins;
             // SAFETY: planes of the output belong to one task each.
             store(&maxima, unsafe { out.slice(own.clone()) }, reqs[0]);
-            if reqs[1] != Req::Null {
-                // SAFETY: as above.
-                unsafe { places.slice(own) }.copy_from_slice(&found);
+            // SAFETY: as above.
+            let places = unsafe { places.slice(own) };
+            match reqs[1] {
+                Req::Null => {}
+                Req::Add => places.iter_mut().zip(&found).for_each(|(p, f)| *p += f),
+                _ => places.copy_from_slice(&found),
             }
         }
     });
