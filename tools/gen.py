@@ -204,6 +204,7 @@ def contrib(array: str, extra: tuple[str, ...]) -> str:
     steps = importlib.import_module(f"ferromix.{package}.steps").__all__
     lines += [f"from {module} import {array}"]
     lines += [f"from .steps import {name} as {name}" for name in steps]
+    lines += ["from .random import rand_zipfian as rand_zipfian"]
     lines += ["", "def __dir__() -> list[str]: ..."]
     for name in card.contrib_names():
         lines += declaration(name, card.find(f"_contrib_{name}"), array, extra)

@@ -7,7 +7,7 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
-_DRAWN = "of random numbers only uniform and normal ones are drawn on GPUs"
+_DRAWN = "random numbers but uniform and normal ones are drawn on the CPU"
 _DENSITY = "densities of distributions are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 

@@ -154,7 +154,7 @@ fn classes<T: Float>(
     let mut last = 0;
     for (i, x) in out.iter_mut().enumerate() {
         let draw = range.start + i;
-        if draw % BLOCK == 0 || i == 0 {
+        if draw.is_multiple_of(BLOCK) || i == 0 {
             fill_words(stream, (draw / BLOCK * (BLOCK / 2)) as u64, &mut words);
         }
         if row != Some(draw / geometry.per) {
