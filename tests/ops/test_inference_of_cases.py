@@ -266,8 +266,9 @@ def run_or_refused(case, shapes, types):
         wanted = dispatch.infer(case.card, descs)
     except InvalidArgumentError:
         return
-    # As indices, zeros are never out of range.
-    arrays = [to_array(np.zeros(shape), dtype) for shape, dtype in descs]
+    # As indices, zeros are never out of range; probabilities must not all be 0.
+    value = float(case.op == "_sample_multinomial")
+    arrays = [to_array(np.full(shape, value), dtype) for shape, dtype in descs]
     if 0 in (n for shape in shapes for n in shape):
         return  # of no elements some values are undefined
     assert [(o.shape, o.dtype) for o in forward(case, arrays)] == list(wanted)

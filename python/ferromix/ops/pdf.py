@@ -233,7 +233,7 @@ class RandomPdfDirichlet(Pdf):
                     f"of shape {sample}"
                 )
             expected = (*sample[:rank], sample[-1])
-            alpha = merge_shapes(self.name, "alpha", alpha, expected) or ()
+            alpha = merge_shapes(self.name, "alpha", alpha, expected) or expected
             sample = (*alpha[:-1], *sample[rank:-1], alpha[-1])
         return [sample, alpha], [None if sample is None else sample[:-1]], []
 

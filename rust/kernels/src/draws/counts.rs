@@ -134,8 +134,10 @@ impl Law for Poisson {
         Poisson::of(mean)
     }
 
-    fn wrong([mean, _]: [f64; 2]) -> Option<&'static str> {
-        (!(mean >= 0.0)).then_some("lam must not be negative")
+    const NEEDS: &'static str = "lam must not be negative";
+
+    fn suits([mean, _]: [f64; 2]) -> bool {
+        mean >= 0.0
     }
 
     fn fill<R: Drawn>(&self, draws: &Draws<'_, R>, out: &mut [R]) {
@@ -211,8 +213,10 @@ impl Law for NegativeBinomial {
         NegativeBinomial(mean, dtype)
     }
 
-    fn wrong([k, p]: [f64; 2]) -> Option<&'static str> {
-        (!(k >= 0.0 && p > 0.0)).then_some("k must not be negative, and p must be positive")
+    const NEEDS: &'static str = "k must not be negative, and p must be positive";
+
+    fn suits([k, p]: [f64; 2]) -> bool {
+        k >= 0.0 && p > 0.0
     }
 
     fn fill<R: Drawn>(&self, draws: &Draws<'_, R>, out: &mut [R]) {
@@ -236,8 +240,10 @@ impl Law for GeneralizedNegativeBinomial {
         GeneralizedNegativeBinomial(mean, dtype)
     }
 
-    fn wrong([mu, alpha]: [f64; 2]) -> Option<&'static str> {
-        (!(mu >= 0.0 && alpha >= 0.0)).then_some("mu and alpha must not be negative")
+    const NEEDS: &'static str = "mu and alpha must not be negative";
+
+    fn suits([mu, alpha]: [f64; 2]) -> bool {
+        mu >= 0.0 && alpha >= 0.0
     }
 
     fn fill<R: Drawn>(&self, draws: &Draws<'_, R>, out: &mut [R]) {

@@ -19,8 +19,10 @@ pub(crate) trait Law: Copy + Send + Sync + 'static {
     const STANDARD: Option<Standard>;
     /// That of such parameters (the second one is 0 where there is none), for numbers of a type.
     fn new(params: [f64; 2], dtype: DType) -> Self;
-    /// What is wrong with parameters, if they are attributes.
-    fn wrong(params: [f64; 2]) -> Option<&'static str>;
+    /// What attributes must be.
+    const NEEDS: &'static str;
+    /// Whether they are.
+    fn suits(params: [f64; 2]) -> bool;
     /// Sets at most [`BLOCK`] elements.
     fn fill<R: Drawn>(&self, draws: &Draws<'_, R>, out: &mut [R]);
 }
@@ -140,14 +142,15 @@ pub(crate) fn prepare_fixed<L: Law>(
     for (param, key) in params.iter_mut().zip(names) {
         *param = attrs.float(key).map_err(|e| e.within(name))?;
     }
-    if let Some(why) = L::wrong(params) {
+    if !L::suits(params) {
         let got: Vec<String> = names
             .iter()
             .zip(params)
             .map(|(n, p)| format!("{n}={p}"))
             .collect();
         return Err(Error::value(format!(
-            "{name}: {why}, got {}",
+            "{name}: {}, got {}",
+            L::NEEDS,
             got.join(", ")
         )));
     }
@@ -225,8 +228,10 @@ impl Law for Uniform {
         }
     }
 
-    fn wrong([low, high]: [f64; 2]) -> Option<&'static str> {
-        (low > high).then_some("low must not be above high")
+    const NEEDS: &'static str = "low must not be above high";
+
+    fn suits([low, high]: [f64; 2]) -> bool {
+        low <= high || (low - high).is_nan()
     }
 
     fn fill<R: Drawn>(&self, draws: &Draws<'_, R>, out: &mut [R]) {
@@ -255,8 +260,10 @@ impl Law for Normal {
         Normal { mean, deviation }
     }
 
-    fn wrong([_, deviation]: [f64; 2]) -> Option<&'static str> {
-        (deviation < 0.0).then_some("scale must not be negative")
+    const NEEDS: &'static str = "scale must not be negative";
+
+    fn suits([_, deviation]: [f64; 2]) -> bool {
+        deviation >= 0.0 || deviation.is_nan()
     }
 
     fn fill<R: Drawn>(&self, draws: &Draws<'_, R>, out: &mut [R]) {
@@ -280,8 +287,10 @@ impl Law for Exponential {
         Exponential { rate }
     }
 
-    fn wrong([rate, _]: [f64; 2]) -> Option<&'static str> {
-        (!(rate > 0.0)).then_some("lam must be positive")
+    const NEEDS: &'static str = "lam must be positive";
+
+    fn suits([rate, _]: [f64; 2]) -> bool {
+        rate > 0.0
     }
 
     fn fill<R: Drawn>(&self, draws: &Draws<'_, R>, out: &mut [R]) {

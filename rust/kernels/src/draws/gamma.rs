@@ -35,8 +35,10 @@ impl Law for Gamma {
         }
     }
 
-    fn wrong([shape, scale]: [f64; 2]) -> Option<&'static str> {
-        (!(shape > 0.0 && scale > 0.0)).then_some("alpha and beta must be positive")
+    const NEEDS: &'static str = "alpha and beta must be positive";
+
+    fn suits([shape, scale]: [f64; 2]) -> bool {
+        shape > 0.0 && scale > 0.0
     }
 
     fn fill<R: Drawn>(&self, draws: &Draws<'_, R>, out: &mut [R]) {

@@ -154,7 +154,7 @@ fn classes<T: Float>(
     let mut last = 0;
     for (i, x) in out.iter_mut().enumerate() {
         let draw = range.start + i;
-        if draw % BLOCK == 0 || i == 0 {
+        if draw.is_multiple_of(BLOCK) || i == 0 {
             fill_words(stream, (draw / BLOCK * (BLOCK / 2)) as u64, &mut words);
         }
         if row != Some(draw / geometry.per) {
@@ -185,7 +185,7 @@ fn add_up<T: Float>(data: &[T], sums: &mut [f64], row: usize) -> Result<usize> {
         return Ok(sums.partition_point(|&total| total < sum));
     }
     Err(Error::value(format!(
-        "{NAME}: row {row} of data holds no probabilities: they must not be negative and have a \
+        "row {row} of data holds no probabilities: they must not be negative and have a \
          positive, finite sum, got a sum of {sum} and a least one of {least}"
     )))
 }
@@ -224,7 +224,7 @@ fn hand_back<T: Float>(geometry: Geometry, call: &mut Call<'_>) -> Result<()> {
     });
     if let Some(class) = outside {
         return Err(Error::value(format!(
-            "{BACK}: there is no class {class}, only {}",
+            "there is no class {class}, only {}",
             geometry.classes
         )));
     }

@@ -72,7 +72,7 @@ fn fill_row(stream: Stream, row: usize, range: i64, out: &mut [i64]) -> i64 {
         loop {
             let place = (tries % TRIES) as usize;
             if place == 0 {
-                fill_words(stream, (row as u64) << 32 | tries / 2, &mut words);
+                fill_words(stream, ((row as u64) << 32) | (tries / 2), &mut words);
             }
             tries += 1;
             let u = fraction64(words[2 * place], words[2 * place + 1]);
