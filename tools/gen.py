@@ -144,7 +144,7 @@ def page(name: str, cards: list[Card]) -> str:
         if c.aliases:
             lines += ["Also " + ", ".join(f"`{a}`" for a in c.aliases) + ".", ""]
         signature = call.signature(c, extra=("out", "name"))
-        path = c.name.replace("_contrib_", "contrib.")
+        path = c.name.replace("_contrib_", "contrib.").replace("_linalg_", "linalg.")
         lines += ["```python", f"mx.nd.{path}{signature}", "```", ""]
         lines += [*prose(inspect.cleandoc(c.__doc__ or "")), ""]
         if c.params:
@@ -207,6 +207,15 @@ def contrib(array: str, extra: tuple[str, ...]) -> str:
     lines += ["", "def __dir__() -> list[str]: ..."]
     for name in card.contrib_names():
         lines += declaration(name, card.find(f"_contrib_{name}"), array, extra)
+    return "\n".join(lines) + "\n"
+
+
+def linalg(array: str, extra: tuple[str, ...]) -> str:
+    """The stub of `mx.nd.linalg` or `mx.sym.linalg`."""
+    lines = [f"# {HEAD}", "", "from typing import Any", ""]
+    lines += [f"from .{array.lower()} import {array}", "", "def __dir__() -> list[str]: ..."]
+    for name in card.linalg_names():
+        lines += declaration(name, card.find(f"_linalg_{name}"), array, extra)
     return "\n".join(lines) + "\n"
 
 
@@ -308,6 +317,8 @@ def files() -> dict[Path, str]:
     found[package / "ndarray/__init__.pyi"] = stub("ndarray", "NDArray", ("out", "name"))
     found[package / "symbol/__init__.pyi"] = stub("symbol", "Symbol", ("name", "attr"))
     found[package / "ndarray/contrib.pyi"] = contrib("NDArray", ("out", "name"))
+    found[package / "ndarray/linalg.pyi"] = linalg("NDArray", ("out", "name"))
+    found[package / "symbol/linalg.pyi"] = linalg("Symbol", ("name", "attr"))
     members = (NDArray, "ndarray/methods.py", method_names(), ("out", "name"))
     found[package / "ndarray/operators.pyi"] = methods(*members)
     members = (Symbol, "symbol/operators.py", operators.method_names(), ("name", "attr"))

@@ -9,6 +9,9 @@ _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 
+_LINALG = "factors and systems of equations are computed on the CPU"
+_TABLE = "sketches, histograms, Fourier transforms and places of indices are computed on the CPU"
+
 _WITHOUT = {
     "_call_address": _OWN,
     "_map_address": _OWN,
@@ -29,6 +32,30 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
+    "_linalg_gemm2": _LINALG,
+    "_linalg_syrk": _LINALG,
+    "_linalg_trmm": _LINALG,
+    "_linalg_trsm": _LINALG,
+    "_linalg_potrf": _LINALG,
+    "_linalg_potri": _LINALG,
+    "_linalg_gelqf": _LINALG,
+    "_linalg_syevd": _LINALG,
+    "_linalg_det": _LINALG,
+    "_linalg_slogdet": _LINALG,
+    "_linalg_inverse": _LINALG,
+    "_linalg_inverse_or_zero": _LINALG,
+    "_linalg_extractdiag": _LINALG,
+    "_linalg_makediag": _LINALG,
+    "_linalg_extracttrian": _LINALG,
+    "_linalg_maketrian": _LINALG,
+    "_linalg_triangles": _LINALG,
+    "_contrib_fft": _TABLE,
+    "_contrib_ifft": _TABLE,
+    "_contrib_count_sketch": _TABLE,
+    "_backward_count_sketch": _TABLE,
+    "_histogram": _TABLE,
+    "_ravel_multi_index": _TABLE,
+    "_unravel_index": _TABLE,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

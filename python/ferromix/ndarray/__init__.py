@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from . import contrib, layout, protocol, sparse, utils
+from . import contrib, layout, linalg, protocol, sparse, utils
 from .arithmetic import (
     add,
     divide,
@@ -47,6 +47,7 @@ from .custom import Custom
 from .dlpack import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
 from .elements import onehot_encode
 from .function import function, function_names, install_methods
+from .histogram import histogram
 from .ndarray import NDArray, invoke, waitall
 from .operators import Operators
 from .safetensors import load_safetensors, save_safetensors
@@ -76,9 +77,11 @@ __all__ = [
     "full",
     "greater",
     "greater_equal",
+    "histogram",
     "invoke",
     "lesser",
     "lesser_equal",
+    "linalg",
     "linspace",
     "load",
     "load_frombuffer",

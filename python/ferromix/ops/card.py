@@ -34,6 +34,7 @@ __all__ = [
     "exists",
     "find",
     "forget",
+    "linalg_names",
     "make",
     "merge_shapes",
     "names",
@@ -335,6 +336,7 @@ def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> 
 
 
 _CONTRIB = "_contrib_"
+_LINALG = "_linalg_"
 _REGISTRY: dict[str, type[OperatorProperty]] = {}
 _Card = TypeVar("_Card", bound=type[OperatorProperty])
 
@@ -390,7 +392,16 @@ def builtin_names() -> list[str]:
 
 def contrib_names() -> list[str]:
     """The names below ``contrib``: those of operators that begin with ``_contrib_``, sorted."""
-    return [n.removeprefix(_CONTRIB) for n in names() if n.startswith(_CONTRIB)]
+    return _below(_CONTRIB)
+
+
+def linalg_names() -> list[str]:
+    """The names below ``linalg``: those of operators that begin with ``_linalg_``, sorted."""
+    return _below(_LINALG)
+
+
+def _below(prefix: str) -> list[str]:
+    return [n.removeprefix(prefix) for n in names() if n.startswith(prefix)]
 
 
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:

@@ -12,7 +12,7 @@ from typing import Any
 from ..attribute import AttrScope
 from ..name import NameManager, Prefix
 from ..ops.card import exists, names
-from . import contrib, random, sparse
+from . import contrib, linalg, random, sparse
 from .functions import (
     Custom,
     Variable,
@@ -20,6 +20,7 @@ from .functions import (
     eye,
     full,
     function,
+    histogram,
     hypot,
     install_methods,
     linspace,
@@ -49,7 +50,9 @@ __all__ = [
     "contrib",
     "eye",
     "full",
+    "histogram",
     "hypot",
+    "linalg",
     "linspace",
     "load",
     "load_json",

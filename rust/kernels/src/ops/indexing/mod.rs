@@ -4,4 +4,6 @@ pub(crate) mod gather;
 pub(crate) mod one_hot;
 pub(crate) mod ordering;
 pub(crate) mod pick;
+pub(crate) mod ravel;
+pub(crate) mod sketch;
 pub(crate) mod take;
