@@ -75,8 +75,34 @@ def test_what_is_not_finite_ends(value):
     assert np.isnan(values.asnumpy()).all()
     q, _ = mx.nd.linalg.gelqf(a)
     assert np.isnan(q.asnumpy()).any()
-    assert np.isnan(mx.nd.linalg.det(a).asnumpy()).all()
+    assert not np.isfinite(mx.nd.linalg.det(a).asnumpy()).any()
     assert mx.nd.linalg.trsm(mx.nd.zeros((2, 2)), mx.nd.ones((2, 1))).asnumpy()[0] == np.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs"), [("potrf", {}), ("potrf", {"lower": False}), ("syevd", {})]
+)
+def test_second_orders_along_symmetric_steps(name, attrs):
+    random = np.random.default_rng(2)
+    point = np.diag([4.0, 8.0, 12.0]) + np.ones((3, 3)) / 4
+    heads, along, step = (random.standard_normal((3, 3)) for _ in range(3))
+    step = step + step.T
+
+    def gradient(values):
+        a = mx.nd.array(values, dtype="float64")
+        a.attach_grad()
+        with mx.autograd.record():
+            out = getattr(mx.nd.linalg, name)(a, **attrs)
+            out = out[0] if isinstance(out, (list, tuple)) else out
+            loss = (out * out * mx.nd.array(heads, dtype="float64")).sum()
+            (first,) = mx.autograd.grad(loss, [a], create_graph=True)
+            second = (first * mx.nd.array(along, dtype="float64")).sum()
+        second.backward()
+        return float(second.asnumpy().item()), a.grad.asnumpy()
+
+    ends = [gradient(point + t * step)[0] for t in (1e-5, -1e-5)]
+    slope = (gradient(point)[1] * step).sum()
+    assert abs((ends[0] - ends[1]) / 2e-5 - slope) < 1e-7 * (1 + abs(slope))
 
 
 def test_zeros_and_degenerate_eigenvalues():
@@ -147,6 +173,8 @@ def test_histogram():
     count, edges = mx.nd.histogram(x, 5)
     assert count.dtype == np.float32
     assert count.asnumpy().tolist() == [1, 1, 2, 1, 1]
+    narrow = mx.nd.histogram(x, 2, (1, 1))[1]
+    assert narrow.asnumpy().tolist() == [0.5, 1, 1.5]
     odd = mx.nd.array([np.nan, 1, 2, np.inf, -1])
     assert mx.nd.histogram(odd, 2, (0, 2))[0].asnumpy().tolist() == [0, 2]
     whole = mx.nd.array([4, 1, 1, 4], dtype="int32")

@@ -60,24 +60,42 @@ class Gemm2(OperatorProperty):
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """The rows of one by the columns of the other."""
-        a, b = in_shapes
-        for name, shape in zip(self.arguments, in_shapes, strict=True):
-            if shape is not None:
-                self._row(name, shape)
-        if a is None or b is None:
-            return [a, b], [None], []
-        row = self._row("A", a)
-        (m, k), (terms, n) = self._extents("a", a, row), self._extents("b", b, row)
-        pairs = [*zip(_others(a, row), _others(b, row), strict=False), (k, terms)]
-        if len(a) != len(b) or any(x != y for x, y in pairs if x >= 0 and y >= 0):
-            raise InvalidArgumentError(
-                f"{self.name}: argument 'B' of shape {b} does not go with 'A' of shape {a}: the "
-                "matrices must fit, and all other extents be equal"
-            )
-        *front, k = (max(pair) for pair in pairs)
-        put = self._put
-        found = [put(front, row, (m, k), "a"), put(front, row, (k, n), "b")]
-        return [*found], [put(front, row, (m, n), "")], []
+        a, b, out = self._fit([*in_shapes, None])
+        return [a, b], [out], []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """Rows and columns that the inputs have, too."""
+        return self._fit([*in_shapes, out_shapes[0]])[:2]
+
+    def _fit(self, shapes: Sequence[MaybeShape]) -> list[MaybeShape]:
+        """What follows for ``A``, ``B`` and the output from all that is known of them."""
+        first, second = self.attrs["transpose_a"], self.attrs["transpose_b"]
+        axes = ["km" if first else "mk", "nk" if second else "kn", "mn"]
+        found: dict[str, int] = {}
+        front: MaybeShape = None
+        row = 0
+        for name, shape, pair in zip(("A", "B", "output"), shapes, axes, strict=True):
+            if shape is None:
+                continue
+            row = self._row(name, shape)
+            others = _others(shape, row)
+            try:
+                front = merge_shapes(self.name, name, others, front)
+                for axis, n in zip(pair, (shape[row], shape[-1]), strict=True):
+                    known = merge_shapes(self.name, name, (n,), (found.get(axis, -1),))
+                    found[axis] = max(known or (-1,))
+            except InvalidArgumentError:
+                raise InvalidArgumentError(
+                    f"{self.name}: argument '{name}' of shape {shape} does not go with the others "
+                    f"of shapes {tuple(s for s in shapes if s is not None)}: the matrices must "
+                    "fit, and all other extents be equal"
+                ) from None
+        if front is None:
+            return list(shapes)
+        m, n = ([found.get(axis, -1) for axis in pair] for pair in zip(*axes, strict=True))
+        return [(*front[:row], x, *front[row:], y) for x, y in zip(m, n, strict=True)]
 
     def _row(self, argument: str, shape: Shape) -> int:
         require_matrices(self.name, argument, shape)
@@ -89,15 +107,6 @@ class Gemm2(OperatorProperty):
                 f"'{argument}' of shape {shape}"
             )
         return row
-
-    def _extents(self, which: str, shape: Shape, row: int) -> tuple[int, int]:
-        pair = (shape[row], shape[-1])
-        return pair[::-1] if self.attrs[f"transpose_{which}"] else pair
-
-    def _put(self, front: list[int], row: int, pair: tuple[int, int], which: str) -> Shape:
-        if which and self.attrs[f"transpose_{which}"]:
-            pair = pair[::-1]
-        return (*front[:row], pair[0], *front[row:], pair[1])
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """Products with the other input, transposed as its place in the product asks for."""
@@ -318,5 +327,3 @@ class Trsm(Sided):
         pair = (out, solved) if self.attrs["rightside"] else (solved, out)
         scaled = graph.op("_mul_scalar", solved, scalar=self.attrs["alpha"])[0]
         return [self.triangle(graph, *pair, -1.0), scaled]
-
-

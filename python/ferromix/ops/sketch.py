@@ -22,9 +22,7 @@ class Table(OperatorProperty):
     argument_dtypes = _OWN
     params: ClassVar[Params] = {
         "out_dim": Param("int", doc="How many places there are.", low=1),
-        "processing_batch_size": Param(
-            "int", 32, "How many rows MXNet takes at a time; not used."
-        ),
+        "processing_batch_size": Param("int", 32, "How many rows MXNet takes at a time; not used."),
     }
 
     def tables(self, in_shapes: Sequence[MaybeShape], width: int) -> tuple[Shape, int]:

@@ -55,31 +55,33 @@ def sumlogdiag(a):
 
 SQUARES = [(3, 3), (2, 2, 4, 4), (0, 3, 3), (2, 0, 0)]
 # Beyond the sides up to which blocks are factored row by row.
-LARGE = {"dtypes": ("float64",), "orders": 1, "steps": 200}
+LARGE = {"dtypes": ("float64",), "steps": 200}
 
 
 def squares(op, oracle, domain, attrs=None, large=True, **rest):
     cases = [Case(op, oracle, (s,), attrs or {}, domain, steps=60, **rest) for s in SQUARES]
-    return cases + [Case(op, oracle, ((70, 70),), attrs or {}, domain, **LARGE, **rest)] * large
+    rest = {**LARGE, **rest, "orders": 1}
+    return cases + [Case(op, oracle, ((70, 70),), attrs or {}, domain, **rest)] * large
 
 
 CASES = [
-    *squares("_linalg_potrf", potrf(), "definite"),
-    *squares("_linalg_potrf", potrf(False), "definite", {"lower": False}),
+    # Second orders are in test_linalg: they are those of symmetric steps.
+    *squares("_linalg_potrf", potrf(), "definite", orders=1),
+    *squares("_linalg_potrf", potrf(False), "definite", {"lower": False}, orders=1),
     *squares("_linalg_potri", potri(), "definite"),
     *squares("_linalg_potri", potri(False), "definite", {"lower": False}),
     *squares("_linalg_inverse", np.linalg.inv, "definite"),
     *squares("_linalg_inverse", np.linalg.inv, "regular", large=False)[:1],
     *squares("_linalg_det", det, "regular", large=False),
     *squares("_linalg_slogdet", slogdet, "regular", large=False, heads=2),
-    Case("_linalg_slogdet", slogdet, ((70, 70),), {}, "definite", **LARGE, heads=2),
-    *squares("_linalg_syevd", syevd, "spread", large=False, heads=2),
-    Case("_linalg_syevd", syevd, ((70, 70),), {}, "spread", **LARGE, heads=2),
+    Case("_linalg_slogdet", slogdet, ((70, 70),), {}, "definite", **LARGE, orders=1, heads=2),
+    *squares("_linalg_syevd", syevd, "spread", large=False, heads=2, orders=1),
+    Case("_linalg_syevd", syevd, ((70, 70),), {}, "spread", **LARGE, orders=1, heads=2),
     *[
         Case("_linalg_gelqf", gelqf, (s,), {}, "regular", steps=60, heads=2)
         for s in [(3, 3), (2, 3, 5), (0, 2, 3), (2, 0, 3)]
     ],
-    Case("_linalg_gelqf", gelqf, ((70, 75),), {}, "regular", **LARGE, heads=2),
+    Case("_linalg_gelqf", gelqf, ((70, 75),), {}, "regular", **LARGE, orders=1, heads=2),
     *squares("_linalg_sumlogdiag", sumlogdiag, "positive", large=False),
 ]
 REFUSED = [

@@ -31,7 +31,10 @@ OFFSETS = [{}, {"offset": 1}, {"offset": -2}]
 LOWER = [{"lower": True}, {"lower": False}]
 CASES = [
     *[Case("_linalg_extractdiag", extract(**a), ((2, 3, 3),), a) for a in OFFSETS],
-    *[Case("_linalg_makediag", make(2 + abs(a.get("offset", 0)), **a), ((3, 2),), a) for a in OFFSETS],
+    *[
+        Case("_linalg_makediag", make(2 + abs(a.get("offset", 0)), **a), ((3, 2),), a)
+        for a in OFFSETS
+    ],
     Case("_linalg_makediag", make(2), ((2,),)),
     Case("_linalg_makediag", make(0), ((2, 0),)),
     Case("_linalg_extractdiag", extract(), ((0, 3, 3),)),
