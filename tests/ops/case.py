@@ -200,6 +200,17 @@ def _real(random: np.random.Generator, shape: tuple, domain: str) -> np.ndarray:
         return random.integers(0, int(domain.removeprefix("below")), shape)
     if domain == "small":
         return random.integers(-3, 4, shape)
+    if domain == "definite":
+        # Positive definite, exactly symmetric in every type, far from singular.
+        half = random.integers(-4, 5, shape) / 4
+        return (half + np.swapaxes(half, -1, -2)) / 2 + 2.0 * shape[-1] * np.eye(shape[-1])
+    if domain == "spread":
+        # Symmetric, with eigenvalues near 0, 4, 8 and so on.
+        half = random.integers(-2, 3, shape) / 8
+        return half + np.swapaxes(half, -1, -2) + np.diag(4.0 * np.arange(shape[-1]))
+    if domain == "regular":
+        # Far from singular, with or without a triangle.
+        return random.uniform(-1, 1, shape) + 2.0 * np.eye(*shape[-2:])
     raise AssertionError(f"no domain {domain}")
 
 

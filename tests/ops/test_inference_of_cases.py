@@ -260,15 +260,23 @@ def test_what_a_card_takes_its_kernel_takes(case):
             run_or_refused(case, case.shapes, [*types[:place], other, *types[place + 1 :]])
 
 
+def harmless(card, shape):
+    """Zeros, which are never out of range as indices; for factors of matrices identities, and for
+    probabilities ones, which must not all be 0."""
+    if card.name == "_sample_multinomial":
+        return np.ones(shape)
+    if card.name.startswith("_linalg_") and len(shape) > 1:
+        return np.broadcast_to(np.eye(*shape[-2:]), shape)
+    return np.zeros(shape)
+
+
 def run_or_refused(case, shapes, types):
     descs = tuple(zip(map(tuple, shapes), types, strict=True))
     try:
         wanted = dispatch.infer(case.card, descs)
     except InvalidArgumentError:
         return
-    # As indices, zeros are never out of range; probabilities must not all be 0.
-    value = float(case.op == "_sample_multinomial")
-    arrays = [to_array(np.full(shape, value), dtype) for shape, dtype in descs]
+    arrays = [to_array(harmless(case.card, shape), dtype) for shape, dtype in descs]
     if 0 in (n for shape in shapes for n in shape):
         return  # of no elements some values are undefined
     assert [(o.shape, o.dtype) for o in forward(case, arrays)] == list(wanted)

@@ -17,6 +17,8 @@ _NORM = "layers, instances and groups are normalized on the CPU"
 _BATCH = "relatives of BatchNorm are computed on the CPU"
 _NEAR = "neighbouring channels are compared on the CPU"
 _SEQUENCE = "sequences of different lengths are cut on the CPU"
+_LINALG = "factors and systems of equations are computed on the CPU"
+_TABLE = "sketches, histograms, Fourier transforms and places of indices are computed on the CPU"
 
 _WITHOUT = {
     "_call_address": _OWN,
@@ -115,6 +117,30 @@ _WITHOUT = {
     "_image_random_color_jitter": _AUGMENT,
     "_image_adjust_lighting": _AUGMENT,
     "_image_random_lighting": _AUGMENT,
+    "_linalg_gemm2": _LINALG,
+    "_linalg_syrk": _LINALG,
+    "_linalg_trmm": _LINALG,
+    "_linalg_trsm": _LINALG,
+    "_linalg_potrf": _LINALG,
+    "_linalg_potri": _LINALG,
+    "_linalg_gelqf": _LINALG,
+    "_linalg_syevd": _LINALG,
+    "_linalg_det": _LINALG,
+    "_linalg_slogdet": _LINALG,
+    "_linalg_inverse": _LINALG,
+    "_linalg_inverse_or_zero": _LINALG,
+    "_linalg_extractdiag": _LINALG,
+    "_linalg_makediag": _LINALG,
+    "_linalg_extracttrian": _LINALG,
+    "_linalg_maketrian": _LINALG,
+    "_linalg_triangles": _LINALG,
+    "_contrib_fft": _TABLE,
+    "_contrib_ifft": _TABLE,
+    "_contrib_count_sketch": _TABLE,
+    "_backward_count_sketch": _TABLE,
+    "_histogram": _TABLE,
+    "_ravel_multi_index": _TABLE,
+    "_unravel_index": _TABLE,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

@@ -60,6 +60,7 @@ from .elements import _onehot_encode as _onehot_encode
 from .elements import _set_value as _set_value
 from .elements import onehot_encode
 from .function import function, function_names, install_methods
+from .histogram import histogram
 from .keys import (
     get_indexing_dispatch_code,
     get_oshape_of_gather_nd_op,
@@ -97,6 +98,7 @@ __all__ = [
     "get_oshape_of_gather_nd_op",
     "greater",
     "greater_equal",
+    "histogram",
     "image",
     "indexing_key_expand_implicit_axes",
     "invoke",

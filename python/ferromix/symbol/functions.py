@@ -29,6 +29,7 @@ __all__ = [
     "eye",
     "full",
     "function",
+    "histogram",
     "hypot",
     "install_methods",
     "linspace",
@@ -233,6 +234,18 @@ def split_v2(
 ) -> Symbol:
     """The parts of a symbol along `axis`: equal ones, or those that begin at the indices."""
     return function("_split_v2")(ary, **split_v2_attrs(indices_or_sections, axis, squeeze_axis))
+
+
+def histogram(a: Symbol, bins: int | Symbol = 10, range: Any = None, **kwargs: Any) -> Symbol:
+    """How many elements of a symbol fall into each of `bins` bins over `range`, or between the
+    edges that `bins` gives, and the edges."""
+    if isinstance(bins, Symbol):
+        return function("_histogram")(a, bins, **kwargs)
+    if range is None:
+        raise InvalidArgumentError(
+            "histogram: range must be given for a number of bins, as a symbol has no values"
+        )
+    return function("_histogram")(a, bin_cnt=bins, range=range, **kwargs)
 
 
 def zeros(shape: Any, dtype: Any = "float32", **kwargs: Any) -> Symbol:

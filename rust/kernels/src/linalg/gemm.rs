@@ -40,6 +40,25 @@ impl<'a, T> Operand<'a, T> {
         if flip { self.transposed() } else { self }
     }
 
+    /// Element `(i, j)`, which there must be.
+    #[inline(always)]
+    pub(crate) fn at(&self, i: usize, j: usize) -> T
+    where
+        T: Copy,
+    {
+        self.data[i * self.rows + j * self.cols]
+    }
+
+    /// The matrix from row `i` and column `j` on.
+    #[must_use]
+    pub(crate) fn from(self, i: usize, j: usize) -> Self {
+        let start = (i * self.rows + j * self.cols).min(self.data.len());
+        Operand {
+            data: &self.data[start..],
+            ..self
+        }
+    }
+
     fn fits(&self, m: usize, n: usize) -> bool {
         m == 0 || n == 0 || (m - 1) * self.rows + (n - 1) * self.cols < self.data.len()
     }
@@ -77,17 +96,32 @@ fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
 /// # Panics
 /// Operands that are too short, which is a fault of the caller.
 pub(crate) fn gemm<T: RowsDot>(
-    (m, n, k): (usize, usize, usize),
+    size: (usize, usize, usize),
     alpha: T,
     a: Operand<'_, T>,
     b: Operand<'_, T>,
     beta: T,
     c: &mut [T],
 ) {
-    assert!(a.fits(m, k) && b.fits(k, n) && c.len() >= m * n);
+    gemm_within(size, alpha, a, b, beta, (c, size.1));
+}
+
+/// The same for a `C` that is part of a wider matrix, with `width` elements between its rows.
+///
+/// # Panics
+/// As [`gemm`].
+pub(crate) fn gemm_within<T: RowsDot>(
+    (m, n, k): (usize, usize, usize),
+    alpha: T,
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    beta: T,
+    (c, width): (&mut [T], usize),
+) {
     if m == 0 || n == 0 {
         return;
     }
+    assert!(a.fits(m, k) && b.fits(k, n) && width >= n && c.len() >= (m - 1) * width + n);
     let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
     let (rows, cols) = tile(m, n, k);
     let across = n.div_ceil(cols);
@@ -97,13 +131,13 @@ pub(crate) fn gemm<T: RowsDot>(
         let (mt, nt) = (rows.min(m - i), cols.min(n - j));
         // SAFETY: `fits` has checked the operands. The tiles of different tasks do not overlap.
         unsafe {
-            let c = target.at(i * n + j);
+            let c = target.at(i * width + j);
             if by_rows {
                 let (a, b) = (
                     (&a.data[i * a.rows..], a.rows),
                     (&b.data[j * b.cols..], b.cols),
                 );
-                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, n));
+                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, width));
             }
             let a_at = a.data.as_ptr().wrapping_add(i * a.rows);
             let b_at = b.data.as_ptr().wrapping_add(j * b.cols);
@@ -113,7 +147,7 @@ pub(crate) fn gemm<T: RowsDot>(
                 k,
                 c,
                 1,
-                n as isize,
+                width as isize,
                 beta != T::ZERO,
                 a_at,
                 a.cols as isize,
