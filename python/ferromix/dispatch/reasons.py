@@ -8,6 +8,7 @@ _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
+_RECURRENT = "recurrent networks are computed on the CPU"
 
 _WITHOUT = {
     "_call_address": _OWN,
@@ -29,6 +30,8 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
+    "RNN": _RECURRENT,
+    "_backward_RNN": _RECURRENT,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

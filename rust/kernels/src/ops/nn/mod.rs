@@ -9,5 +9,6 @@ pub(crate) mod fully_connected;
 pub(crate) mod loss;
 pub(crate) mod pooling;
 pub(crate) mod regression;
+pub(crate) mod rnn;
 pub(crate) mod softmax;
 pub(crate) mod softmax_output;
