@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from . import contrib, layout, protocol, sparse, utils
+from . import contrib, layout, protocol, sparse, subgraphs, utils
 from .arithmetic import (
     add,
     divide,
