@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python" / "ferromix"
 LAYERS: list[tuple[str, ...]] = [
     (
         *("error", "base", "context", "attribute", "name", "registry", "files"),
-        *("literal", "numeric", "libinfo", "foreign", "runtime", "util"),
+        *("literal", "nested", "numeric", "libinfo", "foreign", "runtime", "util"),
     ),
     ("ops",),
     ("graph",),

@@ -129,7 +129,7 @@ def test_factors_multiply_to_the_matrix(dtype, scale):
     q, low = (x.asnumpy().astype("float64") for x in mx.nd.linalg.gelqf(given))
     close(low @ q, a)
     close(q @ q.T, np.eye(n))
-    assert (np.triu(l, 1) == 0).all()
+    assert (np.triu(low, 1) == 0).all()
     symmetric = (a + a.T) / 2
     u, values = mx.nd.linalg.syevd(mx.nd.array(symmetric, dtype=dtype))
     u, values = u.asnumpy().astype("float64"), values.asnumpy().astype("float64")

@@ -12,6 +12,7 @@ _DENSITY = "densities of distributions are computed on the CPU"
 _IMAGES = "images are enlarged, compared and pooled by regions on the CPU"
 _AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
+_RECURRENT = "recurrent networks are computed on the CPU"
 
 _NORM = "layers, instances and groups are normalized on the CPU"
 _BATCH = "relatives of BatchNorm are computed on the CPU"
@@ -141,6 +142,8 @@ _WITHOUT = {
     "_histogram": _TABLE,
     "_ravel_multi_index": _TABLE,
     "_unravel_index": _TABLE,
+    "RNN": _RECURRENT,
+    "_backward_RNN": _RECURRENT,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

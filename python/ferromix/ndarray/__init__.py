@@ -17,6 +17,7 @@ from . import (
     protocol,
     random,
     sparse,
+    subgraphs,
     utils,
 )
 from .arithmetic import (

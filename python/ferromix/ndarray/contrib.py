@@ -1,11 +1,12 @@
 """``mx.nd.contrib``: the functions of the operators whose names begin with ``_contrib_``,
-steps of optimizers, checks of elements, and classes drawn by Zipf's law.
+loops and branches, steps of optimizers, checks of elements, and classes drawn by Zipf's law.
 """
 
 from __future__ import annotations
 
 from ..context import current_context
 from ..ops.namespaces import serve
+from .control_flow import cond, foreach, while_loop
 from .finite import isfinite, isinf, isnan
 from .function import member
 from .random import rand_zipfian
@@ -20,7 +21,9 @@ from .steps import (
 
 __all__ = [
     "adamw_update",
+    "cond",
     "current_context",
+    "foreach",
     "isfinite",
     "isinf",
     "isnan",
@@ -30,6 +33,7 @@ __all__ = [
     "multi_mp_adamw_update",
     "multi_mp_lamb_update",
     "rand_zipfian",
+    "while_loop",
 ]
 
 __getattr__, __dir__ = serve(__name__, member)

@@ -145,8 +145,8 @@ class Gelqf(Several):
     """The LQ factors of matrices that have no more rows than columns.
 
     Formula: ``A = L Q`` with a lower triangle ``L`` and ``Q Q^T = I``; the outputs are ``Q`` and
-    ``L``, with LAPACK's signs. Shapes: ``A`` and ``Q`` are ``(..., m, n)`` with ``m <= n``, and ``L``
-    is ``(..., m, m)``. Types: float32, float64.
+    ``L``, with LAPACK's signs. Shapes: ``A`` and ``Q`` are ``(..., m, n)`` with ``m <= n``, and
+    ``L`` is ``(..., m, m)``. Types: float32, float64.
     Gradient: ``A_grad = L^-T (Q_grad + S Q)``, where ``S`` is the lower triangle of
     ``L^T L_grad - Q_grad Q^T`` and its mirror image; for matrices of full rank.
 

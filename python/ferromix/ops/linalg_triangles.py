@@ -243,7 +243,7 @@ class Triangles(Square):
     params: ClassVar[Params] = {
         "weights": Param(
             "floats",
-            doc="Of what is below the diagonal, on and above it; of the transpose, below and above.",
+            doc="Of what is below, on and above the diagonal; of the transpose, below and above.",
         )
     }
 

@@ -1,11 +1,12 @@
 """``mx.sym.contrib``: the functions of the operators whose names begin with ``_contrib_``,
-steps of optimizers, and classes drawn by Zipf's law.
+loops and branches, steps of optimizers, and classes drawn by Zipf's law.
 """
 
 from __future__ import annotations
 
 from ..attribute import AttrScope
 from ..ops.namespaces import serve
+from .control_flow import cond, foreach, while_loop
 from .functions import member
 from .random import rand_zipfian
 from .steps import (
@@ -18,8 +19,11 @@ __all__ = [
     "AttrScope",
     "Symbol",
     "adamw_update",
+    "cond",
+    "foreach",
     "mp_adamw_update",
     "rand_zipfian",
+    "while_loop",
 ]
 
 __getattr__, __dir__ = serve(__name__, member)

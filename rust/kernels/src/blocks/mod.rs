@@ -2,6 +2,7 @@
 
 pub(crate) mod along_axis;
 pub(crate) mod blockwise;
+pub(crate) mod coin;
 pub(crate) mod indices;
 pub(crate) mod planes;
 pub(crate) mod radix;

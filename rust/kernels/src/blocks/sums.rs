@@ -1,7 +1,11 @@
 //! Sums of rows in a fixed order: lanes within a block of elements, blocks one after another in
 //! `f64`. The order depends on the length alone.
 
+use crate::api::Req;
+use crate::blocks::blockwise::store;
+use crate::blocks::raw::Target;
 use crate::math::real::Real;
+use crate::par;
 use crate::simd::vector::multiversion;
 
 const LANES: usize = 32;
@@ -97,6 +101,22 @@ multiversion! {
             }
         }
     }
+}
+
+/// The sums over rows of `width` elements, each in the order of the rows.
+pub(crate) fn columns<T: Real>(x: &[T], width: usize, out: &mut [T], req: Req) {
+    const COLUMNS: usize = 64;
+    let target = Target::of_slice(out);
+    let grain = if x.len() < 65_536 { width } else { COLUMNS };
+    par::for_ranges(width, grain, |columns| {
+        let mut totals = vec![0.0; columns.len()];
+        if let Some(from) = x.get(columns.start..) {
+            add_rows(from, width, &mut totals);
+        }
+        let totals: Vec<T> = totals.into_iter().map(T::of).collect();
+        // SAFETY: columns belong to one task each.
+        store(&totals, unsafe { target.slice(columns) }, req);
+    });
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub(crate) mod pooling;
 pub(crate) mod regression;
 pub(crate) mod resample;
 pub(crate) mod roi_pooling;
+pub(crate) mod rnn;
 pub(crate) mod softmax;
 pub(crate) mod softmax_output;
 pub(crate) mod sparse_reg;
