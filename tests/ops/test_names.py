@@ -16,7 +16,7 @@ ROWS = [
 NAMES = [name for row in ROWS for name in row]
 LINES = (ROOT / "docs/operators-not-there.txt").read_text().splitlines()
 REASONS = {line.split()[0]: line.split()[1:] for line in LINES if line[:1] not in "#"}
-NOT_YET = 200
+NOT_YET = 51
 """How many names may be neither there nor reasoned; it only ever sinks."""
 
 
@@ -43,7 +43,9 @@ def test_aliases_are_one_operator_each():
 
 @pytest.mark.parametrize("front", [mx.nd, mx.sym], ids=["nd", "sym"])
 def test_names_are_where_users_of_mxnet_find_them(front):
-    for name in filter(exists, NAMES):
+    # Operators with graphs of their own are made by functions of contrib.
+    loops = {"_foreach", "_while_loop", "_cond"}
+    for name in filter(exists, set(NAMES) - loops):
         for namespace, prefix in PREFIXES.items():
             if name.startswith(prefix) and (namespace != "random" or name.endswith("_like")):
                 assert callable(getattr(getattr(front, namespace), name.removeprefix(prefix)))

@@ -188,13 +188,3 @@ def test_signature_lists_all_attributes(card):
 def test_cards_are_shared_by_equal_attributes():
     assert make("relu", {}) is make("relu", {})
     assert make("_plus_scalar", {"scalar": 1.0}) is not make("_plus_scalar", {"scalar": 2.0})
-
-
-def test_operators_of_images_are_below_it():
-    for front in (mx.nd, mx.sym):
-        assert {f"_image_{n}" for n in dir(front.image)} == {
-            n for n in names() if n.startswith("_image_")
-        }
-        with pytest.raises(AttributeError, match="nothing"):
-            front.image.nothing  # noqa: B018
-        assert front.image.crop.__name__ == "_image_crop"

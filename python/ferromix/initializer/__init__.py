@@ -10,6 +10,7 @@ the number of threads.
 
 from .. import ndarray, registry
 from .base import InitDesc, Initializer, alias, create, register
+from .fused import FusedRNN
 from .scaled import Bilinear, MSRAPrelu, Orthogonal, Xavier
 from .simple import Constant, LSTMBias, Normal, One, Uniform, Zero
 from .wrapping import Load, Mixed
@@ -17,6 +18,7 @@ from .wrapping import Load, Mixed
 __all__ = [
     "Bilinear",
     "Constant",
+    "FusedRNN",
     "InitDesc",
     "Initializer",
     "LSTMBias",

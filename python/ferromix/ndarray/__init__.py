@@ -17,9 +17,9 @@ from . import (
     protocol,
     random,
     sparse,
-    subgraphs,
     utils,
 )
+from . import subgraphs as subgraphs
 from .arithmetic import (
     add,
     divide,

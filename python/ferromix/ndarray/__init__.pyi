@@ -13,6 +13,7 @@ from . import protocol as protocol
 from . import random as random
 from . import sparse as sparse
 from . import utils as utils
+from . import subgraphs as subgraphs
 from .arithmetic import add as add
 from .arithmetic import divide as divide
 from .arithmetic import equal as equal
@@ -55,6 +56,7 @@ from .elements import onehot_encode as onehot_encode
 from .function import function as function
 from .function import function_names as function_names
 from .function import install_methods as install_methods
+from .histogram import histogram as histogram
 from .keys import get_indexing_dispatch_code as get_indexing_dispatch_code
 from .keys import get_oshape_of_gather_nd_op as get_oshape_of_gather_nd_op
 from .keys import indexing_key_expand_implicit_axes as indexing_key_expand_implicit_axes
@@ -413,6 +415,27 @@ def Pooling_v1(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def RNN(
+    data: NDArray | None = None,
+    parameters: NDArray | None = None,
+    state: NDArray | None = None,
+    state_cell: NDArray | None = None,
+    sequence_length: NDArray | None = None,
+    state_size: int | None = None,
+    num_layers: int | None = None,
+    bidirectional: bool = False,
+    mode: str | None = None,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def ROIPooling(
     data: NDArray | None = None,
     rois: NDArray | None = None,
@@ -1185,6 +1208,140 @@ def lamb_update_phase2(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def linalg_det(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_extractdiag(
+    A: NDArray | None = None,
+    offset: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_extracttrian(
+    A: NDArray | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_gelqf(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def linalg_gemm(
+    A: NDArray | None = None,
+    B: NDArray | None = None,
+    C: NDArray | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    axis: int = -2,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_gemm2(
+    A: NDArray | None = None,
+    B: NDArray | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_inverse(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_makediag(
+    A: NDArray | None = None,
+    offset: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_maketrian(
+    A: NDArray | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_potrf(
+    A: NDArray | None = None,
+    lower: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_potri(
+    A: NDArray | None = None,
+    lower: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_slogdet(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def linalg_sumlogdiag(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_syevd(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def linalg_syrk(
+    A: NDArray | None = None,
+    transpose: bool = False,
+    alpha: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_trmm(
+    A: NDArray | None = None,
+    B: NDArray | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_trsm(
+    A: NDArray | None = None,
+    B: NDArray | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def log(
     data: NDArray | None = None,
     *,
@@ -1724,6 +1881,13 @@ def random_uniform(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def ravel_multi_index(
+    data: NDArray | None = None,
+    shape: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def rcbrt(
     data: NDArray | None = None,
     *,
@@ -2213,6 +2377,13 @@ def uniform(
     shape: int | Sequence[int] | None = (),
     ctx: str = '',
     dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def unravel_index(
+    data: NDArray | None = None,
+    shape: int | Sequence[int] | None = None,
     *,
     out: Any = None,
     name: Any = None,

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .ndarray import NDArray
+from .control_flow import cond as cond
+from .control_flow import foreach as foreach
+from .control_flow import while_loop as while_loop
 from .finite import isfinite as isfinite
 from .finite import isinf as isinf
 from .finite import isnan as isnan
@@ -117,6 +120,16 @@ def arange_like(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def count_sketch(
+    data: NDArray | None = None,
+    h: NDArray | None = None,
+    s: NDArray | None = None,
+    out_dim: int | None = None,
+    processing_batch_size: int = 32,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def ctc_loss(
     data: NDArray | None = None,
     label: NDArray | None = None,
@@ -131,6 +144,13 @@ def ctc_loss(
 ) -> NDArray: ...
 def div_sqrt_dim(
     data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def fft(
+    data: NDArray | None = None,
+    compute_size: int = 128,
     *,
     out: Any = None,
     name: Any = None,
@@ -151,6 +171,13 @@ def group_adagrad_update(
     epsilon: float = 1e-05,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ifft(
+    data: NDArray | None = None,
+    compute_size: int = 128,
     *,
     out: Any = None,
     name: Any = None,

@@ -59,8 +59,8 @@ def foreach(
     counts = [a.shape[0] if a.shape else 0 for a in rows]
     if not counts or not 0 < counts[0] == min(counts):
         raise InvalidArgumentError(
-            "foreach: data must be arrays with at least one row, and all with as many as the first, "
-            f"got shapes {[a.shape for a in rows]}"
+            "foreach: data must be arrays with at least one row, and all with as many as the "
+            f"first, got shapes {[a.shape for a in rows]}"
         )
     states, found = init_states, _Outputs("foreach")
     for i in range(counts[0]):
@@ -186,8 +186,8 @@ class _Outputs:
         arrays, layout = flatten(outputs, NDArray, f"{self.operator}: outputs")
         if self.steps and layout != self.layout:
             raise InvalidArgumentError(
-                f"{self.operator}: the outputs of a step must be as many, and nested alike, as those "
-                "of the step before"
+                f"{self.operator}: the outputs of a step must be as many, and nested alike, as "
+                "those of the step before"
             )
         self.layout = layout
         self.steps.append(arrays)

@@ -725,6 +725,13 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def ravel_multi_index(
+        self,
+        shape: int | Sequence[int] | None = None,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def rcbrt(
         self,
         *,
@@ -1023,6 +1030,13 @@ class Operators:
     ) -> NDArray: ...
     def trunc(
         self,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def unravel_index(
+        self,
+        shape: int | Sequence[int] | None = None,
         *,
         out: Any = None,
         name: Any = None,

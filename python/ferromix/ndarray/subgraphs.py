@@ -1,8 +1,9 @@
 """How operators run that have graphs: a call of the graph for each step, on a tape of its own.
 
-Every step begins with fresh variables, so that the gradients of all steps have one structure, for which
-the tape has one program. States are handed on, and their gradients back, from step to step. A run that
-is not to be differentiated records nothing; a backward pass that comes yet runs it once more.
+Every step begins with fresh variables, so that the gradients of all steps have one structure, for
+which the tape has one program. States are handed on, and their gradients back, from step to step.
+A run that is not to be differentiated records nothing; a backward pass that comes yet runs it once
+more.
 """
 
 from __future__ import annotations

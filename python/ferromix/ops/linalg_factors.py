@@ -57,8 +57,8 @@ class Potrf(Square):
         """Two systems of equations with the factor."""
         lower = self.attrs["lower"]
         g, out = Term(graph, graph.out_grad[0]), Term(graph, graph.out_data[0])
-        flip = (True, False)
-        inner = _gemm(out, g, 1.0, flip) if lower else _gemm(g, out, 1.0, flip[::-1])
+        flips = (True, False), (False, True)
+        inner = _gemm(out, g, 1.0, flips[0]) if lower else _gemm(g, out, 1.0, flips[1])
         inner = _weigh(inner, _HALVED[lower])
         # With the upper triangle U, in which A = U^T U, it is U^-1 F U^-T.
         inner = out.op("_linalg_trsm", inner, transpose=lower, lower=lower)

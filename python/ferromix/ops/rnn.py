@@ -149,7 +149,8 @@ class RNN(_Network):
     --------
     >>> data, state = mx.nd.array([[[1.0]], [[2.0]]]), mx.nd.zeros((1, 1, 1))
     >>> weights = mx.nd.array([1, 0.5, 0, 0])
-    >>> print(mx.nd.RNN(data, weights, state, state_size=1, num_layers=1, mode="rnn_relu").asnumpy())
+    >>> sizes = {"state_size": 1, "num_layers": 1}
+    >>> print(mx.nd.RNN(data, weights, state, mode="rnn_relu", **sizes).asnumpy())
     [[[1. ]]
     <BLANKLINE>
      [[2.5]]]

@@ -1,9 +1,10 @@
 """Recurrent networks as symbols: cells, unrolled step by step, and what belongs to them."""
 
-from . import io, rnn
+from . import io, rnn, rnn_cell
 from .base import BaseRNNCell, RNNParams
 from .cells import GRUCell, LSTMCell, RNNCell
 from .convolutional import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
+from .fused import FusedRNNCell
 from .io import BucketSentenceIter, encode_sentences
 from .modifiers import (
     BidirectionalCell,
@@ -24,6 +25,7 @@ __all__ = [
     "ConvLSTMCell",
     "ConvRNNCell",
     "DropoutCell",
+    "FusedRNNCell",
     "GRUCell",
     "LSTMCell",
     "ModifierCell",
@@ -37,6 +39,7 @@ __all__ = [
     "io",
     "load_rnn_checkpoint",
     "rnn",
+    "rnn_cell",
     "rnn_unroll",
     "save_rnn_checkpoint",
 ]

@@ -22,6 +22,7 @@ from .functions import arange as arange
 from .functions import eye as eye
 from .functions import full as full
 from .functions import function as function
+from .functions import histogram as histogram
 from .functions import hypot as hypot
 from .functions import install_methods as install_methods
 from .functions import linspace as linspace
@@ -384,6 +385,27 @@ def Pooling_v1(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def RNN(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int | None = None,
+    num_layers: int | None = None,
+    bidirectional: bool = False,
+    mode: str | None = None,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def ROIPooling(
     data: Symbol | None = None,
     rois: Symbol | None = None,
@@ -1156,6 +1178,140 @@ def lamb_update_phase2(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def linalg_det(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_extractdiag(
+    A: Symbol | None = None,
+    offset: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_extracttrian(
+    A: Symbol | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_gelqf(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def linalg_gemm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    C: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    axis: int = -2,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_gemm2(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_inverse(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_makediag(
+    A: Symbol | None = None,
+    offset: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_maketrian(
+    A: Symbol | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_potrf(
+    A: Symbol | None = None,
+    lower: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_potri(
+    A: Symbol | None = None,
+    lower: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_slogdet(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def linalg_sumlogdiag(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_syevd(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def linalg_syrk(
+    A: Symbol | None = None,
+    transpose: bool = False,
+    alpha: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_trmm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_trsm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def log(
     data: Symbol | None = None,
     *,
@@ -1695,6 +1851,13 @@ def random_uniform(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def ravel_multi_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def rcbrt(
     data: Symbol | None = None,
     *,
@@ -2184,6 +2347,13 @@ def uniform(
     shape: int | Sequence[int] | None = (),
     ctx: str = '',
     dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def unravel_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
     *,
     name: Any = None,
     attr: Any = None,

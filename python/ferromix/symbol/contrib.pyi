@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .symbol import Symbol
+from .control_flow import cond as cond
+from .control_flow import foreach as foreach
+from .control_flow import while_loop as while_loop
 from .random import rand_zipfian as rand_zipfian
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
@@ -110,6 +113,16 @@ def arange_like(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def count_sketch(
+    data: Symbol | None = None,
+    h: Symbol | None = None,
+    s: Symbol | None = None,
+    out_dim: int | None = None,
+    processing_batch_size: int = 32,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def ctc_loss(
     data: Symbol | None = None,
     label: Symbol | None = None,
@@ -124,6 +137,13 @@ def ctc_loss(
 ) -> Symbol: ...
 def div_sqrt_dim(
     data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def fft(
+    data: Symbol | None = None,
+    compute_size: int = 128,
     *,
     name: Any = None,
     attr: Any = None,
@@ -144,6 +164,13 @@ def group_adagrad_update(
     epsilon: float = 1e-05,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ifft(
+    data: Symbol | None = None,
+    compute_size: int = 128,
     *,
     name: Any = None,
     attr: Any = None,

@@ -1,9 +1,9 @@
-"""``mx.sym.contrib.foreach``, ``while_loop`` and ``cond``: operators whose steps are graphs of their
-own.
+"""``mx.sym.contrib.foreach``, ``while_loop`` and ``cond``: operators whose steps are graphs of
+their own.
 
 A body is a function of symbols, which runs once, on new variables, in a scope whose attribute tells
-its nodes from those around it. What it reads of the graph around it is cut off: a variable in the body's
-graph takes its place, and the operator has one more input.
+its nodes from those around it. What it reads of the graph around it is cut off: a variable in the
+body's graph takes its place, and the operator has one more input.
 """
 
 from __future__ import annotations
@@ -251,8 +251,8 @@ def cond(
         raise InvalidArgumentError(f"cond: pred must be one symbol, got {counts[0]}")
     if counts[1] != counts[2]:
         raise InvalidArgumentError(
-            f"cond: then_func returns {counts[1]} outputs and else_func {counts[2]}; they must be as "
-            "many"
+            f"cond: then_func returns {counts[1]} outputs and else_func {counts[2]}; they must be "
+            "as many"
         )
     inputs, places = _joined([], {}, graphs)
     attrs = {

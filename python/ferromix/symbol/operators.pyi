@@ -636,6 +636,140 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def linalg_det(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_extractdiag(
+        self,
+        offset: int = 0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_extracttrian(
+        self,
+        offset: int = 0,
+        lower: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_gelqf(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def linalg_gemm(
+        self,
+        B: Symbol | None = None,
+        C: Symbol | None = None,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        axis: int = -2,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_gemm2(
+        self,
+        B: Symbol | None = None,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        axis: int = -2,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_inverse(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_makediag(
+        self,
+        offset: int = 0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_maketrian(
+        self,
+        offset: int = 0,
+        lower: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_potrf(
+        self,
+        lower: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_potri(
+        self,
+        lower: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_slogdet(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def linalg_sumlogdiag(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_syevd(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def linalg_syrk(
+        self,
+        transpose: bool = False,
+        alpha: float = 1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_trmm(
+        self,
+        B: Symbol | None = None,
+        transpose: bool = False,
+        rightside: bool = False,
+        lower: bool = True,
+        alpha: float = 1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_trsm(
+        self,
+        B: Symbol | None = None,
+        transpose: bool = False,
+        rightside: bool = False,
+        lower: bool = True,
+        alpha: float = 1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def log(
         self,
         *,
@@ -1194,6 +1328,13 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def ravel_multi_index(
+        self,
+        shape: int | Sequence[int] | None = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def rcbrt(
         self,
         *,
@@ -1662,6 +1803,13 @@ class Operators:
         shape: int | Sequence[int] | None = (),
         ctx: str = '',
         dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def unravel_index(
+        self,
+        shape: int | Sequence[int] | None = None,
         *,
         name: Any = None,
         attr: Any = None,

@@ -4,7 +4,7 @@ pub(crate) mod gather;
 pub(crate) mod one_hot;
 pub(crate) mod ordering;
 pub(crate) mod pick;
-pub(crate) mod sequence;
 pub(crate) mod ravel;
+pub(crate) mod sequence;
 pub(crate) mod sketch;
 pub(crate) mod take;

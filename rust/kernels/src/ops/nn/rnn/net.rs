@@ -29,7 +29,11 @@ impl Clip {
     #[inline(always)]
     pub(super) fn of<R: Real>(self, c: R) -> R {
         let (low, high) = (R::of(self.low), R::of(self.high));
-        let c = if self.nan && c.partial_cmp(&c).is_none() { low } else { c };
+        let c = if self.nan && c.partial_cmp(&c).is_none() {
+            low
+        } else {
+            c
+        };
         if c < low {
             low
         } else if c > high {
