@@ -9,5 +9,6 @@ pub(crate) mod nn;
 pub(crate) mod optimizer;
 pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod sampling;
 pub(crate) mod shape;
 pub(crate) mod sparse;
