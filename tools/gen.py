@@ -201,9 +201,10 @@ def contrib(array: str, extra: tuple[str, ...]) -> str:
     module = {"NDArray": ".ndarray", "Symbol": ".symbol"}[array]
     lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
     package = {"NDArray": "ndarray", "Symbol": "symbol"}[array]
-    steps = importlib.import_module(f"ferromix.{package}.steps").__all__
     lines += [f"from {module} import {array}"]
-    lines += [f"from .steps import {name} as {name}" for name in steps]
+    for own in ("masks", "steps"):
+        names = importlib.import_module(f"ferromix.{package}.{own}").__all__
+        lines += [f"from .{own} import {name} as {name}" for name in names]
     lines += ["", "def __dir__() -> list[str]: ..."]
     for name in card.contrib_names():
         lines += declaration(name, card.find(f"_contrib_{name}"), array, extra)

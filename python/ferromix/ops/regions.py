@@ -122,11 +122,11 @@ class ROIAlign(Regions):
     Formula: a region is ``(image, left, upper, right, lower)``, times ``spatial_scale`` in pixels;
     with ``aligned`` half a pixel less, and otherwise it has an extent of at least 1. It is cut into
     ``pooled_size`` bins, and a bin is the mean of evenly spaced points, ``sample_ratio`` each way.
-    A point is the mean of the four pixels around it by their nearness; up to a pixel outside the rim
-    counts, farther out is 0. Of an image below 0 the output is 0. With ``position_sensitive``, bin
-    ``(i, j)`` of channel ``c`` reads channel ``(c * h + i) * w + j``. Shapes: ``data`` is
-    ``(n, c, y, x)``, ``rois`` ``(r, 5)``, ``out`` ``(r, c, *pooled_size)``, with
-    ``position_sensitive`` ``(r, c / h / w, h, w)``. Types: floats, all alike.
+    A point is the mean of the four pixels around it by their nearness; up to a pixel outside the
+    rim counts, farther out is 0. Of an image below 0 the output is 0. With ``position_sensitive``,
+    bin ``(i, j)`` of channel ``c`` reads channel ``(c * h + i) * w + j``. Shapes: ``data`` is ``(n,
+    c, y, x)``, ``rois`` ``(r, 5)``, ``out`` ``(r, c, *pooled_size)``, with ``position_sensitive``
+    ``(r, c / h / w, h, w)``. Types: floats, all alike.
     Gradient: to the pixels by the same weights; none for ``rois``.
 
     Examples
@@ -283,14 +283,14 @@ _MOVED = {
 class DeformablePSROIPooling(PositionSensitive):
     """Means of points in the bins of regions, which move.
 
-    Formula: regions and channels are those of PSROIPooling, half a pixel to the left and up. A bin is
-    the mean of ``sample_per_part`` times as many points, from its corner on, as far as they are less
-    than half a pixel outside of the image; 0 where there are none. Bin ``(i, j)`` moves by
-    ``trans[r, 2 * k, i * s // p, j * s // p] * trans_std`` times the width of the region, and down by
-    ``trans[r, 2 * k + 1, ...]`` times its height, where ``s`` is ``part_size`` and ``k`` the class of
-    its channel: classes are equally many channels that follow each other. Shapes: ``data`` is
-    ``(n, c, y, x)``, ``rois`` ``(r, 5)``, ``trans`` ``(r, 2 * classes, s, s)``, ``out``
-    ``(r, output_dim, p, p)``. Types: floats, all alike.
+    Formula: regions and channels are those of PSROIPooling, half a pixel to the left and up. A bin
+    is the mean of ``sample_per_part`` times as many points, from its corner on, as far as they are
+    less than half a pixel outside of the image; 0 where there are none. Bin ``(i, j)`` moves by
+    ``trans[r, 2 * k, i * s // p, j * s // p] * trans_std`` times the width of the region, and down
+    by ``trans[r, 2 * k + 1, ...]`` times its height, where ``s`` is ``part_size`` and ``k`` the
+    class of its channel: classes are equally many channels that follow each other. Shapes: ``data``
+    is ``(n, c, y, x)``, ``rois`` ``(r, 5)``, ``trans`` ``(r, 2 * classes, s, s)``, ``out`` ``(r,
+    output_dim, p, p)``. Types: floats, all alike.
     Gradient: to the pixels by the same weights, and the slope of the means for ``trans``; none for
     ``rois``.
 

@@ -18,7 +18,7 @@ from .card import (
 from .composed import Composed
 from .family import FLOATS, Backward
 from .param import Param, Params
-from .shapes import require_countable, require_rank
+from .shapes import require_countable
 from .term import Term
 
 __all__ = ["BilinearSampler", "GridGenerator", "SpatialTransformer"]
@@ -140,13 +140,12 @@ class BackwardGridGenerator(Backward):
 class BilinearSampler(OperatorProperty):
     """Images read between their pixels.
 
-    Formula: ``out[n, c, i, j]`` is ``data[n, c]`` at the point ``x = grid[n, 0, i, j]``,
-    ``y = grid[n, 1, i, j]``, where -1 is the first pixel and 1 the last one: the mean of the four
-    pixels around it, by their nearness; pixels outside are zeros. Shapes: ``data`` is
-    ``(n, c, h, w)``, ``grid`` ``(n, 2, h', w')``, ``out`` ``(n, c, h', w')``.
-    Types: floats, all alike.
-    Gradient: to the pixels by the same weights; to ``grid`` the slope of what is read there, of both
-    sides on a pixel that of the larger coordinate.
+    Formula: ``out[n, c, i, j]`` is ``data[n, c]`` at the point ``x = grid[n, 0, i, j]``, ``y =
+    grid[n, 1, i, j]``, where -1 is the first pixel and 1 the last one: the mean of the four pixels
+    around it, by their nearness; pixels outside are zeros. Shapes: ``data`` is ``(n, c, h, w)``,
+    ``grid`` ``(n, 2, h', w')``, ``out`` ``(n, c, h', w')``. Types: floats, all alike.
+    Gradient: to the pixels by the same weights; to ``grid`` the slope of what is read there, of
+    both sides on a pixel that of the larger coordinate.
 
     Examples
     --------

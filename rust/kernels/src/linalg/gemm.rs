@@ -77,33 +77,53 @@ fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
 /// # Panics
 /// Operands that are too short, which is a fault of the caller.
 pub(crate) fn gemm<T: RowsDot>(
-    (m, n, k): (usize, usize, usize),
+    size: (usize, usize, usize),
     alpha: T,
     a: Operand<'_, T>,
     b: Operand<'_, T>,
     beta: T,
     c: &mut [T],
 ) {
-    assert!(a.fits(m, k) && b.fits(k, n) && c.len() >= m * n);
+    // SAFETY: all of `c` is ours.
+    unsafe { gemm_into(size, alpha, a, b, beta, (Target::of_slice(c), 0, size.1)) }
+}
+
+/// As [`gemm`] for a `C` whose rows stand anywhere: from a place in memory on, at a distance.
+///
+/// # Panics
+/// Operands that are too short, which is a fault of the caller.
+///
+/// # Safety
+/// Nobody else uses the elements of `C` meanwhile.
+pub(crate) unsafe fn gemm_into<T: RowsDot>(
+    (m, n, k): (usize, usize, usize),
+    alpha: T,
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    beta: T,
+    (target, start, width): (Target<T>, usize, usize),
+) {
     if m == 0 || n == 0 {
         return;
     }
+    assert!(a.fits(m, k) && b.fits(k, n) && n <= width);
+    assert!(start + (m - 1) * width + n <= target.len());
     let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
     let (rows, cols) = tile(m, n, k);
     let across = n.div_ceil(cols);
-    let target = Target::of_slice(c);
     par::for_each(m.div_ceil(rows) * across, |task| {
         let (i, j) = (task / across * rows, task % across * cols);
         let (mt, nt) = (rows.min(m - i), cols.min(n - j));
-        // SAFETY: `fits` has checked the operands. The tiles of different tasks do not overlap.
+        // SAFETY: the operands and the last element of `C` have been checked. The tiles of different
+        // tasks do not overlap, and the caller vouches for the whole.
         unsafe {
-            let c = target.at(i * n + j);
+            let c = target.at(start + i * width + j);
             if by_rows {
                 let (a, b) = (
                     (&a.data[i * a.rows..], a.rows),
                     (&b.data[j * b.cols..], b.cols),
                 );
-                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, n));
+                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, width));
             }
             let a_at = a.data.as_ptr().wrapping_add(i * a.rows);
             let b_at = b.data.as_ptr().wrapping_add(j * b.cols);
@@ -113,7 +133,7 @@ pub(crate) fn gemm<T: RowsDot>(
                 k,
                 c,
                 1,
-                n as isize,
+                width as isize,
                 beta != T::ZERO,
                 a_at,
                 a.cols as isize,

@@ -1,3 +1,4 @@
 //! Products of tensors.
 
 pub(crate) mod dot;
+pub(crate) mod interleaved;

@@ -180,7 +180,7 @@ impl Pool {
                 let place = [along(0, i), along(1, j)];
                 let within = |axis: usize| {
                     let end = R::of(self.image[axis] as f64 - 0.5);
-                    place[axis] >= R::of(-0.5) && place[axis] <= end
+                    self.image[axis] > 0 && place[axis] >= R::of(-0.5) && place[axis] <= end
                 };
                 if within(0) && within(1) {
                     points.push(Point::new(place, self.image, Rim::HALF));
