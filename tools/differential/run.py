@@ -17,11 +17,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import cases
 import numpy as np
-from cases import FAMILIES, Case, Draw, known
+import sampling
+from cases import Case, Draw, known
 
 import ferromix as mx
 
+FAMILIES = {**cases.FAMILIES, **sampling.FAMILIES}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 

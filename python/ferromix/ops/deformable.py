@@ -119,6 +119,7 @@ class DeformableConvolution(Deformable):
     """
 
     name = "_contrib_DeformableConvolution"
+    arguments = ("data", "offset", "weight", "bias")
     params: ClassVar[Params] = _PARAMS
 
 
@@ -144,6 +145,7 @@ class ModulatedDeformableConvolution(Deformable):
     """
 
     name = "_contrib_ModulatedDeformableConvolution"
+    arguments = ("data", "offset", "mask", "weight", "bias")
     moving = (("offset", 2), ("mask", 1))
     params: ClassVar[Params] = _MODULATED
 

@@ -35,7 +35,6 @@ class GetNnz(Composed):
 
     name = "_contrib_getnnz"
     dtypes = NUMBERS
-    differentiable = False
     params: ClassVar[Params] = {
         "axis": Param("int", None, "The axis that is summed over; both where None.", optional=True)
     }

@@ -51,7 +51,7 @@ class HawkesLL(OperatorProperty):
     >>> points = (mx.nd.zeros((1, 1)), lags, marks, valid, end)
     >>> found = mx.nd.contrib.hawkesll(lda, alpha, beta, *points)
     >>> print(*(x.asnumpy().round(4) for x in found))
-    [-3.5796] [[0.5032]]
+    [-3.5795] [[0.5032]]
     """
 
     name = "_contrib_hawkesll"

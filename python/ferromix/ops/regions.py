@@ -301,7 +301,7 @@ class DeformablePSROIPooling(PositionSensitive):
     >>> sizes = {"spatial_scale": 1, "output_dim": 1, "group_size": 1, "pooled_size": 1}
     >>> points = {"sample_per_part": 2, "trans_std": 0.25}
     >>> print(mx.nd.contrib.DeformablePSROIPooling(data, rois, trans, **sizes, **points).asnumpy())
-    [[[[4.75]]]]
+    [[[[4.5]]]]
     """
 
     name = "_contrib_DeformablePSROIPooling"
@@ -319,8 +319,10 @@ class DeformablePSROIPooling(PositionSensitive):
             return found, outs, aux
         parts = self.attrs["part_size"] or self.attrs["pooled_size"]
         regions = (found[1] or (-1,))[0]
-        trans = merge_shapes(self.name, "trans", in_shapes[2], (regions, -1, parts, parts))
-        moves, tops = (trans or (-1, -1))[1], self.attrs["output_dim"]
+        tops = self.attrs["output_dim"]
+        like = (regions, 2 if tops == 1 else -1, parts, parts)
+        trans = merge_shapes(self.name, "trans", in_shapes[2], like)
+        moves = (trans or (-1, -1))[1]
         if moves >= 0 and (moves == 0 or moves % 2 or tops % (moves // 2)):
             raise InvalidArgumentError(
                 f"{self.name}: argument 'trans' has {moves} channels; it must have two for each "

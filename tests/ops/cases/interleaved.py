@@ -9,13 +9,15 @@ SELF, OTHER = "_contrib_interleaved_matmul_selfatt_", "_contrib_interleaved_matm
 
 def split(projection, heads, parts):
     """Batch, heads, parts, positions, depth."""
-    length, batch, _ = projection.shape
-    return projection.reshape(length, batch, heads, parts, -1).transpose(1, 2, 3, 0, 4)
+    length, batch, wide = projection.shape
+    return projection.reshape(length, batch, heads, parts, wide // heads // parts).transpose(
+        1, 2, 3, 0, 4
+    )
 
 
 def score(queries, keys):
     found = np.einsum("bhid,bhjd->bhij", queries, keys) / np.sqrt(queries.shape[-1])
-    return found.reshape(-1, *found.shape[2:])
+    return found.reshape(found.shape[0] * found.shape[1], *found.shape[2:])
 
 
 def weigh(attention, values):

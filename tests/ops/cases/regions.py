@@ -222,7 +222,7 @@ REFUSED = [
     ),
     Refused(
         "_contrib_DeformablePSROIPooling",
-        ("'trans'", "(3, 3, 2, 2)", "class"),
+        ("'trans'", "(3, 3, 2, 2)", "(3, 2, 2, 2)"),
         (IMAGES, REGIONS, (3, 3, 2, 2)),
         MOVES,
     ),
