@@ -27,6 +27,7 @@ PARTLY |= {"repeat", "Reshape", "slice", "slice_like", "squeeze", "where"}
 PARTLY |= {"_rnn_param_concat", "scatter_nd", "_backward_gather_nd", "_scatter_set_nd"}
 PARTLY |= {"_random_pdf_dirichlet"}
 PARTLY |= {"im2col", "_image_resize", "_contrib_BilinearResize2D"}
+PARTLY |= {"_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution"}
 """Cards that infer less than what follows; what they do infer is in test_inference.py."""
 ONE_WAY = {"BatchNorm", "LeakyReLU", "SoftmaxOutput", "_slice_assign", "batch_take"}
 ONE_WAY |= {"broadcast_like", "reshape_like"}

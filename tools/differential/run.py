@@ -19,6 +19,7 @@ from typing import Any
 
 import distributions
 import numpy as np
+import sampling
 from cases import FAMILIES as PLAIN
 from cases import Case, Draw, known
 from layers import layers
@@ -26,7 +27,7 @@ from spatial import FAMILIES as SPATIAL
 
 import ferromix as mx
 
-FAMILIES = {**PLAIN, **distributions.FAMILIES, **SPATIAL, "layers": layers}
+FAMILIES = {**PLAIN, **distributions.FAMILIES, **SPATIAL, **sampling.FAMILIES, "layers": layers}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 

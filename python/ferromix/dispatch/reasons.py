@@ -21,6 +21,10 @@ _SEQUENCE = "sequences of different lengths are cut on the CPU"
 _LINALG = "factors and systems of equations are computed on the CPU"
 _TABLE = "sketches, histograms, Fourier transforms and places of indices are computed on the CPU"
 
+_SAMPLES = "feature maps are read between their pixels on the CPU"
+_HEADS = "products of interleaved projections are computed on the CPU"
+_POINTS = "likelihoods of points in time are computed on the CPU"
+
 _WITHOUT = {
     "_call_address": _OWN,
     "_map_address": _OWN,
@@ -144,6 +148,32 @@ _WITHOUT = {
     "_unravel_index": _TABLE,
     "RNN": _RECURRENT,
     "_backward_RNN": _RECURRENT,
+    "GridGenerator": _SAMPLES,
+    "_backward_GridGenerator": _SAMPLES,
+    "BilinearSampler": _SAMPLES,
+    "_backward_BilinearSampler": _SAMPLES,
+    "_contrib_ROIAlign": _SAMPLES,
+    "_backward_ROIAlign": _SAMPLES,
+    "_contrib_RROIAlign": _SAMPLES,
+    "_contrib_PSROIPooling": _SAMPLES,
+    "_backward__contrib_PSROIPooling": _SAMPLES,
+    "_contrib_DeformablePSROIPooling": _SAMPLES,
+    "_backward__contrib_DeformablePSROIPooling": _SAMPLES,
+    "_contrib_DeformableConvolution": _SAMPLES,
+    "_backward__contrib_DeformableConvolution": _SAMPLES,
+    "_contrib_ModulatedDeformableConvolution": _SAMPLES,
+    "_backward__contrib_ModulatedDeformableConvolution": _SAMPLES,
+    "_contrib_interleaved_matmul_selfatt_qk": _HEADS,
+    "_backward_interleaved_matmul_selfatt_qk": _HEADS,
+    "_contrib_interleaved_matmul_selfatt_valatt": _HEADS,
+    "_backward_interleaved_matmul_selfatt_valatt": _HEADS,
+    "_contrib_interleaved_matmul_encdec_qk": _HEADS,
+    "_backward_interleaved_matmul_encdec_qk": _HEADS,
+    "_contrib_interleaved_matmul_encdec_valatt": _HEADS,
+    "_backward_interleaved_matmul_encdec_valatt": _HEADS,
+    "_contrib_hawkesll": _POINTS,
+    "_backward_contrib_hawkesll": _POINTS,
+    "_contrib_index_copy": "slices are put in at indices on the CPU",
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

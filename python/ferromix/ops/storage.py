@@ -100,6 +100,7 @@ def _table() -> Table:
     add("Embedding _contrib_SparseEmbedding", [D, R], D, "embedding")
     add("_backward_Embedding", [D, D], R, "embedding_rows", lambda a: a["sparse_grad"])
     add("_sparse_retain", [R, D], R, "retain")
+    add("_contrib_getnnz", [C], D, "stored_csr")
     _add_updates(add)
     return table
 

@@ -17,6 +17,7 @@ from ...error import InvalidArgumentError
 from ...ops.card import OperatorProperty
 from ...ops.reduce import reduced_axes, reduced_shape
 from ...ops.row_updates import ROW_STEPS
+from ..creation import array
 from ..ndarray import NDArray
 from . import convert, merging
 from .arrays import CSRNDArray, RowSparseNDArray
@@ -198,6 +199,18 @@ def sum_csr(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
     return _finish(card, source, axes, found, dtype)
 
 
+def stored_csr(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """How many elements are stored: in all, in each column or in each row."""
+    (source,) = inputs
+    stored, axis = _csr(source), card.attrs["axis"]
+    starts = stored.indptr.asnumpy()
+    counts = {None: starts[-1:] - starts[:1], 1: np.diff(starts)}
+    if axis == 0:
+        columns = stored.indices.asnumpy()[int(starts[0]) : int(starts[-1])]
+        counts[0] = np.bincount(columns, minlength=source.shape[1])
+    return array(counts[axis].astype(np.int64), source.context, "int64")
+
+
 def _summable(values: NDArray, mean: bool) -> tuple[NDArray, str | None]:
     """Values in a type that sums are computed in, and the type of the result if that is another."""
     dtype = values.dtype_name
@@ -286,6 +299,7 @@ IMPLEMENTATIONS: dict[str, Any] = {
         sample_right,
         norm,
         sum_csr,
+        stored_csr,
         embedding,
         embedding_rows,
         retain,

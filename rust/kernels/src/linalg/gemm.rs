@@ -111,27 +111,47 @@ pub(crate) fn gemm<T: RowsDot>(
 /// # Panics
 /// As [`gemm`].
 pub(crate) fn gemm_within<T: RowsDot>(
-    (m, n, k): (usize, usize, usize),
+    size: (usize, usize, usize),
     alpha: T,
     a: Operand<'_, T>,
     b: Operand<'_, T>,
     beta: T,
     (c, width): (&mut [T], usize),
 ) {
+    // SAFETY: all of `c` is ours.
+    unsafe { gemm_into(size, alpha, a, b, beta, (Target::of_slice(c), 0, width)) }
+}
+
+/// As [`gemm_within`] for a `C` whose rows stand anywhere: from a place in memory on.
+///
+/// # Panics
+/// Operands that are too short, which is a fault of the caller.
+///
+/// # Safety
+/// Nobody else uses the elements of `C` meanwhile.
+pub(crate) unsafe fn gemm_into<T: RowsDot>(
+    (m, n, k): (usize, usize, usize),
+    alpha: T,
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    beta: T,
+    (target, start, width): (Target<T>, usize, usize),
+) {
     if m == 0 || n == 0 {
         return;
     }
-    assert!(a.fits(m, k) && b.fits(k, n) && width >= n && c.len() >= (m - 1) * width + n);
+    assert!(a.fits(m, k) && b.fits(k, n) && n <= width);
+    assert!(start + (m - 1) * width + n <= target.len());
     let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
     let (rows, cols) = tile(m, n, k);
     let across = n.div_ceil(cols);
-    let target = Target::of_slice(c);
     par::for_each(m.div_ceil(rows) * across, |task| {
         let (i, j) = (task / across * rows, task % across * cols);
         let (mt, nt) = (rows.min(m - i), cols.min(n - j));
-        // SAFETY: `fits` has checked the operands. The tiles of different tasks do not overlap.
+        // SAFETY: the operands and the last element of `C` have been checked. The tiles of different
+        // tasks do not overlap, and the caller vouches for the whole.
         unsafe {
-            let c = target.at(i * width + j);
+            let c = target.at(start + i * width + j);
             if by_rows {
                 let (a, b) = (
                     (&a.data[i * a.rows..], a.rows),

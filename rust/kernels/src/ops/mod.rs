@@ -10,5 +10,6 @@ pub(crate) mod nn;
 pub(crate) mod optimizer;
 pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod sampling;
 pub(crate) mod shape;
 pub(crate) mod sparse;

@@ -1,6 +1,7 @@
 //! Operators that choose elements by indices, and that sort.
 
 pub(crate) mod gather;
+pub(crate) mod index_copy;
 pub(crate) mod one_hot;
 pub(crate) mod ordering;
 pub(crate) mod pick;

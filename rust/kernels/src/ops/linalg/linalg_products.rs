@@ -185,7 +185,7 @@ impl Sides {
         let mut turned = vec![T::ZERO; n * m];
         transpose(b, (m, n), &mut turned);
         if solves {
-            turned.iter_mut().for_each(|x| *x = *x * alpha);
+            turned.iter_mut().for_each(|x| *x *= alpha);
             solve(t, n, &mut turned, (m, m));
             return transpose(&turned, (n, m), out);
         }

@@ -1,6 +1,7 @@
 //! Reductions, scans and statistics.
 
 pub(crate) mod arg;
+pub(crate) mod hawkes;
 pub(crate) mod histogram;
 pub(crate) mod l2_normalization;
 pub(crate) mod lrn;
