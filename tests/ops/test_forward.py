@@ -76,8 +76,8 @@ def test_forward_into_a_view(case):
 def test_results_do_not_depend_on_the_run():
     for case in CASES[::7]:
         arrays = to_arrays(case, case.inputs(case.types()[0]), case.types()[0])
-        if case.card.mutated_inputs():
-            continue
+        if case.card.mutated_inputs() or case.op.startswith(("_random_", "_sample_", "_shuffle")):
+            continue  # what is drawn is new each time
         runs = [[to_numpy(o).tobytes() for o in forward(case, arrays)] for _ in range(2)]
         assert runs[0] == runs[1], case.id
 

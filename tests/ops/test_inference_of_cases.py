@@ -263,8 +263,8 @@ def test_what_a_card_takes_its_kernel_takes(case):
 
 def harmless(card, shape):
     """Zeros, which are never out of range as indices; for factors of matrices identities, and for
-    probabilities ones, which must not all be 0."""
-    if card.name == "_sample_multinomial":
+    probabilities and lengths ones, which must not be 0."""
+    if card.name in ("_sample_multinomial", "SequenceLast"):
         return np.ones(shape)
     if card.name.startswith("_linalg_") and len(shape) > 1:
         return np.broadcast_to(np.eye(*shape[-2:]), shape)

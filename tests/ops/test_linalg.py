@@ -138,36 +138,6 @@ def test_factors_multiply_to_the_matrix(dtype, scale):
     assert (np.diff(values) >= 0).all()
 
 
-def test_namespaces_have_the_operators_that_mxnet_has_there():
-    names = [
-        "det",
-        "extractdiag",
-        "extracttrian",
-        "gelqf",
-        "gemm",
-        "gemm2",
-        "inverse",
-        "makediag",
-        "maketrian",
-        "potrf",
-        "potri",
-        "slogdet",
-        "sumlogdiag",
-        "syevd",
-        "syrk",
-        "trmm",
-        "trsm",
-    ]
-    for front in (mx.nd, mx.sym):
-        assert dir(front.linalg) == names
-        assert all(callable(getattr(front.linalg, name)) for name in names)
-        with pytest.raises(AttributeError, match="nothing"):
-            front.linalg.nothing  # noqa: B018
-    a = mx.sym.Variable("a")
-    assert mx.sym.linalg.slogdet(a, name="s").list_outputs() == ["s_output0", "s_output1"]
-    assert mx.sym.linalg.gemm(name="g").list_arguments() == ["g_A", "g_B", "g_C"]
-
-
 def test_beta_zero_hides_the_third_matrix():
     eye, hidden = mx.nd.array(np.eye(2)), mx.nd.full((2, 2), np.nan)
     assert mx.nd.linalg.gemm(eye, eye, hidden, beta=0).asnumpy().tolist() == np.eye(2).tolist()

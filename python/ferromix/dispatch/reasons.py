@@ -19,7 +19,7 @@ _BATCH = "relatives of BatchNorm are computed on the CPU"
 _NEAR = "neighbouring channels are compared on the CPU"
 _SEQUENCE = "sequences of different lengths are cut on the CPU"
 _LINALG = "factors and systems of equations are computed on the CPU"
-_TABLE = "sketches, histograms, Fourier transforms and places of indices are computed on the CPU"
+_TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
 
 _SAMPLES = "feature maps are read between their pixels on the CPU"
 _HEADS = "products of interleaved projections are computed on the CPU"

@@ -118,6 +118,14 @@ def BatchNorm_v1(
     out: Any = None,
     name: Any = None,
 ) -> Any: ...
+def BilinearSampler(
+    data: NDArray | None = None,
+    grid: NDArray | None = None,
+    cudnn_off: bool | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def BlockGrad(
     data: NDArray | None = None,
     *,
@@ -271,6 +279,14 @@ def FullyConnected(
     num_hidden: int | None = None,
     no_bias: bool = False,
     flatten: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def GridGenerator(
+    data: NDArray | None = None,
+    transform_type: str | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
     *,
     out: Any = None,
     name: Any = None,
@@ -535,6 +551,17 @@ def SoftmaxOutput(
     normalization: str = 'null',
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def SpatialTransformer(
+    data: NDArray | None = None,
+    loc: NDArray | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: str | None = None,
+    sampler_type: str | None = None,
+    cudnn_off: bool | None = None,
     *,
     out: Any = None,
     name: Any = None,

@@ -10,6 +10,7 @@ from .control_flow import while_loop as while_loop
 from .finite import isfinite as isfinite
 from .finite import isinf as isinf
 from .finite import isnan as isnan
+from .masks import boolean_mask as boolean_mask
 from .random import rand_zipfian as rand_zipfian
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
@@ -67,6 +68,95 @@ def CTCLoss(
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,
     blank_label: str = 'first',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def DeformableConvolution(
+    data: NDArray | None = None,
+    offset: NDArray | None = None,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    layout: str | None = None,
+    num_deformable_group: int = 1,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def DeformablePSROIPooling(
+    data: NDArray | None = None,
+    rois: NDArray | None = None,
+    trans: NDArray | None = None,
+    spatial_scale: float | None = None,
+    output_dim: int | None = None,
+    group_size: int | None = None,
+    pooled_size: int | None = None,
+    part_size: int = 0,
+    sample_per_part: int = 1,
+    trans_std: float = 0.0,
+    no_trans: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ModulatedDeformableConvolution(
+    data: NDArray | None = None,
+    offset: NDArray | None = None,
+    mask: NDArray | None = None,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    layout: str | None = None,
+    num_deformable_group: int = 1,
+    im2col_step: int = 64,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def PSROIPooling(
+    data: NDArray | None = None,
+    rois: NDArray | None = None,
+    spatial_scale: float | None = None,
+    output_dim: int | None = None,
+    pooled_size: int | None = None,
+    group_size: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ROIAlign(
+    data: NDArray | None = None,
+    rois: NDArray | None = None,
+    pooled_size: int | Sequence[int] | None = None,
+    spatial_scale: float | None = None,
+    sample_ratio: int = -1,
+    position_sensitive: bool = False,
+    aligned: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def RROIAlign(
+    data: NDArray | None = None,
+    rois: NDArray | None = None,
+    pooled_size: int | Sequence[int] | None = None,
+    spatial_scale: float | None = None,
+    sampling_ratio: int = -1,
     *,
     out: Any = None,
     name: Any = None,
@@ -155,6 +245,13 @@ def fft(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def getnnz(
+    data: NDArray | None = None,
+    axis: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def gradientmultiplier(
     data: NDArray | None = None,
     scalar: float = 1.0,
@@ -175,6 +272,19 @@ def group_adagrad_update(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def hawkesll(
+    lda: NDArray | None = None,
+    alpha: NDArray | None = None,
+    beta: NDArray | None = None,
+    state: NDArray | None = None,
+    lags: NDArray | None = None,
+    marks: NDArray | None = None,
+    valid_length: NDArray | None = None,
+    max_time: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def ifft(
     data: NDArray | None = None,
     compute_size: int = 128,
@@ -185,6 +295,45 @@ def ifft(
 def index_array(
     data: NDArray | None = None,
     axes: int | Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def index_copy(
+    old_tensor: NDArray | None = None,
+    index_vector: NDArray | None = None,
+    new_tensor: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def interleaved_matmul_encdec_qk(
+    queries: NDArray | None = None,
+    keys_values: NDArray | None = None,
+    heads: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def interleaved_matmul_encdec_valatt(
+    keys_values: NDArray | None = None,
+    attention: NDArray | None = None,
+    heads: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def interleaved_matmul_selfatt_qk(
+    queries_keys_values: NDArray | None = None,
+    heads: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def interleaved_matmul_selfatt_valatt(
+    queries_keys_values: NDArray | None = None,
+    attention: NDArray | None = None,
+    heads: int | None = None,
     *,
     out: Any = None,
     name: Any = None,

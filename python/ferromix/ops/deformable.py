@@ -52,7 +52,8 @@ class Deformable(Convolution):
         """As of a convolution; offsets and masks lie as the output does."""
         end = 1 + len(self.moving)
         found, outs, aux = super().infer_shape([in_shapes[0], *in_shapes[end:]])
-        data, out, groups = found[0], outs[0] or (), self.attrs["num_deformable_group"]
+        data, groups = found[0], self.attrs["num_deformable_group"]
+        out: Any = outs[0] or ()
         if data is not None and data[1] % groups and data[1] >= 0:
             raise InvalidArgumentError(
                 f"{self.name}: argument 'data' of shape {data} has {data[1]} channels, no multiple "
@@ -60,7 +61,7 @@ class Deformable(Convolution):
             )
         moving: list[MaybeShape] = []
         for (name, each), given in zip(self.moving, in_shapes[1:end], strict=True):
-            shape = merge_shapes(self.name, name, given, self._moving(out, each)) or ()
+            shape: Any = merge_shapes(self.name, name, given, self._moving(out, each)) or ()
             moving.append(shape)
             merged = merge_shapes(self.name, name, (shape[0], out[1], *shape[2:]), out)
             out = merged or out

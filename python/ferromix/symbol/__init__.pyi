@@ -88,6 +88,14 @@ def BatchNorm_v1(
     name: Any = None,
     attr: Any = None,
 ) -> Any: ...
+def BilinearSampler(
+    data: Symbol | None = None,
+    grid: Symbol | None = None,
+    cudnn_off: bool | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def BlockGrad(
     data: Symbol | None = None,
     *,
@@ -241,6 +249,14 @@ def FullyConnected(
     num_hidden: int | None = None,
     no_bias: bool = False,
     flatten: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def GridGenerator(
+    data: Symbol | None = None,
+    transform_type: str | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
     *,
     name: Any = None,
     attr: Any = None,
@@ -505,6 +521,17 @@ def SoftmaxOutput(
     normalization: str = 'null',
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def SpatialTransformer(
+    data: Symbol | None = None,
+    loc: Symbol | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: str | None = None,
+    sampler_type: str | None = None,
+    cudnn_off: bool | None = None,
     *,
     name: Any = None,
     attr: Any = None,

@@ -7,6 +7,7 @@ from .symbol import Symbol
 from .control_flow import cond as cond
 from .control_flow import foreach as foreach
 from .control_flow import while_loop as while_loop
+from .masks import boolean_mask as boolean_mask
 from .random import rand_zipfian as rand_zipfian
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
@@ -60,6 +61,95 @@ def CTCLoss(
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,
     blank_label: str = 'first',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def DeformableConvolution(
+    data: Symbol | None = None,
+    offset: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    layout: str | None = None,
+    num_deformable_group: int = 1,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def DeformablePSROIPooling(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    trans: Symbol | None = None,
+    spatial_scale: float | None = None,
+    output_dim: int | None = None,
+    group_size: int | None = None,
+    pooled_size: int | None = None,
+    part_size: int = 0,
+    sample_per_part: int = 1,
+    trans_std: float = 0.0,
+    no_trans: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ModulatedDeformableConvolution(
+    data: Symbol | None = None,
+    offset: Symbol | None = None,
+    mask: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    layout: str | None = None,
+    num_deformable_group: int = 1,
+    im2col_step: int = 64,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def PSROIPooling(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    spatial_scale: float | None = None,
+    output_dim: int | None = None,
+    pooled_size: int | None = None,
+    group_size: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ROIAlign(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    pooled_size: int | Sequence[int] | None = None,
+    spatial_scale: float | None = None,
+    sample_ratio: int = -1,
+    position_sensitive: bool = False,
+    aligned: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def RROIAlign(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    pooled_size: int | Sequence[int] | None = None,
+    spatial_scale: float | None = None,
+    sampling_ratio: int = -1,
     *,
     name: Any = None,
     attr: Any = None,
@@ -148,6 +238,13 @@ def fft(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def getnnz(
+    data: Symbol | None = None,
+    axis: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def gradientmultiplier(
     data: Symbol | None = None,
     scalar: float = 1.0,
@@ -168,6 +265,19 @@ def group_adagrad_update(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def hawkesll(
+    lda: Symbol | None = None,
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
+    state: Symbol | None = None,
+    lags: Symbol | None = None,
+    marks: Symbol | None = None,
+    valid_length: Symbol | None = None,
+    max_time: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def ifft(
     data: Symbol | None = None,
     compute_size: int = 128,
@@ -178,6 +288,45 @@ def ifft(
 def index_array(
     data: Symbol | None = None,
     axes: int | Sequence[int] | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def index_copy(
+    old_tensor: Symbol | None = None,
+    index_vector: Symbol | None = None,
+    new_tensor: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def interleaved_matmul_encdec_qk(
+    queries: Symbol | None = None,
+    keys_values: Symbol | None = None,
+    heads: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def interleaved_matmul_encdec_valatt(
+    keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def interleaved_matmul_selfatt_qk(
+    queries_keys_values: Symbol | None = None,
+    heads: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def interleaved_matmul_selfatt_valatt(
+    queries_keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int | None = None,
     *,
     name: Any = None,
     attr: Any = None,
