@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
+from ..literal import brief
 from ..ndarray import NDArray
 from .base import InitDesc, Initializer, create, register
 
@@ -90,6 +91,8 @@ class FusedRNN(Initializer):
         forget_bias: float = 1.0,
     ) -> None:
         self._init = create(init) if isinstance(init, str) else init
+        if not isinstance(self._init, Initializer | None):
+            raise ArgumentTypeError(f"FusedRNN: init must be an Initializer, got {brief(init)}")
         super().__init__(
             init=None if self._init is None else self._init.dumps(),
             num_hidden=num_hidden,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
 
 __all__ = ["Arrays", "batches", "check_counts", "check_label_shapes", "class_indices"]
@@ -74,6 +74,10 @@ def check_label_shapes(
         They differ; says how.
     """
     if shape is not None:
+        for one in (labels, preds):
+            if not hasattr(one, "shape" if shape else "__len__"):
+                kind = type(one).__name__
+                raise ArgumentTypeError(f"expected lists or arrays of labels, got {kind}")
         sizes = [x.shape if shape else len(x) for x in (labels, preds)]
         if sizes[0] != sizes[1]:
             raise InvalidArgumentError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..context import Context, cpu
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..initializer import Uniform
 from ..io import DataIter, NDArrayIter, ResizeIter
 from ..ndarray import NDArray
@@ -83,6 +83,9 @@ class FeedForward:
             DeprecationWarning,
             stacklevel=2,
         )
+        if not isinstance(symbol, Symbol):
+            kind = type(symbol).__name__
+            raise ArgumentTypeError(f"FeedForward: symbol must be a Symbol, got {kind}")
         self.symbol = symbol
         self.ctx = list(ctx) if isinstance(ctx, (list, tuple)) else [ctx or cpu()]
         self.num_epoch, self.epoch_size, self.begin_epoch = num_epoch, epoch_size, begin_epoch
@@ -95,6 +98,9 @@ class FeedForward:
     def _known(self, params: Mapping[str, NDArray] | None, names: list[str]) -> Any:
         if params is None or not self.allow_extra_params:
             return params
+        if not isinstance(params, Mapping):
+            kind = type(params).__name__
+            raise ArgumentTypeError(f"FeedForward: parameters must be a dict by name, got {kind}")
         return {name: array for name, array in params.items() if name in names}
 
     # -- files ---------------------------------------------------------------------------------

@@ -55,14 +55,22 @@ def default_numeric_eps() -> dict[np.dtype, float]:
     return {np.dtype(name): step for name, step in _STEPS.items()}
 
 
+def _dtype(given: Any) -> np.dtype:
+    """What NumPy takes for an element type; of texts it reads anything may come."""
+    try:
+        return np.dtype(given)
+    except (SyntaxError, RecursionError) as error:
+        raise ArgumentTypeError(f"not an element type: {brief(given)}") from error
+
+
 def get_rtol(rtol: Tolerance = None, dtype: Any = np.float64) -> Any:
     """`rtol`, or the relative tolerance of an element type where it is None."""
-    return _of_type(np.dtype(dtype), rtol, default_rtols())
+    return _of_type(_dtype(dtype), rtol, default_rtols())
 
 
 def get_atol(atol: Tolerance = None, dtype: Any = np.float64) -> Any:
     """`atol`, or the absolute tolerance of an element type where it is None."""
-    return _of_type(np.dtype(dtype), atol, default_atols())
+    return _of_type(_dtype(dtype), atol, default_atols())
 
 
 def get_etol(etol: float | None = None) -> float:
