@@ -72,12 +72,53 @@ impl Poisson {
 fn invert(mean: f64, zero: f64, u: f64) -> f64 {
     let (mut count, mut p, mut sum) = (0.0, zero, zero);
     // The end is beyond all that double precision tells from 1.
-    while u > sum && count < 100.0 {
+    while u > sum && count < LONGEST as f64 {
         count += 1.0;
         p *= mean / count;
         sum += p;
     }
     count
+}
+
+/// Draws that are worth a table.
+const MANY: usize = 64;
+
+/// The sums that [`invert`] meets, and where to begin for each of some ranges of numbers.
+struct Table {
+    sums: [f64; LONGEST + 1],
+    starts: [u8; RANGES],
+}
+
+/// More counts than any number reaches.
+const LONGEST: usize = 100;
+const RANGES: usize = 128;
+
+impl Table {
+    fn new(mean: f64, zero: f64) -> Self {
+        let (mut sums, mut p, mut sum) = ([f64::INFINITY; LONGEST + 1], zero, zero);
+        for (i, place) in sums[..LONGEST].iter_mut().enumerate() {
+            *place = sum;
+            p *= mean / (i + 1) as f64;
+            sum += p;
+        }
+        let mut count = 0;
+        let starts = std::array::from_fn(|range| {
+            while range as f64 / RANGES as f64 > sums[count] {
+                count += 1;
+            }
+            count as u8
+        });
+        Table { sums, starts }
+    }
+
+    /// What [`invert`] finds.
+    fn find(&self, u: f64) -> f64 {
+        let mut count = usize::from(self.starts[(u * RANGES as f64) as usize % RANGES]);
+        while u > self.sums[count] {
+            count += 1;
+        }
+        count as f64
+    }
 }
 
 impl Large {
@@ -144,8 +185,13 @@ impl Law for Poisson {
         match self {
             Poisson::Constant(x) => out.fill(R::of(*x)),
             Poisson::Small(mean, zero) => {
-                for (x, u) in out.iter_mut().zip(&draws.first.numbers[0][draws.skip..]) {
-                    *x = R::of(invert(*mean, *zero, *u));
+                let numbers = &draws.first.numbers[0][draws.skip..];
+                let table = (out.len() >= MANY).then(|| Table::new(*mean, *zero));
+                for (x, u) in out.iter_mut().zip(numbers) {
+                    let count = table
+                        .as_ref()
+                        .map_or_else(|| invert(*mean, *zero, *u), |t| t.find(*u));
+                    *x = R::of(count);
                 }
             }
             Poisson::Large(large) => {

@@ -38,6 +38,20 @@ versions! {
     }
 }
 
+versions! {
+    /// The same where each sample has parameters of its own.
+    fn singles[D: Density](params: [&[f64]; 2], is_log: bool, x: &[f64], out: &mut [f64]) [D] {
+        for (((y, x), a), b) in out.iter_mut().zip(x).zip(params[0]).zip(params[1]) {
+            *y = D::log(*x, &D::ready([*a, *b]));
+        }
+        if !is_log {
+            for y in out {
+                *y = Math::exp(*y);
+            }
+        }
+    }
+}
+
 /// Elements of an input in double precision.
 fn read<'a, T: Float>(source: &Source<T>, range: Range<usize>, to: &'a mut [f64]) -> &'a [f64] {
     let to = &mut to[..range.len()];
@@ -100,12 +114,21 @@ fn forward<T: Float, D: Density>(per: usize, is_log: bool, call: &mut Call<'_>) 
     let inputs = sources::<T>(call)?;
     let target = Target::<T>::of(&mut call.outputs[0])?;
     par::for_ranges(target.len(), GRAIN, |range| {
-        let (mut x, mut y) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let [mut x, mut y, mut a, mut b] = [[0.0; BLOCK]; 4];
         let (mut at, mut row, mut ready) = (range.start, usize::MAX, [0.0; 3]);
         while at < range.end {
             let n = BLOCK.min(range.end - at);
             let x = read(&inputs[0], at..at + n, &mut x);
             let mut done = 0;
+            if per == 1 {
+                let a = read(&inputs[1], at..at + n, &mut a);
+                let b = match inputs.get(2) {
+                    Some(input) => read(input, at..at + n, &mut b),
+                    None => &b[..n],
+                };
+                singles::<D>([a, b], is_log, x, &mut y[..n]);
+                done = n;
+            }
             while done < n {
                 let own = (per - (at + done) % per).min(n - done);
                 if row != (at + done) / per {

@@ -112,9 +112,9 @@ fn each_bucket(stream: Stream, part: usize, n: usize, mut each: impl FnMut(usize
     let mut words = [0_u32; BLOCK];
     for at in (part * PART..end).step_by(4 * BLOCK) {
         fill_words(stream, (at / 16) as u64, &mut words);
-        for element in at..end.min(at + 4 * BLOCK) {
-            let word = words[(element - at) / 4];
-            each(element, (word >> (8 * (element % 4)) & 255) as usize);
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+        for (element, byte) in (at..end.min(at + 4 * BLOCK)).zip(bytes) {
+            each(element, usize::from(byte));
         }
     }
 }
@@ -123,15 +123,17 @@ fn each_bucket(stream: Stream, part: usize, n: usize, mut each: impl FnMut(usize
 /// up to its own. The place comes from half a block, in the second half of all blocks.
 fn mix(stream: Stream, at: usize, out: &mut [i64]) {
     let mut words = [0_u32; 2 * BLOCK];
-    let (even, skip) = (at / 2, at % 2);
-    for i in 0..out.len() {
-        let step = (i + skip) % BLOCK;
-        if step == 0 || i == 0 {
-            let first = (even + (i + skip) / BLOCK * (BLOCK / 2)) as u64;
-            fill_words(stream, 1 << 63 | first, &mut words);
+    let mut i = 0;
+    while i < out.len() {
+        let (half, skip) = ((at + i) / 2, (at + i) % 2);
+        fill_words(stream, (1 << 63) | half as u64, &mut words);
+        let rest = (i..out.len()).zip(words.as_chunks::<2>().0.iter().skip(skip));
+        i += rest.len();
+        for (i, [high, low]) in rest {
+            // Of 64 bits times `i + 1` those above: the lower half counts by what it carries.
+            let count = i as u64 + 1;
+            let place = (u64::from(*high) * count + ((u64::from(*low) * count) >> 32)) >> 32;
+            out.swap(i, place as usize);
         }
-        let (high, low) = (u64::from(words[2 * step]), u64::from(words[2 * step + 1]));
-        let place = (u128::from(high << 32 | low) * (i as u128 + 1)) >> 64;
-        out.swap(i, place as usize);
     }
 }

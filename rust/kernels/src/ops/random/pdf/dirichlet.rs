@@ -1,6 +1,6 @@
 //! The distribution of Dirichlet: points whose coordinates are probabilities.
 
-use super::densities::weighted_ln;
+use super::densities::{ln_gamma, weighted_ln};
 use super::{BLOCK, GRAIN, read, sources, targets, write};
 use crate::api::check::{arity, one_dtype};
 use crate::api::prepared::{boxed, check_shape};
@@ -50,8 +50,8 @@ impl Points {
 
     /// What the parameters of a row contribute to the logarithm.
     fn top(alpha: &[f64]) -> f64 {
-        let gammas = alpha.iter().map(|a| Math::ln_gamma(*a)).sum::<f64>();
-        Math::ln_gamma(alpha.iter().sum::<f64>()) - gammas
+        let gammas = alpha.iter().map(|a| ln_gamma(*a)).sum::<f64>();
+        ln_gamma(alpha.iter().sum::<f64>()) - gammas
     }
 
     fn forward<T: Float>(self, call: &mut Call<'_>) -> Result<()> {
