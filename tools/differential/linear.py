@@ -43,7 +43,7 @@ def linear(draw: Draw) -> Case:
             Case("linalg_potrf", [symmetric], lower),
             Case("linalg_potri", [a], lower),
             Case("linalg_gelqf", [wide]),
-            Case("_linalg_syevd", [symmetric - 3 * np.eye(n, dtype=dtype)]),
+            Case("_linalg_syevd", [symmetric.astype("float64") - 3 * np.eye(n)]),
             Case("linalg_inverse", [a]),
             Case("linalg_det", [a / (2 * n)]),
             Case("linalg_slogdet", [a]),
