@@ -24,7 +24,6 @@ _TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
 _SAMPLES = "feature maps are read between their pixels on the CPU"
 _HEADS = "products of interleaved projections are computed on the CPU"
 _POINTS = "likelihoods of points in time are computed on the CPU"
-_TABLE = "sketches, histograms, transforms and raveled indices are made on the CPU"
 
 _WITHOUT = {
     "_call_address": _OWN,
