@@ -256,15 +256,6 @@ def namespace(name: str, array: str, extra: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def linalg(array: str, extra: tuple[str, ...]) -> str:
-    """The stub of `mx.nd.linalg` or `mx.sym.linalg`."""
-    lines = [f"# {HEAD}", "", "from typing import Any", ""]
-    lines += [f"from .{array.lower()} import {array}", "", "def __dir__() -> list[str]: ..."]
-    for name in card.linalg_names():
-        lines += declaration(name, card.find(f"_linalg_{name}"), array, extra)
-    return "\n".join(lines) + "\n"
-
-
 def methods(array: type, own: str, names: list[str], extra: tuple[str, ...]) -> str:
     """The stub of the base of `array` that has the operators `names` as methods.
 

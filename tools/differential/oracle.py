@@ -45,6 +45,7 @@ def main():
         function = contrib if name.startswith("_contrib_") else getattr(mx.nd, name, None)
         if name.startswith("_image_"):
             function = getattr(mx.nd.image, name.removeprefix("_image_"))
+        function = function or getattr(mx.nd.linalg, name.removeprefix("_linalg_"), None)
         function = function or getattr(mx.nd._internal, name, None)
         function = function or getattr(mx.nd.random, name.removeprefix("_random_"))
         found = function(*arrays, **attrs)

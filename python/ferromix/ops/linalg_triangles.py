@@ -191,12 +191,13 @@ class ExtractDiag(Part):
 
 @register
 class MakeTrian(Triangle):
-    """Square matrices with vectors in a triangle, row by row.
+    """Square matrices with vectors in a triangle.
 
-    Formula: the rows of the triangle of ``out`` in turn are ``A[...]``; 0 elsewhere. The triangle
-    is what lies on and above the diagonal ``offset`` where that is positive, on and below it where
-    it is negative; ``lower`` says which where it is 0. Shapes: ``(..., n (n + 1) / 2)`` gives
-    ``(..., m, m)`` with ``m = n + abs(offset)``. Types: float32, float64.
+    Formula: the rows of a lower triangle of ``out`` in turn, or the columns of an upper one, are
+    ``A[...]``; 0 elsewhere. The triangle is what lies on and above the diagonal ``offset`` where
+    that is positive, on and below it where it is negative; ``lower`` says which where it is 0.
+    Shapes: ``(..., n (n + 1) / 2)`` gives ``(..., m, m)`` with ``m = n + abs(offset)``. Types:
+    float32, float64.
     Gradient: the triangle of ``out_grad``.
 
     Examples
@@ -214,12 +215,13 @@ class MakeTrian(Triangle):
 
 @register
 class ExtractTrian(Triangle):
-    """A triangle of square matrices, row by row.
+    """A triangle of square matrices, as vectors.
 
-    Formula: ``out[...]`` is the rows of the triangle of ``A`` in turn. The triangle is what lies on
-    and above the diagonal ``offset`` where that is positive, on and below it where it is negative;
-    ``lower`` says which where it is 0. Shapes: ``(..., n, n)`` gives ``(..., m (m + 1) / 2)`` with
-    ``m = n - abs(offset)``. Types: float32, float64.
+    Formula: ``out[...]`` is the rows of a lower triangle of ``A`` in turn, or the columns of an
+    upper one. The triangle is what lies on and above the diagonal ``offset`` where that is
+    positive, on and below it where it is negative; ``lower`` says which where it is 0. Shapes:
+    ``(..., n, n)`` gives ``(..., m (m + 1) / 2)`` with ``m = n - abs(offset)``. Types: float32,
+    float64.
     Gradient: ``out_grad`` in the triangle and 0 elsewhere.
 
     Examples

@@ -11,7 +11,7 @@ def indices(n, offset, lower):
         rows = np.arange(n - abs(offset))
         return rows + max(-offset, 0), rows + max(offset, 0)
     below = offset < 0 or (offset == 0 and lower)
-    return np.tril_indices(n, offset) if below else np.triu_indices(n, offset)
+    return np.tril_indices(n, offset) if below else np.tril_indices(n, -offset)[::-1]
 
 
 def extract(offset=0, lower=None):

@@ -3,8 +3,13 @@
 use crate::api::prepared::{boxed, check_args};
 use crate::api::{Attrs, Call, Desc, Kernel, Row, View};
 use crate::blocks::indices::Indices;
+use crate::blocks::raw::Target;
 use crate::copy::assign;
+use crate::par;
 use ferromix_base::{Error, Result};
+
+/// Numbers of a task.
+const GRAIN: usize = 16_384;
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("_ravel_multi_index", |a, i, o| {
@@ -30,15 +35,30 @@ fn ravel(extents: &[i64], indices: &[i64], n: usize) -> Vec<i64> {
 fn unravel(extents: &[i64], numbers: &[i64]) -> Vec<i64> {
     let n = numbers.len();
     let mut indices = vec![0; extents.len() * n];
-    let mut left = numbers.to_vec();
-    for (axis, &extent) in extents.iter().enumerate().skip(1).rev() {
-        for (index, left) in indices[axis * n..][..n].iter_mut().zip(&mut left) {
-            *index = *left % extent;
-            *left /= extent;
+    let target = Target::of_slice(&mut indices);
+    par::for_ranges(n, GRAIN, |range| {
+        let mut left = numbers[range.clone()].to_vec();
+        for (axis, &extent) in extents.iter().enumerate().rev() {
+            // SAFETY: each column belongs to one task.
+            let row = unsafe { target.slice(axis * n + range.start..axis * n + range.end) };
+            if axis == 0 {
+                return row.copy_from_slice(&left);
+            }
+            for (index, left) in row.iter_mut().zip(&mut left) {
+                (*left, *index) = divided(*left, extent);
+            }
         }
-    }
-    indices[..n].copy_from_slice(&left);
+    });
     indices
+}
+
+/// Quotient and rest; 32 bits are several times as fast.
+#[inline(always)]
+fn divided(x: i64, by: i64) -> (i64, i64) {
+    match (u32::try_from(x), u32::try_from(by)) {
+        (Ok(x), Ok(by)) => (i64::from(x / by), i64::from(x % by)),
+        _ => (x / by, x % by),
+    }
 }
 
 fn prepare(name: &'static str, attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {

@@ -26,49 +26,35 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("_linalg_triangles", prepare_weights).unknown_cost(),
 ];
 
-/// A part of a square matrix of side `n`: its diagonal `offset`, or the triangle that ends there.
+/// A part of a square matrix of side `n`: a diagonal, or the triangle that ends there. What is below
+/// the main diagonal goes row by row, what is above column by column, as MXNet has it.
 #[derive(Clone, Copy)]
 struct Part {
     n: usize,
-    offset: i64,
-    /// Whether a triangle is below the diagonal; none for the diagonal alone.
-    lower: Option<bool>,
+    /// How far from the main diagonal.
+    distance: usize,
+    below: bool,
+    triangle: bool,
 }
 
 impl Part {
-    /// First column and length of what row `r` has of it.
-    fn run(self, r: usize) -> (usize, usize) {
-        let (n, at) = (self.n as i64, r as i64 + self.offset);
-        let (from, to) = match self.lower {
-            None => (at, at + 1),
-            Some(true) => (0, at + 1),
-            Some(false) => (at, n),
-        };
-        let from = if self.lower.is_none() && from < 0 {
-            to
+    /// The number of elements.
+    fn len(self) -> usize {
+        let side = self.n - self.distance;
+        if self.triangle {
+            side * (side + 1) / 2
         } else {
-            from.max(0)
-        };
-        let to = to.min(n);
-        if (0..n).contains(&at) && from < to {
-            (from as usize, (to - from) as usize)
-        } else {
-            (0, 0)
+            side
         }
     }
 
-    fn len(self) -> usize {
-        (0..self.n).map(|r| self.run(r).1).sum()
-    }
-
-    /// Calls `each` with the ranges of rows that are in it: where they start in the matrix and in the
-    /// vector, and how long they are.
-    fn rows(self, mut each: impl FnMut(usize, usize, usize)) {
-        let mut packed = 0;
-        for r in 0..self.n {
-            let (column, len) = self.run(r);
-            each(r * self.n + column, packed, len);
-            packed += len;
+    /// Calls `each` with the places of the elements, in their order.
+    fn places(self, mut each: impl FnMut(usize)) {
+        let (line, step) = if self.below { (self.n, 1) } else { (1, self.n) };
+        for end in 0..self.n - self.distance {
+            let from = if self.triangle { 0 } else { end };
+            let start = (end + self.distance) * line;
+            (from..=end).for_each(|i| each(start + i * step));
         }
     }
 }
@@ -89,14 +75,14 @@ fn prepare(name: &'static str, attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<
         )));
     };
     let (offset, n) = (attrs.int("offset")?, *n);
-    let lower = if name.ends_with("diag") {
-        None
-    } else {
-        Some(offset < 0 || offset == 0 && attrs.bool("lower")?)
+    let triangle = name.ends_with("trian");
+    let part = Part {
+        n,
+        distance: usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX),
+        below: offset < 0 || offset == 0 && triangle && attrs.bool("lower")?,
+        triangle,
     };
-    let part = Part { n, offset, lower };
-    let inside = offset.unsigned_abs() <= n as u64;
-    if *rows != n || front != lead || !inside || part.len() != len {
+    if *rows != n || front != lead || part.distance > n || part.len() != len {
         return Err(Error::value(format!(
             "{name}: {:?} does not go with {:?} (offset={offset})",
             i[0].shape, o[0].shape
@@ -111,12 +97,15 @@ fn prepare(name: &'static str, attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<
     };
     by_real!(name, i[0].dtype, T => boxed(move |call: &mut Call<'_>| {
         run::<T, 1, 1>(call, &sizes, |[from], [to]| {
+            let mut packed = 0;
             if makes {
                 to.fill(T::ZERO);
-                part.rows(|at, packed, n| to[at..at + n].copy_from_slice(&from[packed..][..n]));
-            } else {
-                part.rows(|at, packed, n| to[packed..packed + n].copy_from_slice(&from[at..][..n]));
             }
+            part.places(|at| {
+                let (to_at, from_at) = if makes { (at, packed) } else { (packed, at) };
+                to[to_at] = from[from_at];
+                packed += 1;
+            });
             Ok(())
         })
     }))

@@ -21,6 +21,8 @@ pub(crate) const ROWS: &[Row] = &[Row::new(NAME, prepare)];
 struct Even {
     low: f64,
     high: f64,
+    /// Bins in a width of 1.
+    scale: f64,
 }
 
 /// Where bins begin, and the end of the last one.
@@ -31,15 +33,16 @@ struct Edges {
 
 impl Edges {
     /// The bin of a number. The end of the last bin is in it, as in NumPy.
+    #[inline(always)]
     fn bin(&self, x: f64) -> Option<usize> {
         let count = self.at.len() - 1;
         match self.even {
-            Some(Even { low, high }) => {
+            Some(Even { low, high, scale }) => {
                 if !(low <= x && x <= high) {
                     return None;
                 }
                 // As edges are rounded to the type of the data, the neighbours are looked at, too.
-                let guess = ((x - low) * count as f64 / (high - low)) as usize;
+                let guess = ((x - low) * scale) as usize;
                 let guess = guess.min(count - 1);
                 let guess = guess - usize::from(guess > 0 && x < self.at[guess]);
                 Some(guess + usize::from(guess + 1 < count && x >= self.at[guess + 1]))
@@ -103,7 +106,7 @@ fn rounded(mut edges: Vec<f64>, like: &View) -> Result<Vec<f64>> {
 fn run(even: Option<Even>, call: &mut Call<'_>) -> Result<()> {
     let n = call.outputs[1].len();
     let edges = match even {
-        Some(Even { low, high }) => {
+        Some(Even { low, high, .. }) => {
             let bins = (n - 1) as f64;
             let at = |i: usize| (high * i as f64 + (bins - i as f64) * low) / bins;
             rounded((0..n).map(at).collect(), &call.outputs[1])?
@@ -139,10 +142,9 @@ fn prepare(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
         };
         // A range without width becomes one of width 1.
         let wide = if low == high { 0.5 } else { 0.0 };
-        Some(Even {
-            low: low - wide,
-            high: high + wide,
-        })
+        let (low, high) = (low - wide, high + wide);
+        let scale = attrs.int("bin_cnt")? as f64 / (high - low);
+        Some(Even { low, high, scale })
     } else {
         None
     };
