@@ -104,6 +104,12 @@ def test_what_is_no_number_stays_at_its_pixel():
     grid = mx.nd.array([[[[-1, 1, 0, 5]], [[-1, 1, 1, 5]]]])
     found = mx.nd.BilinearSampler(data, grid).asnumpy().ravel()
     np.testing.assert_array_equal(found, [np.nan, 3, 2.5, 0])
+    image = np.ones((1, 1, 6, 6), np.float32)
+    image[0, 0, 2, 2] = np.nan
+    rois, two = mx.nd.array([[0, 0, 0, 5, 5], [0, 0, 0, 1, 1]]), {**SETTINGS, "sample_ratio": 2}
+    found = mx.nd.contrib.ROIAlign(mx.nd.array(image), rois, **two).asnumpy()
+    assert np.isnan(found[0, 0, 0, 0])
+    assert np.isnan(found).sum() == 1
     nowhere = mx.nd.array([[[[float("nan"), float("inf")]], [[0, 0]]]])
     found = mx.nd.BilinearSampler(mx.nd.ones((1, 1, 2, 2)), nowhere).asnumpy().ravel()
     np.testing.assert_array_equal(found, [np.nan, 0])

@@ -87,6 +87,10 @@ crate::simd::vector::multiversion! {
             let sums = &mut row[hull.clone()];
             sums.fill(R::ZERO);
             for (y, &weight) in (first..).zip(weights) {
+                // What is not counted may be no number.
+                if weight == R::ZERO {
+                    continue;
+                }
                 let from = &plane[y * wide..][hull.clone()];
                 sums.iter_mut().zip(from).for_each(|(s, &x)| *s += weight * x);
             }
@@ -95,7 +99,9 @@ crate::simd::vector::multiversion! {
                 // A bin without pixels may be anywhere.
                 let sums = row[first.min(row.len())..].iter();
                 let mut sum = R::ZERO;
-                weights.iter().zip(sums).for_each(|(&w, &s)| sum += w * s);
+                for (&w, &s) in weights.iter().zip(sums) {
+                    sum += if w == R::ZERO { R::ZERO } else { w * s };
+                }
                 out[i * part.across + j] = sum;
             }
         }
