@@ -52,8 +52,7 @@ class Deformable(Convolution):
         """As of a convolution; offsets and masks lie as the output does."""
         end = 1 + len(self.moving)
         found, outs, aux = super().infer_shape([in_shapes[0], *in_shapes[end:]])
-        data, groups = found[0], self.attrs["num_deformable_group"]
-        out: Any = outs[0] or ()
+        data, out, groups = found[0], outs[0] or (-1,) * 4, self.attrs["num_deformable_group"]
         if data is not None and data[1] % groups and data[1] >= 0:
             raise InvalidArgumentError(
                 f"{self.name}: argument 'data' of shape {data} has {data[1]} channels, no multiple "
@@ -61,10 +60,10 @@ class Deformable(Convolution):
             )
         moving: list[MaybeShape] = []
         for (name, each), given in zip(self.moving, in_shapes[1:end], strict=True):
-            shape: Any = merge_shapes(self.name, name, given, self._moving(out, each)) or ()
+            shape = merge_shapes(self.name, name, given, self._moving(out, each))
             moving.append(shape)
-            merged = merge_shapes(self.name, name, (shape[0], out[1], *shape[2:]), out)
-            out = merged or out
+            if shape is not None:
+                out = (shape[0], out[1], *shape[2:])
         if data is not None:
             data = (out[0], *data[1:])
         return [data, *moving, *found[1:]], [out], aux

@@ -273,7 +273,7 @@ _MOVED = {
     "group_size": Param("int", doc="Groups of bins along an axis.", low=1),
     "pooled_size": _COUNT["pooled_size"],
     "part_size": Param("int", 0, "Parts along an axis that move; 0 is one for each bin.", low=0),
-    "sample_per_part": Param("int", 1, "Points in each bin along an axis.", low=1, high=4096),
+    "sample_per_part": Param("int", 1, "Points in each bin along an axis.", low=1, high=1024),
     "trans_std": Param("float", 0.0, "The factor of the moves.", low=0, high=1),
     "no_trans": Param("bool", False, "Whether nothing moves, and there is no `trans`."),
 }

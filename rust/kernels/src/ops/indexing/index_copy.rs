@@ -6,7 +6,7 @@ use crate::blocks::indices::{Indices, Outside};
 use crate::blocks::staged::Staged;
 use crate::copy::assign;
 use crate::iter::convert::with_type;
-use ferromix_base::{Error, Result};
+use ferromix_base::{Error, Result, element_count};
 
 const NAME: &str = "_contrib_index_copy";
 
@@ -27,7 +27,8 @@ fn prepare(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
     let count = i[1].shape.first().copied().unwrap_or(0);
     check_shape(NAME, "index_vector", &i[1], &[count])?;
     check_shape(NAME, "new_tensor", &i[2], &[&[count], rest].concat())?;
-    let inner = rest.iter().product();
+    // What cannot be counted has no elements.
+    let inner = element_count(rest).unwrap_or(0);
     boxed(move |call: &mut Call<'_>| run((n, inner), call))
 }
 

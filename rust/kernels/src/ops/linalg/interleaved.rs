@@ -137,12 +137,17 @@ impl Heads {
     /// Reads what a projection says of `parts` matrices in each head.
     fn new(kind: Kind, attrs: &Attrs, shape: &[usize], parts: usize) -> Result<Self> {
         let heads = usize::try_from(attrs.int("heads")?).unwrap_or(0);
-        match shape {
-            [_, batch, wide] if heads > 0 && wide.is_multiple_of(heads * parts) => Ok(Heads {
-                batch: *batch,
-                heads,
-                depth: wide / heads / parts,
-            }),
+        let share = heads.checked_mul(parts).filter(|n| *n > 0);
+        match (shape, share) {
+            ([_, batch, wide], Some(share))
+                if wide.is_multiple_of(share) && batch.checked_mul(heads).is_some() =>
+            {
+                Ok(Heads {
+                    batch: *batch,
+                    heads,
+                    depth: wide / share,
+                })
+            }
             _ => Err(Error::value(format!(
                 "{}: projections of shape {shape:?} must have 3 dimensions, the last one a multiple \
                  of {parts} times heads={heads}",
@@ -158,7 +163,7 @@ impl Heads {
             argument,
             rows,
             columns: self.depth,
-            width: self.batch * self.heads * step,
+            width: (self.batch * self.heads).saturating_mul(step),
             first: part * self.depth,
             step,
         }
@@ -175,7 +180,7 @@ impl Heads {
             columns,
             width: columns,
             first: 0,
-            step: rows * columns,
+            step: rows.saturating_mul(columns),
         }
     }
 }

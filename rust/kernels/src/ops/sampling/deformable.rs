@@ -92,10 +92,15 @@ impl Deformed {
                 &out.shape[..]
             )));
         }
-        let each = self.moved * kh * kw;
+        let Some(each) = kh.checked_mul(kw).and_then(|n| n.checked_mul(self.moved)) else {
+            return Err(Error::value(format!(
+                "{name}: a kernel of {kh} by {kw} is too large"
+            )));
+        };
         let filters = usize::try_from(attrs.int("num_filter")?).unwrap_or(0);
         check_shape(name, "output", out, &[batch, filters, high, wide])?;
-        check_shape(name, "offset", &ins[1], &[batch, 2 * each, high, wide])?;
+        let offsets = each.saturating_mul(2);
+        check_shape(name, "offset", &ins[1], &[batch, offsets, high, wide])?;
         if self.masked {
             check_shape(name, "mask", &ins[2], &[batch, each, high, wide])?;
         }
@@ -136,6 +141,9 @@ impl Deformed {
             given.weight.len(),
         ];
         let mut found: [Vec<R>; 4] = std::array::from_fn(|i| room(wanted[i], sizes[i]));
+        if self.batch == 0 {
+            return found;
+        }
         let [data, offset, mask, weight] = &mut found;
         let (m, n, k) = self.product();
         let mut columns = vec![R::ZERO; self.groups * k * n];

@@ -3,6 +3,8 @@
 //! its column say, so that a region is two short tables, and a channel takes a sum of rows for each
 //! row of bins. With groups, the bins of each group read channels of their own.
 
+mod tables;
+
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
 use crate::blocks::bilinear::{Line, Rim, check_plane};
@@ -12,7 +14,7 @@ use crate::blocks::regions::image_of;
 use crate::math::real::{Float, Real, by_float};
 use crate::par;
 use ferromix_base::{Error, Result};
-use std::ops::Range;
+use tables::{Axis, Part, Region, gather, nearby, scatter};
 
 /// Bins that a task computes, at least.
 const BINS: usize = 4096;
@@ -43,41 +45,6 @@ struct Regions {
     groups: [usize; 2],
 }
 
-/// The pixels along an axis that each bin counts, and their weights.
-struct Axis<R> {
-    /// The first pixel of each bin, and the end of its weights.
-    bins: Vec<(usize, usize)>,
-    weights: Vec<R>,
-}
-
-impl<R: Real> Axis<R> {
-    fn of(&self, bin: usize) -> (usize, &[R]) {
-        let start = bin.checked_sub(1).map_or(0, |before| self.bins[before].1);
-        let (first, end) = self.bins[bin];
-        (first, &self.weights[start..end])
-    }
-
-    /// All pixels of some bins.
-    fn hull(&self, bins: Range<usize>) -> Range<usize> {
-        let pixels = bins.map(|bin| self.of(bin)).filter(|(_, w)| !w.is_empty());
-        let ends = pixels.fold((usize::MAX, 0), |(low, high), (first, weights)| {
-            (low.min(first), high.max(first + weights.len()))
-        });
-        ends.0.min(ends.1)..ends.1
-    }
-
-    fn push(&mut self, first: usize, weights: impl Iterator<Item = R>) {
-        self.weights.extend(weights);
-        self.bins.push((first, self.weights.len()));
-    }
-}
-
-/// A region of an image; there is none where its number is negative.
-struct Region<R> {
-    image: Option<usize>,
-    axes: [Axis<R>; 2],
-}
-
 impl Regions {
     /// The regions of `rois`: numbers of images, and left, upper, right, lower ends.
     ///
@@ -95,10 +62,7 @@ impl Regions {
     }
 
     fn axis<R: Real>(&self, number: usize, axis: usize, low: R, high: R) -> Result<Axis<R>> {
-        let mut made = Axis {
-            bins: Vec::with_capacity(self.bins[axis]),
-            weights: Vec::new(),
-        };
+        let mut made = Axis::new(self.bins[axis]);
         let scale = R::of(self.scale);
         match self.kind {
             Kind::Pixels => self.pixels(axis, low.round() * scale, high, &mut made),
@@ -170,23 +134,27 @@ impl Regions {
         }
     }
 
-    /// The bins along an axis that are in a group.
-    fn members(&self, axis: usize, group: usize) -> Range<usize> {
-        let (bins, groups) = (self.bins[axis], self.groups[axis]);
-        // Bin `b` is in group `b * groups / bins`.
-        (group * bins).div_ceil(groups)..((group + 1) * bins).div_ceil(groups)
-    }
-
-    /// The groups, rows first.
-    fn each_group(&self) -> impl Iterator<Item = [usize; 2]> + use<> {
+    /// The bins of each group, rows first.
+    fn parts(&self) -> Vec<Part> {
+        let members = |axis: usize, group: usize| {
+            let (bins, groups) = (self.bins[axis], self.groups[axis]);
+            // Bin `b` is in group `b * groups / bins`.
+            (group * bins).div_ceil(groups)..((group + 1) * bins).div_ceil(groups)
+        };
         let [high, wide] = self.groups;
-        (0..high * wide).map(move |i| [i / wide, i % wide])
+        let groups = (0..high * wide).map(|i| [i / wide, i % wide]);
+        let part = |[i, j]: [usize; 2]| Part {
+            rows: members(0, i),
+            columns: members(1, j),
+            across: self.bins[1],
+        };
+        groups.map(part).collect()
     }
 
     fn forward<R: Real>(&self, data: &[R], regions: &[Region<R>], out: &mut [R]) {
         let size = self.bins[0] * self.bins[1];
         let pixels = self.extents[0] * self.extents[1];
-        let target = Target::of_slice(out);
+        let (target, parts) = (Target::of_slice(out), self.parts());
         par::for_ranges(self.regions * self.tops, BINS / size.max(1), |range| {
             let mut row = vec![R::ZERO; self.extents[1]];
             for i in range {
@@ -197,118 +165,41 @@ impl Regions {
                     out.fill(R::ZERO);
                     continue;
                 };
-                let first = image * self.channels + top * self.groups[0] * self.groups[1];
-                for (plane, group) in (first..).zip(self.each_group()) {
+                let first = image * self.channels + top * parts.len();
+                for (plane, part) in (first..).zip(&parts) {
                     let plane = &data[plane * pixels..][..pixels];
-                    self.gather(region, group, plane, &mut row, out);
+                    gather(region, part, plane, &mut row, out);
                 }
             }
         });
-    }
-
-    /// Computes the bins of a group from a channel.
-    fn gather<R: Real>(
-        &self,
-        region: &Region<R>,
-        group: [usize; 2],
-        plane: &[R],
-        row: &mut [R],
-        out: &mut [R],
-    ) {
-        let columns = self.members(1, group[1]);
-        let hull = region.axes[1].hull(columns.clone());
-        for i in self.members(0, group[0]) {
-            let (first, weights) = region.axes[0].of(i);
-            let sums = &mut row[hull.clone()];
-            sums.fill(R::ZERO);
-            for (y, &weight) in (first..).zip(weights) {
-                add(weight, &plane[y * self.extents[1]..][hull.clone()], sums);
-            }
-            for j in columns.clone() {
-                let (first, weights) = region.axes[1].of(j);
-                // A bin without pixels may be anywhere.
-                let sums = row[first.min(row.len())..].iter();
-                let parts = weights.iter().zip(sums).map(|(&w, &s)| w * s);
-                out[i * self.bins[1] + j] = parts.sum();
-            }
-        }
     }
 
     fn backward<R: Real>(&self, g: &[R], regions: &[Region<R>], out: &mut [R]) {
         let size = self.bins[0] * self.bins[1];
         let pixels = self.extents[0] * self.extents[1];
-        let groups = self.groups[0] * self.groups[1];
-        let target = Target::of_slice(out);
+        let (target, parts) = (Target::of_slice(out), self.parts());
         par::for_each(self.images * self.channels, |plane| {
             let (image, channel) = (plane / self.channels, plane % self.channels);
             // SAFETY: planes belong to one task each.
             let out = unsafe { target.slice(plane * pixels..(plane + 1) * pixels) };
             out.fill(R::ZERO);
-            let (top, group) = (channel / groups, channel % groups);
+            let (top, part) = (channel / parts.len(), &parts[channel % parts.len()]);
             if top >= self.tops {
                 return;
             }
-            let group = [group / self.groups[1], group % self.groups[1]];
             let mut row = vec![R::ZERO; self.extents[1]];
             for (number, region) in regions.iter().enumerate() {
                 if region.image == Some(image) {
                     let g = &g[(number * self.tops + top) * size..][..size];
-                    self.scatter(region, group, g, &mut row, out);
+                    scatter(region, part, g, &mut row, out);
                 }
             }
         });
     }
-
-    /// Adds what the bins of a group give to a channel.
-    fn scatter<R: Real>(
-        &self,
-        region: &Region<R>,
-        group: [usize; 2],
-        g: &[R],
-        row: &mut [R],
-        plane: &mut [R],
-    ) {
-        let columns = self.members(1, group[1]);
-        let hull = region.axes[1].hull(columns.clone());
-        for i in self.members(0, group[0]) {
-            row[hull.clone()].fill(R::ZERO);
-            for j in columns.clone() {
-                let (first, weights) = region.axes[1].of(j);
-                let g = g[i * self.bins[1] + j];
-                let start = first.min(row.len());
-                let sums = row[start..].iter_mut();
-                sums.zip(weights).for_each(|(s, &w)| *s += w * g);
-            }
-            let (first, weights) = region.axes[0].of(i);
-            for (y, &weight) in (first..).zip(weights) {
-                let to = &mut plane[y * self.extents[1]..][hull.clone()];
-                add(weight, &row[hull.clone()], to);
-            }
-        }
-    }
 }
 
-/// Which of `count` points, from half a `step` after `base` on, may lie within a pixel of the axis.
-fn nearby(base: f64, step: f64, n: usize, count: usize) -> Range<usize> {
-    if !(base.is_finite() && step.is_finite()) {
-        return 0..0;
-    }
-    if step == 0.0 {
-        return 0..count;
-    }
-    // Casts stop at the ends of the type.
-    let low = ((-1.0 - base) / step - 2.0).max(0.0) as usize;
-    let high = ((n as f64 - base) / step + 2.0).max(0.0) as usize;
-    low.min(count)..high.min(count)
-}
-
-crate::simd::vector::multiversion! {
-    fn add<R: Real>(weight: R, from: &[R], to: &mut [R]) {
-        for (to, &from) in to.iter_mut().zip(from) {
-            *to += weight * from;
-        }
-    }
-}
+const ALIGN: &str = "_contrib_ROIAlign";
+const POOL: &str = "_contrib_PSROIPooling";
 
 type Build = fn(&Attrs, &[usize], &[usize]) -> Result<Regions>;
 
@@ -323,7 +214,7 @@ fn align(attrs: &Attrs, data: &[usize], out: &[usize]) -> Result<Regions> {
         [1, 1]
     };
     Ok(Regions {
-        name: "_contrib_ROIAlign",
+        name: ALIGN,
         kind: Kind::Points { samples, aligned },
         ..plain(attrs, data, out, bins, groups)?
     })
@@ -334,7 +225,7 @@ fn pool(attrs: &Attrs, data: &[usize], out: &[usize]) -> Result<Regions> {
     let (bins, groups) = (extent("pooled_size")?, extent("group_size")?);
     let groups = if groups == 0 { bins } else { groups };
     Ok(Regions {
-        name: "_contrib_PSROIPooling",
+        name: POOL,
         kind: Kind::Pixels,
         ..plain(attrs, data, out, [bins; 2], [groups; 2])?
     })
@@ -375,18 +266,17 @@ fn plain(
 }
 
 fn prepare(
+    name: &'static str,
     build: Build,
     back: bool,
     attrs: &Attrs,
     i: &[Desc],
     o: &[Desc],
 ) -> Result<Box<dyn Kernel>> {
-    let name = "regions";
     check_args(name, (i, if back { 3 } else { 2 }), (o, 1))?;
     let first = usize::from(back);
     let (data, out) = (&i[first], if back { &i[0] } else { &o[0] });
     let regions = build(attrs, &data.shape, &out.shape)?;
-    let name = regions.name;
     check_shape(name, "rois", &i[first + 1], &[regions.regions, 5])?;
     check_plane(name, regions.extents)?;
     if back {
@@ -395,9 +285,9 @@ fn prepare(
     by_float!(name, i[0].dtype, T => boxed(move |call: &mut Call<'_>| {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let rois = lifted(call.inputs[first + 1].read::<T>()?, &mut b);
-        let found = regions.read::<<T as Float>::Real>(rois)?;
         let given = lifted(call.inputs[0].read::<T>()?, &mut a);
         settle::<T>(&mut call.outputs[0], call.reqs[0], |out| {
+            let found = regions.read::<<T as Float>::Real>(rois)?;
             if back {
                 regions.backward(given, &found, out);
             } else {
@@ -409,20 +299,14 @@ fn prepare(
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("_contrib_ROIAlign", |a, i, o| {
-        prepare(align, false, a, i, o)
-    })
-    .unknown_cost(),
+    Row::new(ALIGN, |a, i, o| prepare(ALIGN, align, false, a, i, o)).unknown_cost(),
     Row::new("_backward_ROIAlign", |a, i, o| {
-        prepare(align, true, a, i, o)
+        prepare(ALIGN, align, true, a, i, o)
     })
     .unknown_cost(),
-    Row::new("_contrib_PSROIPooling", |a, i, o| {
-        prepare(pool, false, a, i, o)
-    })
-    .unknown_cost(),
+    Row::new(POOL, |a, i, o| prepare(POOL, pool, false, a, i, o)).unknown_cost(),
     Row::new("_backward__contrib_PSROIPooling", |a, i, o| {
-        prepare(pool, true, a, i, o)
+        prepare(POOL, pool, true, a, i, o)
     })
     .unknown_cost(),
 ];

@@ -13,7 +13,7 @@ use ferromix_base::{Error, Result};
 const NAME: &str = "_contrib_RROIAlign";
 
 /// Most points of a bin along an axis.
-const MOST: usize = 4096;
+const MOST: usize = 1024;
 
 #[derive(Clone, Copy)]
 struct Turned {
@@ -136,11 +136,19 @@ impl Turned {
                 let count = R::of(taps.len().max(1) as f64);
                 let planes = data[image * self.channels * pixels..].chunks_exact(pixels);
                 for (plane, out) in planes.zip(out.chunks_exact_mut(bins)) {
-                    out[bin] = taps.iter().map(|t| t.read(plane)).sum::<R>() / count;
+                    out[bin] = sum(&taps, plane) / count;
                 }
             }
         });
         Ok(())
+    }
+}
+
+crate::simd::vector::multiversion! {
+    fn sum<R: Real>(taps: &[Taps<R>], plane: &[R]) -> R {
+        let mut sum = R::ZERO;
+        taps.iter().for_each(|t| sum += t.read(plane));
+        sum
     }
 }
 

@@ -167,6 +167,7 @@ impl Sampler {
         check_shape(name, "output", out, &[*batch, *channels, *high, *wide])?;
         let image = [*rows, *columns];
         check_plane(name, image)?;
+        check_plane(name, [*high, *wide])?;
         Ok(Sampler {
             batch: *batch,
             channels: *channels,
