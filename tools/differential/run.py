@@ -23,11 +23,13 @@ import sampling
 from cases import FAMILIES as PLAIN
 from cases import Case, Draw, known
 from layers import layers
+from recurrent import recurrent
 from spatial import FAMILIES as SPATIAL
 
 import ferromix as mx
 
-FAMILIES = {**PLAIN, **distributions.FAMILIES, **SPATIAL, **sampling.FAMILIES, "layers": layers}
+FAMILIES = {**PLAIN, **distributions.FAMILIES, **SPATIAL, **sampling.FAMILIES}
+FAMILIES |= {"layers": layers, "recurrent": recurrent}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 
