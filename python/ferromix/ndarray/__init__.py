@@ -74,7 +74,6 @@ from .serialize import load, load_frombuffer, save
 from .shared import from_shared_mem
 
 protocol.install()
-subgraphs.install()
 install_methods(Operators)
 layout.install()
 
