@@ -71,6 +71,7 @@ def test_all_families_are_there():
         "optimizer",
         "ordering",
         "pooling",
+        "rnn",
         "sampling",
         "softmax_output",
         "special",

@@ -24,6 +24,7 @@ from cases import FAMILIES as PLAIN
 from cases import Case, Draw, known
 from layers import layers
 from linear import FAMILIES as LINEAR
+from recurrent import recurrent
 from spatial import FAMILIES as SPATIAL
 
 import ferromix as mx
@@ -35,6 +36,7 @@ FAMILIES = {
     **sampling.FAMILIES,
     **LINEAR,
     "layers": layers,
+    "recurrent": recurrent,
 }
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 

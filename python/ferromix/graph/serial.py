@@ -194,8 +194,10 @@ class _Reader:
         if card.variadic is not None:
             params.setdefault(card.variadic, str(card.count_inputs(len(inputs))))
         graphs = self.subgraphs(card, subgraphs, where)
+        if "subgraphs" in params:
+            raise FileFormatError(f"{self.source}: {where}: unknown attribute 'subgraphs'")
         try:
-            made = card(**{**params, **graphs})
+            made = card(**graphs, **params)
         except InvalidArgumentError as error:
             raise FileFormatError(f"{self.source}: {where}: {_cut(str(error), 600)}") from None
         # The number first: names are not made for however many a file claims.

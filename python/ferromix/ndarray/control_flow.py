@@ -1,5 +1,5 @@
 """``mx.nd.contrib.foreach``, ``while_loop`` and ``cond``: loops and branches of Python over arrays,
-which autograd records step by step; and what tells special numbers apart."""
+which autograd records step by step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..nested import Layout, flatten, regroup
 from .function import function
 from .ndarray import NDArray
 
-__all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "while_loop"]
+__all__ = ["cond", "foreach", "while_loop"]
 
 Nested = Any
 """An array, or nested lists of arrays."""
@@ -152,21 +152,6 @@ def cond(pred: Any, then_func: Callable[[], Nested], else_func: Callable[[], Nes
     30.0
     """
     return then_func() if _is_true(pred) else else_func()
-
-
-def isinf(data: NDArray) -> NDArray:
-    """Ones where `data` are infinite, of their type, and zeros elsewhere."""
-    return data.abs() == float("inf")
-
-
-def isfinite(data: NDArray) -> NDArray:
-    """Ones where `data` are finite, of their type, and zeros elsewhere."""
-    return data.abs() < float("inf")
-
-
-def isnan(data: NDArray) -> NDArray:
-    """Ones where `data` are NaN, of their type, and zeros elsewhere."""
-    return data != data
 
 
 def _is_true(value: Any) -> bool:

@@ -1,35 +1,23 @@
-"""``mx.sym.contrib.foreach``, ``while_loop`` and ``cond``: operators whose steps are graphs of
-their own.
-
-A body is a function of symbols, which runs once, on new variables, in a scope whose attribute tells
-its nodes from those around it. What it reads of the graph around it is cut off: a variable in the
-body's graph takes its place, and the operator has one more input.
-"""
+"""``mx.sym.contrib.foreach``, ``while_loop`` and ``cond``: operators whose steps are graphs."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..attribute import AttrScope
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.control_flow import Cond, ControlFlow, ForEach, WhileLoop
-from ..graph.node import Entry, Node, entry_name, topological, variables
+from ..graph.node import Entry, Node
 from ..literal import integer
-from ..name import NameManager
 from ..nested import Layout, flatten, regroup
-from ..ops.card import make
 from .create import create
+from .cutting import Body, Graph
 from .symbol import Symbol
 
 __all__ = ["cond", "foreach", "while_loop"]
 
 Nested = Any
 """A symbol, or nested lists of symbols."""
-
-_KEY = "__subgraph_name__"
-_COUNTS: Counter[str] = Counter()
 
 
 def foreach(
@@ -78,7 +66,7 @@ def foreach(
     """
     rows, row_layout = _members(data, "foreach: data")
     states, state_layout = _members(init_states, "foreach: init_states")
-    scope = _Body(name)
+    scope = Body(name)
     with scope:
         row_vars, state_vars = scope.stand_ins(rows), scope.stand_ins(states)
         returned = body(_symbols(row_vars, row_layout), _symbols(state_vars, state_layout))
@@ -165,19 +153,19 @@ def while_loop(
     if not states:
         raise InvalidArgumentError("while_loop: loop_vars must have at least one symbol")
 
-    def called(scope: _Body, function: Callable[..., Any]) -> tuple[list[Node], Any]:
+    def called(scope: Body, function: Callable[..., Any]) -> tuple[list[Node], Any]:
         variables = scope.stand_ins(states)
         given = _symbols(variables, layout)
         return variables, function(*([given] if layout is None else given))
 
-    scope = _Body(f"{name}_cond")
+    scope = Body(f"{name}_cond")
     with scope:
         own, truth = called(scope, cond)
         if not isinstance(truth, Symbol) or len(truth.entries) != 1:
             raise DTypeError(f"while_loop: cond must return one Symbol, got {truth!r}")
         test = scope.cut(truth.entries)
     numbers = {node: i for i, node in enumerate(own)}
-    scope = _Body(f"{name}_func")
+    scope = Body(f"{name}_func")
     with scope:
         own, returned = called(scope, func)
         outputs, new = _pair("while_loop: func", returned)
@@ -241,7 +229,7 @@ def cond(
     """
     graphs, layouts = [], []
     for part, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
-        scope = _Body(f"{name}_{part}")
+        scope = Body(f"{name}_{part}")
         with scope:
             found, layout = _members(function(), f"cond: {part}")
             graphs.append(scope.cut(found))
@@ -266,105 +254,8 @@ def cond(
     return regroup(_each(entries), layouts[1])
 
 
-class _Graph:
-    """What was cut out: its outputs, and for each of its variables what stands for it outside."""
-
-    def __init__(self, heads: list[Entry], outside: dict[Node, Entry]) -> None:
-        self.heads = heads
-        self.nodes = variables(topological(heads))
-        self.inputs = [(n, outside.get(n, Entry(n, 0))) for n in self.nodes]
-
-    def require_read(self, what: str, nodes: Sequence[Node]) -> None:
-        """Raises where one of the variables is not read."""
-        for number, node in enumerate(nodes):
-            if node not in self.nodes:
-                raise InvalidArgumentError(
-                    f"{what}: number {number} is not used in the body, and must be; leave it out"
-                )
-
-
-class _Body(AttrScope):
-    """The scope in which a graph comes into being."""
-
-    def __init__(self, name: str) -> None:
-        if not isinstance(name, str):
-            raise DTypeError(f"the name of a graph must be a string, got {name!r}")
-        self.name = f"{name}{_COUNTS[name]}"
-        _COUNTS[name] += 1
-        super().__init__(**{_KEY: self.name})
-        self.own: set[Node] = set()
-
-    def stand_ins(self, entries: Sequence[Entry]) -> list[Node]:
-        """Variables in the place of symbols outside."""
-        found = [
-            Node(None, f"{e.node.name}-{e.output}", [], AttrScope.current.get(None))
-            for e in entries
-        ]
-        self.own.update(found)
-        return found
-
-    def cut(self, heads: Sequence[Entry]) -> _Graph:
-        """The graph of `heads`, with variables where it meets what is outside.
-
-        Every output is one of an operator, and no other output's.
-        """
-        outside: dict[Node, Entry] = {}
-        copies: dict[Entry, Entry] = {}
-
-        def stands_outside(entry: Entry) -> bool:
-            node = entry.node
-            return node not in self.own and (node.op is None or node.attrs.get(_KEY) != self.name)
-
-        def variable(entry: Entry) -> Entry:
-            attrs = entry.node.attrs if entry.node.op is None else {}
-            node = Node(None, entry_name(entry), [], attrs)
-            outside[node] = entry
-            return Entry(node, 0)
-
-        for node in _inside(heads, stands_outside):
-            for entry in node.inputs:
-                if entry not in copies:
-                    copies[entry] = variable(entry) if stands_outside(entry) else entry
-            copy = node
-            if node.op is not None:
-                inputs = [copies[e] for e in node.inputs]
-                copy = Node(node.op, node.name, inputs, node.attrs)
-            copies.update(zip(node.outputs(), copy.outputs(), strict=True))
-        found: list[Entry] = []
-        for head in heads:
-            if head not in copies:
-                copies[head] = variable(head)
-            copy = copies[head]
-            if copy.node.op is None or copy in found:
-                name = NameManager.current.get(None, "identity")
-                attrs = AttrScope.current.get(None)
-                copy = Entry(Node(make("_copy", {}), name, [copy], attrs), 0)
-            found.append(copy)
-        return _Graph(found, outside)
-
-
-def _inside(heads: Sequence[Entry], stands_outside: Callable[[Entry], bool]) -> list[Node]:
-    """The nodes on the way to `heads` that are not outside, each after its inputs."""
-    order: list[Node] = []
-    seen: set[Node] = set()
-    for head in heads:
-        stack = [(head, 0)]
-        while stack:
-            entry, position = stack.pop()
-            node = entry.node
-            if position == 0:
-                if node in seen or stands_outside(entry):
-                    continue
-                seen.add(node)
-            if position == len(node.inputs):
-                order.append(node)
-                continue
-            stack += [(entry, position + 1), (node.inputs[position], 0)]
-    return order
-
-
 def _joined(
-    first: Sequence[Entry], numbers: dict[Node, int], graphs: Iterable[_Graph]
+    first: Sequence[Entry], numbers: dict[Node, int], graphs: Iterable[Graph]
 ) -> tuple[list[Entry], list[tuple[int, ...]]]:
     """The inputs of several graphs, each but once, and their places for each graph."""
     inputs = list(first)

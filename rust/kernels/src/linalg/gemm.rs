@@ -1,17 +1,19 @@
 //! Products of matrices: `C = alpha A B + beta C` for operands of any strides, on the `gemm`
-//! crate, or on our own loops where packing would take as long as multiplying. `C` is cut into tiles by the sizes of the problem alone, one task each, so that the
+//! crate, or on our own loops: where packing would take as long as multiplying, and where the CPU has
+//! wider registers than that crate uses. `C` is cut into tiles by the sizes of the problem alone, one task each, so that the
 //! result has the same bits whatever the number of threads.
 
 use crate::blocks::raw::Target;
+use crate::linalg::packed;
 use crate::linalg::rows_dot::{self, RowsDot};
 use crate::par;
 
 /// A matrix in memory: element `(i, j)` stands at `i * rows + j * cols`.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<'a, T> {
-    data: &'a [T],
-    rows: usize,
-    cols: usize,
+    pub(super) data: &'a [T],
+    pub(super) rows: usize,
+    pub(super) cols: usize,
 }
 
 impl<'a, T> Operand<'a, T> {
@@ -142,6 +144,11 @@ pub(crate) unsafe fn gemm_into<T: RowsDot>(
     }
     assert!(a.fits(m, k) && b.fits(k, n) && n <= width);
     assert!(start + (m - 1) * width + n <= target.len());
+    if alpha == T::ONE && (beta == T::ZERO || beta == T::ONE) && packed::pays::<T>((m, n, k)) {
+        let c = (target, start, width);
+        // SAFETY: `C` fits, and the caller vouches for its elements.
+        return unsafe { packed::product((m, n, k), a, b, beta == T::ONE, c) };
+    }
     let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
     let (rows, cols) = tile(m, n, k);
     let across = n.div_ceil(cols);

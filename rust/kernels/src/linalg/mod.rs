@@ -6,6 +6,8 @@ pub(crate) mod eigen;
 pub(crate) mod gemm;
 pub(crate) mod lanes;
 pub(crate) mod lu;
+pub(crate) mod packed;
+pub(crate) mod panels;
 pub(crate) mod reflect;
 pub(crate) mod rows_dot;
 pub(crate) mod tile;

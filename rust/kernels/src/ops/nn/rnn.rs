@@ -4,17 +4,18 @@
 //! by weights that are packed once, and the same tasks go on to compute the cells. Both directions
 //! of a layer take their steps together.
 
+mod back_steps;
 mod backward;
 mod cell;
 mod forward;
+mod history;
 mod net;
-mod panels;
+mod steps;
 
 use crate::api::prepared::{check_count, check_shape};
 use crate::api::{Attrs, Desc, Kernel, Req, Row, View};
 use crate::copy::assign;
 use crate::linalg::rows_dot::RowsDot;
-use crate::linalg::tile::Tiled;
 use crate::math::real::by_real;
 use ferromix_base::{Error, Result};
 use net::Net;
@@ -24,10 +25,6 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("RNN", prepare_forward).random().unknown_cost(),
     Row::new("_backward_RNN", prepare_backward).unknown_cost(),
 ];
-
-/// Types that there are kernels for.
-trait Cell: RowsDot + Tiled {}
-impl<T: RowsDot + Tiled> Cell for T {}
 
 /// Which steps sequences have.
 struct Lengths(Option<Vec<usize>>);
@@ -56,7 +53,7 @@ struct Given<'a, T> {
     lengths: Lengths,
 }
 
-impl<'a, T: Cell> Given<'a, T> {
+impl<'a, T: RowsDot> Given<'a, T> {
     /// Reads them from where they begin in `inputs`.
     fn of(net: &Net, inputs: &'a [View]) -> Result<Self> {
         let cell = if net.cells() {

@@ -1,19 +1,17 @@
 //! The backward pass: for each layer from the last the steps in the other order, which give the
 //! gradients of all gates, and then products of all steps at once.
-//!
-//! A task multiplies the gradients of the next step's gates by the states' weights, which gives the
-//! gradient of some units' outputs, and goes on with these units' gates.
 
-use super::cell;
+use super::back_steps::Steps;
+use super::history::History;
 use super::net::{Kept, Net};
-use super::panels::{Panels, Rows, Shape};
-use super::{Cell, Given};
+use super::{Given, cell};
 use crate::api::{Call, Kernel, Req};
 use crate::blocks::blockwise::store;
 use crate::blocks::raw::{Scratch, Target, scratch_bytes};
 use crate::blocks::sums;
 use crate::linalg::gemm::{Operand, gemm};
-use crate::par;
+use crate::linalg::panels::{Rows, Shape};
+use crate::linalg::rows_dot::RowsDot;
 use ferromix_base::Result;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -28,17 +26,17 @@ pub(super) struct Backward<T> {
 }
 
 /// The weights that the gradients of gates are multiplied by.
-fn recurrent<T: Cell>(net: &Net) -> Shape {
+fn recurrent<T: RowsDot>(net: &Net) -> Shape {
     Shape::new::<T>(1, net.out(), net.wide())
 }
 
 /// Those of the projection.
-fn projecting<T: Cell>(net: &Net) -> Option<Shape> {
+fn projecting<T: RowsDot>(net: &Net) -> Option<Shape> {
     net.projection.map(|p| Shape::new::<T>(1, net.hidden, p))
 }
 
 /// Sizes of scratch memory, in the order of the fields of [`Room`].
-fn sizes<T: Cell>(net: &Net) -> [usize; 9] {
+fn sizes<T: RowsDot>(net: &Net) -> [usize; 9] {
     let (d, rows, batch) = (net.directions, net.rows(), net.batch);
     let only = |flag: bool, n: usize| if flag { n } else { 0 };
     let projects = net.projection.is_some();
@@ -75,7 +73,7 @@ struct Room<'a, T> {
     cell: Target<T>,
 }
 
-impl<T: Cell> Kernel for Backward<T> {
+impl<T: RowsDot> Kernel for Backward<T> {
     fn workspace(&self) -> usize {
         let first = scratch_bytes::<T>(self.net.batch * self.net.wide());
         sizes::<T>(&self.net)
@@ -141,7 +139,7 @@ struct Pass<'a, T> {
     rows: Rows,
 }
 
-impl<T: Cell> Pass<'_, T> {
+impl<T: RowsDot> Pass<'_, T> {
     fn layer(&mut self, layer: usize, call: &mut Call<'_>) -> Result<()> {
         let net = self.net;
         let last = layer + 1 == net.layers;
@@ -330,368 +328,5 @@ impl<T: Cell> Pass<'_, T> {
             }
         }
         Ok(())
-    }
-}
-
-/// The states that steps began with.
-struct History<'a, T> {
-    net: &'a Net,
-    given: &'a Given<'a, T>,
-    layer: usize,
-    d: usize,
-    outputs: &'a [T],
-}
-
-impl<T: Cell> History<'_, T> {
-    /// The product of gradients, `wide` apart of which the first `count` are taken, with the states.
-    fn product(
-        &self,
-        (grads, wide, count): (&[T], usize, usize),
-        first: &mut [T],
-        beta: T,
-        to: &mut [T],
-    ) {
-        let Net { batch, steps, .. } = *self.net;
-        let (out, across) = (self.net.out(), self.net.across());
-        let own = self.d * out;
-        let rows = steps.saturating_sub(1) * batch;
-        let (later, before) = if self.d == 0 { (batch, 0) } else { (0, batch) };
-        // Where there is but one step, nothing is multiplied.
-        let a = grads.get(later * wide..).unwrap_or_default();
-        let b = self
-            .outputs
-            .get(before * across + own..)
-            .unwrap_or_default();
-        let (a, b) = (Operand::new(a, wide).transposed(), Operand::new(b, across));
-        gemm((count, out, rows), T::ONE, a, b, beta, to);
-        let first = &mut first[..batch * count];
-        for (row, to) in first.chunks_exact_mut(count).enumerate() {
-            match self.given.lengths.first(row, self.d, steps) {
-                Some(t) => {
-                    let at = (t * batch + row) * wide;
-                    to.copy_from_slice(&grads[at..at + count]);
-                }
-                None => to.fill(T::ZERO),
-            }
-        }
-        let n = batch * out;
-        let at = (self.layer * self.net.directions + self.d) * n;
-        let states = Operand::new(&self.given.state[at..at + n], out);
-        let first = Operand::new(first, count).transposed();
-        gemm((count, out, batch), T::ONE, first, states, T::ONE, to);
-    }
-}
-
-/// The steps of a layer.
-struct Steps<'a, T> {
-    net: &'a Net,
-    given: &'a Given<'a, T>,
-    kept: &'a [T],
-    places: Kept,
-    layer: usize,
-    rows: &'a Rows,
-    shape: Shape,
-    projection: Option<Shape>,
-    recurrent: &'a [T],
-    projecting: &'a [T],
-    outputs: &'a [T],
-    /// The gradient of the outputs.
-    grad: &'a [T],
-    sums: Target<T>,
-    more: Target<T>,
-    projected: Target<T>,
-    packed: Target<T>,
-    state: Target<T>,
-    cell: Target<T>,
-}
-
-/// Some rows and columns of a direction.
-#[derive(Clone, Copy)]
-struct Place {
-    d: usize,
-    chunk: usize,
-    block: usize,
-}
-
-impl<T: Cell> Steps<'_, T> {
-    /// The packed gradients of the sums of step `s`.
-    fn packed(&self, d: usize, s: usize) -> Range<usize> {
-        let n = self.net.batch * self.net.wide();
-        let at = (2 * d + s % 2) * n;
-        at..at + n
-    }
-
-    /// Those of projected outputs.
-    fn packed_out(&self, d: usize) -> Range<usize> {
-        let n = self.net.batch * self.net.out();
-        let at = 2 * self.net.directions * self.net.batch * self.net.wide() + d * n;
-        at..at + n
-    }
-
-    /// The gradients of the last states.
-    fn start(&self, grads: [Option<&[T]>; 2]) {
-        let net = self.net;
-        let widths = [net.out(), net.hidden];
-        for ((grad, to), width) in grads.into_iter().zip([self.state, self.cell]).zip(widths) {
-            let n = net.directions * net.batch * width;
-            // SAFETY: no step runs yet.
-            let to = unsafe { to.slice(0..n) };
-            match grad {
-                Some(grad) => to.copy_from_slice(&grad[self.layer * n..(self.layer + 1) * n]),
-                None => to.fill(T::ZERO),
-            }
-        }
-    }
-
-    fn run(&self, shape: &Shape, task: impl Fn(Place) + Sync + Send) {
-        let (chunks, blocks) = (self.rows.chunks(), shape.blocks());
-        let n = self.net.directions * chunks * blocks;
-        par::for_ranges(n, shape.grain(self.net.batch), |range| {
-            for i in range {
-                let (d, chunk, block) = (i / (chunks * blocks), i / blocks % chunks, i % blocks);
-                task(Place { d, chunk, block });
-            }
-        });
-    }
-
-    fn step(&self, s: usize) {
-        match &self.projection {
-            None => self.run(&self.shape, |place| {
-                let mut grad = self.by_state(s, place, true);
-                self.units(s, place, &self.shape, &mut grad);
-            }),
-            Some(shape) => {
-                self.run(&self.shape, |place| self.project(s, place));
-                self.run(shape, |Place { d, chunk, block }| {
-                    let mut grad = vec![T::ZERO; self.rows.range(chunk).len() * shape.width()];
-                    let data = &self.projecting[d * shape.size()..(d + 1) * shape.size()];
-                    // SAFETY: nobody writes it now.
-                    let packed = unsafe { self.packed.slice(self.packed_out(d)) };
-                    let panels = Panels {
-                        data,
-                        shape: *shape,
-                    };
-                    panels.multiply(self.rows, chunk, packed, block, &mut grad);
-                    self.units(s, Place { d, chunk, block }, shape, &mut grad);
-                });
-            }
-        }
-    }
-
-    /// The gradients of the first states.
-    fn finish(&self) {
-        if self.net.steps == 0 {
-            return;
-        }
-        self.run(&self.shape, |place| {
-            let grad = self.by_state(usize::MAX, place, false);
-            let (rows, columns) = (self.rows.range(place.chunk), self.shape.range(place.block));
-            for row in rows.clone() {
-                let at = (row - rows.start) * self.shape.width();
-                // SAFETY: these rows and columns belong to this task.
-                let to = unsafe { self.state.slice(self.state_at(place.d, row, &columns)) };
-                to.copy_from_slice(&grad[at..at + columns.len()]);
-            }
-        });
-    }
-
-    fn state_at(&self, d: usize, row: usize, columns: &Range<usize>) -> Range<usize> {
-        let at = (d * self.net.batch + row) * self.net.out();
-        at + columns.start..at + columns.end
-    }
-
-    /// The gradient of the outputs of step `s`, that of the states that `s + 1` began with: by the
-    /// next step's gates, by itself, and if `output` by that of the layer's output.
-    fn by_state(&self, s: usize, Place { d, chunk, block }: Place, output: bool) -> Vec<T> {
-        let net = self.net;
-        let (rows, columns, width) = (
-            self.rows.range(chunk),
-            self.shape.range(block),
-            self.shape.width(),
-        );
-        let mut grad = vec![T::ZERO; rows.len() * width];
-        if s.wrapping_add(1) != net.steps {
-            let data = &self.recurrent[d * self.shape.size()..(d + 1) * self.shape.size()];
-            // SAFETY: nobody writes the gradients of the next step now.
-            let packed = unsafe { self.packed.slice(self.packed(d, s.wrapping_add(1))) };
-            Panels {
-                data,
-                shape: self.shape,
-            }
-            .multiply(self.rows, chunk, packed, block, &mut grad);
-        }
-        for row in rows.clone() {
-            let at = (row - rows.start) * width;
-            let grad = &mut grad[at..at + columns.len()];
-            // SAFETY: these rows and columns belong to this task.
-            cell::add(
-                unsafe { self.state.slice(self.state_at(d, row, &columns)) },
-                grad,
-            );
-            if output && self.given.lengths.has(row, net.step(d, s)) {
-                let at = (net.step(d, s) * net.batch + row) * net.across() + d * net.out();
-                cell::add(&self.grad[at + columns.start..at + columns.end], grad);
-            }
-        }
-        grad
-    }
-
-    /// The gradients of projected outputs.
-    fn project(&self, s: usize, place: Place) {
-        let (net, t) = (self.net, self.net.step(place.d, s));
-        let mut grad = self.by_state(s, place, true);
-        let Place { d, chunk, block } = place;
-        let (rows, columns, width) = (
-            self.rows.range(chunk),
-            self.shape.range(block),
-            self.shape.width(),
-        );
-        for row in rows.clone() {
-            let at = (row - rows.start) * width;
-            let grad = &mut grad[at..at + columns.len()];
-            let to = ((d * net.steps + t) * net.batch + row) * net.out();
-            // SAFETY: these rows and columns belong to this task.
-            let (carry, to) = unsafe {
-                (
-                    self.state.slice(self.state_at(d, row, &columns)),
-                    self.projected.slice(to + columns.start..to + columns.end),
-                )
-            };
-            if self.given.lengths.has(row, t) {
-                carry.fill(T::ZERO);
-            } else {
-                carry.copy_from_slice(grad);
-                grad.fill(T::ZERO);
-            }
-            to.copy_from_slice(grad);
-        }
-        // SAFETY: as above; nobody reads it yet.
-        unsafe {
-            let to = Target::of_slice(self.packed.slice(self.packed_out(d)));
-            self.rows
-                .pack(chunk, (&grad, width), (to, net.out()), columns);
-        }
-    }
-
-    /// The gradients of the gates' sums of some units, from that of their outputs.
-    fn units(&self, s: usize, Place { d, chunk, block }: Place, shape: &Shape, out: &mut [T]) {
-        let (net, t) = (self.net, self.net.step(d, s));
-        let (rows, columns, width) = (self.rows.range(chunk), shape.range(block), shape.width());
-        let (gates, hidden, n) = (net.gates(), net.hidden, out.len());
-        let mut room = vec![T::ZERO; (gates + 8) * n];
-        let (values, rest) = room.split_at_mut(gates * n);
-        let (more, rest) = rest.split_at_mut(n);
-        let (old, rest) = rest.split_at_mut(n);
-        let (of_cell, rest) = rest.split_at_mut(n);
-        let (spare, sums) = rest.split_at_mut(n);
-        let own = |place: usize, row: usize| {
-            let at = place * n + (row - rows.start) * width;
-            at..at + columns.len()
-        };
-        let whole = |at: usize| at + columns.start..at + columns.end;
-        let line = |row: usize| (t * net.batch + row) * hidden;
-        let cell_at = |row: usize| whole((d * net.batch + row) * hidden);
-        let kept = &self.kept[self.places.gates(self.layer, d)];
-        let further = &self.kept[self.places.more(self.layer, d)];
-        for row in rows.clone() {
-            for g in 0..gates {
-                let from = whole((t * net.batch + row) * net.wide() + g * hidden);
-                values[own(g, row)].copy_from_slice(&kept[from]);
-            }
-            if net.keeps_more() {
-                more[own(0, row)].copy_from_slice(&further[whole(line(row))]);
-                old[own(0, row)].copy_from_slice(&self.old(further, d, t, row)[columns.clone()]);
-            }
-            if net.cells() {
-                // SAFETY: these rows and units belong to this task.
-                of_cell[own(0, row)].copy_from_slice(unsafe { self.cell.slice(cell_at(row)) });
-            }
-        }
-        let passed = out.to_vec();
-        let back = cell::Back {
-            gates: values,
-            more,
-            old,
-            out,
-            cell: of_cell,
-            sums,
-            spare,
-        };
-        cell::backward(net.mode, net.clip, back);
-        let taken = gates + usize::from(net.more_bias());
-        for row in rows.clone() {
-            let lives = self.given.lengths.has(row, t);
-            if !lives {
-                (0..taken).for_each(|g| sums[own(g, row)].fill(T::ZERO));
-            }
-            // SAFETY: as above.
-            unsafe {
-                for g in 0..gates {
-                    let to = ((d * net.steps + t) * net.batch + row) * net.wide() + g * hidden;
-                    self.sums
-                        .slice(whole(to))
-                        .copy_from_slice(&sums[own(g, row)]);
-                }
-                if net.more_bias() {
-                    let to = ((d * net.steps + t) * net.batch + row) * hidden;
-                    self.more
-                        .slice(whole(to))
-                        .copy_from_slice(&sums[own(gates, row)]);
-                }
-                if self.projection.is_none() {
-                    let from = if lives {
-                        &out[own(0, row)]
-                    } else {
-                        &passed[own(0, row)]
-                    };
-                    self.state
-                        .slice(self.state_at(d, row, &columns))
-                        .copy_from_slice(from);
-                }
-                if net.cells() && lives {
-                    self.cell
-                        .slice(cell_at(row))
-                        .copy_from_slice(&of_cell[own(0, row)]);
-                }
-            }
-        }
-        for g in 0..gates {
-            // Of a GRU, the states see the gradient of what the reset gate multiplies.
-            let from = if net.more_bias() && g + 1 == gates {
-                gates
-            } else {
-                g
-            };
-            // SAFETY: as above; nobody reads the gradients of this step yet.
-            unsafe {
-                let to = Target::of_slice(self.packed.slice(self.packed(d, s)));
-                let to_columns = g * hidden + columns.start..g * hidden + columns.end;
-                let from = (&sums[from * n..(from + 1) * n], width);
-                self.rows.pack(chunk, from, (to, net.wide()), to_columns);
-            }
-        }
-    }
-
-    /// What a step began with: the cell states of an LSTM, the outputs of a GRU.
-    fn old<'b>(&'b self, cells: &'b [T], d: usize, t: usize, row: usize) -> &'b [T] {
-        let (net, hidden) = (self.net, self.net.hidden);
-        let first = self.given.lengths.first(row, d, net.steps);
-        if first.is_none_or(|first| first == t) || !self.given.lengths.has(row, t) {
-            let states = if net.cells() {
-                self.given.cell
-            } else {
-                self.given.state
-            };
-            let at = ((self.layer * net.directions + d) * net.batch + row) * hidden;
-            return &states[at..at + hidden];
-        }
-        let before = if d == 0 { t - 1 } else { t + 1 } * net.batch + row;
-        let at = if net.cells() {
-            before * hidden
-        } else {
-            before * net.across() + d * hidden
-        };
-        let from = if net.cells() { cells } else { self.outputs };
-        &from[at..at + hidden]
     }
 }
