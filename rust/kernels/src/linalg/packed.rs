@@ -55,18 +55,10 @@ pub(super) unsafe fn product<T: Tiled>(
         par::for_each(rows.chunks() * tasks, |i| {
             let (chunk, first) = (i / tasks, i % tasks * across);
             let blocks = first..shape.blocks().min(first + across);
-            // SAFETY: these rows and columns belong to this task, and the caller vouches for the whole.
+            // SAFETY: these rows and columns belong to this task; the caller vouches for the whole.
             unsafe {
                 let a = (&a.data[start * a.cols..], [a.rows, a.cols]);
-                part(
-                    &rows,
-                    chunk,
-                    a,
-                    &panels,
-                    blocks,
-                    (target, n),
-                    add || start > 0,
-                );
+                part(&rows, chunk, a, &panels, blocks, c, add || start > 0);
             }
         });
     }
