@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import ferromix as mx
-from ferromix.error import InvalidArgumentError
+from ferromix.error import ArgumentTypeError, InvalidArgumentError
 
 MANY = 40_000
 EXTREMES = {"float32": 1e-30, "float64": 1e-250}
@@ -280,6 +280,15 @@ def test_rand_zipfian():
     symbols = mx.sym.contrib.rand_zipfian(mx.sym.Variable("a"), 5, 20)
     again = mx.sym.Group(list(symbols)).eval(a=mx.nd.array([0, 3]))
     np.testing.assert_array_equal(again[0].asnumpy(), drawn.asnumpy()[:5])
+    with pytest.raises(ArgumentTypeError, match="true_classes must be an NDArray, got 3"):
+        mx.nd.contrib.rand_zipfian(3, 5, 20)
+
+
+@pytest.mark.parametrize("scale", [0, -0.0, np.float64(0)])
+def test_an_exponential_mean_of_nothing(scale):
+    for draw in (mx.nd.random.exponential, mx.sym.random.exponential):
+        with pytest.raises(InvalidArgumentError, match="scale must be above 0"):
+            draw(scale, shape=(2,))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])

@@ -7,8 +7,10 @@ from math import log
 from typing import Any
 
 from ..context import Context, as_context
+from ..error import ArgumentTypeError
+from ..literal import brief
 from ..ops.namespaces import serve
-from ..ops.sample import parameters
+from ..ops.sample import parameters, rate
 from .function import function, member
 from .ndarray import NDArray
 
@@ -114,7 +116,7 @@ def exponential(
 
     The other arguments are those of :func:`uniform`.
     """
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out, kwargs)
+    return _draw("exponential", {"lam": rate(scale, NDArray)}, shape, dtype, ctx, out, kwargs)
 
 
 def gamma(
@@ -291,6 +293,10 @@ def rand_zipfian(
     >>> drawn.shape
     (4,)
     """
+    if not isinstance(true_classes, NDArray):
+        raise ArgumentTypeError(
+            f"rand_zipfian: true_classes must be an NDArray, got {brief(true_classes)}"
+        )
     end = log(range_max + 1)
     u = uniform(0, end, shape=(num_sampled,), dtype="float64", ctx=ctx)
     drawn = (u.exp() - 1).astype("int64") % range_max

@@ -288,5 +288,18 @@ def parameters(name: str, params: Mapping[str, Any], tensor: type | None) -> boo
     return False
 
 
+def rate(scale: Any, tensor: type) -> Any:
+    """The rate of an exponential distribution of this mean.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a mean of 0.
+    """
+    if not parameters("exponential", {"scale": scale}, tensor) and scale == 0:
+        raise InvalidArgumentError(f"random.exponential: scale must be above 0, got {scale}")
+    return 1.0 / scale
+
+
 for _law in LAWS:
     _register(_law)

@@ -6,7 +6,7 @@ from math import log
 from typing import Any
 
 from ..ops.namespaces import serve
-from ..ops.sample import parameters
+from ..ops.sample import parameters, rate
 from .functions import function, member
 from .symbol import Symbol
 
@@ -96,7 +96,7 @@ def exponential(
 
     The other arguments are those of :func:`uniform`.
     """
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
+    return _draw("exponential", {"lam": rate(scale, Symbol)}, shape, dtype, kwargs)
 
 
 def gamma(
