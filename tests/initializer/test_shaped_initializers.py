@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ferromix as mx
-from ferromix.error import FileFormatError, InvalidArgumentError
+from ferromix.error import ArgumentTypeError, FileFormatError, InvalidArgumentError
 
 
 def made(init, shape, name="fc_weight", dtype="float32"):
@@ -35,6 +35,7 @@ def test_msra_prelu_has_the_spread_for_its_slope():
         expected = np.sqrt(2 / (1 + 0.25**2) / fan)
         assert found.std() == pytest.approx(expected, rel=0.02)
         assert abs(found.mean()) < 0.01 * expected * 3
+    assert not made(mx.init.MSRAPrelu(slope=1e300), (2, 2)).any()
     assert mx.init.MSRAPrelu().dumps() == '["msraprelu", {"factor_type": "avg", "slope": 0.25}]'
     assert mx.init.create("msraprelu", slope=0.0).magnitude == 2.0
 
@@ -86,6 +87,8 @@ def test_saved_arrays_come_back(tmp_path, caplog):
     mx.nd.save(str(path), [mx.nd.ones(1)])
     with pytest.raises(FileFormatError, match="no arrays with names"):
         mx.init.Load(str(path))
+    with pytest.raises(ArgumentTypeError, match="names must be strings, got 3"):
+        mx.init.Load({3: mx.nd.ones(1)})
 
 
 def test_what_is_set_is_told(caplog):

@@ -78,7 +78,7 @@ class MSRAPrelu(Xavier):
     """
 
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
-        super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
+        super().__init__("gaussian", factor_type, 2.0 / (1 + slope * slope))
         self._kwargs = {"factor_type": factor_type, "slope": slope}
 
 

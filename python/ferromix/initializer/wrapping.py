@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import ndarray as nd
-from ..error import FileFormatError, InvalidArgumentError
+from ..error import ArgumentTypeError, FileFormatError, InvalidArgumentError
+from ..literal import brief
 from ..ndarray import NDArray
 from .base import InitDesc
 
@@ -49,6 +50,9 @@ class Load:
         loaded = param if isinstance(param, Mapping) else nd.load(param)
         if not isinstance(loaded, Mapping):
             raise FileFormatError(f"Load: {param!r} has no arrays with names")
+        for name in loaded:
+            if not isinstance(name, str):
+                raise ArgumentTypeError(f"Load: names must be strings, got {brief(name)}")
         self.param = {
             name.split(":", 1)[1] if name.startswith(("arg:", "aux:")) else name: array
             for name, array in loaded.items()
