@@ -6,6 +6,7 @@ import scipy.stats
 
 import ferromix as mx
 from ferromix import test_utils as t
+from ferromix.error import InvalidArgumentError
 
 
 @pytest.fixture(autouse=True)
@@ -131,6 +132,11 @@ def test_means_and_variances():
     assert not t.mean_check(normal, 0.5, 1.0, 10000)
     assert t.var_check(normal, 1.0, 10000)
     assert not t.var_check(normal, 1.2, 10000)
+
+
+def test_far_too_many_buckets():
+    with pytest.raises(InvalidArgumentError, match="nbuckets must be an int of 1 to 1000000"):
+        t.gen_buckets_probs_with_ppf(scipy.stats.norm.ppf, 10**12)
 
 
 @pytest.mark.parametrize("buckets", [2, 5, 6])

@@ -24,6 +24,9 @@ __all__ = [
 
 Generator = Callable[[int], Any]
 
+MOST_BUCKETS = 1_000_000
+"""More are taken for a mistake: `ppf` is called for each."""
+
 
 def _draw(generator: Generator, count: int) -> np.ndarray:
     if not callable(generator):
@@ -67,7 +70,7 @@ def gen_buckets_probs_with_ppf(
     ppf
         The quantile function: the number below which a given part lies.
     nbuckets
-        How many intervals.
+        How many intervals, at most a million.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def gen_buckets_probs_with_ppf(
     >>> gen_buckets_probs_with_ppf(lambda part: 10 * part, 2)
     ([(0.0, 5.0), (5.0, 10.0)], [0.5, 0.5])
     """
-    nbuckets = as_int("nbuckets", nbuckets, 1)
+    nbuckets = as_int("nbuckets", nbuckets, 1, MOST_BUCKETS)
     if not callable(ppf):
         raise ArgumentTypeError(f"ppf must be a function, got {brief(ppf)}")
     ends = [ppf(i / nbuckets) for i in range(nbuckets + 1)]
