@@ -94,6 +94,40 @@ def test_local_and_global_accounts():
     assert math.isnan(metric.get_global()[1])
 
 
+def test_metrics_of_users_without_a_global_account():
+    class Tasks(mx.metric.EvalMetric):
+        def __init__(self):
+            super().__init__("tasks", has_global_stats=False)
+
+        def reset(self):
+            self.num_inst, self.sum_metric = [0, 0], [0.0, 0.0]
+
+        def update(self, labels, preds):
+            for i, label in enumerate(labels):
+                self.sum_metric[i] += label.sum().asscalar()
+                self.num_inst[i] += label.size
+
+        def get(self):
+            values = [a / b for a, b in zip(self.sum_metric, self.num_inst, strict=True)]
+            return ["first", "second"], values
+
+    metric = Tasks()
+    metric.update([mx.nd.array([1, 2]), mx.nd.array([6])], [])
+    assert metric.get_global_name_value() == [("first", 1.5), ("second", 6.0)]
+    assert "has_global_stats" not in metric.get_config()
+
+    class Summed(mx.metric.EvalMetric):
+        def update(self, labels, preds):
+            self.num_inst += 1
+            self.sum_metric += 3
+
+    metric = Summed("summed")
+    metric.update([], [])
+    assert metric.get_global() == ("summed", 3.0)
+    metric.reset_local()
+    assert math.isnan(metric.get_global()[1])
+
+
 def test_composite():
     metric = mx.metric.CompositeEvalMetric(["acc"])
     metric.add(mx.metric.CrossEntropy())

@@ -42,6 +42,7 @@ class EvalMetric:
         self.name = str(name)
         self.output_names = output_names
         self.label_names = label_names
+        kwargs.pop("has_global_stats", None)  # found out, see get_global
         self._kwargs = kwargs
         self.reset()
 
@@ -82,7 +83,13 @@ class EvalMetric:
         return self.name, _quotient(self.sum_metric, self.num_inst)
 
     def get_global(self) -> Score:
-        """Name and value over everything since :meth:`reset`."""
+        """Name and value over everything since :meth:`reset`.
+
+        Of a subclass that keeps no global account, by a `reset` or an `update` of its own, it is
+        what :meth:`get` says.
+        """
+        if not getattr(self, "global_num_inst", 0):
+            return self.get()
         return self.name, _quotient(self.global_sum_metric, self.global_num_inst)
 
     def get_name_value(self) -> list[tuple[str, float]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..base import require_kind
-from ..error import DTypeError, InvalidArgumentError
+from ..error import DTypeError, InvalidArgumentError, OutOfMemoryError
 from ..literal import brief
 from ..ops.card import make
 from .creation import array
@@ -58,5 +58,7 @@ def histogram(
         found = np.histogram(a.asnumpy(), int(bins))
     except ValueError as error:
         raise InvalidArgumentError(f"histogram: {error}") from None
+    except MemoryError as error:
+        raise OutOfMemoryError(f"histogram: {int(bins)} bins: {error}") from None
     count, edges = (array(x, ctx=a.context, dtype="float32") for x in found)
     return count, edges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -293,6 +294,9 @@ class BilinearResize2D(Resampling):
             raise InvalidArgumentError(
                 f"{self.name}: mode={mode} needs both attributes 'scale_height' and 'scale_width'"
             )
+        for scale in self._scales():
+            if scale is not None and not math.isfinite(scale):
+                raise InvalidArgumentError(f"{self.name}: scales must be finite, got {scale}")
 
     def list_arguments(self) -> list[str]:
         """The second input is for one mode."""

@@ -128,6 +128,12 @@ REFUSED = [
         {"scale": 4, "sample_type": "nearest", "num_args": 2},
     ),
     Refused("_contrib_BilinearResize2D", ("scale_width",), None, {"scale_height": 2.0}),
+    Refused(
+        "_contrib_BilinearResize2D",
+        ("scales must be finite, got inf",),
+        None,
+        {"scale_height": float("inf"), "scale_width": 1.0},
+    ),
     Refused("_contrib_BilinearResize2D", ("'data'", "nothing"), ((1, 1, 0, 2),), {"height": 2}),
     Refused("_contrib_AdaptiveAvgPooling2D", ("output_size",), None, {"output_size": -1}),
 ]
