@@ -16,6 +16,8 @@ from . import ndarray as nd
 from . import symbol as sym
 from .error import InvalidArgumentError
 from .graph.node import topological
+from .graph.serial import parse_noting
+from .graph.upgrade import stated_version, version_text
 from .model import load_params, save_checkpoint
 from .ndarray import NDArray
 from .symbol import Symbol
@@ -42,19 +44,20 @@ def describe(prefix: str, epoch: int, shapes: Shapes | None = None) -> str:
         Files that are no checkpoint; says why.
     """
     path = f"{os.fspath(prefix)}-symbol.json"
-    net = sym.load(path)
+    text = files.read(path)
+    heads, upgrades = parse_noting(text, path)
     args, auxs = load_params(prefix, epoch)
-    return "\n".join(_lines(path, net, args, auxs, shapes or {}))
+    head = [f"graph       {path}, {_version(text)}"]
+    head += [f"upgraded    {line}" for line in upgrades.lines()]
+    return "\n".join([*head, *_lines(Symbol(heads), args, auxs, shapes or {})])
 
 
 def _lines(
-    path: str,
     net: Symbol,
     args: Mapping[str, NDArray],
     auxs: Mapping[str, NDArray],
     shapes: Shapes,
 ) -> Iterator[str]:
-    yield f"graph       {path}, {_version(files.read(path))}"
     nodes = topological(net.entries)
     counts = Counter(node.op.name for node in nodes if node.op is not None)
     yield f"operators   {sum(counts.values())}"
@@ -93,9 +96,9 @@ def _width(dtype: str) -> int:
 def _version(text: bytes) -> str:
     """By which version of MXNet a graph was written, by what it says or how it is."""
     graph: Any = json.loads(text)
-    number = graph.get("attrs", {}).get("mxnet_version", [None, None])[1]
-    if isinstance(number, int):
-        return f"of MXNet {number // 10000}.{number // 100 % 100}.{number % 100}"
+    number = stated_version(graph)
+    if number is not None:
+        return f"of MXNet {version_text(number)}"
     nodes = graph.get("nodes", [])
     if any("param" in node for node in nodes):
         return "of MXNet before 0.9, read as today's"

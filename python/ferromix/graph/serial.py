@@ -3,12 +3,14 @@
 What older versions did differently: operator attributes in ``param`` and symbol attributes in
 ``attr`` (before 0.9) or both in ``attr`` (before 1.0); entries of two numbers; inputs that have
 come into being since, such as auxiliary states, left out; ``ctx_group`` and its like without
-underscores, and ``weight_lr_mult`` on the operator in place of its variable.
+underscores, and ``weight_lr_mult`` on the operator in place of its variable; and what
+:mod:`ferromix.graph.upgrade` lists. What was changed is logged.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,8 +20,11 @@ from ..literal import MOST, brief, names_of
 from ..ops.card import OperatorProperty, exists, find
 from .control_flow import ControlFlow
 from .node import Entry, Node, argument_names, mutated_variables, topological
+from .upgrade import Upgrades
 
-__all__ = ["dump", "parse"]
+__all__ = ["dump", "parse", "parse_noting"]
+
+_log = logging.getLogger(__name__)
 
 VERSION = 10901
 """The version of MXNet whose form is written."""
@@ -76,7 +81,7 @@ def _object(row: Mapping[str, Any], indent: str) -> str:
 
 
 def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
-    """The heads of the graph in `text`.
+    """The heads of the graph in `text`; what had to be upgraded in it is logged as a warning.
 
     Parameters
     ----------
@@ -92,20 +97,30 @@ def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
     DTypeError
         For something that is no text.
     """
+    heads, upgrades = parse_noting(text, source)
+    if upgrades.lines():
+        _log.warning("%s %s", source, upgrades.summary())
+    return heads
+
+
+def parse_noting(text: str | bytes, source: str) -> tuple[list[Entry], Upgrades]:
+    """As :func:`parse`, without a log; also what had to be upgraded."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise DTypeError(f"{source} must be a string, got {type(text).__name__}")
     try:
         graph = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{source}: not JSON: {error}") from None
-    return _Reader(source).read(graph)
+    upgrades = Upgrades(graph if isinstance(graph, dict) else {})
+    return _Reader(source, upgrades).read(graph), upgrades
 
 
 class _Reader:
     """Builds nodes from JSON, trusting nothing in it."""
 
-    def __init__(self, source: str, depth: int = 0) -> None:
+    def __init__(self, source: str, upgrades: Upgrades, depth: int = 0) -> None:
         self.source = source
+        self.upgrades = upgrades
         self.depth = depth
         self.nodes: list[Node] = []
         self.implicit: list[tuple[Node, dict[str, str]]] = []
@@ -171,6 +186,7 @@ class _Reader:
             return self.operator(op, name, inputs, attrs, (where, row.get("subgraphs")))
         if inputs:
             raise self.wrong(f"{where}: a variable has no inputs", row["inputs"])
+        self.upgrades.hidden(k for k in attrs if hide(k) != k)
         return Node(None, name, [], {hide(k): v for k, v in attrs.items()})
 
     def operator(
@@ -191,6 +207,8 @@ class _Reader:
         where = f"{where} ({op})"
         card = find(op)
         own, moved, params = _sort_attrs(card, attrs)
+        self.upgrades.hidden(k for k in attrs if hide(k) in own and hide(k) != k)
+        self.upgrades.operator(card.name, name, params)
         if card.variadic is not None:
             params.setdefault(card.variadic, str(card.count_inputs(len(inputs))))
         graphs = self.subgraphs(card, subgraphs, where)
@@ -216,7 +234,8 @@ class _Reader:
                 f"({_cut(names_of(names), 200)}), got {len(inputs)}"
             )
         missing = names[len(inputs) :]
-        inputs += [Entry(Node(None, f"{name}_{n}"), 0) for n in missing]
+        self.upgrades.inputs(f"{name}_{n}" for n in missing)
+        inputs += [Entry(_variable(made, name, n), 0) for n in missing]
         node = Node(made, name, inputs, own)
         self.implicit.append((node, moved))
         self.room -= node.num_outputs
@@ -245,7 +264,10 @@ class _Reader:
             )
         # What they could hold counts for each of them as for a file.
         source = f"{self.source}: {where}: subgraph"
-        found = [_Reader(f"{source} {i}", self.depth + 1).read(g) for i, g in enumerate(given)]
+        readers = [
+            _Reader(f"{source} {i}", self.upgrades, self.depth + 1) for i in range(len(given))
+        ]
+        found = [reader.read(g) for reader, g in zip(readers, given, strict=True)]
         return {"subgraphs": found}
 
     def move_attrs(self, node: Node, attrs: Mapping[str, str]) -> None:
@@ -257,7 +279,8 @@ class _Reader:
                 (key[: -len(h) - 1], h) for h in HIDDEN_KEYS if key.endswith("_" + h)
             )
             if argument in inputs and inputs[argument].node.op is None:
-                inputs[argument].node.attrs.setdefault(hide(hidden), value)
+                inputs[argument].node.attrs[hide(hidden)] = value
+                self.upgrades.moved(key, inputs[argument].node.name)
 
     def attributes(self, row: Mapping[str, Any], where: str) -> dict[str, str]:
         """All attributes of a node, from whichever keys its version uses."""
@@ -304,6 +327,12 @@ class _Reader:
 def _cut(text: str, limit: int = 60) -> str:
     """A text from the file, no longer than an error should be."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def _variable(card: OperatorProperty, name: str, argument: str) -> Node:
+    """A variable for an input that the file leaves out, with the initializer that it needs."""
+    init = card.initializers.get(argument)
+    return Node(None, f"{name}_{argument}", [], {} if init is None else {"__init__": init})
 
 
 def _decorated(key: str) -> str:

@@ -75,6 +75,10 @@ class AmpMulticast(OperatorProperty):
         "cast_narrow": Param("bool", False, "Whether to convert to the narrowest type."),
     }
 
+    def list_arguments(self) -> list[str]:
+        """MXNet's names."""
+        return [f"data_{i}" for i in range(self.attrs["num_outputs"])]
+
     def list_outputs(self) -> list[str]:
         """One for each input."""
         return [f"output{i}" for i in range(self.attrs["num_outputs"])]

@@ -245,8 +245,27 @@ class OperatorProperty:
     def infer_type_backward(
         self, in_types: Sequence[str | None], out_types: Sequence[str | None]
     ) -> list[str | None]:
-        """Types of arguments that follow from those of the outputs; by default none."""
-        return list(in_types)
+        """Types of arguments that follow from those of the outputs.
+
+        By default the first argument of an unknown type has that of an output if
+        :meth:`infer_type` then gives the output this type, and none without.
+        """
+        types = list(in_types)
+        names = self.list_arguments()
+        free = (i for i, n in enumerate(names) if n not in self.argument_dtypes)
+        first = next((i for i in free if types[i] is None), None)
+        if first is None:
+            return types
+        for i, found in enumerate(out_types):
+            if found is None or self.infer_type(in_types)[1][i] is not None:
+                continue
+            supposed = [*types[:first], found, *types[first + 1 :]]
+            try:
+                if self.infer_type(supposed)[1][i] == found:
+                    return supposed
+            except InvalidArgumentError:
+                continue
+        return types
 
     def infer_storage_type(
         self, in_stypes: Sequence[str]

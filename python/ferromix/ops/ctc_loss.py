@@ -56,8 +56,8 @@ class CTCLoss(OperatorProperty):
         return ["data", "label", *wanted]
 
     def list_outputs(self) -> list[str]:
-        """The loss, and its gradient, which the way there knows."""
-        return ["output", "grad"]
+        """The loss, and its gradient, which the way there knows; MXNet's names."""
+        return ["output0", "output1"]
 
     def num_visible_outputs(self) -> int:
         """The loss."""

@@ -314,6 +314,10 @@ class Det(Determinant):
     name = "_linalg_det"
     aliases = ("linalg_det",)
 
+    def list_outputs(self) -> list[str]:
+        """MXNet's name."""
+        return ["output0"]
+
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The transposed inverse, times the determinant."""
         g, out = Term(graph, graph.out_grad[0]), Term(graph, graph.out_data[0])

@@ -39,8 +39,8 @@ class Moments(OperatorProperty):
     }
 
     def list_outputs(self) -> list[str]:
-        """The two moments."""
-        return ["mean", "var"]
+        """The two moments, by MXNet's names."""
+        return ["output0", "output1"]
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
 from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
-from .family import ALL_TYPES, NUMBERS
+from .family import ALL_TYPES, NUMBERS, Types
 from .linear import Back
 from .param import Param, Params
 
@@ -57,6 +57,11 @@ class SequenceFamily(OperatorProperty):
     ) -> list[MaybeShape]:
         """The data have the shape of the output."""
         return [merge_shapes(self.name, "data", in_shapes[0], out_shapes[0]), *in_shapes[1:]]
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """Lengths have the type of the data where nothing says another."""
+        data, *lengths = in_types
+        return super().infer_type([data, *[t or data for t in lengths]])
 
     def result(self, data: MaybeShape) -> MaybeShape:
         """The shape of the output."""
