@@ -7,15 +7,17 @@ A prefix names a family of files: ``prefix-symbol.json`` and ``prefix-0001.param
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .. import ndarray, symbol
 from ..error import ArgumentTypeError, FileFormatError
+from ..files import access
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "latest_epoch", "load_checkpoint", "load_params", "save_checkpoint"]
 
 Params = dict[str, NDArray]
 
@@ -101,6 +103,26 @@ def load_checkpoint(prefix: str | os.PathLike[str], epoch: int) -> tuple[Symbol,
     >>> symbol, arg_params, aux_params = mx.model.load_checkpoint("lenet", 10)  # doctest: +SKIP
     """
     return (symbol.load(f"{os.fspath(prefix)}-symbol.json"), *load_params(prefix, epoch))
+
+
+def latest_epoch(prefix: str | os.PathLike[str]) -> int | None:
+    """The number of the last complete checkpoint, to go on from; None where there is none.
+
+    A file has its name once it is complete, and that of the parameters is a checkpoint's last, so
+    what a killed process left behind does not count.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> epoch = mx.model.latest_epoch("lenet")
+    >>> if epoch is not None:
+    ...     module = mx.mod.Module.load("lenet", epoch, load_optimizer_states=True)
+    """
+    folder, name = os.path.split(os.fspath(prefix))
+    wanted = re.compile(re.escape(name) + r"-(\d{4,})\.params")
+    with access(folder or "."):
+        found = [wanted.fullmatch(entry) for entry in os.listdir(folder or ".")]
+    return max((int(match[1]) for match in found if match), default=None)
 
 
 def _params_path(prefix: str, epoch: int) -> str:

@@ -97,7 +97,7 @@ class LAMB(Optimizer):
             beta1=self.beta1,
             beta2=self.beta2,
             epsilon=self.epsilon,
-            t=self._update_counts[index],
+            t=self._index_update_count[index],
             bias_correction=self.bias_correction,
         )
         return direction, length

@@ -40,6 +40,8 @@ class LARS(SGD):
         As in :class:`Optimizer`.
     """
 
+    _counted = (*SGD._counted, "_last_rates")
+
     def __init__(
         self,
         momentum: float = 0.0,

@@ -8,6 +8,7 @@ and ``__wd_mult__`` or by :meth:`Optimizer.set_lr_mult` and :meth:`Optimizer.set
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, ClassVar
 
 from .. import ndarray as nd
@@ -58,6 +59,9 @@ class Optimizer:
     opt_registry: ClassVar[dict[str, type[Optimizer]]]
     """All optimizers by their names in lower case."""
 
+    _counted: ClassVar[tuple[str, ...]] = ("num_update", "_index_update_count")
+    """The attributes that updates change, beside the states."""
+
     def __init__(
         self,
         rescale_grad: float = 1.0,
@@ -85,7 +89,7 @@ class Optimizer:
         self.param_dict = dict(param_dict or {})
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
-        self._update_counts: dict[Index, int] = {}
+        self._index_update_count: dict[Index, int] = {}
         self.idx2name = dict(param_idx2name or {})
         for name in self.idx2name.values():
             require_kind("a name in param_idx2name", name, str, "a string")
@@ -121,8 +125,8 @@ class Optimizer:
         """As :meth:`create_state`, with a copy in float32 where the weight's type calls for it."""
         require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
         if self._needs_copy(weight):
-            copy = weight.astype("float32")
-            return copy, self.create_state(index, copy)
+            master = weight.astype("float32")
+            return master, self.create_state(index, master)
         return self.create_state(index, weight)
 
     def update_multi_precision(
@@ -132,9 +136,9 @@ class Optimizer:
         if not self._needs_copy(weight):
             self.update(index, weight, grad, state)
             return
-        copy, inner = state
-        self.update(index, copy, grad.astype("float32"), inner)
-        copy.copyto(weight)
+        master, inner = state
+        self.update(index, master, grad.astype("float32"), inner)
+        master.copyto(weight)
 
     def _needs_copy(self, weight: NDArray) -> bool:
         return self.multi_precision and weight.dtype_name in ("float16", "bfloat16")
@@ -199,9 +203,19 @@ class Optimizer:
         return found
 
     def _update_count(self, index: Index) -> None:
-        count = self._update_counts.get(index, self.begin_num_update) + 1
-        self._update_counts[index] = count
+        count = self._index_update_count.get(index, self.begin_num_update) + 1
+        self._index_update_count[index] = count
         self.num_update = max(self.num_update, count)
+
+    def progress(self) -> dict[str, Any]:
+        """What updates have changed beside the states, for :meth:`go_on`."""
+        return {name: copy(getattr(self, name)) for name in self._counted}
+
+    def go_on(self, progress: Mapping[str, Any]) -> None:
+        """Counts on from what :meth:`progress` gave, of an optimizer of the same class."""
+        for name in self._counted:
+            if name in progress:
+                setattr(self, name, copy(progress[name]))
 
     def _get_lr(self, index: Index) -> float:
         if index in self.param_dict:
@@ -267,8 +281,9 @@ register = _registry.register
 
 def merge_counts(optimizer: Optimizer, other: Optimizer) -> None:
     """Gives an optimizer the updates that another has counted, where it has more."""
-    for index, count in other._update_counts.items():
-        optimizer._update_counts[index] = max(count, optimizer._update_counts.get(index, 0))
+    counts = optimizer._index_update_count
+    for index, count in other._index_update_count.items():
+        counts[index] = max(count, counts.get(index, 0))
     optimizer.num_update = max(optimizer.num_update, other.num_update)
 
 

@@ -11,7 +11,16 @@ from ..error import FileFormatError
 from ..ndarray import NDArray
 from .optimizer import Index, Optimizer
 
-__all__ = ["Updater", "get_updater"]
+__all__ = ["Updater", "get_updater", "pack_states"]
+
+
+class States(dict[Index, Any]):
+    """States by index, as saved without the optimizer, and what that has counted.
+
+    Without the counts, training that goes on would begin warm-ups and corrections of bias anew.
+    """
+
+    progress: dict[str, Any]
 
 
 class Updater:
@@ -65,9 +74,9 @@ class Updater:
         Parameters
         ----------
         dump_optimizer
-            Whether to include the optimizer, with its counts of updates.
+            Whether to include the optimizer; its counts of updates are there in any case.
         """
-        return pickle.dumps((self.states, self.optimizer) if dump_optimizer else self.states)
+        return pack_states(self.states, self.optimizer, dump_optimizer)
 
     def set_states(self, states: bytes) -> None:
         """Restores what :meth:`get_states` gave.
@@ -93,6 +102,17 @@ class Updater:
         self.states, self._loaded = found, set(found)
         if optimizer is not None:
             self.optimizer = optimizer
+        elif isinstance(found, States):
+            self.optimizer.go_on(found.progress)
+
+
+def pack_states(states: dict[Index, Any], optimizer: Optimizer, dump_optimizer: bool) -> bytes:
+    """States as bytes for :meth:`Updater.set_states`, with their optimizer or its counts."""
+    if dump_optimizer:
+        return pickle.dumps((states, optimizer))
+    saved = States(states)
+    saved.progress = optimizer.progress()
+    return pickle.dumps(saved)
 
 
 def _placed(state: Any, context: Context) -> Any:
