@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
+from ..ops.storage import DENSE
 from .optimizer import Index, Optimizer, register, zeros
 
 __all__ = ["Adam"]
@@ -56,8 +57,9 @@ class Adam(Optimizer):
         self.lazy_update = lazy_update
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
-        """Zeros for the two moments."""
-        return zeros(weight), zeros(weight)
+        """Zeros for the two moments; all rows where all rows change."""
+        stype = None if self.lazy_update else DENSE
+        return zeros(weight, stype), zeros(weight, stype)
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and its moments in `state`."""

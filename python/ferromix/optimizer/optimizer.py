@@ -7,8 +7,8 @@ and ``__wd_mult__`` or by :meth:`Optimizer.set_lr_mult` and :meth:`Optimizer.set
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import copy
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, ClassVar
 
 from .. import ndarray as nd
@@ -19,7 +19,7 @@ from ..ndarray import NDArray
 from ..registry import Registry
 from ..symbol import Symbol
 
-__all__ = ["Index", "Optimizer", "create", "register", "zeros"]
+__all__ = ["Index", "Optimizer", "create", "each", "register", "zeros"]
 
 Index = int | str
 """How a parameter is known: by its position, or by its name."""
@@ -54,12 +54,18 @@ class Optimizer:
         Whether parameters in float16 or bfloat16 are updated through a copy in float32.
     param_dict
         By index, objects whose ``lr_mult`` and ``wd_mult`` are the multipliers of a parameter.
+
+    Attributes
+    ----------
+    aggregate_num
+        How many parameters an updater hands to :meth:`update` at once, in tuples. 0 where it hands
+        them over one by one; the rules here want nothing else.
     """
 
     opt_registry: ClassVar[dict[str, type[Optimizer]]]
     """All optimizers by their names in lower case."""
 
-    _counted: ClassVar[tuple[str, ...]] = ("num_update", "_index_update_count")
+    _counted: ClassVar[tuple[str, ...]] = ("num_update", "_all_index_update_counts")
     """The attributes that updates change, beside the states."""
 
     def __init__(
@@ -89,7 +95,10 @@ class Optimizer:
         self.param_dict = dict(param_dict or {})
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
-        self._index_update_count: dict[Index, int] = {}
+        # Each device counts by itself: one optimizer may serve the updaters of several.
+        self._all_index_update_counts: dict[int, dict[Index, int]] = {0: {}}
+        self._device = 0
+        self.aggregate_num = 0
         self.idx2name = dict(param_idx2name or {})
         for name in self.idx2name.values():
             require_kind("a name in param_idx2name", name, str, "a string")
@@ -202,20 +211,31 @@ class Optimizer:
                 ) from None
         return found
 
-    def _update_count(self, index: Index) -> None:
-        count = self._index_update_count.get(index, self.begin_num_update) + 1
-        self._index_update_count[index] = count
-        self.num_update = max(self.num_update, count)
+    @property
+    def _index_update_count(self) -> dict[Index, int]:
+        """The counts of the present device; rules of one's own read them."""
+        return self._all_index_update_counts.setdefault(self._device, {})
+
+    def _set_current_context(self, device_id: int) -> None:
+        """Which device's counts go on."""
+        self._device = device_id
+
+    def _update_count(self, index: Index | Sequence[Index]) -> None:
+        counts = self._index_update_count
+        indices: Any = index if isinstance(index, (list, tuple)) else [index]
+        for one in indices:
+            counts[one] = counts.get(one, self.begin_num_update) + 1
+            self.num_update = max(self.num_update, counts[one])
 
     def progress(self) -> dict[str, Any]:
         """What updates have changed beside the states, for :meth:`go_on`."""
-        return {name: copy(getattr(self, name)) for name in self._counted}
+        return {name: deepcopy(getattr(self, name)) for name in self._counted}
 
     def go_on(self, progress: Mapping[str, Any]) -> None:
         """Counts on from what :meth:`progress` gave, of an optimizer of the same class."""
         for name in self._counted:
             if name in progress:
-                setattr(self, name, copy(progress[name]))
+                setattr(self, name, deepcopy(progress[name]))
 
     def _get_lr(self, index: Index) -> float:
         if index in self.param_dict:
@@ -226,6 +246,12 @@ class Optimizer:
         if index in self.param_dict:
             return self.wd * self.param_dict[index].wd_mult
         return self.wd * self._multiplier(self.wd_mult, index)
+
+    def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
+        return [self._get_lr(index) for index in indices]
+
+    def _get_wds(self, indices: Sequence[Index]) -> list[float]:
+        return [self._get_wd(index) for index in indices]
 
     def _multiplier(self, multipliers: Mapping[Index, float], index: Index) -> float:
         if index in multipliers:
@@ -256,6 +282,13 @@ class Optimizer:
         return nd.clip(grad, a_min=-self.clip_gradient, a_max=self.clip_gradient)
 
 
+def each(index: Any, weight: Any, grad: Any, state: Any) -> Iterable[tuple[Any, Any, Any, Any]]:
+    """One parameter after the other, of one or of several in lists, as an update gets them."""
+    if isinstance(index, (list, tuple)):
+        return zip(index, weight, grad, state, strict=True)
+    return [(index, weight, grad, state)]
+
+
 def _set_base(scheduler: LRScheduler, rate: float) -> None:
     try:
         scheduler.base_lr = rate  # Also of users' own classes, whatever they derive from.
@@ -281,9 +314,10 @@ register = _registry.register
 
 def merge_counts(optimizer: Optimizer, other: Optimizer) -> None:
     """Gives an optimizer the updates that another has counted, where it has more."""
-    counts = optimizer._index_update_count
-    for index, count in other._index_update_count.items():
-        counts[index] = max(count, counts.get(index, 0))
+    for device, counted in other._all_index_update_counts.items():
+        counts = optimizer._all_index_update_counts.setdefault(device, {})
+        for index, count in counted.items():
+            counts[index] = max(count, counts.get(index, 0))
     optimizer.num_update = max(optimizer.num_update, other.num_update)
 
 

@@ -53,16 +53,36 @@ class Updater:
         weight: NDArray | Sequence[NDArray],
     ) -> None:
         """Updates one parameter, or each of a list of them."""
-        indices = [index] if isinstance(index, (int, str)) else index
+        indices: Any = index if isinstance(index, (list, tuple)) else [index]
         grads = [grad] if isinstance(grad, NDArray) else grad
         weights = [weight] if isinstance(weight, NDArray) else weight
-        for i, g, w in zip(indices, grads, weights, strict=True):
-            if i not in self.states:
-                self.states[i] = self.optimizer.create_state_multi_precision(i, w)
+        optimizer, states = self.optimizer, self.states
+        if weights:
+            optimizer._set_current_context(weights[0].context.device_id)
+        for i, w in zip(indices, weights, strict=True):
+            if i not in states:
+                states[i] = optimizer.create_state_multi_precision(i, w)
             elif i in self._loaded:
-                self.states[i] = _placed(self.states[i], w.context)
+                states[i] = _placed(states[i], w.context)
                 self._loaded.discard(i)
-            self.optimizer.update_multi_precision(i, w, g, self.states[i])
+        if optimizer.aggregate_num > 0:
+            self._update_together(list(zip(indices, weights, grads, strict=True)))
+            return
+        for i, g, w in zip(indices, grads, weights, strict=True):
+            optimizer.update_multi_precision(i, w, g, states[i])
+
+    def _update_together(self, given: list[tuple[Index, NDArray, NDArray]]) -> None:
+        """Hands parameters over several at once, all of one type."""
+        by_type: dict[str, list[tuple[Index, NDArray, NDArray]]] = {}
+        for entry in given:
+            by_type.setdefault(entry[1].dtype_name, []).append(entry)
+        count = self.optimizer.aggregate_num
+        for entries in by_type.values():
+            for first in range(0, len(entries), count):
+                indices, weights, grads = zip(*entries[first : first + count], strict=True)
+                states = [self.states[i] for i in indices]
+                update: Any = self.optimizer.update_multi_precision
+                update(indices, weights, grads, states)
 
     def sync_state_context(self, state: Any, context: Context) -> Any:
         """A state on a device: an array, or a list or tuple of such."""
