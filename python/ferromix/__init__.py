@@ -14,7 +14,9 @@ from . import (
     initializer,
     io,
     kvstore,
+    layout,
     libinfo,
+    log,
     lr_scheduler,
     metric,
     model,
@@ -97,6 +99,7 @@ __all__ = [
     "kv",
     "kvstore",
     "libinfo",
+    "log",
     "lr_scheduler",
     "metric",
     "mod",
@@ -131,3 +134,5 @@ __all__ = [
     "visualization",
     "viz",
 ]
+
+layout.install()

@@ -8,7 +8,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from ..ops.storage import DENSE
-from .optimizer import Index, register
+from .rule import Index, register
 from .sgd import SGD
 
 __all__ = ["LARS"]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, register, zeros
 
 __all__ = ["LBSGD"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from ..ops.storage import DENSE
-from .optimizer import Index, Optimizer, each, register, zeros
+from .rule import Index, Optimizer, each, register, zeros
 
 __all__ = ["SGD", "ccSGD"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..context import Context
 from ..error import FileFormatError
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer
+from .rule import Index, Optimizer
 
 __all__ = ["Updater", "get_updater", "pack_states"]
 
