@@ -6,6 +6,7 @@ A prefix names a family of files: ``prefix-symbol.json`` and ``prefix-0001.param
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -40,7 +41,7 @@ def save_checkpoint(
     aux_params: Mapping[str, NDArray],
     remove_amp_cast: bool = True,
 ) -> None:
-    """Writes the graph and the parameters after an epoch.
+    """Writes the graph and the parameters after an epoch, and logs it.
 
     Parameters
     ----------
@@ -65,7 +66,9 @@ def save_checkpoint(
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast)
     named = {f"arg:{name}": array for name, array in arg_params.items()}
     named |= {f"aux:{name}": array for name, array in aux_params.items()}
-    ndarray.save(_params_path(prefix, epoch), named)
+    path = _params_path(prefix, epoch)
+    ndarray.save(path, named)
+    logging.info('Saved checkpoint to "%s"', path)
 
 
 def load_params(prefix: str | os.PathLike[str], epoch: int) -> tuple[Params, Params]:

@@ -92,9 +92,12 @@ class SymbolModule(BaseModule):
         was killed meanwhile.
         """
         args, auxs = self.get_params()
+        states = f"{prefix}-{epoch:04d}.states"
         if save_optimizer_states:
-            self.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
+            self.save_optimizer_states(states)
         save_checkpoint(prefix, epoch, self._graph, args, auxs, remove_amp_cast)
+        if save_optimizer_states:
+            logging.info('Saved optimizer state to "%s"', states)
 
     def save_optimizer_states(self, fname: str) -> None:
         """Writes the states of the optimizer, of all parameters."""
