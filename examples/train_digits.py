@@ -121,7 +121,7 @@ class Trainer:
         store.set_optimizer(make_optimizer(args, list(self.weights), store.num_workers))
         batches = train.num_data // args.batch_size
         self.batches = min(batches, args.batches or batches)
-        self.bar = mx.callback.ProgressBar(self.batches, args.batch_size)
+        self.bar = mx.callback.TqdmBar(self.batches, args.batch_size)
         self.initialize()
 
     def initialize(self) -> None:

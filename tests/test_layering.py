@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python" / "ferromix"
 LAYERS: list[tuple[str, ...]] = [
     (
         *("error", "base", "context", "attribute", "name", "registry", "files"),
-        *("literal", "nested", "numeric", "libinfo", "foreign", "runtime", "util"),
+        *("literal", "nested", "numeric", "libinfo", "foreign", "runtime", "util", "log"),
     ),
     ("ops",),
     ("graph",),
@@ -42,8 +42,9 @@ LAYERS: list[tuple[str, ...]] = [
         "rnn",
         "visualization",
         "checkpoints",
+        "contrib",
     ),
-    ("test_utils", "__main__"),
+    ("test_utils", "layout", "__main__"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {

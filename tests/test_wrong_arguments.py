@@ -154,6 +154,7 @@ FUNCTIONS = {
     mx.callback: {"do_checkpoint": ("f", 1), "log_train_metric": (2,), "Speedometer": (2, 2)},
     mx.callback.Speedometer(2): {"__call__": (mx.model.BatchEndParam(0, 0, None, None),)},
     mx.callback.ProgressBar(2): {"__call__": (3,)},
+    mx.callback.TqdmBar(2): {"__call__": (3,)},
     mx.callback.do_checkpoint("f"): {"__call__": (0, mx.sym.Variable("a"), {}, {})},
     store(): {
         "init": ("b", matrix()),

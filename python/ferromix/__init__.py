@@ -6,6 +6,7 @@ from . import (
     base,
     callback,
     context,
+    contrib,
     engine,
     error,
     executor,
@@ -14,7 +15,9 @@ from . import (
     initializer,
     io,
     kvstore,
+    layout,
     libinfo,
+    log,
     lr_scheduler,
     metric,
     model,
@@ -78,6 +81,7 @@ __all__ = [
     "base",
     "callback",
     "context",
+    "contrib",
     "cpu",
     "cpu_pinned",
     "cpu_shared",
@@ -97,6 +101,7 @@ __all__ = [
     "kv",
     "kvstore",
     "libinfo",
+    "log",
     "lr_scheduler",
     "metric",
     "mod",
@@ -131,3 +136,5 @@ __all__ = [
     "visualization",
     "viz",
 ]
+
+layout.install()

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from . import libinfo
 from .error import (
     ArgumentTypeError,
@@ -50,11 +52,23 @@ __all__ = [
     "data_dir_default",
     "error_types",
     "get_last_ffi_error",
+    "integer_types",
     "libinfo",
     "mx_float_p",
+    "mx_real_t",
+    "numeric_types",
     "register_error",
     "require_kind",
+    "string_types",
 ]
+
+mx_real_t = np.float32
+"""The type of arrays by default."""
+
+numeric_types = (float, int, np.generic)
+string_types = (str,)
+integer_types = (int, np.int32, np.int64)
+"""What counts as a number, a text and an integer, for ``isinstance``."""
 
 ShapeLike = int | Sequence[int]
 """An extent, or a sequence of extents."""

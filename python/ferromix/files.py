@@ -6,12 +6,14 @@ import errno
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 
 from .error import FileAccessError, FileFormatError, MissingFileError
 
 __all__ = ["access", "read", "write"]
 
+_drafts = count()
 _CODE = re.compile(r"\(os error (\d+)\)")
 
 
@@ -47,18 +49,33 @@ def read(path: str | os.PathLike[str]) -> bytes:
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Writes a file, which is either complete or not changed at all; raises as :func:`access`."""
-    draft = f"{os.fspath(path)}.{os.getpid()}.tmp"
+    """Writes a file, which is either complete or not changed at all; raises as :func:`access`.
+
+    A process that is killed meanwhile leaves a draft beside the file, whose name ends in ``.tmp``.
+    """
+    target = os.path.realpath(path)  # A link stays, and the file that it names is replaced.
+    draft = f"{target}.{os.getpid()}-{next(_drafts)}.tmp"
     with access(path):
         try:
-            with open(draft, "wb") as file:
+            with open(draft, "xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(draft, path)
+            os.replace(draft, target)
         finally:
             if os.path.exists(draft):
                 os.unlink(draft)
+        _sync_folder(os.path.dirname(target))
+
+
+def _sync_folder(folder: str) -> None:
+    """Makes a new name last; some file systems cannot, and need not."""
+    with suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def _code(message: str) -> int | None:

@@ -19,9 +19,23 @@ def metric():
     return made
 
 
-def test_progress_bar_counts_samples_and_shows_the_metric(metric):
+def test_a_bar_of_characters_is_mxnets(caplog):
+    bar = mx.callback.ProgressBar(7, length=20)
+    with caplog.at_level(logging.INFO):
+        for i in (0, 1, 3, 7, 8):
+            bar(BatchEndParam(0, i, None, None))
+    assert caplog.messages == [
+        "[--------------------] 0%\r",
+        "[===-----------------] 15%\r",
+        "[=========-----------] 43%\r",
+        "[====================] 100%\r",
+        "[=======================] 115%\r",
+    ]
+
+
+def test_a_bar_of_tqdm_counts_samples_and_shows_the_metric(metric):
     out = io.StringIO()
-    bar = mx.callback.ProgressBar(3, batch_size=4, file=out, mininterval=0, length=90)
+    bar = mx.callback.TqdmBar(3, batch_size=4, file=out, mininterval=0, ncols=90)
     for epoch in (1, 2):
         for i in range(3):
             bar(BatchEndParam(epoch, i, metric, None))
@@ -30,9 +44,9 @@ def test_progress_bar_counts_samples_and_shows_the_metric(metric):
         assert text in lines
 
 
-def test_progress_bar_of_an_epoch_cut_short():
+def test_a_bar_of_an_epoch_cut_short():
     out = io.StringIO()
-    bar = mx.callback.ProgressBar(5, file=out, mininterval=0)
+    bar = mx.callback.TqdmBar(5, file=out, mininterval=0)
     bar(BatchEndParam(0, 1, None, None))
     bar.close()
     bar.close()

@@ -79,7 +79,6 @@ def test_batches_of_other_sizes(devices):
 
 def test_a_checkpoint_with_states_goes_on_where_it_was(tmp_path):
     def trained(module, epochs, begin=0):
-        # The number of updates is not among the states: plain momentum does not look at it.
         module.fit(
             samples(mx),
             num_epoch=epochs,

@@ -31,6 +31,28 @@ OPTIMIZERS = {
     "adagrad": ("adagrad", {"learning_rate": 0.1}),
     "ftrl": ("ftrl", {"learning_rate": 0.1, "lamda1": 0.02, "wd": 0.01}),
     "groupadagrad": ("groupadagrad", {"learning_rate": 0.1, "wd": 0.0}),
+    # These compute with the rows that are there as zeros.
+    "nag": ("nag", {"learning_rate": 0.1, "momentum": 0.9}),
+    "signum": ("signum", {"learning_rate": 0.1, "wd": 0.01}),
+    "ftml": ("ftml", {"learning_rate": 0.1, "wd": 0.01}),
+    "rmsprop": ("rmsprop", {"learning_rate": 0.1, "wd": 0.01}),
+    "rmsprop centered": ("rmsprop", {"learning_rate": 0.1, "centered": True}),
+    "lamb": ("lamb", {"learning_rate": 0.1, "wd": 0.01}),
+    "lars": ("lars", {"learning_rate": 1.0, "wd": 0.01, "momentum": 0.9, "eta": 0.1}),
+    "lbsgd": ("lbsgd", {"learning_rate": 0.1, "momentum": 0.9}),
+    "adadelta": ("adadelta", {"wd": 0.01}),
+    "nadam": ("nadam", {"learning_rate": 0.1, "wd": 0.01}),
+    "dcasgd": ("dcasgd", {"learning_rate": 0.1, "wd": 0.01}),
+    **{
+        f"{name} half": (name, {"learning_rate": 0.1, "multi_precision": True, **attrs})
+        for name, attrs in (
+            ("sgd", {"momentum": 0.9}),
+            ("adam", {}),
+            ("adagrad", {}),
+            ("nag", {"momentum": 0.9}),
+            ("ftrl", {}),
+        )
+    },
 }
 UNARY = [
     "abs",
@@ -148,13 +170,14 @@ def storage_types() -> dict[str, str]:
 def steps(kind: str, attrs: dict, stype: str) -> np.ndarray:
     """The weight after each of some steps with row_sparse gradients."""
     optimizer = mx.optimizer.create(kind, **attrs)
-    weight = mx.nd.array(WEIGHT).tostype(stype)
-    state = optimizer.create_state(0, weight)
+    dtype = "float16" if "multi_precision" in attrs else "float32"
+    weight = mx.nd.array(WEIGHT, dtype=dtype).tostype(stype)
+    state = optimizer.create_state_multi_precision(0, weight)
     found = []
     for rows, value in GRADS:
-        stored = np.full((len(rows), 3), value, np.float32) * np.arange(1, 4, dtype=np.float32)
-        grad = mx.nd.sparse.row_sparse_array((stored, rows), shape=WEIGHT.shape)
-        optimizer.update(0, weight, grad, state)
+        stored = np.full((len(rows), 3), value, dtype) * np.arange(1, 4, dtype=dtype)
+        grad = mx.nd.sparse.row_sparse_array((stored, rows), shape=WEIGHT.shape, dtype=dtype)
+        optimizer.update_multi_precision(0, weight, grad, state)
         found.append(weight.asnumpy())
     return np.array(found)
 

@@ -144,15 +144,26 @@ class PCC(EvalMetric):
         self._has_global = has_global_stats
         super().__init__(name, output_names, label_names)
 
+    @property
+    def sum_metric(self) -> float:
+        """The correlation times the number of samples of the local account."""
+        return _correlation(self._recent) * self.num_inst if self.num_inst else 0.0
+
+    @property
+    def global_sum_metric(self) -> float:
+        """The same of the global account."""
+        return _correlation(self._all) * self.global_num_inst if self.global_num_inst else 0.0
+
     def reset(self) -> None:
         """Forgets everything."""
         self._all = np.zeros((2, 2), np.int64)
-        super().reset()
+        self.global_num_inst = 0
+        self.reset_local()
 
     def reset_local(self) -> None:
         """Forgets the local account."""
         self._recent = np.zeros((2, 2), np.int64)
-        super().reset_local()
+        self.num_inst = 0
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Accounts for one batch."""
@@ -161,8 +172,6 @@ class PCC(EvalMetric):
             self._recent = _sum(self._recent, counts)
             self._all = _sum(self._all, counts) if self._has_global else self._all
         self.num_inst, self.global_num_inst = int(self._recent.sum()), int(self._all.sum())
-        self.sum_metric = _correlation(self._recent) * self.num_inst
-        self.global_sum_metric = _correlation(self._all) * self.global_num_inst
 
     def get_global(self) -> Score:
         """Name and value over everything, or what :meth:`get` says without a global account."""

@@ -125,8 +125,12 @@ class PearsonCorrelation(EvalMetric):
 
     def reset_local(self) -> None:
         """Forgets the local account."""
-        self._recent = _Moments()
+        self.reset_micro()
         super().reset_local()
+
+    def reset_micro(self) -> None:
+        """Forgets the elements of the one value over all of them, of the local account."""
+        self._recent = _Moments()
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Accounts for one batch."""
@@ -142,9 +146,13 @@ class PearsonCorrelation(EvalMetric):
                 batch.add(*pair)
                 self._add(batch.correlation(), 1)
                 continue
-            self._recent.add(*pair)
-            self._all.add(*pair)
+            self.update_cov(*pair)
             self._add(0.0, 1)
+
+    def update_cov(self, label: np.ndarray, pred: np.ndarray) -> None:
+        """Takes pairs into the one value over all elements."""
+        self._recent.add(label, pred)
+        self._all.add(label, pred)
 
     def get(self) -> Score:
         """Name and value of the local account; the value is nan while it is empty."""

@@ -1,6 +1,19 @@
 """Trained networks on disk, and the oldest way to train one."""
 
-from .checkpoint import BatchEndParam, load_checkpoint, load_params, save_checkpoint
+from .checkpoint import (
+    BatchEndParam,
+    latest_epoch,
+    load_checkpoint,
+    load_params,
+    save_checkpoint,
+)
 from .feed_forward import FeedForward
 
-__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = [
+    "BatchEndParam",
+    "FeedForward",
+    "latest_epoch",
+    "load_checkpoint",
+    "load_params",
+    "save_checkpoint",
+]

@@ -6,16 +6,19 @@ A prefix names a family of files: ``prefix-symbol.json`` and ``prefix-0001.param
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .. import ndarray, symbol
 from ..error import ArgumentTypeError, FileFormatError
+from ..files import access
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "latest_epoch", "load_checkpoint", "load_params", "save_checkpoint"]
 
 Params = dict[str, NDArray]
 
@@ -38,7 +41,7 @@ def save_checkpoint(
     aux_params: Mapping[str, NDArray],
     remove_amp_cast: bool = True,
 ) -> None:
-    """Writes the graph and the parameters after an epoch.
+    """Writes the graph and the parameters after an epoch, and logs it.
 
     Parameters
     ----------
@@ -63,7 +66,9 @@ def save_checkpoint(
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast)
     named = {f"arg:{name}": array for name, array in arg_params.items()}
     named |= {f"aux:{name}": array for name, array in aux_params.items()}
-    ndarray.save(_params_path(prefix, epoch), named)
+    path = _params_path(prefix, epoch)
+    ndarray.save(path, named)
+    logging.info('Saved checkpoint to "%s"', path)
 
 
 def load_params(prefix: str | os.PathLike[str], epoch: int) -> tuple[Params, Params]:
@@ -101,6 +106,26 @@ def load_checkpoint(prefix: str | os.PathLike[str], epoch: int) -> tuple[Symbol,
     >>> symbol, arg_params, aux_params = mx.model.load_checkpoint("lenet", 10)  # doctest: +SKIP
     """
     return (symbol.load(f"{os.fspath(prefix)}-symbol.json"), *load_params(prefix, epoch))
+
+
+def latest_epoch(prefix: str | os.PathLike[str]) -> int | None:
+    """The number of the last complete checkpoint, to go on from; None where there is none.
+
+    A file has its name once it is complete, and that of the parameters is a checkpoint's last, so
+    what a killed process left behind does not count.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> epoch = mx.model.latest_epoch("lenet")
+    >>> if epoch is not None:
+    ...     module = mx.mod.Module.load("lenet", epoch, load_optimizer_states=True)
+    """
+    folder, name = os.path.split(os.fspath(prefix))
+    wanted = re.compile(re.escape(name) + r"-(\d{4,})\.params")
+    with access(folder or "."):
+        found = [wanted.fullmatch(entry) for entry in os.listdir(folder or ".")]
+    return max((int(match[1]) for match in found if match), default=None)
 
 
 def _params_path(prefix: str, epoch: int) -> str:

@@ -297,6 +297,7 @@ class BaseModule(Steps):
             if monitor is not None:
                 monitor.toc_print()
             about = {"self": self, "data_batch": batch, "epoch": epoch, "nbatch": number}
+            about |= {"train_data": data, "eval_metric": measured, "monitor": monitor}
             _call(callback, BatchEndParam(epoch, number, measured, about))
             batch, number = following, number + 1
 

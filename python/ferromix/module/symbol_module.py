@@ -86,11 +86,18 @@ class SymbolModule(BaseModule):
         save_optimizer_states: bool = False,
         remove_amp_cast: bool = True,
     ) -> None:
-        """Writes graph, parameters and, if wanted, the states of the optimizer."""
+        """Writes the states of the optimizer, if wanted, the graph and the parameters.
+
+        The parameters come last: a checkpoint that has them is complete, also where the process
+        was killed meanwhile.
+        """
         args, auxs = self.get_params()
+        states = f"{prefix}-{epoch:04d}.states"
+        if save_optimizer_states:
+            self.save_optimizer_states(states)
         save_checkpoint(prefix, epoch, self._graph, args, auxs, remove_amp_cast)
         if save_optimizer_states:
-            self.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
+            logging.info('Saved optimizer state to "%s"', states)
 
     def save_optimizer_states(self, fname: str) -> None:
         """Writes the states of the optimizer, of all parameters."""

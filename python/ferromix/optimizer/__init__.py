@@ -1,6 +1,6 @@
 """Rules by which gradients change parameters."""
 
-from . import contrib
+from . import contrib, optimizer
 from .adadelta import AdaDelta
 from .adagrad import AdaGrad
 from .adam import Adam
@@ -14,8 +14,8 @@ from .lars import LARS
 from .lbsgd import LBSGD
 from .nadam import Nadam
 from .nag import NAG
-from .optimizer import Optimizer, create, register
 from .rmsprop import RMSProp
+from .rule import Optimizer, create, register
 from .sgd import SGD, ccSGD
 from .sgld import SGLD
 from .signum import Signum
@@ -47,5 +47,6 @@ __all__ = [
     "contrib",
     "create",
     "get_updater",
+    "optimizer",
     "register",
 ]

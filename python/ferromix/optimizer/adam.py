@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register, zeros
+from ..ops.storage import DENSE
+from .rule import Index, Optimizer, register, zeros
 
 __all__ = ["Adam"]
 
@@ -56,13 +57,14 @@ class Adam(Optimizer):
         self.lazy_update = lazy_update
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
-        """Zeros for the two moments."""
-        return zeros(weight), zeros(weight)
+        """Zeros for the two moments; all rows where all rows change."""
+        stype = None if self.lazy_update else DENSE
+        return zeros(weight, stype), zeros(weight, stype)
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and its moments in `state`."""
         self._update_count(index)
-        t = self._update_counts[index]
+        t = self._index_update_count[index]
         attrs = self._common_attrs(index)
         attrs["lr"] *= math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
         mean, variance = state

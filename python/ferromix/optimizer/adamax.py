@@ -7,7 +7,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from ..ops.storage import DENSE
-from .optimizer import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, register, zeros
 
 __all__ = ["Adamax"]
 
@@ -53,7 +53,7 @@ class Adamax(Optimizer):
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and what is in `state`."""
         self._update_count(index)
-        lr = self._get_lr(index) / (1 - self.beta1 ** self._update_counts[index])
+        lr = self._get_lr(index) / (1 - self.beta1 ** self._index_update_count[index])
         grad = self._bounded(grad * self.rescale_grad + self._get_wd(index) * weight)
         mean, largest = state
         mean *= self.beta1

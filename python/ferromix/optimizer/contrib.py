@@ -7,7 +7,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..error import InvalidArgumentError
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register
+from .rule import Index, Optimizer, register
 
 __all__ = ["GroupAdaGrad"]
 

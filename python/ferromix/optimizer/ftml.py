@@ -7,7 +7,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from ..ops.storage import DENSE
-from .optimizer import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, register, zeros
 
 __all__ = ["FTML"]
 
@@ -55,4 +55,4 @@ class FTML(Optimizer):
         if "clip_gradient" in attrs:
             attrs["clip_grad"] = attrs.pop("clip_gradient")
         attrs.update(beta1=self.beta1, beta2=self.beta2, epsilon=self.epsilon)
-        nd.ftml_update(weight, grad, *state, out=weight, t=self._update_counts[index], **attrs)
+        nd.ftml_update(weight, grad, *state, out=weight, t=self._index_update_count[index], **attrs)

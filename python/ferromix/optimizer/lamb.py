@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, each, register, zeros
 
 __all__ = ["LAMB"]
 
@@ -65,24 +65,23 @@ class LAMB(Optimizer):
         """Zeros for the two moments."""
         return zeros(weight), zeros(weight)
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Changes `weight`, and its moments in `state`."""
-        direction, length = self._attrs(index)
-        g = nd.lamb_update_phase1(weight, grad, *state, **direction)
-        nd.lamb_update_phase2(weight, g, nd.norm(weight), nd.norm(g), out=weight, **length)
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Changes `weight`, and its moments in `state`; of several parameters, lists of these."""
+        for i, w, g, moments in each(index, weight, grad, state):
+            direction, length = self._attrs(i)
+            d = nd.lamb_update_phase1(w, g, *moments, **direction)
+            nd.lamb_update_phase2(w, d, nd.norm(w), nd.norm(d), out=w, **length)
 
-    def update_multi_precision(
-        self, index: Index, weight: NDArray, grad: NDArray, state: Any
-    ) -> None:
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """As :meth:`update`, for a state of :meth:`create_state_multi_precision`."""
-        if not self._needs_copy(weight):
-            self.update(index, weight, grad, state)
-            return
-        direction, length = self._attrs(index)
-        copy, (mean, variance) = state
-        g = nd.mp_lamb_update_phase1(weight, grad, mean, variance, copy, **direction)
-        size, reach = nd.norm(copy), nd.norm(g)
-        nd.mp_lamb_update_phase2(weight, g, size, reach, copy, out=weight, **length)
+        for i, w, g, s in each(index, weight, grad, state):
+            if not self._needs_copy(w):
+                self.update(i, w, g, s)
+                continue
+            direction, length = self._attrs(i)
+            copy, (mean, variance) = s
+            d = nd.mp_lamb_update_phase1(w, g, mean, variance, copy, **direction)
+            nd.mp_lamb_update_phase2(w, d, nd.norm(copy), nd.norm(d), copy, out=w, **length)
 
     def _attrs(self, index: Index) -> tuple[dict[str, Any], dict[str, Any]]:
         """Counts the update; the attributes of its two operators."""
@@ -97,7 +96,7 @@ class LAMB(Optimizer):
             beta1=self.beta1,
             beta2=self.beta2,
             epsilon=self.epsilon,
-            t=self._update_counts[index],
+            t=self._index_update_count[index],
             bias_correction=self.bias_correction,
         )
         return direction, length

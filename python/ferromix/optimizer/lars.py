@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, register
+from ..ops.storage import DENSE
+from .rule import Index, register
 from .sgd import SGD
 
 __all__ = ["LARS"]
@@ -29,7 +30,7 @@ class LARS(SGD):
     momentum
         The share of the last step that is kept; without it there is no state.
     lazy_update
-        Accepted as in MXNet; concerns sparse gradients only.
+        As in :class:`SGD`.
     eta
         The factor of the rates.
     eps
@@ -39,6 +40,8 @@ class LARS(SGD):
     **kwargs
         As in :class:`Optimizer`.
     """
+
+    _counted = (*SGD._counted, "_last_rates")
 
     def __init__(
         self,
@@ -78,6 +81,10 @@ class LARS(SGD):
             lrs = nd.multi_lars(lrs, size, slope, wds, **scale)
         if momentum is not None:
             attrs["momentum"] = self._corrected(index)
+        if weight.stype != DENSE or grad.stype != DENSE:
+            attrs |= {"lr": lrs.asscalar(), "wd": wds.asscalar()}
+            self._descend(weight, grad, momentum, copy, attrs)
+            return
         states = [s for s in (momentum, copy) if s is not None]
         step = {
             (False, False): nd.preloaded_multi_sgd_update,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, register, zeros
 
 __all__ = ["LBSGD"]
 
@@ -48,6 +48,8 @@ class LBSGD(Optimizer):
         As in :class:`Optimizer`.
     """
 
+    _counted = (*Optimizer._counted, "_counts", "_sums")
+
     def __init__(
         self,
         momentum: float = 0.0,
@@ -82,7 +84,7 @@ class LBSGD(Optimizer):
         count = self._counts.get(index, self.init_updates) + 1
         self._counts[index] = count
         before = self._sums.get(index)
-        self._sums[index] = grad.copy() if before is None else before + grad
+        self._sums[index] = _added(before, grad)
         if count % self.batch_scale:
             return
         mean = self._sums.pop(index) / self.batch_scale
@@ -102,6 +104,11 @@ class LBSGD(Optimizer):
         done = count / warm
         share = {"linear": done, "power2": done**2, "sqrt": math.sqrt(done)}
         return 1 + (self.batch_scale - 1) * share.get(self.warmup_strategy, 0.0)
+
+
+def _added(before: NDArray | None, grad: NDArray) -> NDArray:
+    """The sum with one gradient more; one that was loaded comes from another device."""
+    return grad.copy() if before is None else before.as_in_context(grad.context) + grad
 
 
 def _trust(weight: NDArray, grad: NDArray, wd: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from ..ops.storage import DENSE
-from .optimizer import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, register, zeros
 
 __all__ = ["Nadam"]
 
@@ -43,6 +43,8 @@ class Nadam(Optimizer):
         As in :class:`Optimizer`.
     """
 
+    _counted = (*Optimizer._counted, "m_schedule")
+
     def __init__(
         self,
         learning_rate: float = 0.001,
@@ -66,7 +68,7 @@ class Nadam(Optimizer):
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and its moments in `state`."""
         self._update_count(index)
-        t = self._update_counts[index]
+        t = self._index_update_count[index]
         now, later = self._momentum(t), self._momentum(t + 1)
         self.m_schedule *= now
         grad = self._bounded(grad * self.rescale_grad + self._get_wd(index) * weight)

@@ -7,7 +7,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from ..ops.storage import DENSE
-from .optimizer import Index, register, zeros
+from .rule import Index, register, zeros
 from .sgd import SGD
 
 __all__ = ["NAG"]

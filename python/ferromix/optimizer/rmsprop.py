@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, register, zeros
 
 __all__ = ["RMSProp"]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register, zeros
+from ..ops.storage import DENSE
+from .rule import Index, Optimizer, each, register, zeros
 
 __all__ = ["SGD", "ccSGD"]
 
@@ -45,8 +46,10 @@ class SGD(Optimizer):
         self.lazy_update = lazy_update
 
     def create_state(self, index: Index, weight: NDArray) -> NDArray | None:
-        """Zeros for the momentum, or None without it."""
-        return None if self.momentum == 0.0 else zeros(weight)
+        """Zeros for the momentum, or None without it; all rows where all rows change."""
+        if self.momentum == 0.0:
+            return None
+        return zeros(weight, None if self.lazy_update else DENSE)
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The momentum, and a copy of the weight in float32 where its type calls for it."""
@@ -55,16 +58,16 @@ class SGD(Optimizer):
         copy = weight.astype("float32")
         return self.create_state(index, copy), copy
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Changes `weight`, and its momentum in `state`."""
-        self._step(index, weight, grad, state, None)
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Changes `weight`, and its momentum in `state`; of several parameters, lists of these."""
+        for one in each(index, weight, grad, state):
+            self._step(*one, None)
 
-    def update_multi_precision(
-        self, index: Index, weight: NDArray, grad: NDArray, state: Any
-    ) -> None:
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """As :meth:`update`, for a state of :meth:`create_state_multi_precision`."""
-        momentum, copy = state if self._needs_copy(weight) else (state, None)
-        self._step(index, weight, grad, momentum, copy)
+        for i, w, g, s in each(index, weight, grad, state):
+            momentum, copy = s if self._needs_copy(w) else (s, None)
+            self._step(i, w, g, momentum, copy)
 
     def _step(
         self,
@@ -76,17 +79,26 @@ class SGD(Optimizer):
     ) -> None:
         """Changes `weight`, its momentum, and its copy in float32, where there are such."""
         self._update_count(index)
-        attrs = self._common_attrs(index)
+        self._descend(weight, grad, momentum, copy, self._common_attrs(index))
+
+    def _descend(
+        self,
+        weight: NDArray,
+        grad: NDArray,
+        momentum: NDArray | None,
+        copy: NDArray | None,
+        attrs: dict[str, Any],
+    ) -> None:
+        if copy is None:
+            attrs["lazy_update"] = self.lazy_update
         if momentum is None:
             if copy is None:
-                attrs["lazy_update"] = self.lazy_update
                 nd.sgd_update(weight, grad, out=weight, **attrs)
             else:
                 nd.mp_sgd_update(weight, grad, copy, out=weight, **attrs)
             return
-        attrs["momentum"] = self.momentum
+        attrs.setdefault("momentum", self.momentum)
         if copy is None:
-            attrs["lazy_update"] = self.lazy_update
             nd.sgd_mom_update(weight, grad, momentum, out=weight, **attrs)
         else:
             nd.mp_sgd_mom_update(weight, grad, momentum, copy, out=weight, **attrs)

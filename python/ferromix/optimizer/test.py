@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, register, zeros
 
 __all__ = ["Test"]
 

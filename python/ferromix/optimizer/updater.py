@@ -9,9 +9,18 @@ from typing import Any
 from ..context import Context
 from ..error import FileFormatError
 from ..ndarray import NDArray
-from .optimizer import Index, Optimizer
+from .rule import Index, Optimizer
 
-__all__ = ["Updater", "get_updater"]
+__all__ = ["Updater", "get_updater", "pack_states"]
+
+
+class States(dict[Index, Any]):
+    """States by index, as saved without the optimizer, and what that has counted.
+
+    Without the counts, training that goes on would begin warm-ups and corrections of bias anew.
+    """
+
+    progress: dict[str, Any]
 
 
 class Updater:
@@ -44,16 +53,36 @@ class Updater:
         weight: NDArray | Sequence[NDArray],
     ) -> None:
         """Updates one parameter, or each of a list of them."""
-        indices = [index] if isinstance(index, (int, str)) else index
+        indices: Any = index if isinstance(index, (list, tuple)) else [index]
         grads = [grad] if isinstance(grad, NDArray) else grad
         weights = [weight] if isinstance(weight, NDArray) else weight
-        for i, g, w in zip(indices, grads, weights, strict=True):
-            if i not in self.states:
-                self.states[i] = self.optimizer.create_state_multi_precision(i, w)
+        optimizer, states = self.optimizer, self.states
+        if weights:
+            optimizer._set_current_context(weights[0].context.device_id)
+        for i, w in zip(indices, weights, strict=True):
+            if i not in states:
+                states[i] = optimizer.create_state_multi_precision(i, w)
             elif i in self._loaded:
-                self.states[i] = _placed(self.states[i], w.context)
+                states[i] = _placed(states[i], w.context)
                 self._loaded.discard(i)
-            self.optimizer.update_multi_precision(i, w, g, self.states[i])
+        if optimizer.aggregate_num > 0:
+            self._update_together(list(zip(indices, weights, grads, strict=True)))
+            return
+        for i, g, w in zip(indices, grads, weights, strict=True):
+            optimizer.update_multi_precision(i, w, g, states[i])
+
+    def _update_together(self, given: list[tuple[Index, NDArray, NDArray]]) -> None:
+        """Hands parameters over several at once, all of one type."""
+        by_type: dict[str, list[tuple[Index, NDArray, NDArray]]] = {}
+        for entry in given:
+            by_type.setdefault(entry[1].dtype_name, []).append(entry)
+        count = self.optimizer.aggregate_num
+        for entries in by_type.values():
+            for first in range(0, len(entries), count):
+                indices, weights, grads = zip(*entries[first : first + count], strict=True)
+                states = [self.states[i] for i in indices]
+                update: Any = self.optimizer.update_multi_precision
+                update(indices, weights, grads, states)
 
     def sync_state_context(self, state: Any, context: Context) -> Any:
         """A state on a device: an array, or a list or tuple of such."""
@@ -65,9 +94,9 @@ class Updater:
         Parameters
         ----------
         dump_optimizer
-            Whether to include the optimizer, with its counts of updates.
+            Whether to include the optimizer; its counts of updates are there in any case.
         """
-        return pickle.dumps((self.states, self.optimizer) if dump_optimizer else self.states)
+        return pack_states(self.states, self.optimizer, dump_optimizer)
 
     def set_states(self, states: bytes) -> None:
         """Restores what :meth:`get_states` gave.
@@ -93,6 +122,17 @@ class Updater:
         self.states, self._loaded = found, set(found)
         if optimizer is not None:
             self.optimizer = optimizer
+        elif isinstance(found, States):
+            self.optimizer.go_on(found.progress)
+
+
+def pack_states(states: dict[Index, Any], optimizer: Optimizer, dump_optimizer: bool) -> bytes:
+    """States as bytes for :meth:`Updater.set_states`, with their optimizer or its counts."""
+    if dump_optimizer:
+        return pickle.dumps((states, optimizer))
+    saved = States(states)
+    saved.progress = optimizer.progress()
+    return pickle.dumps(saved)
 
 
 def _placed(state: Any, context: Context) -> Any:

@@ -55,6 +55,7 @@ __all__ = [
     "resume",
     "scope",
     "set_config",
+    "set_kvstore_handle",
     "set_state",
     "start",
     "state",
@@ -320,6 +321,10 @@ def scope(name: str) -> Iterator[None]:
     """Marks the time of a ``with`` block."""
     with Span("scope", name):
         yield
+
+
+def set_kvstore_handle(handle: object) -> None:
+    """Accepted, as in MXNet, whose servers a worker profiles through the handle; there are none."""
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ... import ndarray as nd
 from ...ndarray import NDArray
 from ...optimizer import Optimizer
-from ...optimizer.optimizer import merge_counts
+from ...optimizer.rule import merge_counts
 from ..base import Key
 from .shards import Shards
 

@@ -15,6 +15,7 @@ from ...error import InvalidArgumentError, MXNetError
 from ...ndarray import NDArray
 from ...ops.storage import DENSE
 from ...optimizer import Optimizer, Updater, get_updater
+from ...optimizer.updater import pack_states
 from ..base import Key, Keys, Values
 from ..compressed import pack, require_compressible, unpack
 from ..kvstore import require_optimizer
@@ -292,7 +293,7 @@ class DistSyncKVStore(LocalKVStore):
         if self.rank == self._lane.peers.alive[0]:
             shapes = {key: stored.shape for key, stored in self._stored.items()}
             states, optimizer = united(owned, shapes, self._shards)
-            files.write(fname, pickle.dumps((states, optimizer) if dump_optimizer else states))
+            files.write(fname, pack_states(states, optimizer, dump_optimizer))
 
     def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
         """Restores what was saved, from the file that rank 0 reads; all processes call it.

@@ -1,4 +1,4 @@
-"""What training loops call after each batch or epoch: progress, speed, checkpoints."""
+"""What logs lines after a batch or an epoch, and saves checkpoints."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .error import ArgumentTypeError, InvalidArgumentError
-from .metric import EvalMetric
-from .model import BatchEndParam, save_checkpoint
-from .ndarray import NDArray
-from .symbol import Symbol
+from ..error import ArgumentTypeError, InvalidArgumentError
+from ..metric import EvalMetric
+from ..model import BatchEndParam, save_checkpoint
+from ..ndarray import NDArray
+from ..symbol import Symbol
 
 __all__ = [
     "LogValidationMetricsCallback",
@@ -22,9 +22,9 @@ __all__ = [
     "do_checkpoint",
     "log_train_metric",
     "module_checkpoint",
+    "require_told",
 ]
 
-_log = logging.getLogger(__name__)
 EpochEnd = Callable[[int, Symbol, Mapping[str, NDArray], Mapping[str, NDArray]], None]
 
 
@@ -88,17 +88,20 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     """
 
     def log(param: BatchEndParam) -> None:
-        _require_told(param)
+        require_told(param)
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                _log.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+                logging.info(
+                    "Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value
+                )
             if auto_reset:
                 param.eval_metric.reset_local()
 
     return log
 
 
-def _require_told(param: Any) -> None:
+def require_told(param: Any) -> None:
+    """Refuses what says nothing of a batch."""
     if not all(hasattr(param, name) for name in ("epoch", "nbatch", "eval_metric")):
         raise ArgumentTypeError(
             f"a batch-end callback takes a BatchEndParam, got {type(param).__name__}"
@@ -127,7 +130,7 @@ class Speedometer:
 
     def __call__(self, param: BatchEndParam) -> None:
         """Takes note of one batch."""
-        _require_told(param)
+        require_told(param)
         count = param.nbatch
         if count < self._last:
             self._since = None
@@ -150,7 +153,7 @@ class Speedometer:
             line += "".join(f"\t{name}={value:f}" for name, value in metric.get_name_value())
             if self.auto_reset:
                 metric.reset_local()
-        _log.info("%s", line)
+        logging.info("%s", line)
 
 
 class LogValidationMetricsCallback:
@@ -158,66 +161,39 @@ class LogValidationMetricsCallback:
 
     def __call__(self, param: BatchEndParam) -> None:
         """Logs one line for each name."""
-        _require_told(param)
+        require_told(param)
         if param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                _log.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+                logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
 
 
 class ProgressBar:
-    """Shows each epoch as a bar with samples per second and the metric.
+    """Logs how much of an epoch is done, as a bar of characters after each batch.
+
+    :class:`TqdmBar` draws one that stays in its line, with the speed and the metric.
 
     Parameters
     ----------
     total
         Batches per epoch.
-    batch_size
-        Samples per batch; the bar counts batches where it is 1.
     length
-        Columns of the line, or None for the width of the terminal.
-    **kwargs
-        Passed on to :class:`tqdm.tqdm`.
+        Characters of the bar.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> bar = mx.callback.ProgressBar(total=2, length=10)
+    >>> bar(mx.model.BatchEndParam(epoch=0, nbatch=1, eval_metric=None, locals=None))
     """
 
-    def __init__(
-        self, total: int, batch_size: int = 1, length: int | None = None, **kwargs: Any
-    ) -> None:
-        self._options = {"ncols": length, **kwargs}
+    def __init__(self, total: int, length: int = 80) -> None:
+        self.bar_len = length
         self.total = total
-        self.batch_size = batch_size
-        self._bar: Any = None
-        self._epoch: int | None = None
 
     def __call__(self, param: BatchEndParam) -> None:
-        """Takes note of one batch."""
-        _require_told(param)
-        bar = self._bar
-        if bar is None or param.epoch != self._epoch:
-            bar = self._open(param.epoch)
-        done = (param.nbatch + 1) * self.batch_size
-        if param.eval_metric is not None:
-            values = {n: f"{v:.4f}" for n, v in param.eval_metric.get_name_value()}
-            bar.set_postfix(values, refresh=False)
-        bar.update(done - bar.n)
-        if param.nbatch + 1 >= self.total:
-            self.close()
-
-    def close(self) -> None:
-        """Ends the bar of an epoch that stopped before its last batch."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-
-    def _open(self, epoch: int) -> Any:
-        self.close()
-        self._epoch = epoch
-        options = {
-            "total": self.total * self.batch_size,
-            "desc": f"epoch {epoch}",
-            "unit": " batches" if self.batch_size == 1 else " samples",
-            **self._options,
-        }
-        from tqdm import tqdm  # here, since it takes longer to import than all of Ferromix
-
-        self._bar = tqdm(**options)
-        return self._bar
+        """Logs one line."""
+        require_told(param)
+        share = param.nbatch / float(self.total)
+        done = round(self.bar_len * share)
+        bar = "=" * done + "-" * (self.bar_len - done)
+        logging.info("[%s] %s%%\r", bar, math.ceil(100.0 * share))

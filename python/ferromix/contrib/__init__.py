@@ -1,0 +1,9 @@
+"""What MXNet calls contributed; the operators among it are those of ``mx.nd.contrib``."""
+
+from ..ndarray import contrib as nd
+from ..ndarray import contrib as ndarray
+from ..symbol import contrib as sym
+from ..symbol import contrib as symbol
+from . import tensorboard
+
+__all__ = ["nd", "ndarray", "sym", "symbol", "tensorboard"]

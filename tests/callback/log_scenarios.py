@@ -1,0 +1,131 @@
+"""Trainings whose log lines Ferromix and MXNet write alike: each gives what was logged."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NUMBER = re.compile(r"(Speed: )[\d.]+|(Time cost=)[\d.]+")
+
+
+class _Lines(logging.Handler):
+    """Keeps level, logger and text, without what a clock says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[list[str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = NUMBER.sub(lambda m: f"{m[1] or m[2]}*", record.getMessage())
+        self.lines.append([record.levelname, record.name, text])
+
+
+def logged(run: Callable[[Any, Path], None], mx: Any, folder: Path) -> list[list[str]]:
+    """What is logged to the root while something runs; paths are written without their folder."""
+    root, handler = logging.getLogger(), _Lines()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        run(mx, folder)
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+    return [[*where, text.replace(f"{folder}/", "")] for *where, text in handler.lines]
+
+
+def module(mx: Any) -> Any:
+    """A small network on samples, and its fixed first parameters."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    return mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+
+
+def samples(mx: Any, count: int = 20) -> Any:
+    random = np.random.RandomState(0)
+    data = random.standard_normal((count, 4)).astype("float32")
+    return mx.io.NDArrayIter(data, (np.arange(count) % 3).astype("float32"), 4)
+
+
+def trained(mx: Any, **words: Any) -> Any:
+    """Fits for two epochs."""
+    net = words.pop("net", None) or module(mx)
+    weight = np.linspace(-1, 1, 12).reshape(3, 4)
+    net.fit(
+        samples(mx),
+        num_epoch=2,
+        arg_params={"fc_weight": mx.nd.array(weight), "fc_bias": mx.nd.zeros((3,))},
+        eval_metric=["acc", "ce"],
+        optimizer_params={"learning_rate": 0.1},
+        **words,
+    )
+    return net
+
+
+def speed(mx: Any, folder: Path) -> None:
+    trained(mx, batch_end_callback=mx.callback.Speedometer(4, 2))
+
+
+def speed_of_all(mx: Any, folder: Path) -> None:
+    trained(mx, batch_end_callback=mx.callback.Speedometer(4, 2, auto_reset=False))
+
+
+def metric_of_training(mx: Any, folder: Path) -> None:
+    trained(mx, batch_end_callback=mx.callback.log_train_metric(2))
+
+
+def metric_of_training_anew(mx: Any, folder: Path) -> None:
+    trained(mx, batch_end_callback=mx.callback.log_train_metric(2, auto_reset=True))
+
+
+def metric_of_validation(mx: Any, folder: Path) -> None:
+    trained(
+        mx,
+        eval_data=samples(mx, 12),
+        eval_end_callback=mx.callback.LogValidationMetricsCallback(),
+        eval_batch_end_callback=mx.callback.Speedometer(4, 1),
+        validation_metric="acc",
+    )
+
+
+def bar(mx: Any, folder: Path) -> None:
+    trained(mx, batch_end_callback=[mx.callback.ProgressBar(5, 30)])
+
+
+def checkpoints(mx: Any, folder: Path) -> None:
+    trained(mx, epoch_end_callback=mx.callback.do_checkpoint(str(folder / "net")))
+
+
+def checkpoints_of_a_module(mx: Any, folder: Path) -> None:
+    net = module(mx)
+    save = mx.callback.module_checkpoint(net, str(folder / "net"), 2, True)
+    trained(mx, net=net, epoch_end_callback=save)
+
+
+def monitored(mx: Any, folder: Path) -> None:
+    # Not the gradient of the data, which is whatever was in memory in MXNet.
+    monitor = mx.mon.Monitor(3, pattern=".*fc_(?!backward_output0).*|softmax_output", sort=True)
+    trained(mx, monitor=monitor)
+
+
+def monitored_with_a_statistic(mx: Any, folder: Path) -> None:
+    monitor = mx.mon.Monitor(4, lambda a: [mx.nd.max(a), mx.nd.min(a)], ".*weight|fc_output")
+    trained(mx, monitor=monitor)
+
+
+SCENARIOS = [
+    speed,
+    speed_of_all,
+    metric_of_training,
+    metric_of_training_anew,
+    metric_of_validation,
+    bar,
+    checkpoints,
+    checkpoints_of_a_module,
+    monitored,
+    monitored_with_a_statistic,
+]
