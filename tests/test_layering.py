@@ -42,6 +42,8 @@ LAYERS: list[tuple[str, ...]] = [
         "rnn",
         "visualization",
         "checkpoints",
+        "onnx",
+        "contrib",
     ),
     ("test_utils", "__main__"),
 ]

@@ -1,0 +1,11 @@
+"""Networks as ONNX models, and ONNX models as networks: ``mx.onnx``.
+
+The ``onnx`` package reads and writes the files; it is an extra (``pip install "ferromix[onnx]"``)
+and is imported when it is needed first.
+"""
+
+from __future__ import annotations
+
+from .exporting import export_model, get_operator_support
+
+__all__ = ["export_model", "get_operator_support"]
