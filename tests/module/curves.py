@@ -107,6 +107,8 @@ def curve(
     module = mx.mod.Module(net, context=mx.cpu())
     module.fit(
         trained,
+        # MXNet's BatchNorm changes its states in a backward pass that nobody waits for.
+        batch_end_callback=lambda _: mx.nd.waitall(),
         eval_metric=mx.metric.CustomMetric(loss),
         optimizer="sgd",
         optimizer_params=RATES,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..onnx import export_model
+from ..onnx import export_model, get_model_metadata, import_model
 
-__all__ = ["export_model"]
+__all__ = ["export_model", "get_model_metadata", "import_model"]

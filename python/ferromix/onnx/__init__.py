@@ -7,5 +7,6 @@ and is imported when it is needed first.
 from __future__ import annotations
 
 from .exporting import export_model, get_operator_support
+from .importing import get_model_metadata, import_model
 
-__all__ = ["export_model", "get_operator_support"]
+__all__ = ["export_model", "get_model_metadata", "get_operator_support", "import_model"]

@@ -13,9 +13,9 @@ __all__: list[str] = []
 _GLOBAL = {"max": "GlobalMaxPool", "avg": "GlobalAveragePool", "lp": "GlobalLpPool"}
 
 
-@translates("Pooling", "Pooling_v1")
+@translates("Pooling")
 def _pooling(at: Site) -> str:
-    layout, rank = at.attrs.get("layout"), at.rank()
+    layout, rank = at.attrs["layout"], at.rank()
     if layout is None or layout[1] == "C":
         return _pooled(at, at.inputs[0], 2)
     found = _pooled(at, at.transpose(at.inputs[0], 0, rank - 1, *range(1, rank - 1)), 1)
@@ -24,7 +24,7 @@ def _pooling(at: Site) -> str:
 
 def _pooled(at: Site, x: str, first: int) -> str:
     """Of an image with its channels in axis 1; in the operator's input `first` is that of rows."""
-    kind, power = at.attrs["pool_type"], at.attrs.get("p_value")
+    kind, power = at.attrs["pool_type"], at.attrs["p_value"]
     if at.attrs["global_pool"]:
         if kind == "sum":
             return at.op("ReduceSum", x, ints(*range(2, at.rank())), keepdims=1)

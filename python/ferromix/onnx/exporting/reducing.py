@@ -129,11 +129,20 @@ def _topk(at: Site) -> list[str]:
 
 def _mask(at: Site, places: str) -> str:
     """One where the elements are, zero elsewhere."""
-    shape, axis = at.shape(), at.attrs["axis"]
-    zeros = np.zeros(int(np.prod(shape)) if axis is None else shape, at.out_dtype())
-    chosen = at.op("Expand", np.ones(1, zeros.dtype), at.op("Shape", places))
-    found = at.op("ScatterElements", zeros, places, chosen, axis=0 if axis is None else at.axis())
-    return at.reshape(found, shape, exact=True)
+    shape, rank = at.shape(), at.rank()
+    if at.attrs["axis"] is None:
+        return at.reshape(_ones_at(at, places, int(np.prod(shape))), shape)
+    axis = at.axis()
+    order = [i for i in range(rank) if i != axis] + [axis]
+    found = _ones_at(at, at.transpose(places, *order), at.extent(axis))
+    return at.transpose(found, *(order.index(i) for i in range(rank)))
+
+
+def _ones_at(at: Site, places: str, extent: int) -> str:
+    """Along the last axis."""
+    ends = np.array([0, 1], np.float32)
+    each = at.op("OneHot", places, np.int64(extent), ends, axis=-1)
+    return at.cast(at.op("ReduceSum", each, ints(-2), keepdims=0), at.out_dtype())
 
 
 @translates("take")
