@@ -246,11 +246,14 @@ class _Reader:
         """A constant as a variable, whose value becomes a parameter."""
         if name in self._variables and self._variables[name][0] is value:
             return self._variables[name][1]
+        given = value
         own = self._unique(name)
-        made = sym.Variable(own)
+        value = value.reshape(value.shape or 1)  # files of parameters have no scalars
+        # With its shape, so that a user who binds need not give it.
+        made = sym.Variable(own, shape=value.shape, dtype=value.dtype)
         self.parameters[own] = value
         self.shapes[made.entries[0]] = value.shape
-        self._variables[name] = (value, made)
+        self._variables[name] = (given, made)
         return made
 
     def shape(self, symbol: Symbol) -> tuple[int, ...] | None:
