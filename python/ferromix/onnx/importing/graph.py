@@ -117,8 +117,8 @@ def _load(path: str) -> Any:
             onnx.load_external_data_for_model(model, os.path.dirname(path) or ".")
         onnx.checker.check_model(model)
     except Exception as error:  # its parser and its checker have their own kinds
-        first = str(error).strip().partition("\n")[0]
-        raise FileFormatError(f"{path}: not an ONNX model: {first}") from error
+        words = " ".join(str(error).split())[:300]
+        raise FileFormatError(f"{path}: not an ONNX model: {words}") from error
     if not model.graph.node and not model.graph.output:
         raise FileFormatError(f"{path}: not an ONNX model: the graph is empty")
     return model
