@@ -42,6 +42,7 @@ LAYERS: list[tuple[str, ...]] = [
         "rnn",
         "visualization",
         "checkpoints",
+        "onnx",
         "contrib",
     ),
     ("test_utils", "layout", "__main__"),

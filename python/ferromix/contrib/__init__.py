@@ -4,6 +4,6 @@ from ..ndarray import contrib as nd
 from ..ndarray import contrib as ndarray
 from ..symbol import contrib as sym
 from ..symbol import contrib as symbol
-from . import tensorboard
+from . import onnx, tensorboard
 
-__all__ = ["nd", "ndarray", "sym", "symbol", "tensorboard"]
+__all__ = ["nd", "ndarray", "onnx", "sym", "symbol", "tensorboard"]
