@@ -15,20 +15,14 @@ work hardly changes.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from turns import Call, Package, serve
 
-TURN = 0.03  # seconds of calls in a turn, as far as two calls do not take longer
-ONE = {"OMP_NUM_THREADS": "1", "FERROMIX_NUM_THREADS": "1", "FERROMIX_CPU_WORKER_NTHREADS": "1"}
-Call = Callable[[], Any]
 RNG = np.random.default_rng(0)
 
 
@@ -220,56 +214,13 @@ def of_torch() -> Iterator[tuple[str, Call]]:
     yield "RNN, lstm *", infer
 
 
-def turn(call: Call, clock: Callable[[], float]) -> float:
-    """Milliseconds of the quickest of some calls."""
-    call()
-    found, start = [], clock()
-    while len(found) < 2 or clock() - start < TURN:
-        begin = clock()
-        call()
-        found.append(clock() - begin)
-    return 1e3 * min(found)
-
-
-def serve(package: str, one_thread: bool) -> None:
-    """Prints the names of all operators, then does a turn for each name that comes in."""
-    rows = dict(of_torch() if package == "torch" else of_mxnet(__import__(package)))
-    if one_thread and package == "torch":
+def rows_of(package: str, one_thread: bool) -> dict[str, Call]:
+    """What a package has."""
+    if package != "torch":
+        return dict(of_mxnet(__import__(package)))
+    if one_thread:
         __import__(package).set_num_threads(1)
-    clock = time.process_time if one_thread else time.perf_counter
-    print(json.dumps(list(rows)), flush=True)
-    for line in sys.stdin:
-        print(turn(rows[line.rstrip("\n")], clock), flush=True)
-
-
-class Package:
-    """A process that has a package."""
-
-    def __init__(self, name: str, python: str, one_thread: bool) -> None:
-        command = [python, __file__, "--serve", name, *["--one-thread"] * one_thread]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **(ONE if one_thread else {})},
-        )
-        self.names: list[str] = json.loads(self.answer())
-
-    def answer(self) -> str:
-        """The next line that it prints."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit(f"the process {self.process.args} ended")
-        return line
-
-    def turn(self, row: str) -> float:
-        """The time of an operator, in milliseconds."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(row + "\n")
-        self.process.stdin.flush()
-        return float(self.answer())
+    return dict(of_torch())
 
 
 def spread(values: list[float]) -> str:
@@ -283,9 +234,9 @@ def compare(packages: dict[str, Package], only: str, rounds: int) -> None:
     print("| operator | Ferromix, ms |", *(f"{p}, ms | of it |" for p in peers))
     print("|---|---|" + "---|---|" * len(peers))
     ratios: dict[str, list[float]] = {p: [] for p in peers}
-    for row in (n for n in packages[own].names if only in n):
-        there = [p for p in packages if row in packages[p].names]
-        turns = [{p: packages[p].turn(row) for p in there} for _ in range(rounds)]
+    for row in (n for n in packages[own].hello if only in n):
+        there = [p for p in packages if row in packages[p].hello]
+        turns = [{p: float(packages[p].turn(row)) for p in there} for _ in range(rounds)]
         best = {p: min(t[p] for t in turns) for p in there}
         cells = []
         for peer in peers:
@@ -312,11 +263,15 @@ def main() -> None:
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.serve, options.one_thread)
+        rows = rows_of(options.serve, options.one_thread)
+        serve(rows.__getitem__, options.one_thread, list(rows))
         return
     given = {"ferromix": sys.executable, "mxnet": options.mxnet, "torch": options.torch}
     there = {name: python for name, python in given.items() if python}
-    packages = {name: Package(name, p, options.one_thread) for name, p in there.items()}
+    packages = {
+        name: Package([python, __file__, "--serve", name], options.one_thread)
+        for name, python in there.items()
+    }
     compare(packages, options.only, options.rounds)
 
 
