@@ -71,7 +71,7 @@ def size(found: Any, depth: int = 4) -> int:
 
 def check(case: Case, memory: Memory) -> str | None:
     """Does the call; says what was wrong, or nothing."""
-    # Of the processor, so that other work beside does not count; what only waits, run.py takes for stuck.
+    # Of the processor, as other work beside must not count; run.py sees what only waits.
     before, begin = memory.forget_peak(), time.process_time()
     results = 0
     wrong = None
