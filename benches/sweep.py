@@ -291,8 +291,9 @@ def sweep(packages: list[Package], options: argparse.Namespace) -> None:
             if options.only not in each["op"] or (gradient and each["op"].endswith("_update")):
                 continue
             turns = [[p.turn(asked) for p in packages] for _ in range(ROUNDS)]
-            if all(isinstance(t, float) for pair in turns for t in pair):
-                ratios[text(asked)] = statistics.median(b / a for a, b in turns), *turns[0]
+            times = [[t for t in pair if isinstance(t, float)] for pair in turns]
+            if all(len(pair) == 2 for pair in times):
+                ratios[text(asked)] = statistics.median(b / a for a, b in times), *times[0]
             elif not gradient:
                 refused.append(f"{text(asked)}: {turns[0]}")
     mean = statistics.geometric_mean(r[0] for r in ratios.values())
