@@ -1,27 +1,28 @@
 """Operators in which networks spend time, beside MXNet and torch.
 
-    python benches/operators.py [--mxnet PYTHON] [--torch PYTHON] [--only WORD]
+    python benches/operators.py [--mxnet PYTHON] [--torch PYTHON] [--only WORD] [--rounds N]
+                                [--one-thread]
 
-The interpreters have MXNet 1.9.1 (and NumPy before 1.24), and torch. Each package runs in processes
-of its own, which take turns on as many threads as there are cores. Times are medians of a call
-until its result is there. Prints a table with ratios to the peers' times, and geometric means.
+The interpreters have MXNet 1.9.1 (and NumPy before 1.24), and torch. Each package has a process of
+its own. For each operator they take short turns, so that other work on the machine meets all of
+them; a turn gives the shortest time of a call until its result is there. Prints a table of times,
+and of the medians over the turns of how many times as fast as each peer Ferromix is, with geometric
+means. Packages use all cores, for which the machine must have nothing else to do: threads wait for
+each other. With `--one-thread` each uses one, and times are those of the processor, which other
+work hardly changes.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from turns import Call, Package, serve
 
-ROUNDS = 3
-Call = Callable[[], Any]
 RNG = np.random.default_rng(0)
 
 
@@ -213,29 +214,13 @@ def of_torch() -> Iterator[tuple[str, Call]]:
     yield "RNN, lstm *", infer
 
 
-def median(call: Call, repeats: int = 9) -> float:
-    """Milliseconds that a call takes, of which short ones are repeated."""
-    call()
-    start = time.perf_counter()
-    call()
-    times = 1 + int(2e-3 / (time.perf_counter() - start))
-    found = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        for _ in range(times):
-            call()
-        found.append((time.perf_counter() - start) / times)
-    return 1e3 * statistics.median(found)
-
-
-def measure(package: str, only: str) -> dict[str, float]:
-    """All times of a package."""
-    rows = of_torch() if package == "torch" else of_mxnet(__import__(package))
-    found = {}
-    for name, call in rows:
-        if only in name:
-            found[name] = median(call)
-    return found
+def rows_of(package: str, one_thread: bool) -> dict[str, Call]:
+    """What a package has."""
+    if package != "torch":
+        return dict(of_mxnet(__import__(package)))
+    if one_thread:
+        __import__(package).set_num_threads(1)
+    return dict(of_torch())
 
 
 def spread(values: list[float]) -> str:
@@ -243,24 +228,28 @@ def spread(values: list[float]) -> str:
     return f"geometric mean {mean:.2f}, least {min(values):.2f}"
 
 
-def table(runs: dict[str, list[dict[str, float]]]) -> None:
-    """Medians over the rounds, and how many times as fast as each peer Ferromix is."""
-    times = {
-        package: {n: statistics.median(r[n] for r in rounds) for n in rounds[0]}
-        for package, rounds in runs.items()
-    }
-    own = times.pop("ferromix")
-    print("| operator | Ferromix, ms |", *(f"{p}, ms | of it |" for p in times))
-    print("|---|---|" + "---|---|" * len(times))
-    for name, mine in own.items():
-        pairs = [(t[name], t[name] / mine) if name in t else None for t in times.values()]
-        others = [f"{pair[0]:.3f} | {pair[1]:.2f}" if pair else "| " for pair in pairs]
-        print(f"| {name} | {mine:.3f} |", " | ".join(others), "|")
-    for package, theirs in times.items():
-        shared = [n for n in own if n in theirs and "*" not in n]
-        if shared:
-            ratios = [theirs[n] / own[n] for n in shared]
-            print(f"\n{package}, {len(shared)} operators without a star: {spread(ratios)}")
+def compare(packages: dict[str, Package], only: str, rounds: int) -> None:
+    """The table, a line as soon as it is known."""
+    own, *peers = packages
+    print("| operator | Ferromix, ms |", *(f"{p}, ms | of it |" for p in peers))
+    print("|---|---|" + "---|---|" * len(peers))
+    ratios: dict[str, list[float]] = {p: [] for p in peers}
+    for row in (n for n in packages[own].hello if only in n):
+        there = [p for p in packages if row in packages[p].hello]
+        turns = [{p: float(packages[p].turn(row)) for p in there} for _ in range(rounds)]
+        best = {p: min(t[p] for t in turns) for p in there}
+        cells = []
+        for peer in peers:
+            if peer not in there:
+                cells.append("|")
+                continue
+            ratio = statistics.median(t[peer] / t[own] for t in turns)
+            ratios[peer] += [ratio] if "*" not in row else []
+            cells.append(f"{best[peer]:.3f} | {ratio:.2f}")
+        print(f"| {row} | {best[own]:.3f} |", " | ".join(cells), "|", flush=True)
+    for peer, found in ratios.items():
+        if found:
+            print(f"\n{peer}, {len(found)} operators without a star: {spread(found)}")
 
 
 def main() -> None:
@@ -269,20 +258,21 @@ def main() -> None:
     parser.add_argument("--mxnet", help="an interpreter with MXNet")
     parser.add_argument("--torch", help="an interpreter with torch")
     parser.add_argument("--only", default="", help="rows with this word")
-    parser.add_argument("--child", help="only print the times of this package")
+    parser.add_argument("--rounds", type=int, default=9, help="turns of each package")
+    parser.add_argument("--one-thread", action="store_true", help="of each, and times of it")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child:
-        print(json.dumps(measure(options.child, options.only)))
+    if options.serve:
+        rows = rows_of(options.serve, options.one_thread)
+        serve(rows.__getitem__, options.one_thread, list(rows))
         return
     given = {"ferromix": sys.executable, "mxnet": options.mxnet, "torch": options.torch}
-    packages = {package: python for package, python in given.items() if python}
-    runs: dict[str, list[dict[str, float]]] = {package: [] for package in packages}
-    for _ in range(ROUNDS):
-        for package, python in packages.items():
-            command = [python, __file__, "--child", package, "--only", options.only]
-            text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-            runs[package].append(json.loads(text.splitlines()[-1]))
-    table(runs)
+    there = {name: python for name, python in given.items() if python}
+    packages = {
+        name: Package([python, __file__, "--serve", name], options.one_thread)
+        for name, python in there.items()
+    }
+    compare(packages, options.only, options.rounds)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import warnings
 
 
 def serve(run):
-    """Answers with `run(name, inputs, attrs)`, or with the text of what it raised."""
+    """Answers with `run(*request)`, or with the text of what it raised."""
     source = sys.stdin.buffer
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print must not get among the answers
@@ -25,7 +25,9 @@ def serve(run):
         try:
             answer = ("ok", run(*request))
         except Exception as e:
-            answer = ("error", f"{type(e).__name__}: {e}"[:300])
+            # MXNet's message may be a traceback of C++, at whose end stands why.
+            lines = [line for line in str(e).splitlines() if line.strip()] or [""]
+            answer = ("error", f"{type(e).__name__}: {lines[-1].strip()}"[:300])
         data = pickle.dumps(answer, protocol=4)
         sink.write(struct.pack("<I", len(data)) + data)
         sink.flush()
@@ -35,8 +37,9 @@ def main():
     warnings.simplefilter("ignore")
     import mxnet as mx
     import numpy as np
+    import ways
 
-    def run(name, inputs, attrs):
+    def run(name, inputs, attrs, way, count):
         arrays = []
         for dtype, shape, data in inputs:
             values = np.frombuffer(data, dtype).reshape(shape)
@@ -48,11 +51,9 @@ def main():
         function = function or getattr(mx.nd.linalg, name.removeprefix("_linalg_"), None)
         function = function or getattr(mx.nd._internal, name, None)
         function = function or getattr(mx.nd.random, name.removeprefix("_random_"))
-        found = function(*arrays, **attrs)
-        found = found if isinstance(found, (list, tuple)) else [found]
-        outputs = [a.asnumpy() for a in found]
-        # Operators that update their inputs in place show it there.
-        outputs += [a.asnumpy() for a in arrays] if "_update" in name else []
+        way = "plain" if way in ("out", "views") else way
+        arrays, outputs = ways.call(mx, name, function, arrays, attrs, way, count)
+        outputs += ways.changed(name, arrays)
         return [(o.dtype.name, o.shape, o.tobytes()) for o in outputs]
 
     serve(run)

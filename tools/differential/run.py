@@ -1,10 +1,12 @@
 """Random calls of operators in Ferromix and in MXNet 1.9.1: how many agree, and which do not.
 
 usage: python tools/differential/run.py --mxnet PYTHON [--count N] [--seed N] [--family NAME]
+                                        [--way WAY]
 
-PYTHON is an interpreter whose environment has MXNet 1.9.1. Prints a table by family in Markdown,
-then each kind of disagreement once, with the seed of its first case, which
-`--seed S --count 1 --family F` repeats.
+PYTHON is an interpreter whose environment has MXNet 1.9.1. A seed decides the way of a call, too:
+plain, with gradients, with one array for several inputs, into an input, or from views with gaps.
+Prints a table by family in Markdown, then each kind of disagreement once, with the seed of its
+first case, which `--seed S --count 1 --family F` repeats, and the operators that no call had.
 """
 
 from __future__ import annotations
@@ -17,28 +19,40 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import basics
+import cases
 import distributions
+import linear
+import networks
 import numpy as np
 import sampling
-from cases import FAMILIES as PLAIN
+import spatial
+import steps
+import ways
 from cases import Case, Draw, known
 from layers import layers
-from linear import FAMILIES as LINEAR
 from recurrent import recurrent
-from spatial import FAMILIES as SPATIAL
 
 import ferromix as mx
+from ferromix.ops import card
 
 FAMILIES = {
-    **PLAIN,
+    **cases.FAMILIES,
+    **basics.FAMILIES,
     **distributions.FAMILIES,
-    **SPATIAL,
+    **networks.FAMILIES,
+    **spatial.FAMILIES,
     **sampling.FAMILIES,
-    **LINEAR,
+    **linear.FAMILIES,
+    **steps.FAMILIES,
     "layers": layers,
     "recurrent": recurrent,
 }
+# Of these one array cannot stand for two: states, labels, times.
+DIFFERENT = ("BatchNorm", "Output", "hawkes", "scatter_elemwise", "ctc", "CTC")
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
+# Gradients add up more, in MXNet with factors in single precision.
+GRADIENTS = {"float32": 1e-4, "float64": 1e-9}
 
 
 class Oracle:
@@ -56,9 +70,10 @@ class Oracle:
             stderr=subprocess.DEVNULL,
         )
 
-    def run(self, case: Case) -> tuple[str, Any]:
+    def run(self, case: Case, way: str) -> tuple[str, Any]:
+        """Outputs and gradients, or why there are none."""
         inputs = [(x.dtype.name, x.shape, np.ascontiguousarray(x).tobytes()) for x in case.inputs]
-        data = pickle.dumps((case.name, inputs, case.attrs), protocol=4)
+        data = pickle.dumps((case.name, inputs, case.attrs, way, arguments(case)), protocol=4)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(struct.pack("<I", len(data)) + data)
@@ -74,20 +89,59 @@ class Oracle:
         return kind, answer
 
 
-def here(case: Case) -> tuple[str, Any]:
+def arguments(case: Case) -> int:
+    """How many inputs may have a gradient: states have none."""
+    found = card.find(case.name)
+    return len(case.inputs) if found.variadic else len(found.arguments)
+
+
+def way_of(draw: Draw, case: Case) -> str:
+    """How the operator is called, where that makes sense."""
+    way = draw.one(ways.WAYS)
+    updates = "_update" in case.name or case.name == "reset_arrays"
+    half = any(x.dtype == np.float16 for x in case.inputs)
+    drawn = any(word in case.name for word in ("random", "sample", "shuffle"))
+    if "gradient" in way and (updates or half or drawn):
+        return "plain"
+    if "shared" in way and (updates or drawn or any(w in case.name for w in DIFFERENT)):
+        return way.removeprefix("shared").strip() or "plain"
+    return way
+
+
+def array_of(values: np.ndarray, way: str) -> mx.nd.NDArray:
+    """The values, as every second element of a larger array if asked for."""
+    if way != "views" or values.ndim == 0:
+        return mx.nd.array(values, dtype=values.dtype.name)
+    return mx.nd.array(values.repeat(2, -1), dtype=values.dtype.name)[..., ::2]
+
+
+def here(case: Case, way: str) -> tuple[str, Any]:
     """The same in Ferromix."""
     try:
-        arrays = [mx.nd.array(x, dtype=x.dtype.name) for x in case.inputs]
-        found = getattr(mx.nd, case.name)(*arrays, **case.attrs)
-        found = found if isinstance(found, list | tuple) else [found]
-        outputs = [a.asnumpy() for a in found]
-        outputs += [a.asnumpy() for a in arrays] if "_update" in case.name else []
-        return "ok", outputs
+        arrays = [array_of(x, way) for x in case.inputs]
+        function = getattr(mx.nd, case.name, None) or getattr(mx.nd._internal, case.name)
+        arrays, outputs = ways.call(
+            mx, case.name, function, arrays, case.attrs, way, arguments(case)
+        )
+        return "ok", outputs + ways.changed(case.name, arrays)
     except Exception as e:
         return "error", f"{type(e).__name__}: {e}"[:300]
 
 
-def difference(ours: tuple[str, Any], theirs: tuple[str, Any]) -> str | None:
+def fits(case: Case, theirs: tuple[str, Any]) -> bool:
+    """Whether the result can be written into the first input."""
+    if theirs[0] != "ok" or len(theirs[1]) != 1 or not case.inputs:
+        return False
+    return all(getattr(theirs[1][0], k) == getattr(case.inputs[0], k) for k in ("shape", "dtype"))
+
+
+def slack_of(case: Case, outputs: list[np.ndarray], way: str) -> float:
+    """What reals may differ by: the least exact type of the call decides."""
+    tolerance = GRADIENTS if "gradient" in way else TOLERANCE
+    return max([tolerance.get(x.dtype.name, 0.0) for x in (*case.inputs, *outputs)], default=0.0)
+
+
+def difference(case: Case, ours: tuple[str, Any], theirs: tuple[str, Any], way: str) -> str | None:
     """What is different, in a few words; None where the two agree."""
     if "crash" in theirs:
         return "MXNet's process dies"
@@ -98,16 +152,38 @@ def difference(ours: tuple[str, Any], theirs: tuple[str, Any]) -> str | None:
         return None
     if len(ours[1]) != len(theirs[1]):
         return f"{len(ours[1])} outputs instead of {len(theirs[1])}"
+    real = slack_of(case, theirs[1], way)
     for a, b in zip(ours[1], theirs[1], strict=True):
         if a.shape != b.shape:
             return f"shape {a.shape} instead of {b.shape}"
         if a.dtype != b.dtype:
             return f"{a.dtype} instead of {b.dtype}"
-        slack = TOLERANCE.get(a.dtype.name, 0.0)
+        slack = real if a.dtype.kind == "f" else 0.0
         if not np.allclose(a, b, rtol=slack, atol=slack, equal_nan=True):
-            worst = np.nanargmax(np.abs(a.astype(float) - b.astype(float)))
-            return f"value {a.flat[worst]} instead of {b.flat[worst]}"
+            apart = ~np.isclose(a, b, rtol=slack, atol=slack, equal_nan=True)
+            return f"value {a[apart][0]} instead of {b[apart][0]}"
     return None
+
+
+class Counts:
+    """What came of the cases of a family, or of all."""
+
+    def __init__(self) -> None:
+        self.cases, self.of = 0, Counter[str]()
+
+    def add(self, ours: tuple[str, Any], wrong: str | None) -> None:
+        """One more case."""
+        self.cases += 1
+        if wrong is None:
+            self.of["agree"] += 1
+            self.of["refuse"] += ours[0] == "error"
+        else:
+            self.of["only MXNet refuses"] += wrong.startswith("MXNet")
+
+    def row(self, name: str) -> str:
+        """A row of the table."""
+        found = (self.of[k] for k in ("agree", "refuse", "only MXNet refuses"))
+        return f"| {name} | {self.cases} | " + " | ".join(map(str, found)) + " |"
 
 
 def main() -> None:
@@ -116,27 +192,38 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=500, help="cases of each family")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--family", choices=FAMILIES, action="append")
+    parser.add_argument("--way", choices=sorted(set(ways.WAYS)), help="for all cases that may")
     options = parser.parse_args()
-    oracle, notes = Oracle(options.mxnet), []
-    print("| family | cases | agree | both refuse |\n|---|---|---|---|")
+    oracle, notes, seen = Oracle(options.mxnet), [], set[str]()
+    by_way: dict[str, Counts] = {}
+    print("| family | cases | agree | both refuse | only MXNet refuses |\n|---|---|---|---|---|")
     for family in options.family or FAMILIES:
-        counts, kinds = Counter[str](), Counter[tuple[str, str]]()
+        counts, kinds = Counts(), set[tuple[str, ...]]()
         for seed in range(options.seed, options.seed + options.count):
-            case = FAMILIES[family](Draw(seed))
-            ours = here(case) if known(case) else ("error", "there is no such operator")
-            theirs = oracle.run(case)
-            wrong = difference(ours, theirs)
-            counts["refuse"] += wrong is None and ours[0] == "error"
-            counts["agree"] += wrong is None
-            if wrong is not None:
-                kind = (case.name, wrong.split(" ")[0])
-                kinds[kind] += 1
-                if kinds[kind] == 1:
-                    notes.append(f"* {family} {seed}: `{case}`: {wrong}")
-        print(
-            f"| {family} | {options.count} | {counts['agree']} | {counts['refuse']} |", flush=True
-        )
+            draw = Draw(seed)
+            case = FAMILIES[family](draw)
+            way = way_of(draw, case)
+            if options.way and way != options.way:
+                continue
+            seen.add(card.find(case.name).name if known(case) else case.name)
+            theirs = oracle.run(case, way)
+            if way == "out" and not fits(case, theirs):
+                way = "plain"
+            ours = here(case, way) if known(case) else ("error", "there is no such operator")
+            wrong = difference(case, ours, theirs, way)
+            for each in (counts, by_way.setdefault(way, Counts())):
+                each.add(ours, wrong)
+            kind = (case.name, way, (wrong or "").split(" ")[0])
+            if wrong is not None and kind not in kinds:
+                kinds.add(kind)
+                notes.append(f"* {family} {seed}, {way}: `{case}`: {wrong}")
+        print(counts.row(family), flush=True)
+    print("\n| way | cases | agree | both refuse | only MXNet refuses |\n|---|---|---|---|---|")
+    print("\n".join(counts.row(way) for way, counts in sorted(by_way.items())))
     print("\n" + "\n".join(notes))
+    if not options.family:
+        missing = sorted({card.find(n).name for n in card.names()} - seen)
+        print(f"\nin no case: {', '.join(missing)}")
 
 
 if __name__ == "__main__":

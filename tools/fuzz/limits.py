@@ -71,7 +71,8 @@ def size(found: Any, depth: int = 4) -> int:
 
 def check(case: Case, memory: Memory) -> str | None:
     """Does the call; says what was wrong, or nothing."""
-    before, begin = memory.forget_peak(), time.perf_counter()
+    # Of the processor, as other work beside must not count; run.py sees what only waits.
+    before, begin = memory.forget_peak(), time.process_time()
     results = 0
     wrong = None
     try:
@@ -86,7 +87,7 @@ def check(case: Case, memory: Memory) -> str | None:
         wrong = f"{type(error).__name__}: {str(error)[:200]}"
     with contextlib.suppress(*ALLOWED):
         mx.nd.waitall()
-    took, peak = time.perf_counter() - begin, memory.read()[0] - before
+    took, peak = time.process_time() - begin, memory.read()[0] - before
     if took > SECONDS:
         wrong = f"took {took:.1f} s"
     if peak > FACTOR * max(results, case.given) + SLACK:

@@ -3,8 +3,8 @@
 usage: python tools/fuzz/run.py [--kind KIND] [--calls N] [--seed N] [--first N] [--processes N]
 
 A call must not end in an exception outside those of ferromix.error, TypeError, ValueError and
-IndexError, nor take over 10 seconds, nor take more memory than 4 times its results and 64 MiB.
-Prints what did, once for each kind of fault, with the number of the call, which
+IndexError, nor take over 10 seconds of the processor or 60 in all, nor more memory than 4 times its
+results and 64 MiB. Prints what did, once for each kind of fault, with the number of the call, which
 `--first N --calls 1` with the same seed repeats. A process that dies is started anew behind the
 call that killed it.
 """
@@ -30,8 +30,8 @@ PROGRESS, FOUND = "progress", "found"
 KINDS = ("operators", "functions", "files")
 # What stands for a call's number before the first call, and after the last.
 NOT_BEGUN, DONE = -2, -1
-# What lets a process be taken for stuck, in seconds, and its address space.
-STUCK = 15.0
+# What lets a process be taken for stuck, in seconds, beside much other work, and its address space.
+STUCK = 60.0
 SPACE = 3 << 30
 
 

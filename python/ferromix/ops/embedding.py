@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
-from .family import ALL_TYPES, FLOATS, Types
+from .family import ALL_TYPES, FLOATS, NUMBERS, Types
 from .param import Param, Params
 
 __all__ = ["BackwardEmbedding", "Embedding", "SparseEmbedding"]
@@ -26,9 +26,9 @@ class Embedding(OperatorProperty):
     Formula: ``out[..., :] = weight[data[...], :]``; numbers are cut to ``0 ... input_dim - 1``, but
     refused beyond where the weight, or its gradient, is row_sparse.
     Shapes: ``weight`` is ``(input_dim, output_dim)``, ``out`` the shape of ``data`` and
-    ``output_dim``. Types: floats for ``weight`` and ``out``; ``data`` any.
+    ``output_dim``. Types: numbers for ``weight`` and ``out``; ``data`` any.
     Gradient: ``weight_grad[i]`` is the sum of ``out_grad`` where ``data == i``, with
-    ``sparse_grad`` as a row_sparse array; none for ``data``.
+    ``sparse_grad`` as a row_sparse array, of floats; none for ``data``.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Embedding(OperatorProperty):
 
     name = "Embedding"
     arguments = ("data", "weight")
-    dtypes: ClassVar[tuple[str, ...]] = FLOATS
+    dtypes: ClassVar[tuple[str, ...]] = NUMBERS
     argument_dtypes: ClassVar[Claims] = {"data": ALL_TYPES}
     params: ClassVar[Params] = _PARAMS
 
@@ -71,7 +71,7 @@ class SparseEmbedding(Embedding):
     """The rows of a table with given numbers, with a row_sparse gradient; an old name.
 
     Formula: ``out[..., :] = weight[data[...], :]``; numbers as for ``Embedding``.
-    Shapes: as for ``Embedding``. Types: floats for ``weight`` and ``out``; ``data`` any.
+    Shapes: as for ``Embedding``. Types: numbers for ``weight`` and ``out``; ``data`` any.
     Gradient: ``weight_grad[i]`` is the sum of ``out_grad`` where ``data == i``, as a row_sparse
     array; none for ``data``.
 

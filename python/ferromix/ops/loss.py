@@ -28,18 +28,18 @@ class MakeLoss(Elementwise):
 
     Formula: ``out = data``. Shapes: any. Types: floats.
     Gradient: ``data_grad = grad_scale / n``, whatever the gradient of the output, where ``n`` is 1,
-    the first extent (``normalization="batch"``), or the number of elements above ``valid_thresh``,
-    at least 1 (``"valid"``).
+    the number of rows along the last axis (``normalization="batch"``), or that of elements above
+    ``valid_thresh``, at least 1 (``"valid"``).
 
     Examples
     --------
     >>> data = mx.nd.array([1, -2])
     >>> data.attach_grad()
     >>> with mx.autograd.record():
-    ...     loss = mx.nd.MakeLoss(data * 4, grad_scale=3, normalization="batch")
+    ...     loss = mx.nd.MakeLoss(data * 4, grad_scale=3)
     >>> loss.backward()
     >>> print(loss.asnumpy(), data.grad.asnumpy())
-    [ 4. -8.] [6. 6.]
+    [ 4. -8.] [12. 12.]
     """
 
     name = "MakeLoss"

@@ -10,7 +10,7 @@ def constant(grad_scale=1.0, valid_thresh=0.0, normalization="null"):
     def gradient(x, _):
         n = {
             "null": 1,
-            "batch": max((1, *x.shape[:1])),
+            "batch": max(1, np.prod(x.shape[:-1])),
             "valid": max(1, (x > valid_thresh).sum()),
         }[normalization]
         return [np.full(x.shape, grad_scale / n)]
@@ -26,7 +26,7 @@ OPTIONS = (
     {"grad_scale": 2.0, "normalization": "valid", "valid_thresh": 0.5},
     {"normalization": "valid", "valid_thresh": 100.0},
 )
-SHAPES = ((3, 4), (), (0, 2), (2000, 50))
+SHAPES = ((3, 4), (5,), (2, 3, 2), (), (0, 2), (2000, 50))
 CASES = [
     Case("MakeLoss", lambda x: x, (s,), options, gradient=constant(**options))
     for s in SHAPES

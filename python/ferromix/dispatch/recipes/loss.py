@@ -38,7 +38,7 @@ def make_loss(job: Job) -> Recipe | None:
     size, how = prod(shape), job.attrs["normalization"]
     if size == 0:
         return Recipe(())
-    launches, parts, divisor = [], 0, shape[0] if shape and how == "batch" else 1
+    launches, parts, divisor = [], 0, prod(shape[:-1]) if how == "batch" else 1
     if how == "valid":
         rule = job.number("valid_thresh")
         launch, parts = counting("loss", f"loss_count_{dtype}", input_at(0), size, rule)

@@ -3,7 +3,7 @@
 //! diagonals are doubles; rotations are collected and applied to blocks of columns.
 
 use crate::blocks::raw::Target;
-use crate::linalg::gemm::{Operand, gemm, gemm_within};
+use crate::linalg::gemm::{Operand, gemm};
 use crate::linalg::reflect::{Reflectors, reflector};
 use crate::linalg::rows_dot::RowsDot;
 use crate::linalg::triangle::mirror;
@@ -13,6 +13,8 @@ use crate::simd::vector::multiversion;
 
 /// Columns that a task rotates.
 const COLUMNS: usize = 128;
+/// Elements that a task changes.
+const GRAIN: usize = 1 << 15;
 /// Rotations that are collected, for each row.
 const KEPT: usize = 16;
 /// Steps for an eigenvalue; two or three are usual.
@@ -100,13 +102,26 @@ fn three_diagonals<T: RowsDot>(a: &mut [T], n: usize) -> (Vec<f64>, Vec<f64>, Re
         for (w, &x) in w.iter_mut().zip(&*v) {
             *w = *w - share * x;
         }
-        // v w^T + w v^T, as a product of two columns and two rows.
-        let (columns, rows) = ([&*v, &*w].concat(), [&*w, &*v].concat());
-        let columns = Operand::new(&columns, rest).transposed();
-        let rows = Operand::new(&rows, rest);
-        gemm_within((rest, rest, 2), -T::ONE, columns, rows, T::ONE, (inner, n));
+        let target = Target::of_slice(inner);
+        let (v, w) = (&*v, &*w);
+        par::for_ranges(rest, GRAIN / rest, |rows| {
+            for i in rows {
+                // SAFETY: each row belongs to one task.
+                let row = unsafe { target.slice(i * n..i * n + rest) };
+                subtract_two(row, (v[i], w), (w[i], v));
+            }
+        });
     }
     (d, e, all)
+}
+
+multiversion! {
+    fn subtract_two<T: Real>(row: &mut [T], one: (T, &[T]), two: (T, &[T])) {
+        let ((a, v), (b, w)) = (one, two);
+        for ((x, &v), &w) in row.iter_mut().zip(v).zip(w) {
+            *x = *x - (a * v + b * w);
+        }
+    }
 }
 
 /// A rotation of two neighbouring rows: the first one, cosine and sine.
@@ -172,19 +187,21 @@ fn sweep<T: RowsDot>(
     rotations: &mut Vec<Rotation<T>>,
 ) {
     let mut g = (d[l + 1] - d[l]) / (2.0 * e[l]);
-    let r = g.hypot(1.0);
+    let r = (g * g + 1.0).sqrt();
     g = d[m] - d[l] + e[l] / (g + r.copysign(g));
     let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
     for i in (l..m).rev() {
         let (f, b) = (s * e[i], c * e[i]);
-        let r = f.hypot(g);
+        // Squares do not overflow, as the matrix was scaled; where they vanish, so does the rest.
+        let r = (f * f + g * g).sqrt();
         e[i + 1] = r;
         if r == 0.0 {
             d[i + 1] -= p;
             e[m] = 0.0;
             return;
         }
-        (s, c) = (f / r, g / r);
+        let inverse = r.recip();
+        (s, c) = (f * inverse, g * inverse);
         g = d[i + 1] - p;
         let t = (d[i] - g) * s + 2.0 * c * b;
         p = s * t;

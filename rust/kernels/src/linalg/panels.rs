@@ -57,10 +57,16 @@ impl Rows {
         let start = self.range(chunk).start;
         for &(row, n) in self.tiles(chunk) {
             let panel = &mut packed[(row - start) * depth..][..n * depth];
-            for (k, column) in panel.chunks_exact_mut(n).enumerate() {
-                for (r, x) in column.iter_mut().enumerate() {
-                    *x = from[(row + r) * steps[0] + k * steps[1]];
+            if steps[0] == 1 {
+                for (k, column) in panel.chunks_exact_mut(n).enumerate() {
+                    column.copy_from_slice(&from[row + k * steps[1]..][..n]);
                 }
+                continue;
+            }
+            for r in 0..n {
+                let line = from[(row + r) * steps[0]..].iter().step_by(steps[1].max(1));
+                let column = panel[r..].iter_mut().step_by(n);
+                column.zip(line).for_each(|(to, &x)| *to = x);
             }
         }
     }
@@ -157,8 +163,12 @@ impl Shape {
                 for (k, row) in to.chunks_exact_mut(self.width).enumerate() {
                     let first = k * steps[0] + group * steps[1] + columns.start * steps[2];
                     let (row, rest) = row.split_at_mut(columns.len());
-                    for (j, x) in row.iter_mut().enumerate() {
-                        *x = from[first + j * steps[2]];
+                    if steps[2] == 1 {
+                        row.copy_from_slice(&from[first..][..row.len()]);
+                    } else {
+                        for (j, x) in row.iter_mut().enumerate() {
+                            *x = from[first + j * steps[2]];
+                        }
                     }
                     rest.fill(T::ZERO);
                 }

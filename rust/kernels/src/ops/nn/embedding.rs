@@ -1,6 +1,5 @@
 //! `Embedding`: rows of a table by their numbers, which are cut to those that there are.
 
-use crate::api::check::{FLOATS, unsupported};
 use crate::api::prepared::{boxed, check_count};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::blocks::blockwise::store;
@@ -50,9 +49,6 @@ fn prepare_forward(_: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ker
     const NAME: &str = "Embedding";
     check_count(NAME, (ins, 2), (outs, 1))?;
     let (rows, width) = check(NAME, &ins[1], &ins[0], &outs[0])?;
-    if !ins[1].dtype.is_float() {
-        return Err(unsupported(NAME, ins[1].dtype, &FLOATS));
-    }
     let rows = Rows {
         outer: 1,
         n: rows,

@@ -1,5 +1,5 @@
-//! The gradient of `MakeLoss`, a constant: the scale, divided by the size of the batch or by the
-//! number of elements above a threshold.
+//! The gradient of `MakeLoss`, a constant: the scale, divided by the number of rows or of elements above
+//! a threshold.
 
 use crate::api::check::{FLOATS, arity, one_dtype, one_shape, unsupported};
 use crate::api::prepared::boxed;
@@ -61,9 +61,10 @@ fn prepare(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
         if req == Req::Null || data.is_empty() {
             return Ok(());
         }
-        let divisor = match data.shape().first() {
+        // MXNet's batch is all but the last axis.
+        let divisor = match data.shape().split_last() {
             _ if count_valid => valid(data, threshold)?,
-            Some(&n) if batch => n as f64,
+            Some((_, rest)) if batch => rest.iter().product::<usize>() as f64,
             _ => 1.0,
         };
         let value = scale / divisor;

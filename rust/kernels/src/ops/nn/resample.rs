@@ -10,6 +10,7 @@ use crate::math::real::{Float, Real, by_float};
 use crate::simd::vector::multiversion;
 use ferromix_base::{Error, Result};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Multiplications per task, roughly.
 const GRAIN: usize = 65_536;
@@ -153,22 +154,39 @@ multiversion! {
     }
 }
 
-/// The lines along rows and columns, and the planes that they are of.
+/// How a line of one length is made of one of another.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Repeated,
+    Means,
+    /// Whether corners are kept.
+    Linear(bool),
+}
+
+impl Way {
+    fn line(self, from: usize, to: usize) -> Line {
+        match self {
+            Way::Repeated => Line::repeated(from, to),
+            Way::Means => Line::means(from, to),
+            Way::Linear(corners) => Line::linear(from, to, corners),
+        }
+    }
+}
+
+/// The planes that are resampled, and the lines along their rows and columns.
 struct Resample {
-    lines: [Line; 2],
+    way: Way,
+    /// Rows of input and output, and their columns.
+    ends: [[usize; 2]; 2],
+    /// Made when there is something to resample: they may be as long as an output for which there is no
+    /// memory.
+    lines: OnceLock<[Line; 2]>,
     planes: Planes,
-    /// Elements of a plane of the input and of the output.
-    sizes: [usize; 2],
-    wide: usize,
 }
 
 impl Resample {
-    /// Checks that images of `small` become those of `large` by lines that `line` makes.
-    fn new(
-        name: &str,
-        [from, to]: [&Desc; 2],
-        line: impl Fn(usize, usize) -> Option<Line>,
-    ) -> Result<Self> {
+    /// Checks that images of `small` become those of `large` in a way.
+    fn new(name: &str, [from, to]: [&Desc; 2], way: Way) -> Result<Self> {
         let wrong = || {
             Error::value(format!(
                 "{name}: images of shape {:?} do not become ones of shape {:?}",
@@ -181,35 +199,33 @@ impl Resample {
         else {
             return Err(wrong());
         };
-        if [images, channels] != [n, c] || (high * wide == 0 && rows * columns > 0) {
+        let ends = [[high, rows], [wide, columns]];
+        let whole = |[from, to]: [usize; 2]| from > 0 && to.is_multiple_of(from);
+        let misfit = rows * columns > 0 && way == Way::Repeated && !ends.into_iter().all(whole);
+        if [images, channels] != [n, c] || (high * wide == 0 && rows * columns > 0) || misfit {
             return Err(wrong());
         }
-        let lines = if images * channels * rows * columns == 0 {
-            Default::default()
-        } else {
-            [
-                line(high, rows).ok_or_else(wrong)?,
-                line(wide, columns).ok_or_else(wrong)?,
-            ]
-        };
-        let sizes = [high * wide, rows * columns];
-        let grain = (GRAIN / (sizes[0] + sizes[1]).max(1)).max(1);
-        let planes = Planes {
-            images,
-            channels,
-            last: false,
-            grain,
-        };
+        let grain = (GRAIN / (high * wide + rows * columns).max(1)).max(1);
         Ok(Resample {
-            lines,
-            planes,
-            sizes,
-            wide,
+            way,
+            ends,
+            lines: OnceLock::new(),
+            planes: Planes {
+                images,
+                channels,
+                last: false,
+                grain,
+            },
         })
     }
 
     fn run<T: Float>(&self, back: bool, call: &mut Call<'_>) -> Result<()> {
-        let [from, to] = self.sizes;
+        let [[high, rows], [wide, columns]] = self.ends;
+        let (from, to) = (high * wide, rows * columns);
+        let lines = self.lines.get_or_init(|| match to {
+            0 => Default::default(),
+            _ => self.ends.map(|[from, to]| self.way.line(from, to)),
+        });
         let (read, written) = if back { (to, from) } else { (from, to) };
         let (source, out) = (&call.inputs[0], &mut call.outputs[0]);
         planes::each::<T, 1, _>(
@@ -218,8 +234,8 @@ impl Resample {
             (out, written),
             call.reqs[0],
             || {
-                let [down, along] = self.lines.each_ref().map(Ready::of);
-                let mut row = vec![T::Real::ZERO; self.wide];
+                let [down, along] = lines.each_ref().map(Ready::of);
+                let mut row = vec![T::Real::ZERO; wide];
                 move |[x]: [&[T::Real]; 1], out: &mut [T::Real]| {
                     if back {
                         spread(&down, &along, x, &mut row, out);
@@ -232,25 +248,12 @@ impl Resample {
     }
 }
 
-/// How a line of one length is made of one of another, if it is.
-type Make = fn(&Attrs, usize, usize) -> Option<Line>;
-
-fn repeated(_: &Attrs, from: usize, to: usize) -> Option<Line> {
-    (from > 0 && to.is_multiple_of(from)).then(|| Line::repeated(from, to))
-}
-
-fn means(_: &Attrs, from: usize, to: usize) -> Option<Line> {
-    Some(Line::means(from, to))
-}
-
-fn linear(attrs: &Attrs, from: usize, to: usize) -> Option<Line> {
-    let corners = attrs.bool("align_corners").ok()?;
-    Some(Line::linear(from, to, corners))
-}
+/// The way that attributes ask for.
+type Asked = fn(&Attrs) -> Result<Way>;
 
 /// `back` takes the gradient of the output to that of the input. Inputs beyond these give their shapes.
 fn prepare(
-    (name, back, make): (&str, bool, Make),
+    (name, back, asked): (&str, bool, Asked),
     attrs: &Attrs,
     ins: &[Desc],
     outs: &[Desc],
@@ -269,21 +272,22 @@ fn prepare(
     } else {
         [&ins[0], &outs[0]]
     };
-    let whole = Resample::new(name, ends, |from, to| make(attrs, from, to))?;
+    let whole = Resample::new(name, ends, asked(attrs)?)?;
     by_float!(name, dtype, T => boxed(move |call: &mut Call<'_>| whole.run::<T>(back, call)))
 }
 
 macro_rules! rows {
-    ($($name:literal, $back:literal, $make:ident);*) => {
+    ($($name:literal, $back:literal, $asked:expr);*) => {
         pub(crate) const ROWS: &[Row] = &[$(
-            Row::new($name, |a, i, o| prepare(($name, false, $make), a, i, o)).unknown_cost(),
-            Row::new($back, |a, i, o| prepare(($back, true, $make), a, i, o)).unknown_cost(),
+            Row::new($name, |a, i, o| prepare(($name, false, $asked), a, i, o)).unknown_cost(),
+            Row::new($back, |a, i, o| prepare(($back, true, $asked), a, i, o)).unknown_cost(),
         )*];
     };
 }
 
 rows! {
-    "_nearest_upsampling", "_backward_nearest_upsampling", repeated;
-    "_contrib_AdaptiveAvgPooling2D", "_backward_contrib_AdaptiveAvgPooling2D", means;
-    "_contrib_BilinearResize2D", "_backward_contrib_BilinearResize2D", linear
+    "_nearest_upsampling", "_backward_nearest_upsampling", |_| Ok(Way::Repeated);
+    "_contrib_AdaptiveAvgPooling2D", "_backward_contrib_AdaptiveAvgPooling2D", |_| Ok(Way::Means);
+    "_contrib_BilinearResize2D", "_backward_contrib_BilinearResize2D",
+        |a| Ok(Way::Linear(a.bool("align_corners")?))
 }

@@ -101,23 +101,41 @@ impl Pool {
         Ok(Some(number as usize))
     }
 
-    /// The maxima of one plane over the bins of a region, and where they stand.
-    fn pool<R: Real>(&self, roi: &[R], (x, least): (&[R], R), out: &mut [R], places: &mut [i64]) {
+    /// Rows and columns of the bins of a region.
+    fn ranges<R: Real>(&self, roi: &[R]) -> [Vec<Range<usize>>; 2] {
         let scale = R::of(self.scale);
-        let down = Axis::new([roi[2], roi[4]], scale, self.bins[0], self.plane[0]);
-        let along = Axis::new([roi[1], roi[3]], scale, self.bins[1], self.plane[1]);
-        for (i, (out, place)) in out.iter_mut().zip(places).enumerate() {
-            let rows = down.range(i / self.bins[1]);
-            let columns = along.range(i % self.bins[1]);
-            let empty = rows.is_empty() || columns.is_empty();
-            (*out, *place) = (if empty { R::ZERO } else { least }, -1);
-            for row in rows {
-                let line = row * self.plane[1];
-                for column in columns.clone() {
-                    if x[line + column] > *out {
-                        (*out, *place) = (x[line + column], (line + column) as i64);
+        [([roi[2], roi[4]], 0), ([roi[1], roi[3]], 1)].map(|(ends, way)| {
+            let axis = Axis::new(ends, scale, self.bins[way], self.plane[way]);
+            (0..self.bins[way]).map(|bin| axis.range(bin)).collect()
+        })
+    }
+
+    /// The maxima of one plane over the bins of a region, and where they stand.
+    fn pool<R: Real>(
+        &self,
+        [down, along]: &[Vec<Range<usize>>; 2],
+        (x, least): (&[R], R),
+        out: &mut [R],
+        places: &mut [i64],
+    ) {
+        let mut bins = out.iter_mut().zip(places);
+        for rows in down {
+            for (columns, (out, place)) in along.iter().zip(&mut bins) {
+                if rows.is_empty() || columns.is_empty() {
+                    (*out, *place) = (R::ZERO, -1);
+                    continue;
+                }
+                let (mut most, mut at) = (least, None);
+                for row in rows.clone() {
+                    let line = row * self.plane[1];
+                    let part = &x[line + columns.start..line + columns.end];
+                    for (&value, column) in part.iter().zip(columns.clone()) {
+                        let more = value > most;
+                        most = if more { value } else { most };
+                        at = if more { Some(line + column) } else { at };
                     }
                 }
+                (*out, *place) = (most, at.map_or(-1, |at| at as i64));
             }
         }
     }
@@ -127,9 +145,9 @@ fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     let rois = call.inputs[1].read::<T>()?;
     let mut numbers = Vec::new();
     let rois = lifted(rois, &mut numbers);
-    let images = rois
+    let regions = rois
         .chunks_exact(REGION)
-        .map(|roi| pool.image(roi))
+        .map(|roi| Ok((pool.image(roi)?, pool.ranges(roi))))
         .collect::<Result<Vec<_>>>()?;
     let data = Source::<T>::of(&call.inputs[0])?;
     let [out, places] = call.outputs else {
@@ -143,13 +161,13 @@ fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
         let mut found = vec![-1; bins];
         for i in range {
             let (region, channel) = (i / pool.channels, i % pool.channels);
-            if let Some(image) = images[region] {
+            let (image, ranges) = &regions[region];
+            if let Some(image) = image {
                 let start = (image * pool.channels + channel) * pool.size();
                 // SAFETY: inputs are only read.
                 let raw = unsafe { data.slice(start..start + pool.size()) };
-                let roi = &rois[region * REGION..][..REGION];
                 let plane = (lifted(raw, &mut buffer), T::LEAST);
-                pool.pool(roi, plane, &mut maxima, &mut found);
+                pool.pool(ranges, plane, &mut maxima, &mut found);
             } else {
                 maxima.fill(T::Real::ZERO);
                 found.fill(-1);
