@@ -223,3 +223,75 @@ def test_what_the_planner_claims_is_what_the_pool_serves():
     served = mx.storage.stats()["in_use"] - before
     claimed = executor.memory_planned() * 2**20 + given
     assert claimed <= served <= claimed * 1.13 + 65536
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "attrs"),
+    [
+        ((1, 1, 4, 4), {"kernel": (2, 2), "stride": (2, 2)}),
+        ((1, 2, 5, 7), {"kernel": (2, 2), "stride": (2, 2)}),
+        ((7, 10, 6, 6), {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}),
+        ((3, 5, 9), {"kernel": (3,), "stride": (2,), "pool_type": "avg"}),
+        ((2, 40, 3, 4, 5), {"kernel": (2, 2, 2), "stride": (1, 2, 2), "pool_type": "sum"}),
+        ((4, 3, 6, 6), {"global_pool": True, "kernel": (1, 1)}),
+        ((2, 6, 6, 3), {"kernel": (2, 2), "stride": (2, 2), "layout": "NHWC"}),
+    ],
+)
+def test_poolings_over_their_input(shape, attrs, dtype):
+    values = mx.nd.array(np.random.RandomState(2).randn(*shape), dtype=dtype)
+    net = S.sin(S.Pooling(S.cos(S.Variable("x"), name="c"), **attrs))
+    executor = net.simple_bind(mx.cpu(), "null", type_dict={"x": dtype}, x=shape)
+    over = "over c_output" in str(executor.memory_plan())
+    assert over == ("layout" not in attrs)
+    found = executor.forward(x=values)[0].asnumpy()
+    expected = mx.nd.sin(mx.nd.Pooling(mx.nd.cos(values), **attrs))
+    np.testing.assert_array_equal(found, expected.asnumpy())
+
+
+@pytest.mark.parametrize("kind", ["relu", "tanh", "sigmoid", "softrelu"])
+@pytest.mark.parametrize("kernel", [(2, 2), (3, 3)])
+def test_slopes_before_poolings_give_the_same(kind, kernel, monkeypatch):
+    x = S.Convolution(S.Variable("x"), kernel=(3, 3), num_filter=4, name="conv")
+    x = S.Activation(x, act_type=kind)
+    net = S.Pooling(x, kernel=kernel, stride=(2, 2), pool_type="max")
+    values = mx.nd.array(np.random.RandomState(2).randn(3, 2, 11, 11).round(1))
+    found = []
+    for value in ("1", "0"):
+        monkeypatch.setenv("FERROMIX_SWAP_POOLING", value)
+        executor = net.simple_bind(mx.cpu(), x=values.shape)
+        swapped = kinds(executor).index("_backward_Activation")
+        assert (kinds(executor)[swapped + 1] == "_backward_Pooling") == (
+            value == "1" and kernel == (2, 2)
+        )
+        executor.arg_dict["conv_weight"][:] = 0.5
+        executor.forward(is_train=True, x=values)
+        executor.backward(mx.nd.array(np.random.RandomState(4).randn(*executor.outputs[0].shape)))
+        found.append([g.asnumpy() for g in executor.grad_arrays])
+    same(*found)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("size", [1 << 15, (1 << 15) + 1, 100_003])
+def test_chains_are_one_step_of_the_same_bits(size, dtype, monkeypatch):
+    x, y = S.Variable("x"), S.Variable("y")
+    a = S.Activation(x * 0.3 - y, act_type="tanh")
+    net = S.clip(S.square(a) * y + S.sigmoid(a + x), 0.1, 1.2) / 3
+    draw = np.random.RandomState(7)
+    values = {n: mx.nd.array(draw.randn(size), dtype=dtype) for n in "xy"}
+    head = mx.nd.array(draw.randn(size), dtype=dtype)
+    found, counts = [], []
+    for value in ("1", "0"):
+        monkeypatch.setenv("FERROMIX_FUSION", value)
+        executor = net.simple_bind(mx.cpu(), "add", type_dict={"x": dtype}, x=(size,))
+        for grad in executor.grad_arrays:
+            grad[:] = 1
+        executor.forward(is_train=True, **values)
+        executor.backward(head)
+        found.append([a.asnumpy() for a in (*executor.outputs, *executor.grad_arrays)])
+        predicted = net.simple_bind(mx.cpu(), "null", type_dict={"x": dtype}, x=(size,))
+        found[-1].append(predicted.forward(**values)[0].asnumpy())
+        counts.append((len(kinds(executor)), len(kinds(predicted))))
+    assert counts[0][0] < counts[1][0]
+    assert counts[0][1] == 1
+    same(*found)
