@@ -272,7 +272,7 @@ def test_slopes_before_poolings_give_the_same(kind, kernel, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("size", [1 << 15, (1 << 15) + 1, 100_003])
+@pytest.mark.parametrize("size", [1 << 16, (1 << 16) + 1, 100_003])
 def test_chains_are_one_step_of_the_same_bits(size, dtype, monkeypatch):
     x, y = S.Variable("x"), S.Variable("y")
     a = S.Activation(x * 0.3 - y, act_type="tanh")
@@ -295,3 +295,28 @@ def test_chains_are_one_step_of_the_same_bits(size, dtype, monkeypatch):
     assert counts[0][0] < counts[1][0]
     assert counts[0][1] == 1
     same(*found)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("filters", "attrs", "over"),
+    [
+        (4, {"kernel": (3, 3), "pad": (1, 1)}, True),
+        (2, {"kernel": (3, 3), "pad": (1, 1)}, True),
+        (4, {"kernel": (3, 3), "pad": (1, 1), "stride": (2, 2)}, True),
+        (3, {"kernel": (3, 3), "pad": (1, 1)}, False),
+        (4, {"kernel": (1, 1)}, False),
+    ],
+)
+def test_convolutions_over_their_input(filters, attrs, over, dtype):
+    draw = np.random.RandomState(2)
+    values = mx.nd.array(draw.randn(3, 4, 9, 8), dtype=dtype)
+    attrs = {**attrs, "num_filter": filters, "no_bias": True}
+    net = S.sin(S.Convolution(S.cos(S.Variable("x"), name="c"), name="conv", **attrs))
+    executor = net.simple_bind(mx.cpu(), "null", type_dict={"x": dtype}, x=values.shape)
+    assert ("over c_output" in str(executor.memory_plan())) == over
+    weight = executor.arg_dict["conv_weight"]
+    weight[:] = draw.randn(*weight.shape)
+    found = executor.forward(x=values)[0].asnumpy()
+    expected = mx.nd.sin(mx.nd.Convolution(mx.nd.cos(values), weight, **attrs))
+    np.testing.assert_array_equal(found, expected.asnumpy())

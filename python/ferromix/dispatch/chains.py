@@ -15,7 +15,7 @@ from .backend import Desc
 __all__ = ["is_elementwise", "is_on"]
 
 POINTWISE = frozenset(_core.pointwise_kernels()) - frozenset(VIEWS)
-LEAST = 1 << 15
+LEAST = 1 << 16
 """Elements from which it pays: smaller results stay in caches anyhow."""
 
 

@@ -232,7 +232,7 @@ class _Planner:
         replaced: set[int] = set()
         if card.kernel_name() in VIEWS and self._view(node):
             return
-        for i, o in card.inplace_options():
+        for i, o in (*card.inplace_options(), *self._options(node)):
             out = node.outputs()[o]
             if o in taken or i in replaced or not self._is_wanted(out):
                 continue
@@ -254,9 +254,8 @@ class _Planner:
 
     def _shrink(self, step: int, node: Node, life: _Life) -> None:
         """Has a result begin where an input does that dies here, if the operator allows it."""
-        assert node.op is not None
         (out,) = life.entries
-        for i, o in node.op.shrinking_options():
+        for i, o in self._options(node):
             source = self.lives.get(node.inputs[i])
             if o != out.output or source is None or source.fixed or source.last != step:
                 continue
@@ -269,6 +268,13 @@ class _Planner:
                 life.last = max(life.last, life.first)
                 self.inplace[out] = node.inputs[i]
                 return
+
+    def _options(self, node: Node) -> list[tuple[int, int]]:
+        """Which inputs a result may take the place of where the node runs."""
+        device = self.devices.get(node)
+        assert node.op is not None
+        on_cpu = device is None or device.device_type.startswith("cpu")
+        return node.op.cpu_inplace_options() if on_cpu else []
 
     def own_lives(self) -> list[_Life]:
         """The lives that need room in a buffer."""

@@ -285,9 +285,10 @@ class OperatorProperty:
         """Pairs (input, output) that may share memory."""
         return []
 
-    def shrinking_options(self) -> list[tuple[int, int]]:
-        """Pairs (input, output) where the output may begin where the input does, if it is at most
-        half as large."""
+    def cpu_inplace_options(self) -> list[tuple[int, int]]:
+        """Pairs (input, output) that may share memory on the CPU alone: its kernel has read what it
+        needs before it writes there. An output that is at most half as large may then begin where
+        the input does, if the kernel's row says so, too."""
         return []
 
     def again(self, inputs: Sequence[Entry], outputs: Sequence[Entry]) -> Again | None:

@@ -148,7 +148,7 @@ class Pooling(OperatorProperty):
         entries = (graph.out_grad[0], graph.in_data[0], graph.out_data[0])
         return [graph.op("_backward_Pooling", *entries, **self.attrs)[0]]
 
-    def shrinking_options(self) -> list[tuple[int, int]]:
+    def cpu_inplace_options(self) -> list[tuple[int, int]]:
         """Planes are read before what comes of them, or of later ones, is written."""
         return [] if self._channels_last() else [(0, 0)]
 
@@ -189,7 +189,7 @@ class BackwardPooling(Backward):
     dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
-    def inplace_options(self) -> list[tuple[int, int]]:
+    def cpu_inplace_options(self) -> list[tuple[int, int]]:
         """The gradient may take the place of the data: each plane is read before it is written."""
         return [(1, 0)]
 

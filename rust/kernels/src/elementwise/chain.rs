@@ -5,11 +5,12 @@
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, Value, View};
 use crate::par;
 use ferromix_base::{DType, Error, Result, Shape, Strides};
+use smallvec::SmallVec;
 
-/// Elements of a block: with a few results in between it stays in the second-level cache.
-const BLOCK: usize = 4096;
+/// Elements of a block: with a few results in between it stays in the nearest caches.
+const BLOCK: usize = 2048;
 /// Elements of a task.
-const GRAIN: usize = 8 * BLOCK;
+const GRAIN: usize = 16 * BLOCK;
 
 /// One operator of a chain.
 struct Part {
@@ -17,7 +18,6 @@ struct Part {
     kernels: [Box<dyn Kernel>; 2],
     /// What it reads: first the chain's inputs are counted, then the parts' results.
     reads: Vec<usize>,
-    dtype: DType,
     /// Where its result is in a task's memory, in bytes.
     place: usize,
 }
@@ -25,6 +25,8 @@ struct Part {
 struct Chain {
     parts: Vec<Part>,
     inputs: usize,
+    /// That of every part's result.
+    dtype: DType,
     /// Bytes of a task's memory.
     scratch: usize,
 }
@@ -55,12 +57,11 @@ pub(crate) fn prepare(
         let row = row.ok_or_else(|| Error::internal(format!("_fused: no part '{name}'")))?;
         let own = attrs.within(&format!("{number}."));
         let reads = indices(&own, dtypes.len())?;
-        let dtype = out.dtype;
         let make = |length: usize| -> Result<Box<dyn Kernel>> {
             let given: Vec<Desc> = (reads.iter())
                 .map(|&i| Desc::new(&[length], dtypes[i]))
                 .collect();
-            let made = (row.prepare)(&own, &given, &[Desc::new(&[length], dtype)])?;
+            let made = (row.prepare)(&own, &given, &[Desc::new(&[length], out.dtype)])?;
             if made.workspace() > 0 {
                 return Err(Error::internal("_fused: a part that needs scratch memory"));
             }
@@ -69,19 +70,18 @@ pub(crate) fn prepare(
         parts.push(Part {
             kernels: [make(lengths[0])?, make(lengths[1])?],
             reads,
-            dtype,
             place: 0,
         });
-        dtypes.push(dtype);
+        dtypes.push(out.dtype);
     }
-    match parts.last() {
-        Some(last) if last.dtype == out.dtype => {}
-        _ => return Err(Error::internal("_fused: no part gives the output")),
+    if parts.is_empty() {
+        return Err(Error::internal("_fused: no part gives the output"));
     }
     let scratch = place(&mut parts, ins.len());
     Ok(Box::new(Chain {
         parts,
         inputs: ins.len(),
+        dtype: out.dtype,
         scratch,
     }))
 }
@@ -181,43 +181,37 @@ impl Chain {
             part_of(ptr, view.dtype())
         };
         let kernel = usize::from(length != BLOCK.min(out.len()));
-        let last = self.parts.len() - 1;
+        let own = |part: &Part| part_of(memory.wrapping_add(part.place), self.dtype);
+        let result = within(out);
         for (i, part) in self.parts.iter().enumerate() {
-            let given: Vec<View> = (part.reads.iter())
+            let given: SmallVec<[View; 4]> = (part.reads.iter())
                 .map(|&r| match r.checked_sub(self.inputs) {
                     None => within(&inputs[r]),
-                    Some(r) => {
-                        let made = &self.parts[r];
-                        part_of(memory.wrapping_add(made.place), made.dtype)
-                    }
+                    Some(r) => own(&self.parts[r]),
                 })
                 .collect();
-            let result = if i == last {
-                within(out)
-            } else {
-                part_of(memory.wrapping_add(part.place), part.dtype)
-            };
+            let last = i + 1 == self.parts.len();
+            let adds = last && req == Req::Add;
             // What is read from the output's own memory must not be written over half-way.
-            let shared =
-                i == last && req != Req::Add && given.iter().any(|view| view.ptr() == result.ptr());
-            let own = part_of(memory.wrapping_add(part.place), part.dtype);
+            let shared = last && !adds && given.iter().any(|view| view.ptr() == result.ptr());
+            let to = if last && !shared {
+                result.clone()
+            } else {
+                own(part)
+            };
             let mut call = Call {
                 inputs: &given,
-                outputs: &mut [if shared { own.clone() } else { result.clone() }],
-                reqs: &[if i == last && req == Req::Add {
-                    req
-                } else {
-                    Req::Write
-                }],
+                outputs: &mut [to],
+                reqs: &[if adds { Req::Add } else { Req::Write }],
                 workspace: &mut [],
                 scalars: &[],
                 random: None,
             };
             part.kernels[kernel].run(&mut call)?;
             if shared {
-                let bytes = length * part.dtype.size();
+                let bytes = length * self.dtype.size();
                 // SAFETY: two pieces of memory of so many bytes each.
-                unsafe { std::ptr::copy_nonoverlapping(own.ptr(), result.ptr(), bytes) };
+                unsafe { std::ptr::copy_nonoverlapping(own(part).ptr(), result.ptr(), bytes) };
             }
         }
         Ok(())
