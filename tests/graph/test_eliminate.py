@@ -113,9 +113,9 @@ def test_time_is_linear():
         for i in range(length):
             x = op("broadcast_add", op("exp", x, node=f"a{i}"), op("exp", x, node=f"b{i}"))
         order = order_of(x)
-        start = time.perf_counter()
+        start = time.process_time()
         assert len(live(merge(order, {x}, (), lambda n: True), {x}, lambda n: True)) == 2 * length
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     short = min(seconds(1000) for _ in range(3))
     assert min(seconds(10000) for _ in range(2)) < 40 * short

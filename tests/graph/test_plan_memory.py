@@ -163,7 +163,7 @@ def test_what_shrinks_leaves_the_rest_of_its_memory():
     # Not on a GPU, and not where the input is read again.
     devices = {n: mx.gpu(0) for n in order}
     assert plan_memory(order, sizes, {d}, (), devices).inplace == {}
-    (e,) = op("elemwise_add", op("sum", a, node="f")[0], d, node="e")
+    (e,) = op("elemwise_add", d, op("sum", a, node="f")[0], node="e")
     order = operators([e])
     sizes |= {entry: 256 for n in order for entry in n.outputs() if entry not in sizes}
     assert b not in plan_memory(order, sizes, {e}).inplace

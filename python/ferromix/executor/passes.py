@@ -185,20 +185,21 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
         return changed(select(order.forward, sizes, costs, peak, 0, most))
     outputs = {e for n in order.forward for e in n.outputs() if e in kept}
     room = aim = budget - sum(order.size(e) for e in outputs)
+    chosen: set[Entry] = set()
+    total = 0
     for _ in range(TRIES):
         chosen = select(order.forward, sizes, costs, peak, aim)
         total = measured(chosen, plan_memory).total
         if total <= room:
-            break
+            return changed(chosen)
         # Buffers may be larger than what lives in them at once.
         aim -= total - room
-    else:
-        warnings.warn(
-            f"FERROMIX_MEMORY_BUDGET: {budget / 2**20:.6g} MB are not enough for this graph, which "
-            f"takes {(total + budget - room) / 2**20:.6g} MB at least",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    warnings.warn(
+        f"FERROMIX_MEMORY_BUDGET: {budget / 2**20:.6g} MB are not enough for this graph, which "
+        f"takes {(total + budget - room) / 2**20:.6g} MB at least",
+        RuntimeWarning,
+        stacklevel=2,
+    )
     return changed(chosen)
 
 

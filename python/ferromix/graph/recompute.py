@@ -150,7 +150,7 @@ def _choices(
             most = whole // pieces if pieces else 0
             chosen = level - _cuts(forward, level, sizes, crossing, most)
             # Or only the first of it, which stays longest.
-            for part in (0.0625, 0.125, 0.25, 0.5, 0.75, 1):
+            for part in (0.0625, 0.125, 0.1875, 0.25, 0.375, 0.5, 0.75, 1):
                 yield set([e for e in order if e in chosen][: round(len(chosen) * part)])
 
 
