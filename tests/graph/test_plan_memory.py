@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import ferromix as mx
 from ferromix.graph.node import Entry, Node, topological
 from ferromix.graph.plan_memory import plan_memory
 from ferromix.ops.card import make
@@ -146,6 +147,28 @@ def test_a_result_that_is_only_ignored_is_not_kept():
     check(order, sizes, {d}, plan)
 
 
+def test_what_shrinks_leaves_the_rest_of_its_memory():
+    (a,) = op("exp", variable("x"), node="a")
+    (b,) = op("Pooling", a, node="b", kernel=(2, 2))
+    (c,) = op("sum", b, node="c")
+    (d,) = op("elemwise_add", b, c, node="d")
+    order = operators([d])
+    sizes = {a: 1024, b: 256, c: 512, d: 256}
+    plan = plan_memory(order, sizes, {d})
+    assert plan.inplace == {b: a}
+    assert plan.places[b] == plan.places[a]
+    assert plan.places[c] == (0, 256)
+    assert plan.total == plan.peak == 1024
+    check(order, sizes, {d}, plan)
+    # Not on a GPU, and not where the input is read again.
+    devices = {n: mx.gpu(0) for n in order}
+    assert plan_memory(order, sizes, {d}, (), devices).inplace == {}
+    (e,) = op("elemwise_add", d, op("sum", a, node="f")[0], node="e")
+    order = operators([e])
+    sizes |= {entry: 256 for n in order for entry in n.outputs() if entry not in sizes}
+    assert b not in plan_memory(order, sizes, {e}).inplace
+
+
 def test_long_graphs_are_planned_in_time():
     x = variable("x")
     results = []
@@ -167,13 +190,18 @@ def test_the_plan_can_be_printed():
     assert "64 bytes in 1 buffers" in text
 
 
+KINDS = ["exp", "elemwise_add", "Flatten", "zeros_like", "add_n", "sum", "Pooling"]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_random_graphs(seed):
     rng = random.Random(seed)
     entries = [variable(f"v{i}") for i in range(3)]
     sizes = dict.fromkeys(entries, 64)
     for i in range(rng.randrange(1, 60)):
-        kind = rng.choice(["exp", "elemwise_add", "Flatten", "zeros_like", "add_n", "sum"])
+        kind = rng.choice(
+            ["exp", "elemwise_add", "Flatten", "zeros_like", "add_n", "sum", "Pooling"]
+        )
         pool = entries[-rng.randrange(1, 12) :]
         first = rng.choice(pool)
         same = [e for e in pool if sizes[e] == sizes[first]]
@@ -183,8 +211,11 @@ def test_random_graphs(seed):
             parts = [first, *rng.choices(same, k=2)]
             (made,) = op(kind, *parts, node=f"n{i}", num_args=3)
         else:
-            (made,) = op(kind, first, node=f"n{i}")
+            attrs = {"kernel": (2, 2)} if kind == "Pooling" else {}
+            (made,) = op(kind, first, node=f"n{i}", **attrs)
         sizes[made] = rng.choice([32, 64, 128, 200, 1000]) if kind == "sum" else sizes[first]
+        if kind == "Pooling":
+            sizes[made] //= rng.choice([1, 2, 4])
         entries.append(made)
     heads = [e for e in rng.sample(entries, min(3, len(entries))) if e.node.op is not None]
     order = operators(heads)

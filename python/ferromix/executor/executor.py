@@ -15,8 +15,10 @@ from ..base import require_kind
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, topological
+from ..graph.timeline import Timeline
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from ..symbol.describe import describe
 from ..symbol.inference import declared_shape, from_user_shape
 from .arrays import assign, by_name, by_node, list_of_grads, named, shrunk
 from .bound import BoundGraph
@@ -277,14 +279,40 @@ class Executor:
 
     def memory_planned(self) -> float:
         """Megabytes of outputs and of planned buffers, without arguments and their gradients."""
-        heads = {e for e in self._network.heads if e.node.op is not None}
-        outputs = sum(self.handle.arrays[e].handle.nbytes for e in heads)
-        return (self.handle.pool.total + outputs) / 2**20
+        return (self.handle.pool.total + self._output_bytes()) / 2**20
 
     def debug_str(self) -> str:
-        """The graph, the memory plan of its main program, and the memory in total."""
-        plan = self.handle.main_program().memory
-        return f"{self._symbol.debug_str()}{plan}\nTotal {self.memory_planned():.4g} MB allocated\n"
+        """The graph with its backward pass and the memory in whole megabytes, in MXNet's format.
+
+        What is where and when is in :meth:`memory_plan`.
+        """
+        net = self._network
+        origins = {e.node: s.node for s in net.back_steps for e in s.outputs if e is not None}
+        text = describe([*net.heads, *net.gradients.values()], origins)
+        return (
+            f"{text}Total {int(self.memory_planned())} MB allocated\n"
+            "Total 0 TempSpace resource requested\n"
+        )
+
+    def memory_plan(self) -> Timeline:
+        """Where each result is, from which step to which, and over or as a view of what.
+
+        Of the program that training uses, or prediction where there is nothing to train.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> y = mx.sym.exp(mx.sym.sin(mx.sym.exp(mx.sym.Variable("x"), name="a"), name="b"))
+        >>> plan = y.simple_bind(mx.cpu(), "null", x=(2, 2)).memory_plan()
+        >>> [(s.name, s.size, s.first, s.last, s.note) for s in plan.spans]
+        [('a_output', 16, 0, 1, ''), ('b_output', 16, 1, 2, 'over a_output')]
+        """
+        program = self.handle.main_program()
+        return Timeline(program.order, program.memory, self._output_bytes())
+
+    def _output_bytes(self) -> int:
+        heads = {e for e in self._network.heads if e.node.op is not None}
+        return sum(self.handle.arrays[e].handle.nbytes for e in heads)
 
     def get_optimized_symbol(self) -> Symbol:
         """A copy of the symbol that is bound; binding rewrites none of its operators."""

@@ -112,6 +112,11 @@ class Interpreted:
         self._table: dict[Entry, NDArray] = {}
 
     @property
+    def order(self) -> list[Node]:
+        """Nothing that is planned."""
+        return []
+
+    @property
     def memory(self) -> MemoryPlan:
         """The plan of memory: none, as every result is an array of its own."""
         return plan_memory([], {}, (), set(), {})

@@ -9,7 +9,17 @@ from typing import Any
 
 from .. import _core
 from ..context import Context, placement
-from ..dispatch import ADD, INPLACE, NULL, WRITE, device_of, fusion, prepare, state_request
+from ..dispatch import (
+    ADD,
+    INPLACE,
+    NULL,
+    WRITE,
+    chains,
+    device_of,
+    fusion,
+    prepare,
+    state_request,
+)
 from ..dispatch.backend import CPU
 from ..graph.fuse import fuse, readers_of
 from ..graph.node import Entry, Node, mutated_variables
@@ -17,15 +27,9 @@ from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from ..ops.card import Shape
 from .network import Network
+from .passes import Order, item_size, optimise
 
 __all__ = ["BufferPool", "Program", "item_size"]
-
-_ITEM_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
-
-
-def item_size(dtype: str) -> int:
-    """Bytes of one element."""
-    return _ITEM_SIZES.get(dtype, 1)
 
 
 class BufferPool:
@@ -96,12 +100,16 @@ class Program:
         self.monitored = monitored
         self._network = network
         self._is_train = is_train
-        self._devices = dict(network.devices)
-        halves = [network.forward, network.backward] if backward else [network.forward]
-        nodes = [n for half in halves for n in half]
-        fused = halves if monitored else self._fuse(halves, nodes, arrays)
-        order, self._backward = [n for half in fused for n in half], fused[-1]
-        self.memory = _plan(network, order, arrays, adds, self._devices)
+        made = network.backward if backward else []
+        known = Order(network.forward, made, network.shapes, network.types, network.devices)
+        if not monitored:
+            known = optimise(known, arrays.keys(), network.gradients.values())
+        self._known, self._devices = known, dict(known.devices)
+        halves = [known.forward, known.backward]
+        fused = halves if monitored else self._fuse(halves, arrays)
+        order, self._backward = [n for half in fused for n in half], fused[1]
+        self.order = order
+        self.memory = _plan(network, known, order, arrays, self._devices)
         self._adds = adds
         self._arrays = dict(arrays)
         self._buffers = pool.take(self.memory.buffers, self.memory.devices)
@@ -109,9 +117,7 @@ class Program:
         self._place(order, self._buffers)
         self._plan = self._make_plan(order, is_train)
         self._predicting: Any = None
-        # Views take no step of the plan; a group of fused nodes takes one, with the last of them.
-        runs = {e.node for node in order if not self._is_view(node) for e in node.outputs()[:1]}
-        self._starts = [0, *accumulate(node in runs for node in nodes)]
+        self._starts = self._count_steps(fused, [*network.forward, *made])
 
     def forward(self, first: int = 0, last: int | None = None) -> None:
         """Launches the forward half, or its nodes from `first` to before `last`."""
@@ -139,27 +145,43 @@ class Program:
         found = self._arrays.get(entry)
         return None if found is None else NDArray(found)
 
-    def _fuse(
-        self, halves: Sequence[list[Node]], nodes: Sequence[Node], kept: Mapping[Entry, Any]
-    ) -> list[list[Node]]:
-        """The halves with groups of nodes that compute element by element on a GPU as one."""
-        if not fusion.is_on() or all(device_of(self._devices[n]) == CPU for n in nodes):
+    def _count_steps(self, halves: Sequence[list[Node]], nodes: Sequence[Node]) -> list[int]:
+        """How many steps of the plan have run before each node of the network, and after the last.
+
+        Views take none, nor does what a pass left out; a group of fused nodes takes one, with the
+        last of them; what a pass added goes with the next node.
+        """
+        ends: dict[Node, int] = {}
+        done = 0
+        for half in halves:
+            for node in half:
+                done += not self._is_view(node)
+                ends[node.outputs()[0].node] = done
+        return [0, *accumulate((ends.get(node, 0) for node in nodes), max)]
+
+    def _fuse(self, halves: Sequence[list[Node]], kept: Mapping[Entry, Any]) -> list[list[Node]]:
+        """The halves with groups of nodes that compute element by element as one."""
+        nodes = [n for half in halves for n in half]
+        on_cpu = {node: device_of(device) == CPU for node, device in self._devices.items()}
+        if not any(chains.is_on() if on_cpu[node] else fusion.is_on() for node in nodes):
             return list(halves)
         readers = readers_of(nodes)
         changed = mutated_variables(nodes)
 
         def may_join(node: Node, last: Node) -> bool:
             assert node.op is not None
-            output = self._desc(Entry(node, 0))
+            output = self._desc(node.outputs()[0])
             device = self._devices[node]
-            near = device == self._devices[last] and output == self._desc(Entry(last, 0))
+            near = device == self._devices[last] and output == self._desc(last.outputs()[0])
             sources = [e.node for e in node.inputs]
-            if not near or device_of(device) == CPU or not changed.isdisjoint(sources):
+            if not near or not changed.isdisjoint(sources):
                 return False
             if any(self._devices.get(source, device) != device for source in sources):
                 return False
             inputs = tuple(self._desc(e) for e in node.inputs)
-            return fusion.is_elementwise(node.op, inputs, output, self._is_train)
+            if on_cpu[node]:
+                return chains.is_on() and chains.is_elementwise(node.op, inputs, output)
+            return fusion.is_on() and fusion.is_elementwise(node.op, inputs, output, self._is_train)
 
         fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
         for half in fused:
@@ -172,13 +194,13 @@ class Program:
         return _core.Plan(steps, self._buffers, self._token)
 
     def _is_view(self, node: Node) -> bool:
-        return Entry(node, 0) in self.memory.views
+        return node.outputs()[0] in self.memory.views
 
     def _place(self, order: Sequence[Node], buffers: Sequence[Any]) -> None:
         """Finds the array of every result."""
         for node in order:
             for entry in node.outputs():
-                shape = self._network.shapes[entry]
+                shape = self._known.shapes[entry]
                 if entry in self._arrays:
                     continue
                 if entry in self.memory.places:
@@ -189,7 +211,7 @@ class Program:
 
     def _within(self, buffers: Sequence[Any], entry: Entry) -> Any:
         """The part of a buffer that a result has been given."""
-        shape, dtype = self._network.shapes[entry], self._network.types[entry]
+        shape, dtype = self._known.shapes[entry], self._known.types[entry]
         number, offset = self.memory.places[entry]
         if not offset:
             return buffers[number].cast_view(dtype, shape)
@@ -224,21 +246,17 @@ class Program:
         return INPLACE if entry in self.memory.inplace else WRITE
 
     def _desc(self, entry: Entry) -> tuple[Shape, str]:
-        return self._network.shapes[entry], self._network.types[entry]
+        return self._known.shapes[entry], self._known.types[entry]
 
 
 def _plan(
     network: Network,
+    known: Order,
     order: Sequence[Node],
     arrays: Mapping[Entry, Any],
-    adds: set[Entry],
     devices: Mapping[Node, Context],
 ) -> MemoryPlan:
-    sizes = {
-        entry: prod(network.shapes[entry]) * item_size(network.types[entry])
-        for node in order
-        for entry in node.outputs()
-    }
+    sizes = {entry: known.size(entry) for node in order for entry in node.outputs()}
     # A view needs no copy, but must not see changes that are made after it was read.
     states = {Entry(n, 0) for n in network.states}
     own = set(network.gradients.values())

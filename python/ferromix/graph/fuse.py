@@ -29,7 +29,7 @@ class FusedNode(Node):
         for member in members:
             assert member.op is not None
             parts.append((member.op, tuple(values[e] for e in member.inputs)))
-            values[Entry(member, 0)] = len(values)
+            values[member.outputs()[0]] = len(values)
         super().__init__(fused(tuple(parts), len(inputs)), members[-1].name, inputs)
         self.members = tuple(members)
 
@@ -90,7 +90,7 @@ def _group_of(
     node: Node, readers: Readers, kept: Collection[Entry], groups: dict[Node, list[Node]]
 ) -> list[Node] | None:
     """The group that all readers of a node are in, if there is one."""
-    entry = Entry(node, 0)
+    entry = node.outputs()[0]
     if node.num_outputs != 1 or entry in kept or not readers.get(entry):
         return None
     group = groups.get(readers[entry][0])
@@ -100,7 +100,7 @@ def _group_of(
 
 def _inputs(members: Collection[Node]) -> list[Entry]:
     """What a group reads of the rest of the graph, each entry once."""
-    inside = {Entry(m, 0) for m in members}
+    inside = {m.outputs()[0] for m in members}
     return list(dict.fromkeys(e for m in members for e in m.inputs if e not in inside))
 
 

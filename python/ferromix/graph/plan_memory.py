@@ -18,7 +18,7 @@ from ..context import Context
 from .liveness import last_reads
 from .node import Entry, Node, entry_name
 
-__all__ = ["MemoryPlan", "plan_memory"]
+__all__ = ["MemoryPlan", "peak_of", "plan_memory"]
 
 VIEWS = ("_copy", "_reshape")
 """Kernels whose output holds the elements of their input in the same order."""
@@ -83,6 +83,7 @@ class _Life:
     """Results that share memory because each takes the place of, or is a view of, another.
 
     `apart` are lives that end before, but whose memory must still not be written at `first`.
+    `rests` are smaller results that begin where this one does, each from the end of the one before.
     """
 
     size: int
@@ -92,10 +93,19 @@ class _Life:
     device: Context | None
     entries: list[Entry]
     apart: list[_Life] = field(default_factory=list)
+    rests: list[_Life] = field(default_factory=list)
+    whole: _Life | None = None
 
     def steps(self) -> int:
         """The steps of this life, as bits."""
         return ((1 << (self.last - self.first + 1)) - 1) << self.first
+
+    def all_steps(self) -> int:
+        """Those of the rests, too."""
+        found = self.steps()
+        for rest in self.rests:
+            found |= rest.steps()
+        return found
 
     def clashes(self, other: _Life) -> bool:
         """Whether the two may not share a buffer."""
@@ -117,7 +127,12 @@ class _Buffer:
 
     def fit(self, life: _Life) -> tuple[int, int, int] | None:
         """The tightest place for `life`: how many others are alive, bytes left over, offset."""
-        busy = sorted((at, at + one.size) for one, at in self.members if life.clashes(one))
+        lives = (life, *life.rests)
+        busy = sorted(
+            (at, at + one.size)
+            for one, at in self.members
+            if any(some.clashes(one) for some in lives)
+        )
         gaps: list[tuple[int, int, int]] = []
         start = 0
         for low, high in [*busy, (self.size, self.size)]:
@@ -151,10 +166,39 @@ def plan_memory(
         Where each node runs, and each variable is. Memory is shared on one device only; None stands
         for the same one everywhere.
     """
-    planner = _Planner(order, sizes, fixed, viewable, devices or {})
+    planner = _planned(order, sizes, fixed, viewable, devices or {})
+    plan = planner.finish()
+    if planner.shrinks and plan.total > plan.peak:
+        # Results that lie over what they are made from leave less choice of places.
+        other = _planned(order, sizes, fixed, viewable, devices or {}, may_shrink=False).finish()
+        return min(plan, other, key=lambda one: one.total)
+    return plan
+
+
+def peak_of(
+    order: Sequence[Node],
+    sizes: Mapping[Entry, int],
+    fixed: Collection[Entry],
+    viewable: Collection[Entry] = (),
+    devices: Mapping[Node, Context] | None = None,
+) -> int:
+    """The bytes alive at the worst step of `order`, without a plan; parameters as there."""
+    return _peak(_planned(order, sizes, fixed, viewable, devices or {}).own_lives())
+
+
+def _planned(
+    order: Sequence[Node],
+    sizes: Mapping[Entry, int],
+    fixed: Collection[Entry],
+    viewable: Collection[Entry],
+    devices: Mapping[Node, Context],
+    may_shrink: bool = True,
+) -> _Planner:
+    """A planner that has gone through all steps."""
+    planner = _Planner(order, sizes, fixed, viewable, devices, may_shrink)
     for step, node in enumerate(order):
         planner.place(step, node)
-    return planner.finish()
+    return planner
 
 
 class _Planner:
@@ -167,7 +211,10 @@ class _Planner:
         fixed: Collection[Entry],
         viewable: Collection[Entry],
         devices: Mapping[Node, Context],
+        may_shrink: bool,
     ) -> None:
+        self.may_shrink = may_shrink
+        self.shrinks = False
         self.sizes = sizes
         self.fixed = set(fixed)
         self.viewable = set(viewable)
@@ -185,7 +232,7 @@ class _Planner:
         replaced: set[int] = set()
         if card.kernel_name() in VIEWS and self._view(node):
             return
-        for i, o in card.inplace_options():
+        for i, o in (*card.inplace_options(), *self._options(node)):
             out = node.outputs()[o]
             if o in taken or i in replaced or not self._is_wanted(out):
                 continue
@@ -200,15 +247,47 @@ class _Planner:
             if out.output not in taken and self._is_wanted(out):
                 last = max(step, self.last[out])
                 device = self.devices.get(node)
-                self.lives[out] = _Life(self.sizes[out], step, last, False, device, [out], apart)
+                life = _Life(self.sizes[out], step, last, False, device, [out], apart)
+                self.lives[out] = life
+                if self.may_shrink:
+                    self._shrink(step, node, life)
+
+    def _shrink(self, step: int, node: Node, life: _Life) -> None:
+        """Has a result begin where an input does that dies here, if the operator allows it."""
+        (out,) = life.entries
+        for i, o in self._options(node):
+            source = self.lives.get(node.inputs[i])
+            if o != out.output or source is None or source.fixed or source.last != step:
+                continue
+            alone = sum(self.lives.get(e) is source for e in node.inputs) == 1
+            if alone and self._is_near(node.inputs[i], node) and 2 * life.size <= source.size:
+                life.whole = source.whole or source
+                life.whole.rests.append(life)
+                self.shrinks = True
+                life.first = step + 1
+                life.last = max(life.last, life.first)
+                self.inplace[out] = node.inputs[i]
+                return
+
+    def _options(self, node: Node) -> list[tuple[int, int]]:
+        """Which inputs a result may take the place of where the node runs."""
+        device = self.devices.get(node)
+        assert node.op is not None
+        on_cpu = device is None or device.device_type.startswith("cpu")
+        return node.op.cpu_inplace_options() if on_cpu else []
+
+    def own_lives(self) -> list[_Life]:
+        """The lives that need room in a buffer."""
+        return list(dict.fromkeys(life for life in self.lives.values() if not life.fixed))
 
     def finish(self) -> MemoryPlan:
         """Hands out places, to the largest lives first."""
-        lives = list(dict.fromkeys(life for life in self.lives.values() if not life.fixed))
+        lives = self.own_lives()
         buffers: list[_Buffer] = []
         places: dict[Entry, tuple[int, int]] = {}
-        for life in sorted(lives, key=lambda one: (-one.size, -one.last)):
-            steps = life.steps()
+        wholes = [life for life in lives if life.whole is None]
+        for life in sorted(wholes, key=lambda one: (-one.size, -one.last)):
+            steps = life.all_steps()
             fits = [
                 (*fit, b)
                 for b, buffer in enumerate(buffers)
@@ -219,10 +298,11 @@ class _Planner:
             _, _, offset, number = min(fits, default=(0, 0, 0, len(buffers)))
             if number == len(buffers):
                 buffers.append(_Buffer(life.size, life.device, [], 0))
-            buffers[number].members.append((life, offset))
             if life.size == buffers[number].size:
-                buffers[number].full |= steps
-            places.update(dict.fromkeys(life.entries, (number, offset)))
+                buffers[number].full |= life.steps()
+            for part in (life, *life.rests):
+                buffers[number].members.append((part, offset))
+                places.update(dict.fromkeys(part.entries, (number, offset)))
         return MemoryPlan(
             [buffer.size for buffer in buffers],
             [buffer.device for buffer in buffers],
@@ -238,7 +318,7 @@ class _Planner:
 
     def _view(self, node: Node) -> bool:
         """Makes the output a view of the input where both are ours to decide on."""
-        source, out = node.inputs[0], Entry(node, 0)
+        source, out = node.inputs[0], node.outputs()[0]
         if not self._is_wanted(out) or not self._is_near(source, node):
             return False
         if source not in self.lives:

@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
 from .card import (
+    Again,
     Claims,
     Entry,
     GradientGraph,
     MaybeShape,
     OperatorProperty,
     Shape,
+    make,
     merge_shapes,
     register,
 )
@@ -125,8 +127,31 @@ class BatchNorm(OperatorProperty):
         entries = (graph.out_grad[0], data, gamma, mean, var, moving_mean, moving_var)
         return list(graph.op("_backward_BatchNorm", *entries, **self.attrs))
 
+    def again(self, inputs: Sequence[Entry], outputs: Sequence[Entry]) -> Again | None:
+        """From the statistics, which are small: the running ones must not change twice."""
+        if type(self) is not BatchNorm:
+            return None
+        return make("_batch_norm_again", self.attrs), [*inputs[:3], *outputs[1:]]
+
     def _channels(self, data: Shape) -> int:
         return data[normal_axis(self.name, self.attrs["axis"], len(data))]
+
+
+@register
+class BatchNormAgain(Backward):
+    """The output of BatchNorm from the data and the statistics that it gave."""
+
+    name = "_batch_norm_again"
+    arguments = ("data", "gamma", "beta", "mean", "var")
+    gradients: ClassVar[Mapping[str, str]] = {"output": "data"}
+    dtypes = FLOATS
+    argument_dtypes: ClassVar[Claims] = dict.fromkeys(arguments[1:], REALS)
+    params: ClassVar[Params] = _PARAMS
+    uses_train_mode = True
+
+    def inplace_options(self) -> list[tuple[int, int]]:
+        """As of BatchNorm."""
+        return [(0, 0)]
 
 
 @register

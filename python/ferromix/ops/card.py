@@ -23,6 +23,7 @@ from .remembered import FEW
 from .storage import DENSE, rule_of
 
 __all__ = [
+    "Again",
     "Claims",
     "Entry",
     "GradientGraph",
@@ -48,6 +49,10 @@ Claims = Mapping[str, tuple[str, ...]]
 """Element types, by the names of the arguments that may have them."""
 Entry = Any
 """One output of one node, opaque to cards."""
+
+
+Again = tuple["OperatorProperty", Sequence[Entry]]
+"""An operator and its inputs."""
 
 
 class GradientGraph(Protocol):
@@ -298,6 +303,23 @@ class OperatorProperty:
     def inplace_options(self) -> list[tuple[int, int]]:
         """Pairs (input, output) that may share memory."""
         return []
+
+    def cpu_inplace_options(self) -> list[tuple[int, int]]:
+        """Pairs (input, output) that may share memory on the CPU alone: its kernel has read what it
+        needs before it writes there. An output that is at most half as large may then begin where
+        the input does, if the kernel's row says so, too."""
+        return []
+
+    def again(self, inputs: Sequence[Entry], outputs: Sequence[Entry]) -> Again | None:
+        """What gives the first output once more, to be kept no longer than needed: an operator, and
+        what it reads of the inputs and of the other outputs.
+
+        By default the operator itself where it has one output and no state; None where a second run
+        would not give the same, or do more.
+        """
+        if len(outputs) != 1 or self.uses_train_mode or self.mutated_inputs():
+            return None
+        return self, inputs
 
     def ignored_inputs(self) -> list[int]:
         """Inputs of which only shape and type matter, so that their memory may be reused."""

@@ -119,6 +119,10 @@ class Convolution(OperatorProperty):
         """The bias may be missing."""
         return ["data", "weight"] if self.attrs["no_bias"] else ["data", "weight", "bias"]
 
+    def cpu_inplace_options(self) -> list[tuple[int, int]]:
+        """With padding the kernel works on a copy of the data, which has the border."""
+        return [(0, 0)] if any(self.attrs["pad"]) else []
+
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:

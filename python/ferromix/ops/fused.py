@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .card import OperatorProperty
 
@@ -44,6 +44,16 @@ class Fused(OperatorProperty):
     def list_arguments(self) -> list[str]:
         """A name for each input."""
         return [f"arg{i}" for i in range(self.inputs)]
+
+    def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
+        """Each part by its number: its kernel, what it reads, and its attributes."""
+        attrs: dict[str, Any] = {}
+        for number, (card, reads) in enumerate(self.parts):
+            attrs[f"{number}"] = card.kernel_name()
+            attrs[f"{number}.__reads__"] = reads
+            own = card.kernel_attrs(is_train)
+            attrs |= {f"{number}.{name}": value for name, value in own.items()}
+        return attrs
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """Any input: every element is read before it is written."""

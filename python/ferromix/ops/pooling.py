@@ -148,6 +148,10 @@ class Pooling(OperatorProperty):
         entries = (graph.out_grad[0], graph.in_data[0], graph.out_data[0])
         return [graph.op("_backward_Pooling", *entries, **self.attrs)[0]]
 
+    def cpu_inplace_options(self) -> list[tuple[int, int]]:
+        """Planes are read before what comes of them, or of later ones, is written."""
+        return [] if self._channels_last() else [(0, 0)]
+
     def _channels_last(self) -> bool:
         return self.attrs["layout"] in _CHANNELS_LAST.values()
 
@@ -184,6 +188,15 @@ class BackwardPooling(Backward):
     differentiable = True
     dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
+
+    def cpu_inplace_options(self) -> list[tuple[int, int]]:
+        """The gradient may take the place of the data: each plane is read before it is written."""
+        return [(1, 0)]
+
+    def windows_are_apart(self) -> bool:
+        """Whether no element is in two windows."""
+        kernel, stride = self.attrs["kernel"], self.attrs["stride"]
+        return self.attrs["global_pool"] or all(k <= s for k, s in zip(kernel, stride, strict=True))
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The pooling again, of what stands where the maxima are; none for the data."""

@@ -1,28 +1,44 @@
-"""The listing of a graph for people, as ``debug_str`` of symbols and executors gives it."""
+"""The listing of a graph for people, as ``debug_str`` of symbols and executors gives it, in MXNet's
+format."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..graph.node import Entry, argument_names, topological
+from ..graph.node import Entry, Node, topological
 
 __all__ = ["describe"]
 
 
-def describe(heads: Sequence[Entry]) -> str:
-    """All nodes that `heads` depend on, with their inputs and attributes."""
+def describe(heads: Sequence[Entry], origins: Mapping[Node, Node] | None = None) -> str:
+    """All nodes that `heads` depend on, with their inputs and attributes.
+
+    Parameters
+    ----------
+    heads
+        The outputs.
+    origins
+        For nodes of a backward pass the node that each belongs to.
+    """
     lines = ["Symbol Outputs:"]
     lines += [f"\toutput[{i}]={_shown(e)}" for i, e in enumerate(heads)]
+    versions: dict[Node, int] = {}
     for node in topological(heads):
         if node.op is None:
             lines.append(f"Variable:{node.name}")
             continue
         lines += ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
-        for name, entry in zip(argument_names(node.op), node.inputs, strict=True):
-            lines.append(f"\t{name}={_shown(entry)}")
+        for i in node.op.mutated_inputs():
+            changed = node.inputs[i].node
+            versions[changed] = versions.get(changed, 0) + 1
+        for i, entry in enumerate(node.inputs):
+            version = f" version={versions.get(entry.node, 0)}" if entry.node.op is None else ""
+            lines.append(f"\targ[{i}]={_shown(entry)}{version}")
         attrs = sorted(node.all_attrs().items())
         if attrs:
             lines += ["Attrs:", *(f"\t{key}={value}" for key, value in attrs)]
+        if origins and node in origins:
+            lines += ["Control deps:", f"\tcdep[0]={origins[node].name}"]
     return "\n".join(lines) + "\n"
 
 

@@ -29,4 +29,4 @@ pub use api::random;
 pub use api::{Attrs, Call, Desc, Kernel, Prepare, Req, Row, SMALL_WORK, Scalar, Value, View};
 pub use copy::copy;
 #[cfg(not(any(test, loom)))]
-pub use table::{find, names};
+pub use table::{find, names, rows};

@@ -420,6 +420,24 @@ fn kernel_names() -> Vec<&'static str> {
     kernels::names().collect()
 }
 
+/// The names of the kernels that draw random numbers.
+#[pyfunction]
+fn random_kernels() -> Vec<&'static str> {
+    kernels::rows()
+        .filter(|r| r.random)
+        .map(|r| r.name)
+        .collect()
+}
+
+/// The names of the kernels that go element by element.
+#[pyfunction]
+fn pointwise_kernels() -> Vec<&'static str> {
+    let rows = kernels::rows().filter(|r| r.pointwise);
+    rows.map(|r| r.name).collect()
+}
+
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_function(wrap_pyfunction!(kernel_names, m)?)
+    m.add_function(wrap_pyfunction!(kernel_names, m)?)?;
+    m.add_function(wrap_pyfunction!(random_kernels, m)?)?;
+    m.add_function(wrap_pyfunction!(pointwise_kernels, m)?)
 }

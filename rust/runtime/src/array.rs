@@ -289,6 +289,16 @@ impl Array {
             && self.strides == other.strides
     }
 
+    /// Whether this is the beginning of `other`, and at most half of it, both without gaps.
+    pub fn begins(&self, other: &Array) -> bool {
+        self.chunk.id() == other.chunk.id()
+            && self.offset == other.offset
+            && self.dtype == other.dtype
+            && self.is_contiguous()
+            && other.is_contiguous()
+            && 2 * self.len() <= other.len()
+    }
+
     /// Whether the memory that both span has bytes in common.
     pub fn overlaps(&self, other: &Array) -> bool {
         if self.chunk.id() != other.chunk.id() || self.is_empty() || other.is_empty() {

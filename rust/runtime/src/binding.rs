@@ -132,7 +132,7 @@ impl Binding {
         let rows = inputs.iter().zip(&mut bound.inputs).zip(&mut bound.reads);
         for ((input, view), var) in rows {
             let input = input.as_ref();
-            if !input.is_like(view) || clashes(input, outputs, reqs) {
+            if !input.is_like(view) || clashes(input, outputs, reqs, false) {
                 return Ok(false);
             }
             *var = input.chunk().var();
@@ -174,7 +174,8 @@ impl Binding {
         outputs: &[Option<A>],
         reqs: &[Req],
     ) -> Result<()> {
-        let clash = clashes(input, outputs, reqs);
+        let shrinks = self.inputs.is_empty() && self.prepared.is_shrinking();
+        let clash = clashes(input, outputs, reqs, shrinks);
         let staged = clash || (!self.prepared.is_strided() && !input.is_contiguous());
         if staged {
             self.scratch += padded(input.len() * input.dtype().size());
@@ -343,15 +344,22 @@ pub(crate) fn array<A: AsRef<Array>>(output: &Option<A>) -> Option<&Array> {
     output.as_ref().map(AsRef::as_ref)
 }
 
-/// Whether the kernel must not see this input as it is, as it writes some of its memory.
-fn clashes<A: AsRef<Array>>(input: &Array, outputs: &[Option<A>], reqs: &[Req]) -> bool {
+/// Whether the kernel must not see this input as it is, as it writes some of its memory; where it `shrinks`
+/// it, it may write from its first byte on.
+fn clashes<A: AsRef<Array>>(
+    input: &Array,
+    outputs: &[Option<A>],
+    reqs: &[Req],
+    shrinks: bool,
+) -> bool {
     outputs.iter().zip(reqs).any(|(output, &req)| {
         let Some(output) = array(output) else {
             return false;
         };
         req != Req::Null
             && output.overlaps(input)
-            && !(req == Req::Inplace && output.same_view(input))
+            && !(req == Req::Inplace
+                && (output.same_view(input) || shrinks && output.begins(input)))
     })
 }
 

@@ -42,6 +42,11 @@ impl Prepared {
         }
     }
 
+    /// Whether a smaller output may begin where the first input does.
+    pub(crate) fn is_shrinking(&self) -> bool {
+        matches!(&self.work, Work::Kernel(row, _) if row.shrinking)
+    }
+
     /// Whether a run needs random numbers.
     pub(crate) fn is_random(&self) -> bool {
         match &self.work {

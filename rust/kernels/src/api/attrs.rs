@@ -77,6 +77,14 @@ impl Attrs {
         Attrs { rows }
     }
 
+    /// Those whose names begin with `prefix`, without it.
+    #[must_use]
+    pub fn within(&self, prefix: &str) -> Attrs {
+        let rows = self.rows.iter();
+        let mine = rows.filter_map(|(n, v)| Some((n.strip_prefix(prefix)?.to_owned(), v.clone())));
+        Attrs::new(mine.collect())
+    }
+
     /// The value of `name`, if it was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.rows.iter().find(|(n, _)| n == name).map(|(_, v)| v)

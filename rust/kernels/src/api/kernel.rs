@@ -84,6 +84,11 @@ pub struct Row {
     pub strided: bool,
     /// Whether a run needs random numbers.
     pub random: bool,
+    /// Whether each element of the one output depends on the elements at its place of the inputs alone,
+    /// where all have one shape; such rows can be parts of a chain.
+    pub pointwise: bool,
+    /// Whether an output of at most half the size may begin where the first input does.
+    pub shrinking: bool,
     /// How long a run takes per element of its arguments, in about the time of an exponential;
     /// `None` where the number of elements does not tell.
     pub cost: Option<usize>,
@@ -97,7 +102,27 @@ impl Row {
             prepare,
             strided: false,
             random: false,
+            pointwise: false,
+            shrinking: false,
             cost: Some(1),
+        }
+    }
+
+    /// The row of a kernel that goes element by element.
+    #[must_use]
+    pub const fn pointwise(self) -> Self {
+        Row {
+            pointwise: true,
+            ..self
+        }
+    }
+
+    /// The row of a kernel whose smaller output may lie over the first input.
+    #[must_use]
+    pub const fn shrinking(self) -> Self {
+        Row {
+            shrinking: true,
+            ..self
         }
     }
 

@@ -7,6 +7,7 @@ use crate::blocks::raw::{Source, Target};
 use crate::math::real::{Float, Real};
 use crate::par;
 use ferromix_base::Result;
+use std::ops::Range;
 
 /// Channels that are taken from an image together where they come last: neighbours in memory.
 const LANES: usize = 16;
@@ -62,18 +63,29 @@ fn channels_second<T: Float, const N: usize, W>(
 ) where
     W: FnMut([&[T::Real]; N], &mut [T::Real]),
 {
-    par::for_ranges(planes.images * planes.channels, planes.grain, |range| {
+    let count = planes.images * planes.channels;
+    let within = |n: usize, plane: usize| plane * n..(plane + 1) * n;
+    let some_planes = |range: Range<usize>| {
         let mut work = worker();
         let (mut buffers, mut result) = ([const { Vec::new() }; N], Vec::new());
         for plane in range {
+            let place = within(size, plane);
             let mut args: [&[T::Real]; N] = [&[]; N];
             for ((arg, buffer), (source, n)) in args.iter_mut().zip(&mut buffers).zip(sources) {
+                let mine = within(*n, plane);
+                let shared = source.overlaps(&mine, &target, &place);
                 // SAFETY: inputs are only read.
-                let raw = unsafe { source.slice(plane * n..(plane + 1) * n) };
-                *arg = lifted(raw, buffer);
+                let raw = unsafe { source.slice(mine) };
+                *arg = if shared {
+                    buffer.clear();
+                    buffer.extend(raw.iter().map(|x| x.up()));
+                    buffer
+                } else {
+                    lifted(raw, buffer)
+                };
             }
-            // SAFETY: planes belong to one task each.
-            let out = unsafe { target.slice(plane * size..(plane + 1) * size) };
+            // SAFETY: planes belong to one task each, and `args` are apart from this one.
+            let out = unsafe { target.slice(place) };
             match T::plain_mut(out) {
                 Some(out) if req != Req::Add => work(args, out),
                 _ => {
@@ -83,7 +95,21 @@ fn channels_second<T: Float, const N: usize, W>(
                 }
             }
         }
-    });
+    };
+    let (first, n) = &sources[0];
+    let shrinks = size < *n && first.overlaps(&(0..n * count), &target, &(0..size * count));
+    if !shrinks {
+        return par::for_ranges(count, planes.grain, some_planes);
+    }
+    // The output begins where the first input does: what a wave writes lies before what it reads.
+    let mut done = 0;
+    while done < count {
+        let end = (done * n / size).clamp(done + 1, count);
+        par::for_ranges(end - done, planes.grain, |range| {
+            some_planes(done + range.start..done + range.end);
+        });
+        done = end;
+    }
 }
 
 fn channels_last<T: Float, const N: usize, W>(

@@ -45,4 +45,4 @@ fn prepare(_: &Attrs, inputs: &[Desc], outputs: &[Desc]) -> Result<Box<dyn Kerne
     )?)))
 }
 
-pub(crate) const ROWS: &[Row] = &[Row::new("add_n", prepare).strided()];
+pub(crate) const ROWS: &[Row] = &[Row::new("add_n", prepare).strided().pointwise()];

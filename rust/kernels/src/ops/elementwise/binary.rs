@@ -31,7 +31,7 @@ fn prepare(name: &str, f: Function, inputs: &[Desc], outputs: &[Desc]) -> Result
 macro_rules! rows {
     ($($name:literal => $f:expr),* $(,)?) => {
         pub(crate) const ROWS: &[Row] = &[
-            $(Row::new($name, |_: &Attrs, i, o| prepare($name, $f, i, o)).strided()),*
+            $(Row::new($name, |_: &Attrs, i, o| prepare($name, $f, i, o)).strided().pointwise()),*
         ];
     };
 }

@@ -113,20 +113,22 @@ macro_rules! rint {
 
 macro_rules! plain_row {
     ($name:literal, $f:expr) => {
-        Row::new($name, |_: &Attrs, i, o| prepare_plain($name, $f, i, o)).strided()
+        Row::new($name, |_: &Attrs, i, o| prepare_plain($name, $f, i, o))
+            .strided()
+            .pointwise()
     };
 }
 macro_rules! rounding_row {
     ($name:literal, $($function:tt)*) => {
         Row::new($name, |_: &Attrs, i, o| prepare_real($name, &rounding!($($function)*), i, o))
-            .strided()
+            .strided().pointwise()
     };
 }
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("_copy", prepare_copy).strided(),
-    Row::new("Cast", prepare_cast).strided(),
-    Row::new("clip", prepare_clip).strided(),
+    Row::new("_copy", prepare_copy).strided().pointwise(),
+    Row::new("Cast", prepare_cast).strided().pointwise(),
+    Row::new("clip", prepare_clip).strided().pointwise(),
     plain_row!("negative", Plain::Negative),
     plain_row!("abs", Plain::Abs),
     plain_row!("sign", Plain::Sign),

@@ -36,7 +36,7 @@ macro_rules! row {
             };
             prepare_real($name, &f, i, o)
         })
-        .strided()
+        .strided().pointwise()
     };
     ($name:literal, $grain:expr, $($function:tt)*) => {
         Row::new($name, |_: &Attrs, i, o| {
@@ -48,7 +48,7 @@ macro_rules! row {
             };
             prepare_real($name, &f, i, o)
         })
-        .strided()
+        .strided().pointwise()
     };
 }
 /// A row of a function that has numbers for attributes.
@@ -67,7 +67,7 @@ macro_rules! numbers_row {
             };
             Ok(Box::new(Loop::new([dtype; 2], body, GRAIN)))
         })
-        .strided()
+        .strided().pointwise()
     };
 }
 
@@ -111,8 +111,12 @@ pub(crate) const ROWS: &[Row] = &[
     row!("digamma", DEAR_GRAIN, x => Math::digamma(x)).cost(64),
     row!("_trigamma", DEAR_GRAIN, x => Math::trigamma(x)).cost(64),
     numbers_row!("_contrib_quadratic", [a, b, c], x => a * x * x + b * x + c),
-    Row::new("hard_sigmoid", prepare_hard_sigmoid).strided(),
-    Row::new("smooth_l1", prepare_smooth_l1).strided(),
+    Row::new("hard_sigmoid", prepare_hard_sigmoid)
+        .strided()
+        .pointwise(),
+    Row::new("smooth_l1", prepare_smooth_l1)
+        .strided()
+        .pointwise(),
 ];
 
 fn prepare_hard_sigmoid(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {

@@ -80,7 +80,7 @@ fn prepare(
 macro_rules! rows {
     ($($name:literal => $f:expr, $side:expr);* $(;)?) => {
         pub(crate) const ROWS: &[Row] = &[
-            $(Row::new($name, |a, i, o| prepare($name, ($f, $side), a, i, o)).strided()),*
+            $(Row::new($name, |a, i, o| prepare($name, ($f, $side), a, i, o)).strided().pointwise()),*
         ];
     };
 }

@@ -12,8 +12,8 @@ use crate::simd::vector::multiversion;
 use ferromix_base::{Error, Result};
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("Activation", prepare_forward),
-    Row::new("_backward_Activation", prepare_backward),
+    Row::new("Activation", prepare_forward).pointwise(),
+    Row::new("_backward_Activation", prepare_backward).pointwise(),
     Row::new("LeakyReLU", prepare_leaky),
     Row::new("_backward_LeakyReLU", prepare_leaky_backward),
 ];

@@ -31,6 +31,9 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("_backward_BatchNorm", |a, i, o| {
         widened_mixed(prepare_backward, a, i, o)
     }),
+    Row::new("_batch_norm_again", |a, i, o| {
+        widened_mixed(prepare_again, a, i, o)
+    }),
 ];
 
 /// What is different about relatives of `BatchNorm`.
@@ -268,32 +271,95 @@ fn forward<T: Real>(norm: Norm, call: &mut Call<'_>) -> Result<()> {
             }
         }
         let Some(out) = targets[0] else { return };
-        let scale: Vec<T> = (channels.clone().zip(&stats.inverse))
-            .map(|(c, &inverse)| {
-                if norm.fix_gamma {
-                    inverse
-                } else {
-                    gamma[c] * inverse
-                }
-            })
-            .collect();
-        let beta = &beta[channels.clone()];
-        let together = norm.layout.inner == 1;
-        let mut buffers = Buffers::new();
-        for range in norm.rows(&channels) {
-            let body: blockwise::Body<'_, T, 1> = &|[x], y| {
-                if together {
-                    shift_scale_each(x, &stats.mean, &scale, beta, y);
-                } else {
-                    shift_scale(x, stats.mean[0], scale[0], beta[0], y);
-                }
-                if norm.kind == Kind::Relu {
-                    y.iter_mut().for_each(|y| *y = y.at_least(T::ZERO));
-                }
-            };
-            let (from, to) = ([(data, range.start)], (out, range.start));
-            // SAFETY: the channels belong to this task.
-            unsafe { blockwise::run(&mut buffers, from, to, range.len(), reqs[0], body) };
+        let parameters = (&gamma[channels.clone()], &beta[channels.clone()]);
+        let statistics = (&stats.mean[..], &stats.inverse[..]);
+        // SAFETY: the channels belong to this task.
+        unsafe {
+            normalise(
+                &norm,
+                &channels,
+                (data, out, reqs[0]),
+                statistics,
+                parameters,
+            )
+        };
+    });
+    Ok(())
+}
+
+/// Writes the normalised data of some channels, from mean and inverse deviation, scale and shift of each.
+///
+/// # Safety
+/// Nobody else uses these channels of the output meanwhile, or writes those of the data.
+unsafe fn normalise<T: Real>(
+    norm: &Norm,
+    channels: &Range<usize>,
+    (data, out, req): (Source<T>, Target<T>, Req),
+    (mean, inverse): (&[T], &[T]),
+    (gamma, beta): (&[T], &[T]),
+) {
+    let scale: Vec<T> = (gamma.iter().zip(inverse))
+        .map(|(&gamma, &inverse)| {
+            if norm.fix_gamma {
+                inverse
+            } else {
+                gamma * inverse
+            }
+        })
+        .collect();
+    let together = norm.layout.inner == 1;
+    let mut buffers = Buffers::new();
+    for range in norm.rows(channels) {
+        let body: blockwise::Body<'_, T, 1> = &|[x], y| {
+            if together {
+                shift_scale_each(x, mean, &scale, beta, y);
+            } else {
+                shift_scale(x, mean[0], scale[0], beta[0], y);
+            }
+            if norm.kind == Kind::Relu {
+                y.iter_mut().for_each(|y| *y = y.at_least(T::ZERO));
+            }
+        };
+        let (from, to) = ([(data, range.start)], (out, range.start));
+        // SAFETY: as the caller vouches.
+        unsafe { blockwise::run(&mut buffers, from, to, range.len(), req, body) };
+    }
+}
+
+/// The output once more, from the statistics that a forward pass gave.
+fn prepare_again(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "_batch_norm_again";
+    check_args(name, (ins, 5), (outs, 1))?;
+    let norm = Norm::new(attrs, &ins[0])?;
+    check_shape(name, "output", &outs[0], &ins[0].shape)?;
+    for d in &ins[1..] {
+        check_shape(name, "channel argument", d, &[norm.layout.k])?;
+    }
+    by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| again::<T>(norm, call)))
+}
+
+fn again<T: Real>(norm: Norm, call: &mut Call<'_>) -> Result<()> {
+    if call.reqs[0] == Req::Null {
+        return Ok(());
+    }
+    let data = Source::<T>::of(&call.inputs[0])?;
+    let out = Target::<T>::of(&mut call.outputs[0])?;
+    let mut each = Vec::with_capacity(4);
+    for view in &call.inputs[1..] {
+        each.push(channel_values::<T>(view)?);
+    }
+    let req = call.reqs[0];
+    par::for_ranges(norm.layout.k, norm.channels(), |channels| {
+        let [gamma, beta, mean, inverse] = std::array::from_fn(|i| &each[i][channels.clone()]);
+        // SAFETY: the channels belong to this task.
+        unsafe {
+            normalise(
+                &norm,
+                &channels,
+                (data, out, req),
+                (mean, inverse),
+                (gamma, beta),
+            );
         }
     });
     Ok(())

@@ -25,7 +25,8 @@ pub(crate) const ROWS: &[Row] = &[
             o,
         )
     })
-    .unknown_cost(),
+    .unknown_cost()
+    .shrinking(),
     Row::new("_backward_Convolution", |a, i, o| {
         widened(
             "_backward_Convolution",

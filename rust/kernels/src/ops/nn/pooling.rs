@@ -18,7 +18,9 @@ use ferromix_base::Result;
 use geometry::{Kind, Pool};
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("Pooling", prepare_forward).unknown_cost(),
+    Row::new("Pooling", prepare_forward)
+        .unknown_cost()
+        .shrinking(),
     Row::new("_backward_Pooling", prepare_backward).unknown_cost(),
     Row::new("_backward_backward_Pooling", prepare_pick).unknown_cost(),
 ];

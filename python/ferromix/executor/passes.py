@@ -1,0 +1,271 @@
+"""The passes that a program's nodes go through before they are planned, and their switches.
+
+Each pass is a function of :mod:`ferromix.graph`, from nodes in order to nodes in order. Results
+keep their entries, so everything else knows the graph as it was."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from math import inf, prod
+from typing import TypeVar
+
+from .. import _core
+from ..context import Context
+from ..error import InvalidArgumentError
+from ..graph.eliminate import live, merge
+from ..graph.node import Entry, Node, mutated_variables
+from ..graph.plan_memory import peak_of, plan_memory
+from ..graph.recompute import Cost, is_forced, recomputed, select
+from ..graph.swap_pooling import swap_pooling
+from ..ops.card import OperatorProperty, Shape
+
+__all__ = ["Order", "optimise"]
+
+T = TypeVar("T")
+
+_ITEM_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
+
+BYTES_A_SECOND, OPERATIONS_A_SECOND = 2e10, 1e11
+"""What one core does, about; only the ratio counts."""
+
+
+def item_size(dtype: str) -> int:
+    """Bytes of one element."""
+    return _ITEM_SIZES.get(dtype, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The nodes of a program, and what is known of their results.
+
+    Attributes
+    ----------
+    forward, backward
+        The operator nodes, each after its inputs.
+    shapes, types
+        Of every entry of every node.
+    devices
+        Where every node runs, and every variable is.
+    """
+
+    forward: list[Node]
+    backward: list[Node]
+    shapes: dict[Entry, Shape]
+    types: dict[Entry, str]
+    devices: dict[Node, Context]
+
+    def size(self, entry: Entry) -> int:
+        """The bytes of a result."""
+        return prod(self.shapes[entry]) * item_size(self.types[entry])
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Gives new entries the shape, the type and the device of others."""
+
+    order: Order
+    shapes: dict[Entry, Shape] = field(default_factory=dict)
+    types: dict[Entry, str] = field(default_factory=dict)
+    devices: dict[Node, Context] = field(default_factory=dict)
+
+    def __call__(self, new: Entry, like: Entry) -> None:
+        self.shapes[new] = self.order.shapes[like]
+        self.types[new] = self.order.types[like]
+        self.devices[new.node] = self.order.devices[like.node]
+
+    def with_nodes(self, forward: list[Node], backward: list[Node]) -> Order:
+        """The order of these nodes, new ones among them."""
+        known = self.order
+        shapes = known.shapes | self.shapes if self.shapes else known.shapes
+        types = known.types | self.types if self.types else known.types
+        devices = known.devices | self.devices if self.devices else known.devices
+        moved = [n for n in (*forward, *backward) if n not in devices]
+        if moved:
+            devices = devices | {n: devices[n.outputs()[0].node] for n in moved}
+        return Order(forward, backward, shapes, types, devices)
+
+
+def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) -> Order:
+    """The order after all passes that are switched on.
+
+    Parameters
+    ----------
+    order
+        The nodes as they were made.
+    kept
+        Entries that have arrays of their own.
+    guarded
+        Gradients, whose arrays may hold sums.
+    """
+    if _flag("FERROMIX_COMMON_EXPRESSIONS"):
+        order = _eliminate(order, kept, guarded)
+    if order.backward and _flag("FERROMIX_SWAP_POOLING"):
+        alike = _Alike(order)
+        backward = swap_pooling(order.backward, kept, alike)
+        order = alike.with_nodes(order.forward, backward)
+    return _recompute(order, kept) if order.backward else order
+
+
+def _flag(name: str) -> bool:
+    """A switch of the environment, which is on unless it says 0."""
+    return os.environ.get(name) != "0"
+
+
+# -- common expressions ------------------------------------------------------------------------
+
+
+def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) -> Order:
+    nodes = [*order.forward, *order.backward]
+    states = {Entry(n, 0) for n in mutated_variables(nodes)}
+
+    def about(node: Node) -> tuple[object, ...]:
+        outputs = node.outputs()
+        descs = [(order.shapes[e], order.types[e]) for e in outputs]
+        return order.devices[node], *descs
+
+    merged = merge(nodes, kept, {*guarded, *states}, is_pure, about)
+    alive = set(live(merged, kept, is_pure))
+    first = {node.outputs()[0] for node in order.forward}
+    forward = [n for n in merged if n in alive and n.outputs()[0] in first]
+    backward = [n for n in merged if n in alive and n.outputs()[0] not in first]
+    return _Alike(order).with_nodes(forward, backward)
+
+
+def is_pure(node: Node) -> bool:
+    """Whether a node gives the same for the same inputs, in every mode, and does nothing else."""
+    card = node.op
+    assert card is not None
+    if card.uses_train_mode or card.private_outputs or card.few_kept or card.mutated_inputs():
+        return False
+    return card.kernel_name() in _PURE and _is_builtin(type(card))
+
+
+def _is_builtin(kind: type[OperatorProperty]) -> bool:
+    """Whether the package's operators are meant, not those that run code of a user's."""
+    return kind.__module__.startswith(OperatorProperty.__module__.rpartition(".")[0])
+
+
+_PURE = frozenset(_core.kernel_names()) - frozenset(_core.random_kernels())
+
+
+# -- recomputation -----------------------------------------------------------------------------
+
+
+def _recompute(order: Order, kept: Collection[Entry]) -> Order:
+    """With results computed again as attributes and the environment ask for."""
+    able = {e: n for n in order.forward if (e := _again(n, kept)) is not None}
+    forced = {e: n for e, n in able.items() if is_forced(n)}
+    budget, most = _budget(), inf
+    if budget is None and os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") in ("", "0"):
+        most = _share() * PASSES * sum(_cost(order, n).seconds for n in order.forward)
+        small = sum(order.size(e) for e in able) < WORTH or len(able) > MANY
+        if small or not most:
+            return _with_dropped(order, forced) if forced else order
+    costs = {e: _cost(order, n) for e, n in able.items()}
+    if budget is None:
+        costs = {e: cost for e, cost in costs.items() if not cost.heavy}
+
+    def changed(chosen: Collection[Entry]) -> Order:
+        return _with_dropped(order, forced | {e: able[e] for e in chosen})
+
+    def measured(chosen: Collection[Entry], measure: Callable[..., T]) -> T:
+        found = changed(chosen)
+        nodes = [*found.forward, *found.backward]
+        sizes = {e: found.size(e) for n in nodes for e in n.outputs()}
+        return measure(nodes, sizes, kept, (), found.devices)
+
+    def peak(chosen: Collection[Entry]) -> int:
+        return measured(chosen, peak_of)
+
+    sizes = {e: order.size(e) for e in able}
+    if budget is None:
+        return changed(select(order.forward, sizes, costs, peak, 0, most))
+    outputs = {e for n in order.forward for e in n.outputs() if e in kept}
+    room = aim = budget - sum(order.size(e) for e in outputs)
+    chosen: set[Entry] = set()
+    total = 0
+    for _ in range(TRIES):
+        chosen = select(order.forward, sizes, costs, peak, aim)
+        total = measured(chosen, plan_memory).total
+        if total <= room:
+            return changed(chosen)
+        # Buffers may be larger than what lives in them at once.
+        aim -= total - room
+    warnings.warn(
+        f"FERROMIX_MEMORY_BUDGET: {budget / 2**20:.6g} MB are not enough for this graph, which "
+        f"takes {(total + budget - room) / 2**20:.6g} MB at least",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return changed(chosen)
+
+
+TRIES = 4
+"""Searches for a plan within a budget."""
+PASSES = 3
+"""A training pass takes as long as so many forward passes, about."""
+WORTH, MANY = 16 << 20, 4096
+"""Where nothing is asked for: the bytes from which it is worth a search, and nodes up to which."""
+
+
+def _share() -> float:
+    """The share of a pass that recomputation may take where nothing else is asked for."""
+    given = os.environ.get("FERROMIX_RECOMPUTE", "2")
+    try:
+        found = float(given) / 100
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < inf:
+        raise InvalidArgumentError(
+            f"FERROMIX_RECOMPUTE must be a percentage of the time of a pass, got {given!r}"
+        )
+    return found
+
+
+def _budget() -> int | None:
+    """The bytes that results may take, by the environment."""
+    given = os.environ.get("FERROMIX_MEMORY_BUDGET")
+    if not given:
+        return None
+    try:
+        return int(float(given) * 2**20)
+    except (ValueError, OverflowError):
+        raise InvalidArgumentError(
+            f"FERROMIX_MEMORY_BUDGET must be a number of megabytes, got {given!r}"
+        ) from None
+
+
+def _with_dropped(order: Order, dropped: Mapping[Entry, Node]) -> Order:
+    alike = _Alike(order)
+    backward = recomputed(order.backward, dropped, alike)
+    return alike.with_nodes(order.forward, backward)
+
+
+def _again(node: Node, kept: Collection[Entry]) -> Entry | None:
+    """The first output of a node that may be computed again."""
+    card, outputs = node.op, node.outputs()
+    assert card is not None
+    if outputs[0] in kept or card.kernel_name() not in _PURE or not _is_builtin(type(card)):
+        return None
+    if card.private_outputs or card.few_kept or card.again(node.inputs, outputs) is None:
+        return None
+    return outputs[0]
+
+
+def _cost(order: Order, node: Node) -> Cost:
+    """By the bytes that it moves, or the products that it adds up."""
+    card = node.op
+    assert card is not None
+    moved = sum(order.size(e) for e in (*node.inputs, *node.outputs()))
+    names = card.list_arguments()
+    if "weight" not in names:
+        return Cost(moved / BYTES_A_SECOND, card.kernel_name() not in _CHEAP)
+    weight = order.shapes[node.inputs[names.index("weight")]]
+    operations = 2 * prod(order.shapes[node.outputs()[0]]) * prod(weight[1:])
+    return Cost(max(moved / BYTES_A_SECOND, operations / OPERATIONS_A_SECOND), True)
+
+
+_CHEAP = frozenset(_core.pointwise_kernels()) | {"_reshape", "BatchNorm"}
