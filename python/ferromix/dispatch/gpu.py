@@ -76,13 +76,15 @@ class _Cuda:
     ) -> int:
         """As in :class:`Toolkit`."""
         cupy = _cupy()
-        with cupy.cuda.Device(number):
-            try:
+        try:
+            with cupy.cuda.Device(number):
                 return _module(text, options, exports).get_function(entry).kernel.ptr
-            except cupy.cuda.compiler.CompileException as error:
-                raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
-            except cupy.cuda.driver.CUDADriverError as error:
+        except cupy.cuda.compiler.CompileException as error:
+            raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
+        except (ImportError, OSError, RuntimeError) as error:
+            if "CUDA_ERROR_NOT_FOUND" in str(error):
                 raise InvalidArgumentError(f"the text has no kernel '{entry}': {error}") from error
+            raise DeviceError(f"cannot use gpu({number}): {_told(error)}") from error
 
     def limits(self, number: int) -> Limits:
         """As in :class:`Toolkit`."""
@@ -109,6 +111,16 @@ def _module(text: str, options: tuple[str, ...], exports: tuple[str, ...]) -> An
 @cache
 def _text(stem: str) -> str:
     return source.source(stem)
+
+
+def _told(error: Exception) -> str:
+    """What CuPy says, and what to do about it."""
+    said = f"{type(error).__name__}: {error}"
+    if "nvrtc" in said:
+        return f"CUDA's compiler NVRTC is missing ({said}); {INSTALL}"
+    if "InsufficientDriver" in said or "insufficient for CUDA runtime" in said:
+        return f"NVIDIA's driver is too old for this CuPy ({said}); update it, or {INSTALL}"
+    return f"CuPy says {said}"
 
 
 @cache
