@@ -7,7 +7,7 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
-_DRAWN = "random numbers but uniform and normal ones are drawn on the CPU"
+_DRAWN = "classes, whole numbers, orders and slopes are drawn on the CPU"
 _DENSITY = "densities of distributions are computed on the CPU"
 _IMAGES = "images are enlarged, compared and pooled by regions on the CPU"
 _AUGMENT = "images are prepared on the CPU"
@@ -46,21 +46,10 @@ _WITHOUT = {
     "CTCLoss": "paths through sequences of labels are counted on the CPU",
     "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
     "_leaky_random": _DRAWN,
-    "_random_exponential": _DRAWN,
-    "_random_gamma": _DRAWN,
-    "_random_generalized_negative_binomial": _DRAWN,
-    "_random_negative_binomial": _DRAWN,
-    "_random_poisson": _DRAWN,
     "_random_randint": _DRAWN,
-    "_sample_exponential": _DRAWN,
-    "_sample_gamma": _DRAWN,
-    "_sample_generalized_negative_binomial": _DRAWN,
     "_sample_multinomial": _DRAWN,
     "_backward_sample_multinomial": _DRAWN,
-    "_sample_negative_binomial": _DRAWN,
-    "_sample_normal": _DRAWN,
-    "_sample_poisson": _DRAWN,
-    "_sample_uniform": _DRAWN,
+    "_sample_uniform": "intervals that tensors give are drawn from on the CPU",
     "_sample_unique_zipfian": _DRAWN,
     "_shuffled_places": _DRAWN,
     "_random_pdf_uniform": _DENSITY,
