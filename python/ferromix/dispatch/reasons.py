@@ -9,12 +9,11 @@ _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _DRAWN = "classes, whole numbers, orders and slopes are drawn on the CPU"
 _DENSITY = "densities of distributions are computed on the CPU"
-_IMAGES = "images are enlarged, compared and pooled by regions on the CPU"
+_IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
 _AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _RECURRENT = "recurrent networks are computed on the CPU"
 
-_NEAR = "neighbouring channels are compared on the CPU"
 _LINALG = "factors and systems of equations are computed on the CPU"
 _TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
 
@@ -41,8 +40,6 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
-    "LRN": _NEAR,
-    "_backward_LRN": _NEAR,
     "CTCLoss": "paths through sequences of labels are counted on the CPU",
     "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
     "_leaky_random": _DRAWN,
@@ -71,12 +68,6 @@ _WITHOUT = {
     "im2col": _IMAGES,
     "col2im": _IMAGES,
     "_backward_im2col": _IMAGES,
-    "_nearest_upsampling": _IMAGES,
-    "_backward_nearest_upsampling": _IMAGES,
-    "_contrib_AdaptiveAvgPooling2D": _IMAGES,
-    "_backward_contrib_AdaptiveAvgPooling2D": _IMAGES,
-    "_contrib_BilinearResize2D": _IMAGES,
-    "_backward_contrib_BilinearResize2D": _IMAGES,
     "Correlation": _IMAGES,
     "_backward_Correlation": _IMAGES,
     "ROIPooling": _IMAGES,
