@@ -3,7 +3,7 @@
 //
 // Entry points: batch_norm_forward_DTYPE(channels, data, out, norm, reqs) and
 // batch_norm_backward_DTYPE(channels, grad, data, result, norm, reqs), whose `channels` are the arrays
-// with an element for each channel. Arrays have no gaps.
+// with an element for each channel, of halves float32. Arrays have no gaps.
 #include "fold.cuh"
 #include "real.cuh"
 
@@ -15,8 +15,12 @@ struct Norm {
     /// Whether the statistics are those of the batch.
     int64 batch;
     int64 fix_gamma;
+    int64 kind;
     float64 eps, momentum;
 };
+
+/// What is different about relatives: what is negative becomes 0; the third output is the variance.
+enum Kind { Plain = 0, Relu = 1, Variance = 2 };
 
 /// What to do with each output.
 struct Reqs {
@@ -58,7 +62,8 @@ __device__ __forceinline__ void give(T *out, int64 channel, T value, int64 req) 
 
 template <class T>
 __device__ __forceinline__ void forward(
-    const Forward<T> &by, const T *data, T *out, const Norm &norm, const Reqs &reqs) {
+    const Forward<Compute<T>> &by, const T *data, T *out, const Norm &norm, const Reqs &reqs) {
+    typedef Compute<T> C;
     FM_SHARED(float64, part, MOST_THREADS);
     const Along &along = norm.along;
     const float64 count = (float64)(along.outer * along.inner);
@@ -66,33 +71,35 @@ __device__ __forceinline__ void forward(
          first += gridDim.x * (int64)blockDim.x) {
         const int64 channel = first + threadIdx.x, known = channel < along.count ? channel : 0;
         const float64 old_mean = by.moving_mean[known], old_var = by.moving_var[known];
-        T mean = (T)old_mean;
+        C mean = (C)old_mean;
         float64 var = old_var;
         if (norm.batch) {
             float64 sum = 0, squares = 0;
-            over_channel(along, channel, [&](int64 at) { sum += (float64)data[at]; });
-            mean = (T)over(sum_of(sum, part), count < 1 ? 1.0 : count);
+            over_channel(along, channel, [&](int64 at) { sum += (float64)convert<C>(data[at]); });
+            mean = (C)over(sum_of(sum, part), count < 1 ? 1.0 : count);
             over_channel(along, channel, [&](int64 at) {
-                const float64 distance = (float64)(data[at] - mean);
+                const float64 distance = (float64)(convert<C>(data[at]) - mean);
                 squares += distance * distance;
             });
             var = over(sum_of(squares, part), count < 1 ? 1.0 : count);
         }
-        const T inverse = (T)over(1.0, square_root(var + norm.eps));
-        const T scale = norm.fix_gamma ? inverse : by.gamma[known] * inverse;
-        const T beta = by.beta[known];
+        const C inverse = (C)over(1.0, square_root(var + norm.eps));
+        const C scale = norm.fix_gamma ? inverse : by.gamma[known] * inverse;
+        const C beta = by.beta[known];
         // The new moving statistics may lie where the old ones do, which all threads have read.
         __syncthreads();
         if (channel < along.count) {
             const float64 old = norm.batch ? norm.momentum : 1.0, rest = 1.0 - old;
             give(by.mean, channel, mean, reqs.of[1]);
-            give(by.inverse, channel, inverse, reqs.of[2]);
-            give(by.new_mean, channel, (T)(old_mean * old + (float64)mean * rest), reqs.of[3]);
-            give(by.new_var, channel, (T)(old_var * old + var * rest), reqs.of[4]);
+            give(by.inverse, channel, norm.kind == Variance ? (C)var : inverse, reqs.of[2]);
+            give(by.new_mean, channel, (C)(old_mean * old + (float64)mean * rest), reqs.of[3]);
+            give(by.new_var, channel, (C)(old_var * old + var * rest), reqs.of[4]);
         }
         if (reqs.of[0] != Null) {
             over_channel(along, channel, [&](int64 at) {
-                put(out[at], (data[at] - mean) * scale + beta, opaque(reqs.of[0] == Add));
+                C y = (convert<C>(data[at]) - mean) * scale + beta;
+                y = norm.kind == Relu && y < 0 ? (C)0 : y;
+                put(out[at], y, opaque(reqs.of[0] == Add));
             });
         }
         __syncthreads();
@@ -101,34 +108,37 @@ __device__ __forceinline__ void forward(
 
 template <class T>
 __device__ __forceinline__ void backward(
-    const Backward<T> &by, const T *grad, const T *data, T *result, const Norm &norm,
+    const Backward<Compute<T>> &by, const T *grad, const T *data, T *result, const Norm &norm,
     const Reqs &reqs) {
+    typedef Compute<T> C;
     FM_SHARED(float64, part, MOST_THREADS);
     const Along &along = norm.along;
     const float64 count = (float64)(along.outer * along.inner);
     for (int64 first = blockIdx.x * (int64)blockDim.x; first < along.count;
          first += gridDim.x * (int64)blockDim.x) {
         const int64 channel = first + threadIdx.x, known = channel < along.count ? channel : 0;
-        const T mean = by.mean[known];
+        const C mean = by.mean[known];
         const float64 inverse = by.inverse[known];
         float64 sum = 0, products = 0;
         over_channel(along, channel, [&](int64 at) {
-            sum += (float64)grad[at];
-            products += (float64)(grad[at] * (data[at] - mean));
+            const C g = convert<C>(grad[at]);
+            sum += (float64)g;
+            products += (float64)(g * (convert<C>(data[at]) - mean));
         });
         sum = sum_of(sum, part);
         products = sum_of(products, part);
         const float64 scale = inverse * (norm.fix_gamma ? 1.0 : (float64)by.gamma[known]);
         if (channel < along.count) {
-            give(by.gamma_grad, channel, (T)(norm.fix_gamma ? 0.0 : products * inverse), reqs.of[1]);
-            give(by.beta_grad, channel, (T)sum, reqs.of[2]);
+            give(by.gamma_grad, channel, (C)(norm.fix_gamma ? 0.0 : products * inverse), reqs.of[1]);
+            give(by.beta_grad, channel, (C)sum, reqs.of[2]);
         }
         const float64 share = norm.batch && count > 0 ? over(1.0, count) : 0.0;
-        const T factor = (T)scale, slope = (T)(-scale * inverse * inverse * products * share);
-        const T offset = (T)(-scale * sum * share);
+        const C factor = (C)scale, slope = (C)(-scale * inverse * inverse * products * share);
+        const C offset = (C)(-scale * sum * share);
         if (reqs.of[0] != Null) {
             over_channel(along, channel, [&](int64 at) {
-                const T value = factor * grad[at] + slope * (data[at] - mean) + offset;
+                const C x = convert<C>(data[at]) - mean;
+                const C value = factor * convert<C>(grad[at]) + slope * x + offset;
                 put(result[at], value, opaque(reqs.of[0] == Add));
             });
         }
@@ -138,16 +148,16 @@ __device__ __forceinline__ void backward(
 
 } // namespace fm
 
-#define FM_BATCH_NORM_ENTRIES(T) \
+#define FM_BATCH_NORM_ENTRIES(T, ...) \
     extern "C" __global__ void batch_norm_forward_##T( \
-        const __grid_constant__ fm::Forward<T> channels, const T *data, T *out, \
+        const __grid_constant__ fm::Forward<fm::Compute<T>> channels, const T *data, T *out, \
         const __grid_constant__ fm::Norm norm, const __grid_constant__ fm::Reqs reqs) { \
         fm::forward(channels, data, out, norm, reqs); \
     } \
     extern "C" __global__ void batch_norm_backward_##T( \
-        const __grid_constant__ fm::Backward<T> channels, const T *grad, const T *data, T *result, \
+        const __grid_constant__ fm::Backward<fm::Compute<T>> channels, const T *grad, const T *data, \
+        T *result, \
         const __grid_constant__ fm::Norm norm, const __grid_constant__ fm::Reqs reqs) { \
         fm::backward(channels, grad, data, result, norm, reqs); \
     }
-FM_IF_float32(FM_BATCH_NORM_ENTRIES(float32))
-FM_IF_float64(FM_BATCH_NORM_ENTRIES(float64))
+FM_FLOATS(FM_BATCH_NORM_ENTRIES, )

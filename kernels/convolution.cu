@@ -1,7 +1,8 @@
 // Convolution over one to three spatial axes, with groups, strides, dilation and padding, and its
 // gradients, as products whose matrices are read where the taps of the kernel reach.
 //
-// Entry points, SIZE being large, medium or small, the tile (the large one is not for float64), and few
+// Entry points, SIZE being large, medium or small, the tile (the large one is not for float64), of float32
+// tf32_large or tf32_medium, which round factors to tf32, where there are tensor cores for that, and few
 // for a thread, or of weights a block, for each element of the output, where groups have few channels:
 // convolution_SIZE_DTYPE(data, weight, bias, out, partial, count, shape, req) for the output,
 // convolution_data_SIZE_DTYPE(grad, weight, null, out, partial, count, shape, req) and
@@ -9,10 +10,11 @@
 // x, parts of the depth along y, groups (for the gradient of the data times the phases of the strides)
 // along z. Where there are several parts, `partial` gets their sums, part by part in the shape of the
 // output of `count` elements, and convolution_DTYPE_finish(partial, bias, out, parts, count, plane, filters, req) comes
-// after. `bias` may be null; arrays have no gaps, and fewer than 2^31 elements.
+// after. `bias` may be null; arrays have no gaps, and fewer than 2^31 elements. Halves are summed in
+// float32, by tensor cores where there are some.
 #include "field.cuh"
 #include "fold.cuh"
-#include "gemm.cuh"
+#include "tensor.cuh"
 
 namespace fm {
 
@@ -72,16 +74,18 @@ template <class T> struct Heads {
 
 /// Where sums go: to the output, or to those of a part of the depth.
 template <class T> struct Sink {
+    typedef Compute<T> C;
     const T *bias;
-    T *out, *partial;
+    T *out;
+    C *partial;
     int64 count;
     int req;
 
-    __device__ __forceinline__ void store(int64 at, int64 channel, T sum) const {
+    __device__ __forceinline__ void store(int64 at, int64 channel, C sum) const {
         if (gridDim.y > 1) {
             partial[blockIdx.y * count + at] = sum;
         } else {
-            put(out[at], bias == nullptr ? sum : sum + bias[channel], req == Add);
+            put(out[at], biased(sum, bias, channel), req == Add);
         }
     }
 };
@@ -118,10 +122,8 @@ convolve(const T *source, const T *weight, const Sink<T> &sink, const Shape &sha
         }
         const Weights<BACK, T> left{weight + group * field.weight_group, field};
         const Reached<T> right{source + group * field.source_group, field};
-        const Depth depth = depth_of(field.depth, TILE::depth);
-        T sums[TILE::own_rows][TILE::own_columns];
-        multiply<TILE>(left, right, i, j, m, n, depth, sums);
-        elements_of<TILE>(sums, i, j, m, n, [&](int64 row, int64 column, T sum) {
+        const Depth depth = depth_of(field.depth, piece_depth<TILE, T>);
+        products_of<TILE, T>(left, right, i, j, m, n, depth, [&](int64 row, int64 column, Compute<T> sum) {
             const int64 channel = group * m + row;
             sink.store(channel * field.plane + field.target((unsigned)column), channel, sum);
         });
@@ -132,6 +134,7 @@ convolve(const T *source, const T *weight, const Sink<T> &sink, const Shape &sha
 template <bool BACK, class T>
 __device__ __forceinline__ void
 convolve_few(const T *source, const T *weight, const Sink<T> &sink, const Shape &shape) {
+    typedef Compute<T> C;
     fields<BACK>(shape, sink.req, [&](const Field &field, int64 group) {
         const T *const from = source + group * field.source_group;
         const T *const weights = weight + group * field.weight_group;
@@ -141,12 +144,12 @@ convolve_few(const T *source, const T *weight, const Sink<T> &sink, const Shape 
             const int row = (int)(i / columns);
             const unsigned column = (unsigned)(i - row * columns);
             const Position position = field.position(column);
-            T sum = 0;
+            C sum = 0;
 #pragma unroll 1
             for (int k = 0; k < field.depth; ++k) {
                 const Tap tap = field.tap((unsigned)k);
-                const T w = weights[row * field.weight_row + tap.weight];
-                sum += w * field.reached(from, position, tap);
+                const C w = convert<C>(weights[row * field.weight_row + tap.weight]);
+                sum += w * convert<C>(field.reached(from, position, tap));
             }
             const int64 channel = group * field.rows + row;
             sink.store(channel * field.plane + field.target(column), channel, sum);
@@ -163,10 +166,8 @@ weigh(const T *grad, const T *data, const Sink<T> &sink, const Shape &shape) {
         const int64 i = blockIdx.x % down * TILE::rows, j = blockIdx.x / down * TILE::columns;
         const Heads<T> left{grad + group * field.target_group, field};
         const Reaching<T> right{data + group * field.source_group, field};
-        const Depth depth = depth_of(field.columns, TILE::depth);
-        T sums[TILE::own_rows][TILE::own_columns];
-        multiply<TILE>(left, right, i, j, m, n, depth, sums);
-        elements_of<TILE>(sums, i, j, m, n, [&](int64 row, int64 column, T sum) {
+        const Depth depth = depth_of(field.columns, piece_depth<TILE, T>);
+        products_of<TILE, T>(left, right, i, j, m, n, depth, [&](int64 row, int64 column, Compute<T> sum) {
             sink.store((group * m + row) * n + column, 0, sum);
         });
     });
@@ -176,7 +177,8 @@ weigh(const T *grad, const T *data, const Sink<T> &sink, const Shape &shape) {
 template <class T>
 __device__ __forceinline__ void
 weigh_few(const T *grad, const T *data, const Sink<T> &sink, const Shape &shape) {
-    FM_SHARED(T, part, MOST_THREADS);
+    typedef Compute<T> C;
+    FM_SHARED(C, part, MOST_THREADS);
     fields<false>(shape, sink.req, [&](const Field &field, int64 group) {
         const T *const from = data + group * field.source_group;
         const Heads<T> heads{grad + group * field.target_group, field};
@@ -185,12 +187,13 @@ weigh_few(const T *grad, const T *data, const Sink<T> &sink, const Shape &shape)
         for (int i = (int)blockIdx.x; i < count; i += (int)gridDim.x) {
             const int row = i / field.depth, start = heads.row(row);
             const Tap tap = field.tap((unsigned)(i - row * field.depth));
-            T sum = 0;
+            C sum = 0;
 #pragma unroll 1
             for (int k = (int)threadIdx.y; k < field.columns; k += (int)blockDim.y) {
-                sum += heads.at(start, k) * field.reached(from, field.position((unsigned)k), tap);
+                const T reached = field.reached(from, field.position((unsigned)k), tap);
+                sum += convert<C>(heads.at(start, k)) * convert<C>(reached);
             }
-            sum = together(sum, part, [](T a, T b) { return a + b; });
+            sum = together(sum, part, [](C a, C b) { return a + b; });
             if (threadIdx.y == 0) {
                 sink.store(group * count + i, 0, sum);
             }
@@ -203,7 +206,7 @@ weigh_few(const T *grad, const T *data, const Sink<T> &sink, const Shape &shape)
 #define FM_CONVOLUTION_ENTRY(T, NAME, TILE, ...) \
     extern "C" __global__ void __launch_bounds__(fm::TILE::threads, fm::TILE::blocks) \
     convolution_##NAME##_##T( \
-        const T *source, const T *operand, const T *bias, T *out, T *partial, int64 count, \
+        const T *source, const T *operand, const T *bias, T *out, fm::Compute<T> *partial, int64 count, \
         const __grid_constant__ fm::Shape shape, int req) { \
         fm::__VA_ARGS__(source, operand, fm::Sink<T>{bias, out, partial, count, req}, shape); \
     }
@@ -216,13 +219,19 @@ weigh_few(const T *grad, const T *data, const Sink<T> &sink, const Shape &shape)
     FM_CONVOLUTION_ENTRY(T, data_few, Medium, convolve_few<true>) \
     FM_CONVOLUTION_ENTRY(T, weight_few, Medium, weigh_few) \
     extern "C" __global__ void convolution_##T##_finish( \
-        const T *partial, const T *bias, T *out, int64 parts, int64 count, int64 plane, \
+        const fm::Compute<T> *partial, const T *bias, T *out, int64 parts, int64 count, int64 plane, \
         int64 filters, int req) { \
-        fm::join(partial, parts, req == fm::Null ? 0 : count, [&](int64 i, T sum) { \
-            fm::put(out[i], bias == nullptr ? sum : sum + bias[i / plane % filters], req == fm::Add); \
+        fm::join(partial, parts, req == fm::Null ? 0 : count, [&](int64 i, fm::Compute<T> sum) { \
+            fm::put(out[i], fm::biased(sum, bias, i / plane % filters), req == fm::Add); \
         }); \
     }
 FM_IF_float32(FM_TILE_ENTRIES(float32, large, Large))
-FM_REALS(FM_TILE_ENTRIES, medium, Medium)
-FM_REALS(FM_TILE_ENTRIES, small, Small)
-FM_REALS(FM_FEW_ENTRIES, )
+FM_IF_float16(FM_TILE_ENTRIES(float16, large, Large))
+FM_IF_bfloat16(FM_TILE_ENTRIES(bfloat16, large, Large))
+#if FM_TENSOR_CORES
+FM_IF_float32(FM_TILE_ENTRIES(float32, tf32_large, Tf32<fm::Large>))
+FM_IF_float32(FM_TILE_ENTRIES(float32, tf32_medium, Tf32<fm::Medium>))
+#endif
+FM_FLOATS(FM_TILE_ENTRIES, medium, Medium)
+FM_FLOATS(FM_TILE_ENTRIES, small, Small)
+FM_FLOATS(FM_FEW_ENTRIES, )

@@ -1,39 +1,25 @@
 // Products of matrices, and of batches of them, with a number for each column added.
 //
-// Entry points, SIZE being large, medium or small, the tile (the large one is not for float64):
+// Entry points, SIZE being large, medium or small, the tile (the large one is not for float64), and of
+// float32 tf32_large or tf32_medium, which round factors to tf32, where there are tensor cores for that:
 // dot_SIZE_DTYPE(a, b, bias, out, partial, product, req), whose blocks have a tile along x, a part of the
 // depth along y, and products of a batch along z; where there are several parts, `partial` gets their
 // sums, of shape (parts, batch, m, n), and dot_DTYPE_finish(partial, bias, out, parts, count, n, req)
-// comes after. `bias` may be null. Halves are summed in float32, by tensor cores where there are some; the
-// output has no gaps.
+// comes after; then the output has no gaps. `bias` may be null. Halves are summed in float32, by tensor
+// cores where there are some.
 #include "tensor.cuh"
 
 namespace fm {
 
-/// An (m, depth) matrix and a (depth, n) one for each of a batch; steps are distances in memory.
+/// An (m, depth) matrix and a (depth, n) one for each of a batch, and what sums are multiplied by. Steps
+/// are distances in memory; neighbours of a row of the output have none.
 struct Product {
     int64 batch, m, n, depth;
-    int64 a_batch, a_row, a_depth;
-    int64 b_batch, b_column, b_depth;
+    int64 a_first, a_batch, a_row, a_depth;
+    int64 b_first, b_batch, b_column, b_depth;
+    int64 out_first, out_batch, out_row;
+    float64 scale;
 };
-
-template <class T> __device__ __forceinline__ Compute<T> biased(Compute<T> x, const T *bias, int64 j) {
-    return bias == nullptr ? x : x + convert<Compute<T>>(bias[j]);
-}
-
-/// Calls `store` with the sums of a thread's part of a tile.
-template <class TILE, class T, class F>
-__device__ __forceinline__ void products(
-    const Matrix<T> &left, const Matrix<T> &right, int64 i, int64 j, int64 m, int64 n,
-    const Depth &depth, F store) {
-    if constexpr (on_tensor_cores<TILE, T>) {
-        multiply_halves<TILE>(left, right, i, j, m, n, depth, store);
-    } else {
-        Compute<T> sums[TILE::own_rows][TILE::own_columns];
-        multiply<TILE>(left, right, i, j, m, n, depth, sums);
-        elements_of<TILE>(sums, i, j, m, n, store);
-    }
-}
 
 template <class TILE, class T>
 __device__ __forceinline__ void
@@ -41,21 +27,22 @@ dot(const T *a, const T *b, const T *bias, T *out, Compute<T> *partial, const Pr
     typedef Compute<T> C;
     const int64 down = (p.m + TILE::rows - 1) / TILE::rows;
     const int64 i = blockIdx.x % down * TILE::rows, j = blockIdx.x / down * TILE::columns;
-    const Depth depth = depth_of(p.depth, on_tensor_cores<TILE, T> ? HALVES : TILE::depth);
+    const Depth depth = depth_of(p.depth, piece_depth<TILE, T>);
     const int64 end = req == Null ? 0 : p.batch, size = p.m * p.n;
 #pragma unroll 1
     for (int64 z = blockIdx.z; z < end; z += gridDim.z) {
-        const Matrix<T> left(a + z * p.a_batch, p.a_row, p.a_depth);
-        const Matrix<T> right(b + z * p.b_batch, p.b_column, p.b_depth);
+        const Matrix<T> left(a + p.a_first + z * p.a_batch, p.a_row, p.a_depth);
+        const Matrix<T> right(b + p.b_first + z * p.b_batch, p.b_column, p.b_depth);
         const auto store = [&](int64 row, int64 column, C sum) {
-            const int64 at = z * size + row * p.n + column;
+            sum *= (C)p.scale;
             if (gridDim.y > 1) {
-                partial[blockIdx.y * p.batch * size + at] = sum;
+                partial[(blockIdx.y * p.batch + z) * size + row * p.n + column] = sum;
             } else {
+                const int64 at = p.out_first + z * p.out_batch + row * p.out_row + column;
                 put(out[at], biased(sum, bias, column), req == Add);
             }
         };
-        products<TILE>(left, right, i, j, p.m, p.n, depth, store);
+        products_of<TILE, T>(left, right, i, j, p.m, p.n, depth, store);
     }
 }
 
@@ -79,6 +66,10 @@ dot(const T *a, const T *b, const T *bias, T *out, Compute<T> *partial, const Pr
 FM_IF_float32(FM_DOT_ENTRY(float32, large, Large))
 FM_IF_float16(FM_DOT_ENTRY(float16, large, Large))
 FM_IF_bfloat16(FM_DOT_ENTRY(bfloat16, large, Large))
+#if FM_TENSOR_CORES
+FM_IF_float32(FM_DOT_ENTRY(float32, tf32_large, Tf32<fm::Large>))
+FM_IF_float32(FM_DOT_ENTRY(float32, tf32_medium, Tf32<fm::Medium>))
+#endif
 FM_FLOATS(FM_DOT_ENTRY, medium, Medium)
 FM_FLOATS(FM_DOT_ENTRY, small, Small)
 FM_FLOATS(FM_FINISH_ENTRY, )

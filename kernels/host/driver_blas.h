@@ -8,6 +8,7 @@ typedef struct cublasContext *cublasHandle_t;
 typedef int cublasStatus_t;
 
 enum { CUBLAS_SUCCESS = 0, CUBLAS_NOT_INITIALIZED = 1, CUBLAS_INVALID_VALUE = 7, CUBLAS_EXECUTION_FAILED = 13 };
+enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32F_TF32 = 77 };
 enum { FLOAT32 = 0, FLOAT64 = 1, FLOAT16 = 2, BFLOAT16 = 14 };
 
 /// What a handle remembers between calls.
@@ -66,6 +67,14 @@ inline double load(const void *at, int type, long long i) {
     case FLOAT16: return load_half(((const uint16_t *)at)[i]);
     default: return from_bits((uint32_t)((const uint16_t *)at)[i] << 16);
     }
+}
+
+/// With the ten bits of tf32, ties away from zero.
+inline double rounded(double value) {
+    const float number = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return isnan(value) ? value : from_bits((bits + 0x1000) & ~0x1fffu);
 }
 
 inline void store(void *at, int type, long long i, double value) {
@@ -139,7 +148,9 @@ FM_API cublasStatus_t cublasGemmStridedBatchedEx(
     const bool fits = m >= 0 && n >= 0 && depth >= 0 && batch >= 0 && (flip_a & ~1) == 0
         && (flip_b & ~1) == 0 && a_width >= std::max(1, flip_a ? depth : m)
         && b_width >= std::max(1, flip_b ? n : depth) && c_width >= std::max(1, m);
-    if (!fits || a_type != c_type || b_type != c_type || compute != (c_type == FLOAT64 ? 70 : 68)) {
+    const bool rounds = compute == COMPUTE_32F_TF32;
+    const bool known = rounds ? c_type == FLOAT32 : compute == (c_type == FLOAT64 ? COMPUTE_64F : COMPUTE_32F);
+    if (!fits || a_type != c_type || b_type != c_type || !known) {
         return CUBLAS_INVALID_VALUE;
     }
     const bool wide = c_type == FLOAT64;
@@ -158,8 +169,9 @@ FM_API cublasStatus_t cublasGemmStridedBatchedEx(
                 for (int i = 0; i < m; ++i) {
                     double sum = 0;
                     for (int k = 0; k < depth; ++k) {
-                        sum += load(left.at, a_type, left.place(z, i, k))
-                            * load(right.at, b_type, right.place(z, k, j));
+                        const double x = load(left.at, a_type, left.place(z, i, k));
+                        const double y = load(right.at, b_type, right.place(z, k, j));
+                        sum += rounds ? rounded(x) * rounded(y) : x * y;
                     }
                     const long long at = z * c_step + i + (long long)j * c_width;
                     store(c, c_type, at, scale * sum + (kept == 0 ? 0 : kept * load(c, c_type, at)));

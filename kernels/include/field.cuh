@@ -126,7 +126,7 @@ struct Field {
             inside = inside && (unsigned)place < (unsigned)lines[k].source;
             at = at * lines[k].source + place;
         }
-        return inside ? data[p.sample + t.plane + at] : (T)0;
+        return inside ? data[p.sample + t.plane + at] : T{0};
     }
 };
 

@@ -14,6 +14,7 @@ namespace fm {
 template <int M, int N, int K, int TM, int TN, int BLOCKS> struct Tile {
     static constexpr int rows = M, columns = N, depth = K, own_rows = TM, own_columns = TN;
     static constexpr int threads = (M / TM) * (N / TN), blocks = BLOCKS;
+    static constexpr bool tf32 = false;
 };
 typedef Tile<128, 128, 8, 8, 8, 1> Large;
 typedef Tile<64, 64, 16, 4, 4, 2> Medium;
@@ -35,7 +36,7 @@ __device__ __forceinline__ Depth depth_of(int64 depth, int piece) {
 /// A piece of an operand, LENGTH rows (or columns) by the tile's depth, on its way from a source to
 /// shared memory through registers. A source has `along_depth`, whether neighbours in memory are
 /// neighbours in depth, which threads follow; `row` for what it wants to know of a row that there is,
-/// and `at` for the element of a row at a depth that there is.
+/// and `at` for the element of a row at a depth that there is; halves are multiplied as float32.
 template <class TILE, int LENGTH, class C, class SOURCE> struct Piece {
     // Steps in shared memory that keep packs aligned, and banks apart where threads follow the depth.
     static constexpr int V = 16 / (int)sizeof(C), step = LENGTH + V, K = TILE::depth;
@@ -69,7 +70,7 @@ template <class TILE, int LENGTH, class C, class SOURCE> struct Piece {
 #pragma unroll
         for (int l = 0; l < loads; ++l) {
             const int64 k = first + depth_of(source, l);
-            value[l] = inside[l] && k < end ? source.at(row[l], k) : (C)0;
+            value[l] = inside[l] && k < end ? convert<C>(source.at(row[l], k)) : (C)0;
         }
     }
     __device__ __forceinline__ void store(const SOURCE &source, Lane *shared) const {
@@ -172,6 +173,11 @@ __device__ __forceinline__ void elements_of(
     }
 }
 
+/// A sum with the number of its column or channel added, if there are such.
+template <class T> __device__ __forceinline__ Compute<T> biased(Compute<T> x, const T *bias, int64 j) {
+    return bias == nullptr ? x : x + convert<Compute<T>>(bias[j]);
+}
+
 /// Joins the sums over parts of the depth, element by element, and hands them on.
 template <class C, class F>
 __device__ __forceinline__ void join(const C *partial, int64 parts, int64 count, F each) {
@@ -187,7 +193,7 @@ __device__ __forceinline__ void join(const C *partial, int64 parts, int64 count,
     }
 }
 
-/// A matrix in memory, halves to be multiplied as float32.
+/// A matrix in memory.
 template <class T> struct Matrix {
     typedef int64 Row;
     const T *data;
@@ -197,9 +203,7 @@ template <class T> struct Matrix {
     __device__ __forceinline__ Matrix(const T *data, int64 row_step, int64 depth_step)
         : data(data), row_step(row_step), depth_step(depth_step), along_depth(depth_step == 1) {}
     __device__ __forceinline__ Row row(int64 i) const { return i * row_step; }
-    __device__ __forceinline__ Compute<T> at(Row row, int64 k) const {
-        return convert<Compute<T>>(data[row + k * depth_step]);
-    }
+    __device__ __forceinline__ T at(Row row, int64 k) const { return data[row + k * depth_step]; }
 };
 
 } // namespace fm

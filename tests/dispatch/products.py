@@ -20,6 +20,13 @@ def numbers(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> np.nd
     return rng.standard_normal(shape).astype(kind)
 
 
+def rounded(x: np.ndarray) -> np.ndarray:
+    """The nearest numbers of 10 bits after the first, of two as near the one farther from zero."""
+    fraction, exponent = np.frexp(x.astype(np.float64))
+    steps = np.trunc(np.abs(fraction) * 2.0**11 + 0.5)
+    return np.copysign(np.ldexp(steps, exponent - 11), x).astype(x.dtype)
+
+
 def check(
     sources: Sources,
     name: str,
@@ -28,13 +35,19 @@ def check(
     reqs: Sequence[int],
     processors: int = 1,
     terms: float = 1.0,
+    tf32: bool = False,
 ) -> set[str]:
-    """Compares all outputs; `terms` is how large sums may become. Gives the entries that ran."""
+    """Compares all outputs; `terms` is how large sums may become. Gives the entries that ran.
+
+    With `tf32` the CPU gets factors that are rounded to it.
+    """
     card = make(name, attrs)
     rng = np.random.default_rng(9)
     outputs = [numbers(rng, s, t) for s, t in infer(card, tuple(described(inputs)))]
-    wanted = on_the_cpu(card, inputs, outputs, reqs)
-    job = replace(job_of(card, inputs, outputs), limits=Limits(processors, threads=32))
+    factors = [rounded(x) for x in inputs] if tf32 else inputs
+    wanted = on_the_cpu(card, factors, outputs, reqs)
+    limits = Limits(processors, threads=32, tf32=tf32)
+    job = replace(job_of(card, inputs, outputs), limits=limits)
     maker = find(job.name)
     made = maker and maker(job)
     assert made, name

@@ -6,21 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ferromix import _core
+from ferromix.dispatch.source import CODES as DTYPES
 from ferromix.error import DTypeError
 from ferromix.ops.card import find
 
 ROOT = Path(__file__).resolve().parents[2]
-DTYPES = {
-    "float32": 0,
-    "float64": 1,
-    "float16": 2,
-    "uint8": 3,
-    "int32": 4,
-    "int8": 5,
-    "int64": 6,
-    "bool": 7,
-    "bfloat16": 12,
-}
 NUMBERS = {"clip": [(-1.5, 2.5), (0.0, 1e30), (3.0, -3.0)]}
 """Values of attributes besides those that fit any operator."""
 ANY = (2.5, -0.75, 0.5, 3.0)

@@ -31,12 +31,12 @@ def words(kind, *values):
 
 
 class Norm(ctypes.Structure):
-    _fields_ = (("whole", ctypes.c_int64 * 5), ("real", ctypes.c_double * 2))
+    _fields_ = (("whole", ctypes.c_int64 * 6), ("real", ctypes.c_double * 2))
 
 
 def norm_of(shape, axis, batch, fix_gamma):
     outer, inner = (int(np.prod(s)) for s in (shape[:axis], shape[axis + 1 :]))
-    whole = (ctypes.c_int64 * 5)(outer, shape[axis], inner, batch, fix_gamma)
+    whole = (ctypes.c_int64 * 6)(outer, shape[axis], inner, batch, fix_gamma, 0)
     return Norm(whole, (ctypes.c_double * 2)(ATTRS["eps"], ATTRS["momentum"]))
 
 

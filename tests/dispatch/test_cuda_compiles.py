@@ -12,11 +12,11 @@ from multiprocessing import get_context
 
 import pytest
 from nvrtc import compile_ptx
-from table import DTYPES, INPUTS, rows
+from table import INPUTS, rows
 
 from ferromix.dispatch import fusion
 from ferromix.dispatch.recipe import Job, Limits
-from ferromix.dispatch.source import OPTIONS, names, source
+from ferromix.dispatch.source import OPTIONS, names, only, source
 from ferromix.ops.card import make
 from ferromix.ops.fused import fused
 
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 OLDEST = "compute_70"
 """What all types are compiled for: later generations have what the oldest one has."""
 GENERATIONS = ["70", "80", "90", "100", "120"]
-DEPENDENT = {"elemwise", *(stem for stem in names() if '"tensor.cuh"' in source(stem))}
+DEPENDENT = {"elemwise", "dot"}
 """Sources of which more depends on it: conversions of halves, products on tensor cores."""
 HALVES = [
     (stem, generation, dtype)
@@ -35,6 +35,9 @@ HALVES = [
 ]
 """Real generations with the types whose instructions depend on them: all types take a minute each.
 Most sources have the oldest one, where halves are float32, and the newest."""
+ROUNDED = [("dot", "80"), ("dot", "90"), ("dot", "100"), ("dot", "120"), ("convolution", "80")]
+"""Sources and real generations with kernels that round float32 for tensor cores."""
+LATER = ["75", "80", "86", "89", "90", "100", "120"]
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +51,9 @@ def compiled():
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         jobs = {}
         real = [(stem, f"sm_{generation}", dtype) for stem, generation, dtype in HALVES]
+        real += [(stem, f"sm_{generation}", "float32") for stem, generation in ROUNDED]
         for stem, architecture, dtype in [*((s, OLDEST, "") for s in stems), *real]:
-            only = [f"-DFM_ONLY={DTYPES[dtype]}"] if dtype else []
-            options = [*OPTIONS, f"--gpu-architecture={architecture}", *only]
+            options = [*OPTIONS, f"--gpu-architecture={architecture}", *only(f"_{dtype}")]
             job = pool.submit(compile_ptx, source(stem), f"{stem}.cu", options)
             jobs[stem, architecture, dtype] = job
         yield lambda *which: told(*jobs[which].result())
@@ -80,6 +83,26 @@ def test_halves_become_machine_code(compiled, stem, generation, dtype):
     assert log == ""
     of_all = entries(compiled(stem, OLDEST, "")[0])
     assert entries(ptx) == {e for e in of_all if re.search(rf"_{dtype}(_finish)?$", e)}
+
+
+@pytest.mark.parametrize(("stem", "generation"), ROUNDED)
+def test_tensor_cores_of_float32_become_machine_code(compiled, stem, generation):
+    ptx, log = compiled(stem, f"sm_{generation}", "float32")
+    assert log == ""
+    more = entries(ptx) - entries(compiled(stem, OLDEST, "")[0])
+    assert more == {entry for entry in entries(ptx) if "_tf32_" in entry}
+    assert more
+    assert ptx.count("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") >= len(more)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("stem", names())
+def test_compiles_for_later_generations(stem):
+    for generation in LATER:
+        options = [*OPTIONS, f"--gpu-architecture=compute_{generation}"]
+        ptx, log = told(*compile_ptx(source(stem), f"{stem}.cu", options))
+        assert log == "", generation
+        assert entries(ptx), generation
 
 
 @pytest.mark.parametrize("stem", list(INPUTS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from products import check, numbers
+from products import check, numbers, rounded
 
 from ferromix.dispatch import infer
 from ferromix.ops.card import make
@@ -41,7 +41,10 @@ def arrays(shape, attrs, dtype):
     return [numbers(rng, s, dtype) for s in (*given, out)]
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.nightly)])
+TYPES = ["float32", *(pytest.param(t, marks=pytest.mark.nightly) for t in ("float64", "bfloat16"))]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("processors", [1, 20])
 @pytest.mark.parametrize("case", range(len(CASES)))
@@ -57,8 +60,11 @@ def test_values_and_gradients(sources, dtype, bias, processors, case):
         check(sources, "_backward_Convolution", attrs, given, reqs[: 2 + bias], processors, 80)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_tiles_of_all_sizes(sources, dtype):
+def on_tiles(sources, dtype, tf32=False):
+    """Runs of convolutions and gradients that take tiles of all sizes; gives the entry points.
+
+    With `tf32` all numbers are such, as small tiles do not round them.
+    """
     ran = set()
     cases = [
         ((2, 70, 9, 8), (3, 3), 66, 1),
@@ -68,13 +74,31 @@ def test_tiles_of_all_sizes(sources, dtype):
     cases.append(((2, 2, 40, 40), (3, 3), 2, 2))
     for shape, kernel, filters, groups in cases:
         attrs = {"kernel": kernel, "num_filter": filters, "num_group": groups}
-        data, weight, shift, grad = arrays(shape, attrs, dtype)
+        made = arrays(shape, attrs, dtype)
+        data, weight, shift, grad = map(rounded, made) if tf32 else made
         for processors in (1, 20):
             given = [data, weight, shift]
-            ran |= check(sources, "Convolution", attrs, given, [1], processors, 200)
+            ran |= check(sources, "Convolution", attrs, given, [1], processors, 200, tf32)
             given = [grad, data, weight]
-            ran |= check(sources, "_backward_Convolution", attrs, given, [3] * 3, processors, 200)
-    sizes = ["medium", "small", "few", *["large"] * (dtype == "float32")]
+            ran |= check(
+                sources, "_backward_Convolution", attrs, given, [3] * 3, processors, 200, tf32
+            )
+    return ran
+
+
+def entries_of(dtype, *sizes):
     tiles = {f"convolution_{n}{s}_{dtype}" for n in ("", "data_", "weight_") for s in sizes}
     sums = {f"reduce_sum_{dtype}", f"reduce_sum_{dtype}_finish"}
-    assert ran == tiles | sums | {f"convolution_{dtype}_finish"}
+    return tiles | sums | {f"convolution_{dtype}_finish"}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_tiles_of_all_sizes(sources, dtype):
+    """Halves go to tensor cores where tiles are not small."""
+    sizes = ["medium", "small", "few", *["large"] * (dtype != "float64")]
+    assert on_tiles(sources, dtype) == entries_of(dtype, *sizes)
+
+
+def test_float32_on_tensor_cores(sources):
+    sizes = ["tf32_large", "tf32_medium", "small", "few"]
+    assert on_tiles(sources, "float32", tf32=True) == entries_of("float32", *sizes)

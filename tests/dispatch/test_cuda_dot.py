@@ -71,6 +71,23 @@ def test_packs_of_halves(sources, dtype, flips):
     assert ran == {f"dot_large_{dtype}"}
 
 
+@pytest.mark.parametrize("flips", FLIPS)
+def test_float32_on_tensor_cores(sources, flips):
+    """What is rounded are the factors; sums are of float32."""
+    ran = set()
+    for (m, n, depth), req, processors in (((72, 80, 48), 1, 1), ((66, 67, 300), 3, 8)):
+        given = operands(m, n, depth, *flips, "float32")
+        many = processors, 4 * depth**0.5
+        ran |= check(sources, "dot", flags(*flips), given, [req], *many, tf32=True)
+    assert ran == {"dot_tf32_large_float32", "dot_tf32_medium_float32", "dot_float32_finish"}
+
+
+def test_tf32_of_what_is_no_number(sources):
+    a, b = np.eye(70, dtype=np.float32), np.ones((70, 70), np.float32)
+    a[0, 0], a[1, 1], a[2, 2], a[3, 3] = np.nan, np.inf, -0.0, 1 + 2.0**-11
+    check(sources, "dot", {}, [a, b], [1], terms=1, tf32=True)
+
+
 def test_tensors(sources):
     rng = np.random.default_rng(4)
     a, b = (numbers(rng, shape, "float32") for shape in ((2, 3, 5), (5, 4, 2)))

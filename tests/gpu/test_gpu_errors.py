@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -75,6 +78,79 @@ def test_without_cupy_a_gpu_says_what_to_install(monkeypatch):
     gpu._cupy.cache_clear()
     with pytest.raises(DeviceError, match=r"CuPy.*ferromix\[cuda12\] or ferromix\[cuda13\]"):
         gpu._Cuda().function("elemwise", "elemwise_copy_float32", 0)
+
+
+class CompileException(Exception):
+    """As CuPy's."""
+
+
+def cupy_that(error):
+    """A CuPy whose compiler fails."""
+
+    def fail(**_):
+        raise error
+
+    cuda = SimpleNamespace(
+        Device=lambda number: nullcontext(),
+        compiler=SimpleNamespace(CompileException=CompileException),
+    )
+    return SimpleNamespace(cuda=cuda, RawModule=fail)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (
+            RuntimeError("CuPy failed to load libnvrtc.so.12: OSError: cannot open shared object"),
+            DeviceError,
+            r"cannot use gpu\(1\): CUDA's compiler NVRTC is missing .*ferromix\[cuda12\]",
+        ),
+        (
+            RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient"),
+            DeviceError,
+            r"cannot use gpu\(1\): NVIDIA's driver is too old for this CuPy .*update it, or",
+        ),
+        (
+            RuntimeError("CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available"),
+            DeviceError,
+            r"cannot use gpu\(1\): CuPy says RuntimeError: CUDA_ERROR_NO_BINARY_FOR_GPU",
+        ),
+        (
+            RuntimeError("CUDA_ERROR_NOT_FOUND: named symbol not found"),
+            InvalidArgumentError,
+            "the text has no kernel 'axpy'",
+        ),
+        (
+            CompileException('mine.cu(3): error: identifier "y" is undefined'),
+            InvalidArgumentError,
+            r'axpy does not compile:\nmine.cu\(3\): error: identifier "y" is undefined',
+        ),
+    ],
+)
+def test_what_cupy_says_comes_with_what_to_do(monkeypatch, error, kind, message):
+    monkeypatch.setattr(gpu, "_cupy", lambda: cupy_that(error))
+    gpu._module.cache_clear()
+    with pytest.raises(kind, match=message):
+        gpu._Cuda().compiled("text", (), (), "axpy", 1)
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler for a library without functions")
+def test_a_driver_that_is_too_old(tmp_path):
+    """One without a function that there is since CUDA 11."""
+    source, library = tmp_path / "old.c", tmp_path / "libold.so"
+    source.write_text("int cuInit(unsigned flags) { return 0; }")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=60)
+    out = run(
+        f"""
+from ferromix.dispatch import gpu
+gpu._Cuda.driver = {str(library)!r}
+assert mx.num_gpus() == 0
+fails(DeviceError, lambda: mx.nd.ones((2,), ctx=mx.gpu(0)))
+""",
+        driver="cuda",
+    )
+    assert "cannot use gpu(0): the driver of GPUs has no function 'cu" in out
+    assert "it is too old: Ferromix needs one for CUDA 11" in out
 
 
 def test_a_driver_of_another_name():

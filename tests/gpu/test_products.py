@@ -100,6 +100,24 @@ def test_halves_are_rounded_once_to_the_nearest():
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.skipif(not HOST, reason="older GPUs have no tensor cores for it")
+@pytest.mark.parametrize("library", ["0", "1"])
+def test_float32_is_rounded_where_that_is_allowed(library):
+    """1 + 2**-11 lies between two numbers of tf32; by the library, by kernels, in a convolution."""
+    code = """
+        import numpy as np, ferromix as mx
+        x = mx.nd.full((72, 72), 1 + 2**-11, mx.gpu(0))
+        assert np.all(mx.nd.dot(x, x).asnumpy() == 72 * (1 + 2**-10) ** 2)
+        given = x.reshape((1, 72, 8, 9)), x.reshape((72, 72, 1, 1))
+        found = mx.nd.Convolution(*given, no_bias=True, kernel=(1, 1), num_filter=72)
+        assert np.all(found.asnumpy() == 72 * (1 + 2**-10) ** 2)
+    """
+    lines = [line.strip() for line in code.strip().splitlines()]
+    rounds = {"MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION": "1", "FERROMIX_GPU_BLAS": library}
+    env = {**os.environ, **rounds}
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], env=env, check=True, timeout=120)
+
+
 def test_our_own_kernels_take_its_place():
     code = """
         import numpy as np, ferromix as mx

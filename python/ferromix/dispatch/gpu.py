@@ -28,6 +28,8 @@ __all__ = ["Toolkit", "compiled", "function", "limits", "load_gpus", "open_gpu"]
 INSTALL = (
     "install Ferromix with the extra for your driver's CUDA: ferromix[cuda12] or ferromix[cuda13]"
 )
+TENSOR_CORES = 8, 0
+"""The compute capability of the first GPUs whose tensor cores take float32."""
 DTYPES = (
     *("float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64"),
     "bool",
@@ -65,25 +67,29 @@ class _Cuda:
     driver = "libcuda.so.1"
 
     def function(self, stem: str, entry: str, number: int) -> int:
-        """As in :class:`Toolkit`; CuPy keeps what it compiled on disk."""
-        return self.compiled(_text(stem), source.OPTIONS, (), entry, number)
+        """As in :class:`Toolkit`; one type at a time is compiled, and CuPy keeps it on disk."""
+        options = *source.OPTIONS, *source.only(entry)
+        return self.compiled(_text(stem), options, (), entry, number)
 
     def compiled(
         self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
     ) -> int:
         """As in :class:`Toolkit`."""
         cupy = _cupy()
-        with cupy.cuda.Device(number):
-            try:
+        try:
+            with cupy.cuda.Device(number):
                 return _module(text, options, exports).get_function(entry).kernel.ptr
-            except cupy.cuda.compiler.CompileException as error:
-                raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
-            except cupy.cuda.driver.CUDADriverError as error:
+        except cupy.cuda.compiler.CompileException as error:
+            raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
+        except (ImportError, OSError, RuntimeError) as error:
+            if "CUDA_ERROR_NOT_FOUND" in str(error):
                 raise InvalidArgumentError(f"the text has no kernel '{entry}': {error}") from error
+            raise DeviceError(f"cannot use gpu({number}): {_told(error)}") from error
 
     def limits(self, number: int) -> Limits:
         """As in :class:`Toolkit`."""
-        return Limits(processors=_core.gpu_properties(number)[2])
+        _, capability, processors, _ = _core.gpu_properties(number)
+        return Limits(processors=processors, tf32=_rounds() and capability >= TENSOR_CORES)
 
     def blas(self) -> str | None:
         """As in :class:`Toolkit`: the cuBLAS that CuPy has loaded."""
@@ -105,6 +111,16 @@ def _module(text: str, options: tuple[str, ...], exports: tuple[str, ...]) -> An
 @cache
 def _text(stem: str) -> str:
     return source.source(stem)
+
+
+def _told(error: Exception) -> str:
+    """What CuPy says, and what to do about it."""
+    said = f"{type(error).__name__}: {error}"
+    if "nvrtc" in said:
+        return f"CUDA's compiler NVRTC is missing ({said}); {INSTALL}"
+    if "InsufficientDriver" in said or "insufficient for CUDA runtime" in said:
+        return f"NVIDIA's driver is too old for this CuPy ({said}); update it, or {INSTALL}"
+    return f"CuPy says {said}"
 
 
 @cache
@@ -158,7 +174,7 @@ class _Host:
 
     def limits(self, number: int) -> Limits:
         """As in :class:`Toolkit`: each thread costs, so that few do as much as they can."""
-        return Limits(processors=1, threads=32)
+        return Limits(processors=1, threads=32, tf32=_rounds())
 
     def blas(self) -> str | None:
         """As in :class:`Toolkit`."""
@@ -268,10 +284,15 @@ def limits(number: int) -> Limits:
     return replace(_toolkit().limits(number), has_blas=_has_blas())
 
 
+def _rounds() -> bool:
+    """Whether float32 may be rounded to tf32, for tensor cores: MXNet's switch."""
+    return os.environ.get("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "0") not in ("", "0")
+
+
 @cache
 def _has_blas() -> bool:
     """Loads the library of matrix products; ``FERROMIX_GPU_BLAS=0`` does without."""
     library = None if os.environ.get("FERROMIX_GPU_BLAS") == "0" else _toolkit().blas()
     if library is not None:
-        _core.gpu_install_blas(library)
+        _core.gpu_install_blas(library, _rounds())
     return library is not None

@@ -7,22 +7,17 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
-_DRAWN = "random numbers but uniform and normal ones are drawn on the CPU"
+_DRAWN = "classes, whole numbers, orders and slopes are drawn on the CPU"
 _DENSITY = "densities of distributions are computed on the CPU"
-_IMAGES = "images are enlarged, compared and pooled by regions on the CPU"
+_IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
 _AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _RECURRENT = "recurrent networks are computed on the CPU"
 
-_NORM = "layers, instances and groups are normalized on the CPU"
-_BATCH = "relatives of BatchNorm are computed on the CPU"
-_NEAR = "neighbouring channels are compared on the CPU"
-_SEQUENCE = "sequences of different lengths are cut on the CPU"
 _LINALG = "factors and systems of equations are computed on the CPU"
 _TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
 
 _SAMPLES = "feature maps are read between their pixels on the CPU"
-_HEADS = "products of interleaved projections are computed on the CPU"
 _POINTS = "likelihoods of points in time are computed on the CPU"
 
 _WITHOUT = {
@@ -45,38 +40,13 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
-    "LayerNorm": _NORM,
-    "InstanceNorm": _NORM,
-    "GroupNorm": _NORM,
-    "_backward_LayerNorm": _NORM,
-    "_backward_InstanceNorm": _NORM,
-    "_backward_GroupNorm": _NORM,
-    "_contrib_BatchNormWithReLU": _BATCH,
-    "_contrib_SyncBatchNorm": _BATCH,
-    "LRN": _NEAR,
-    "_backward_LRN": _NEAR,
-    "SequenceMask": _SEQUENCE,
-    "SequenceLast": _SEQUENCE,
-    "SequenceReverse": _SEQUENCE,
-    "_backward_SequenceLast": _SEQUENCE,
     "CTCLoss": "paths through sequences of labels are counted on the CPU",
     "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
     "_leaky_random": _DRAWN,
-    "_random_exponential": _DRAWN,
-    "_random_gamma": _DRAWN,
-    "_random_generalized_negative_binomial": _DRAWN,
-    "_random_negative_binomial": _DRAWN,
-    "_random_poisson": _DRAWN,
     "_random_randint": _DRAWN,
-    "_sample_exponential": _DRAWN,
-    "_sample_gamma": _DRAWN,
-    "_sample_generalized_negative_binomial": _DRAWN,
     "_sample_multinomial": _DRAWN,
     "_backward_sample_multinomial": _DRAWN,
-    "_sample_negative_binomial": _DRAWN,
-    "_sample_normal": _DRAWN,
-    "_sample_poisson": _DRAWN,
-    "_sample_uniform": _DRAWN,
+    "_sample_uniform": "intervals that tensors give are drawn from on the CPU",
     "_sample_unique_zipfian": _DRAWN,
     "_shuffled_places": _DRAWN,
     "_random_pdf_uniform": _DENSITY,
@@ -95,17 +65,9 @@ _WITHOUT = {
     "_backward_pdf_generalized_negative_binomial": _DENSITY,
     "_random_pdf_dirichlet": _DENSITY,
     "_backward_pdf_dirichlet": _DENSITY,
-    "Deconvolution": _IMAGES,
-    "_backward_Deconvolution": _IMAGES,
     "im2col": _IMAGES,
     "col2im": _IMAGES,
     "_backward_im2col": _IMAGES,
-    "_nearest_upsampling": _IMAGES,
-    "_backward_nearest_upsampling": _IMAGES,
-    "_contrib_AdaptiveAvgPooling2D": _IMAGES,
-    "_backward_contrib_AdaptiveAvgPooling2D": _IMAGES,
-    "_contrib_BilinearResize2D": _IMAGES,
-    "_backward_contrib_BilinearResize2D": _IMAGES,
     "Correlation": _IMAGES,
     "_backward_Correlation": _IMAGES,
     "ROIPooling": _IMAGES,
@@ -122,7 +84,6 @@ _WITHOUT = {
     "_image_random_color_jitter": _AUGMENT,
     "_image_adjust_lighting": _AUGMENT,
     "_image_random_lighting": _AUGMENT,
-    "_linalg_gemm2": _LINALG,
     "_linalg_syrk": _LINALG,
     "_linalg_trmm": _LINALG,
     "_linalg_trsm": _LINALG,
@@ -163,14 +124,6 @@ _WITHOUT = {
     "_backward__contrib_DeformableConvolution": _SAMPLES,
     "_contrib_ModulatedDeformableConvolution": _SAMPLES,
     "_backward__contrib_ModulatedDeformableConvolution": _SAMPLES,
-    "_contrib_interleaved_matmul_selfatt_qk": _HEADS,
-    "_backward_interleaved_matmul_selfatt_qk": _HEADS,
-    "_contrib_interleaved_matmul_selfatt_valatt": _HEADS,
-    "_backward_interleaved_matmul_selfatt_valatt": _HEADS,
-    "_contrib_interleaved_matmul_encdec_qk": _HEADS,
-    "_backward_interleaved_matmul_encdec_qk": _HEADS,
-    "_contrib_interleaved_matmul_encdec_valatt": _HEADS,
-    "_backward_interleaved_matmul_encdec_valatt": _HEADS,
     "_contrib_hawkesll": _POINTS,
     "_backward_contrib_hawkesll": _POINTS,
     "_contrib_index_copy": "slices are put in at indices on the CPU",
@@ -180,18 +133,13 @@ _LONG = "lines of more than 2048 elements are sorted on the CPU"
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 _MIXED = "running sums of another type than the data are added up on the CPU"
 
-_HALVES = "layers of halves are computed on the CPU"
-
 _IN_PART = {
-    "BatchNorm": _HALVES,
-    "_backward_BatchNorm": _HALVES,
-    "Convolution": _HALVES,
-    "_backward_Convolution": _HALVES,
     "sort": _LONG,
     "argsort": _LONG,
     "topk": _LONG,
     "take": _CHECKED,
     "_backward_take": _CHECKED,
+    "_linalg_gemm2": "matrices whose rows run between two batches are multiplied on the CPU",
     "cumsum": _MIXED,
     "_backward_cumsum": _MIXED,
 }

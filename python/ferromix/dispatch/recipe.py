@@ -190,6 +190,8 @@ class Limits:
     """Threads of a block that has no reason for another number; a multiple of 32."""
     has_blas: bool = False
     """Whether there is a library for products of matrices."""
+    tf32: bool = False
+    """Whether float32 is multiplied by tensor cores, which round it to tf32."""
 
 
 @dataclass(frozen=True)

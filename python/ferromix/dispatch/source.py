@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..error import FileFormatError, InvalidArgumentError
 
-__all__ = ["OPTIONS", "expressions", "inlined", "names", "source"]
+__all__ = ["CODES", "OPTIONS", "expressions", "inlined", "names", "only", "source"]
 
 OPTIONS = ("--std=c++17",)
 """What the sources ask of NVRTC; they need no headers of the CUDA toolkit."""
@@ -24,6 +24,35 @@ INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]*)"')
 ONCE = re.compile(r"\s*#\s*pragma\s+once\b")
 ROW = re.compile(r"^FM_\w+\((?:FM_(\w*)ENTRY, )?([a-z]\w*), (.+)\)$", re.MULTILINE)
 """A row that is one expression: the kind of its entry points, its word, the expression."""
+
+
+CODES = {
+    "float32": 0,
+    "float64": 1,
+    "float16": 2,
+    "uint8": 3,
+    "int32": 4,
+    "int8": 5,
+    "int64": 6,
+    "bool": 7,
+    "bfloat16": 12,
+}
+"""Element types as the sources number them."""
+ELEMENT = re.compile(rf"_({'|'.join(CODES)})(_finish)?$")
+"""The type at the end of an entry point's name."""
+
+
+def only(entry: str) -> tuple[str, ...]:
+    """What has a compiler make the entry points of one type, in a part of the time.
+
+    Examples
+    --------
+    >>> from ferromix.dispatch.source import only
+    >>> only("dot_large_float16")
+    ('-DFM_ONLY=2',)
+    """
+    found = ELEMENT.search(entry)
+    return (f"-DFM_ONLY={CODES[found[1]]}",) if found else ()
 
 
 def folder() -> Traversable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ...ops.family import FLOATS, REALS
 from ..recipe import (
     Arg,
     Job,
@@ -23,9 +24,11 @@ __all__: list[str] = []
 
 FORWARD, BACKWARD = 5, 3
 """Outputs."""
+KINDS = {"_contrib_BatchNormWithReLU": 1, "_contrib_SyncBatchNorm": 2}
+"""What is different about relatives, as the source numbers it."""
 
 
-@recipe("BatchNorm")
+@recipe("BatchNorm", *KINDS)
 def forward(job: Job) -> Recipe | None:
     """Threads along y share a channel."""
     channels = [input_at(i) for i in range(1, 5)] + [output_at(i) for i in range(1, FORWARD)]
@@ -42,16 +45,18 @@ def backward(job: Job) -> Recipe | None:
 def normed(
     job: Job, word: str, channels: list[Arg], data: list[Arg], outputs: int
 ) -> Recipe | None:
-    """One launch; halves are the CPU's."""
+    """One launch; what there is one of for each channel is float32 where the data are halves."""
     shape, dtype = job.outputs[0]
-    if any(t != dtype for _, t in (*job.inputs, *job.outputs)):
-        return None
-    if dtype not in ("float32", "float64"):
+    own = dtype if dtype in REALS else "float32"
+    places = [arg[1] for arg in data if arg[0] == "input"]
+    types = [dtype if i in places else own for i in range(len(job.inputs))]
+    types += [own if k else dtype for k in range(len(job.outputs))]
+    if [t for _, t in (*job.inputs, *job.outputs)] != types or dtype not in FLOATS:
         return None
     axis = job.attrs["axis"] % len(shape)
     outer, count, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     batch = job.attrs["__is_train__"] and not job.attrs["use_global_stats"]
-    flags = int(batch), int(job.attrs["fix_gamma"])
+    flags = int(batch), int(job.attrs["fix_gamma"]), KINDS.get(job.name, 0)
     numbers = job.number("eps"), job.number("momentum")
     norm = struct(*map(field, (outer, count, inner, *flags)), *numbers)
     # Requests are int64 there: an int and zeros.

@@ -10,6 +10,7 @@ from ..recipe import (
     Job,
     Launch,
     Recipe,
+    Shape,
     input_at,
     int64,
     nothing,
@@ -22,7 +23,7 @@ from ..recipe import (
 from ..recipe_folds import fold
 from .gemm import WIDTH, Split, split
 
-__all__: list[str] = []
+__all__ = ["Geometry", "data_gradient", "forward_of", "geometry", "weight_gradient", "with_bias"]
 
 FEW = 4
 """Channels of a group whose results take a thread for each element."""
@@ -46,14 +47,17 @@ class Geometry:
     """Input, output, kernel, stride, dilation and padding of each axis."""
 
     def of(self, which: int) -> list[int]:
+        """One of these for all axes."""
         return [axis[which] for axis in self.axes]
 
     @property
     def positions(self) -> int:
+        """Elements of a channel of the output."""
         return self.batch * prod(self.of(1))
 
     @property
     def taps(self) -> int:
+        """Elements of the kernel."""
         return prod(self.of(2))
 
     def packed(self) -> Arg:
@@ -62,19 +66,23 @@ class Geometry:
         return struct(*map(int64, (*sizes, *(n for axis in self.axes for n in axis))))
 
 
-def geometry(job: Job, data: int, out: tuple[int, ...]) -> Geometry | None:
-    """None for halves, and where numbers of elements are too large for the kernels."""
-    (shape, dtype), attrs = job.inputs[data], job.attrs
-    if dtype not in ("float32", "float64"):
+def geometry(job: Job, shape: Shape, out: Shape, pads: Shape | None = None) -> Geometry | None:
+    """That of the convolution from data of a shape to an output of another.
+
+    None where types differ, and where numbers of elements are too large for the kernels.
+    """
+    dtype, attrs = job.inputs[0][1], job.attrs
+    if dtype not in WIDTH or any(t != dtype for _, t in (*job.inputs, *job.outputs)):
         return None
     rank, groups = len(shape) - 2, attrs["num_group"]
     fills = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0}
-    named = (attrs[name] or (fill,) * rank for name, fill in fills.items())
+    named = [attrs[name] or (fill,) * rank for name, fill in fills.items()]
+    named[-1] = named[-1] if pads is None else pads
     axes = list(zip(shape[2:], out[2:], *named, strict=True))
     if all(axis[2:4] == (1, 1) and axis[5] == 0 for axis in axes):
         axes, rank = [(prod(shape[2:]), prod(out[2:]), 1, 1, 1, 0)], 1
     axes = [(1, 1, 1, 1, 1, 0)] * (3 - rank) + axes
-    found = Geometry(shape[0], groups, shape[1] // groups, attrs["num_filter"] // groups, axes)
+    found = Geometry(shape[0], groups, shape[1] // groups, out[1] // groups, axes)
     weights = groups * found.filters * found.channels * found.taps
     # A position or a tap outside of the data must have a number, too.
     reach = max(a[0] + a[2] * a[4] + 2 * a[5] + a[3] for a in axes)
@@ -97,7 +105,8 @@ def launches(
     made = [Launch("convolution", entry, grid, block, (*args, *rest))]
     if how.parts == 1:
         return made, 0
-    plane, filters = prod(g.of(1)), g.groups * g.filters
+    filters = job.outputs[out][0][1]
+    plane = prod(job.outputs[out][0][2:])
     sizes = map(int64, (how.parts, elements, plane, filters))
     last = workspace(), args[2], output_at(out), *sizes, req(out)
     finish = f"convolution_{dtype}_finish"
@@ -116,34 +125,45 @@ def shared(job: Job, rows: int, columns: int, depth: int, count: int) -> Split:
 def forward(job: Job) -> Recipe | None:
     """One product for each group."""
     out = job.outputs[0][0]
-    g = geometry(job, 0, out)
+    g = geometry(job, job.inputs[0][0], out)
     if g is None:
         return None
-    bias = nothing() if job.attrs["no_bias"] else input_at(2)
-    how = shared(job, g.filters, g.positions, g.channels * g.taps, g.groups)
-    args = input_at(0), input_at(1), bias
-    made, temporary = launches(job, g, "", how, prod(out), args, 0)
+    made, temporary = forward_of(job, g, 1, None if job.attrs["no_bias"] else input_at(2))
     return Recipe(tuple(made), temporary)
 
 
-def data_gradient(job: Job, g: Geometry) -> tuple[list[Launch], int]:
-    """A product for each group and each phase of the strides."""
+def forward_of(
+    job: Job, g: Geometry, weight: int, bias: Arg | None = None
+) -> tuple[list[Launch], int]:
+    """The convolution of the first input, to the first output."""
+    how = shared(job, g.filters, g.positions, g.channels * g.taps, g.groups)
+    args = input_at(0), input_at(weight), bias or nothing()
+    return launches(job, g, "", how, prod(job.outputs[0][0]), args, 0)
+
+
+def data_gradient(
+    job: Job, g: Geometry, weight: int, bias: Arg | None = None
+) -> tuple[list[Launch], int]:
+    """A product for each group and each phase of the strides.
+
+    From the first input to the first output.
+    """
     strides = g.of(3)
     most = g.batch * prod(-(-a // s) for a, s in zip(g.of(0), strides, strict=True))
     depth = g.filters * prod(-(-k // s) for k, s in zip(g.of(2), strides, strict=True))
     how = shared(job, g.channels, most, depth, g.groups * prod(strides))
-    args = input_at(0), input_at(2), nothing()
+    args = input_at(0), input_at(weight), bias or nothing()
     return launches(job, g, "data_", how, prod(job.outputs[0][0]), args, 0)
 
 
-def weight_gradient(job: Job, g: Geometry) -> tuple[list[Launch], int]:
-    """A product for each group, over all positions."""
+def weight_gradient(job: Job, g: Geometry, grad: int, data: int) -> tuple[list[Launch], int]:
+    """A product for each group, over all positions, from two inputs to the second output."""
     rows, columns = g.filters, g.channels * g.taps
     if rows * columns <= FEW_WEIGHTS:
         how = Split("few", THREADS, rows * columns, 1)
     else:
         how = split(job.limits, job.inputs[0][1], rows, columns, g.positions, g.groups)
-    args = input_at(0), input_at(1), nothing()
+    args = input_at(grad), input_at(data), nothing()
     return launches(job, g, "weight_", how, prod(job.outputs[1][0]), args, 1)
 
 
@@ -151,10 +171,15 @@ def weight_gradient(job: Job, g: Geometry) -> tuple[list[Launch], int]:
 def backward(job: Job) -> Recipe | None:
     """The gradients of data, weight and bias, in the same temporary memory."""
     grad = job.inputs[0][0]
-    g = geometry(job, 1, grad)
+    g = geometry(job, job.inputs[1][0], grad)
     if g is None:
         return None
-    parts = [data_gradient(job, g), weight_gradient(job, g)]
+    return with_bias(job, [data_gradient(job, g, 2), weight_gradient(job, g, 0, 1)])
+
+
+def with_bias(job: Job, parts: list[tuple[list[Launch], int]]) -> Recipe | None:
+    """Launches, and those of the gradient of the bias, if there is one."""
+    grad = job.inputs[0][0]
     made = [one for launches, _ in parts for one in launches]
     temporary = max(bytes for _, bytes in parts)
     if job.attrs["no_bias"]:

@@ -11,6 +11,7 @@ from ..recipe import (
     Launch,
     Product,
     Recipe,
+    float64,
     input_at,
     int64,
     nothing,
@@ -23,7 +24,60 @@ from ..recipe import (
 from ..recipe_folds import packed_walk
 from .gemm import WIDTH, split
 
-__all__ = ["Operand", "product"]
+__all__ = ["Matrices", "Operand", "product", "products"]
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Matrices of a batch, as elements lie in memory.
+
+    Parameters
+    ----------
+    at
+        The array.
+    row, column
+        Elements from one row to the next, and from one column to the next.
+    batch
+        Elements from one matrix to the next.
+    first
+        Elements before the first one.
+    """
+
+    at: Arg
+    row: int
+    column: int
+    batch: int
+    first: int = 0
+
+    def flipped(self) -> Matrices:
+        """The transposed ones."""
+        return Matrices(self.at, self.column, self.row, self.batch, self.first)
+
+
+Sizes = tuple[int, int, int, int]
+"""Products, rows and columns of each, and how many terms an element sums."""
+
+
+def sizes_arg(sizes: Sizes, a: Matrices, b: Matrices, out: Matrices, scale: float) -> Arg:
+    """As an ``fm::Product``."""
+    left = a.first, a.batch, a.row, a.column
+    right = b.first, b.batch, b.column, b.row
+    numbers = *sizes, *left, *right, out.first, out.batch, out.row
+    return struct(*map(int64, numbers), float64(scale))
+
+
+def products(
+    job: Job, number: int, sizes: Sizes, a: Matrices, b: Matrices, out: Matrices, scale: float = 1.0
+) -> list[Launch | Product]:
+    """Launches of products, times a number, that go anywhere in an output, in rows without gaps."""
+    count, m, n, _ = sizes
+    how = split(job.limits, job.outputs[number][1], m, n, 0, count)
+    if count * m * n == 0:
+        return []
+    grid, block = (how.tiles, how.parts, min(count, 65535)), (how.threads, 1, 1)
+    given = a.at, b.at, nothing(), out.at, nothing()
+    args = *given, sizes_arg(sizes, a, b, out, scale), req(number)
+    return [Launch("dot", f"dot_{how.size}_{job.outputs[number][1]}", grid, block, args)]
 
 
 @dataclass(frozen=True)
@@ -63,9 +117,9 @@ def product(
     dtype = job.inputs[0][1]
     m, n, depth = a.rows, b.columns, a.columns
     how = split(job.limits, dtype, m, n, depth, count)
-    (a_row, a_depth), (b_depth, b_column) = a.steps(), b.steps()
-    steps = m * depth, a_row, a_depth, depth * n, b_column, b_depth
-    sizes = struct(*map(int64, (count, m, n, depth, *steps)))
+    left, right = (Matrices(o.at, *o.steps(), o.rows * o.columns) for o in (a, b))
+    into = Matrices(output_at(out), n, 1, m * n)
+    sizes = sizes_arg((count, m, n, depth), left, right, into, 1.0)
     elements = count * m * n
     if elements == 0:
         return [], 0

@@ -40,6 +40,8 @@ class Split:
 
 TILES = [("large", 128, 256), ("medium", 64, 256), ("small", 32, 64)]
 """Names, rows and columns, and threads, as kernels/include/gemm.cuh has them."""
+TENSOR_THREADS = 256
+"""Those of tiles that tensor cores multiply."""
 
 
 def split(limits: Limits, dtype: str, m: int, n: int, depth: int, count: int) -> Split:
@@ -54,5 +56,6 @@ def split(limits: Limits, dtype: str, m: int, n: int, depth: int, count: int) ->
         wide = min(m, n) > extent // 2 and blocks * most >= limits.processors
         if extent == 32 or (wide and (size, dtype) != ("large", "float64")):
             parts = min(most, -(-limits.processors // max(blocks, 1)))
-            return Split(size, threads, tiles, parts)
+            rounded = limits.tf32 and dtype == "float32" and threads == TENSOR_THREADS
+            return Split(f"tf32_{size}" if rounded else size, threads, tiles, parts)
     raise AssertionError("the smallest tile is for any product")

@@ -67,11 +67,13 @@ pub(crate) fn ready(py: Python<'_>, number: u16) -> PyResult<()> {
     }
 }
 
-/// Loads the library of matrix products for GPUs, unless there is one.
+/// Loads the library of matrix products for GPUs, unless there is one; whether it may round float32 to
+/// tf32.
 #[pyfunction]
-fn gpu_install_blas(py: Python<'_>, library: PathBuf) -> PyResult<()> {
+fn gpu_install_blas(py: Python<'_>, library: PathBuf, tf32: bool) -> PyResult<()> {
     let gpus = runtime()?.gpus().map_err(to_py)?;
-    py.detach(|| gpus.install_blas(&library)).map_err(to_py)
+    py.detach(|| gpus.install_blas(&library, tf32))
+        .map_err(to_py)
 }
 
 /// One launch.

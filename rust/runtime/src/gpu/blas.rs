@@ -17,6 +17,8 @@ const OPERATIONS: [c_int; 2] = [0, 1];
 const ANY_ALGORITHM: c_int = -1;
 /// Sums of this precision, and no shorter type within.
 const COMPUTE_32F: c_int = 68;
+/// The same with factors of float32 rounded to tf32, where a device has tensor cores for that.
+const COMPUTE_32F_TF32: c_int = 77;
 const COMPUTE_64F: c_int = 70;
 
 type Create = unsafe extern "C" fn(*mut Object) -> c_int;
@@ -35,6 +37,8 @@ pub(crate) struct Blas {
     set_stream: SetStream,
     set_workspace: SetWorkspace,
     gemm: Gemm,
+    /// How float32 is multiplied.
+    single: c_int,
     /// A handle serves one thread at a time; so does this lock.
     handles: Mutex<HashMap<c_int, Handle>>,
 }
@@ -58,8 +62,8 @@ impl Blas {
         work(made)
     }
 
-    /// Loads the library at `path`.
-    pub(crate) fn load(path: &Path) -> Result<Self> {
+    /// Loads the library at `path`; with `tf32`, it may round float32 to that.
+    pub(crate) fn load(path: &Path, tf32: bool) -> Result<Self> {
         let library = Library::open(path, "the library of matrix products")?;
         let find = |symbol: &str| {
             library.find(symbol).ok_or_else(|| {
@@ -80,6 +84,7 @@ impl Blas {
                     "cublasSetWorkspace_v2",
                 )?),
                 gemm: std::mem::transmute::<*mut c_void, Gemm>(find("cublasGemmStridedBatchedEx")?),
+                single: if tf32 { COMPUTE_32F_TF32 } else { COMPUTE_32F },
                 handles: Mutex::new(HashMap::new()),
             })
         }
@@ -179,7 +184,7 @@ impl Product {
         ];
         let [flip_left, flip_right] = self.flips.map(|flip| OPERATIONS[usize::from(flip)]);
         let (code, compute) = match self.dtype {
-            DType::F32 => (0, COMPUTE_32F),
+            DType::F32 => (0, blas.single),
             DType::F64 => (1, COMPUTE_64F),
             DType::F16 => (2, COMPUTE_32F),
             DType::BF16 => (14, COMPUTE_32F),

@@ -67,10 +67,10 @@ impl Gpus {
     ///
     /// # Errors
     /// A library that cannot be loaded, or has other functions.
-    pub fn install_blas(&self, path: &Path) -> Result<()> {
+    pub fn install_blas(&self, path: &Path, tf32: bool) -> Result<()> {
         if self.blas.get().is_none() {
             // Of two threads that load it at once, either will do.
-            let _ = self.blas.set(Arc::new(Blas::load(path)?));
+            let _ = self.blas.set(Arc::new(Blas::load(path, tf32)?));
         }
         Ok(())
     }

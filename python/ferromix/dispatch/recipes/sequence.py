@@ -1,0 +1,70 @@
+"""Recipes of sequences of different lengths."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..recipe import (
+    Arg,
+    Job,
+    Launch,
+    Recipe,
+    input_at,
+    int32,
+    nothing,
+    output_at,
+    recipe,
+    req,
+    workspace,
+)
+from ..recipe_folds import flat_walk, words
+
+__all__: list[str] = []
+
+
+def stepped(job: Job, word: str, data: int, *numbers: Arg) -> Recipe | None:
+    """The lengths as int64, if there are any, and one launch; array `data` has all steps."""
+    shape = (*job.inputs, *job.outputs)[data][0]
+    dtype, out = job.outputs[0][1], job.outputs[0][0]
+    if job.inputs[0][1] != dtype:
+        return None
+    launches, lengths = list[Launch](), nothing()
+    if job.attrs["use_sequence_length"]:
+        number = len(job.inputs) - 1
+        (count,), kind = job.inputs[number]
+        lengths = workspace()
+        given = input_at(number), lengths, flat_walk(count), int32(1)
+        launches.append(job.spread("elemwise", cast(kind), count, *given))
+    steps = words(shape[0], shape[1], prod(shape[2:]), job.attrs["axis"])
+    args = input_at(0), lengths, output_at(0), steps, *numbers, req(0)
+    launches.append(job.spread("sequence", f"sequence_{word}_{dtype}", prod(out), *args))
+    return Recipe(tuple(launches), temporary=8 * shape[1 - job.attrs["axis"]])
+
+
+def cast(kind: str) -> str:
+    """The entry point that gives int64."""
+    return "elemwise_copy_int64" if kind == "int64" else f"elemwise_Cast_{kind}_int64"
+
+
+@recipe("SequenceMask")
+def mask(job: Job) -> Recipe | None:
+    """A number behind the end."""
+    return stepped(job, "mask", 0, job.number("value"))
+
+
+@recipe("SequenceReverse")
+def reverse(job: Job) -> Recipe | None:
+    """What is before the end, from there."""
+    return stepped(job, "reverse", 0)
+
+
+@recipe("SequenceLast")
+def last(job: Job) -> Recipe | None:
+    """The last steps."""
+    return stepped(job, "last", 0)
+
+
+@recipe("_backward_SequenceLast")
+def last_backward(job: Job) -> Recipe | None:
+    """Zeros, and gradients at the last steps."""
+    return stepped(job, "last_backward", -1)

@@ -1,0 +1,59 @@
+"""Numbers of distributions on a GPU are those of the CPU with the same seed."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ferromix as mx
+
+from .device import races
+
+GPU = mx.gpu(0)
+LAWS = {
+    "exponential": [(0.5,), (3.0,)],
+    "gamma": [(0.3, 2.0), (1.0, 1.0), (7.5, 0.1)],
+    "poisson": [(0.0,), (0.7,), (9.9,), (10.0,), (300.0,)],
+    "negative_binomial": [(0, 0.5), (3, 0.4), (40, 0.05)],
+    "generalized_negative_binomial": [(2.0, 0.0), (0.0, 1.0), (3.0, 0.7), (50.0, 0.1)],
+}
+TYPES = ["float32", "float64", "float16", "bfloat16"]
+
+
+def close(found, expected, dtype):
+    """Counts are whole, and others differ by the last bits of a logarithm or a power."""
+    found, expected = (x.astype("float64").asnumpy() for x in (found, expected))
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    wrong = ~np.isclose(found, expected, rtol=40 * eps, atol=1e-6, equal_nan=True)
+    assert wrong.mean() <= 0.002, (found[wrong], expected[wrong])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("law", LAWS)
+def test_attributes(law, dtype):
+    draw = getattr(mx.nd, f"random_{law}")
+    for params in LAWS[law]:
+        pairs = []
+        for ctx in (GPU, mx.cpu()):
+            mx.random.seed(5)
+            pairs.append(draw(*params, shape=(37, 14), dtype=dtype, ctx=ctx))
+        assert pairs[0].context == GPU
+        close(*pairs, dtype)
+    assert races() == ""
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("law", ["normal", *LAWS])
+def test_tensors_of_parameters(law, dtype):
+    """Also those that make no distribution."""
+    rows = [*LAWS.get(law, [(0.0, 1.0), (-3.0, 0.5)]), (-1.0, 0.5), (np.nan, np.nan)]
+    width = len(rows[0])
+    columns = np.array([row[:width] for row in rows]).T
+    pairs = []
+    for ctx in (GPU, mx.cpu()):
+        mx.random.seed(6)
+        given = [mx.nd.array(c, ctx=ctx) for c in columns]
+        pairs.append(getattr(mx.nd, f"sample_{law}")(*given, shape=(5, 13), dtype=dtype))
+    close(*pairs, dtype)
+    assert races() == ""
