@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf, prod
 from typing import TypeVar
 
@@ -143,6 +144,7 @@ def is_pure(node: Node) -> bool:
     return card.kernel_name() in _PURE and _is_builtin(type(card))
 
 
+@lru_cache(maxsize=1024)
 def _is_builtin(kind: type[OperatorProperty]) -> bool:
     """Whether the package's operators are meant, not those that run code of a user's."""
     return kind.__module__.startswith(OperatorProperty.__module__.rpartition(".")[0])
@@ -156,14 +158,18 @@ _PURE = frozenset(_core.kernel_names()) - frozenset(_core.random_kernels())
 
 def _recompute(order: Order, kept: Collection[Entry]) -> Order:
     """With results computed again as attributes and the environment ask for."""
+    budget, most = _budget(), inf
+    asked = budget is not None or os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0")
+    if not asked:
+        most = _share() * PASSES
+        small = sum(order.size(n.outputs()[0]) for n in order.forward) < WORTH
+        if not most or small or len(order.forward) > MANY:
+            nodes = [n for n in order.forward if is_forced(n)]
+            forced = {e: n for n in nodes if (e := _again(n, kept)) is not None}
+            return _with_dropped(order, forced) if forced else order
+        most *= sum(_cost(order, n).seconds for n in order.forward)
     able = {e: n for n in order.forward if (e := _again(n, kept)) is not None}
     forced = {e: n for e, n in able.items() if is_forced(n)}
-    budget, most = _budget(), inf
-    if budget is None and os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") in ("", "0"):
-        most = _share() * PASSES * sum(_cost(order, n).seconds for n in order.forward)
-        small = sum(order.size(e) for e in able) < WORTH or len(able) > MANY
-        if small or not most:
-            return _with_dropped(order, forced) if forced else order
     costs = {e: _cost(order, n) for e, n in able.items()}
     if budget is None:
         costs = {e: cost for e, cost in costs.items() if not cost.heavy}
