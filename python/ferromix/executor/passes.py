@@ -9,11 +9,14 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf, prod
 from typing import TypeVar
 
 from .. import _core
 from ..context import Context
+from ..dispatch import device_of, recipe
+from ..dispatch.backend import CPU
 from ..error import InvalidArgumentError
 from ..graph.eliminate import live, merge
 from ..graph.node import Entry, Node, mutated_variables
@@ -143,6 +146,7 @@ def is_pure(node: Node) -> bool:
     return card.kernel_name() in _PURE and _is_builtin(type(card))
 
 
+@lru_cache(maxsize=1024)
 def _is_builtin(kind: type[OperatorProperty]) -> bool:
     """Whether the package's operators are meant, not those that run code of a user's."""
     return kind.__module__.startswith(OperatorProperty.__module__.rpartition(".")[0])
@@ -156,14 +160,18 @@ _PURE = frozenset(_core.kernel_names()) - frozenset(_core.random_kernels())
 
 def _recompute(order: Order, kept: Collection[Entry]) -> Order:
     """With results computed again as attributes and the environment ask for."""
-    able = {e: n for n in order.forward if (e := _again(n, kept)) is not None}
-    forced = {e: n for e, n in able.items() if is_forced(n)}
     budget, most = _budget(), inf
-    if budget is None and os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") in ("", "0"):
-        most = _share() * PASSES * sum(_cost(order, n).seconds for n in order.forward)
-        small = sum(order.size(e) for e in able) < WORTH or len(able) > MANY
-        if small or not most:
+    asked = budget is not None or os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0")
+    if not asked:
+        most = _share() * PASSES
+        small = sum(order.size(n.outputs()[0]) for n in order.forward) < WORTH
+        if not most or small or len(order.forward) > MANY:
+            nodes = [n for n in order.forward if is_forced(n)]
+            forced = {e: n for n in nodes if (e := _again(order, n, kept)) is not None}
             return _with_dropped(order, forced) if forced else order
+        most *= sum(_cost(order, n).seconds for n in order.forward)
+    able = {e: n for n in order.forward if (e := _again(order, n, kept)) is not None}
+    forced = {e: n for e, n in able.items() if is_forced(n)}
     costs = {e: _cost(order, n) for e, n in able.items()}
     if budget is None:
         costs = {e: cost for e, cost in costs.items() if not cost.heavy}
@@ -244,15 +252,18 @@ def _with_dropped(order: Order, dropped: Mapping[Entry, Node]) -> Order:
     return alike.with_nodes(order.forward, backward)
 
 
-def _again(node: Node, kept: Collection[Entry]) -> Entry | None:
+def _again(order: Order, node: Node, kept: Collection[Entry]) -> Entry | None:
     """The first output of a node that may be computed again."""
     card, outputs = node.op, node.outputs()
     assert card is not None
     if outputs[0] in kept or card.kernel_name() not in _PURE or not _is_builtin(type(card)):
         return None
-    if card.private_outputs or card.few_kept or card.again(node.inputs, outputs) is None:
+    if card.private_outputs or card.few_kept:
         return None
-    return outputs[0]
+    found = card.again(node.inputs, outputs)
+    # What has no kernel on a GPU would run on the CPU, on copies.
+    near = device_of(order.devices[outputs[0].node]) == CPU
+    return outputs[0] if found and (near or recipe.find(found[0].kernel_name())) else None
 
 
 def _cost(order: Order, node: Node) -> Cost:

@@ -162,14 +162,19 @@ class Program:
     def _fuse(self, halves: Sequence[list[Node]], kept: Mapping[Entry, Any]) -> list[list[Node]]:
         """The halves with groups of nodes that compute element by element as one."""
         nodes = [n for half in halves for n in half]
-        on_cpu = {node: device_of(device) == CPU for node, device in self._devices.items()}
-        if not any(chains.is_on() if on_cpu[node] else fusion.is_on() for node in nodes):
+        on_cpu = {n for n in nodes if device_of(self._devices[n]) == CPU}
+        wanted = {n for n in nodes if n not in on_cpu} if fusion.is_on() else set()
+        if chains.is_on():
+            wanted |= {n for n in on_cpu if prod(self._desc(n.outputs()[0])[0]) >= chains.LEAST}
+        if not wanted:
             return list(halves)
         readers = readers_of(nodes)
         changed = mutated_variables(nodes)
 
         def may_join(node: Node, last: Node) -> bool:
             assert node.op is not None
+            if node not in wanted:
+                return False
             output = self._desc(node.outputs()[0])
             device = self._devices[node]
             near = device == self._devices[last] and output == self._desc(last.outputs()[0])
@@ -179,9 +184,9 @@ class Program:
             if any(self._devices.get(source, device) != device for source in sources):
                 return False
             inputs = tuple(self._desc(e) for e in node.inputs)
-            if on_cpu[node]:
-                return chains.is_on() and chains.is_elementwise(node.op, inputs, output)
-            return fusion.is_on() and fusion.is_elementwise(node.op, inputs, output, self._is_train)
+            if node in on_cpu:
+                return chains.is_elementwise(node.op, inputs, output)
+            return fusion.is_elementwise(node.op, inputs, output, self._is_train)
 
         fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
         for half in fused:

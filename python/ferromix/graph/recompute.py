@@ -23,6 +23,8 @@ FLAGS = ("__force_mirroring__", "force_mirroring", "__mirror_stage__", "mirror_s
 
 def is_forced(node: Node) -> bool:
     """Whether the user asks for a node to be computed again."""
+    if not node.attrs:
+        return False
     given = next((node.attrs[name] for name in FLAGS if name in node.attrs), "")
     return str(given).lower() not in ("", "0", "false", "none")
 
