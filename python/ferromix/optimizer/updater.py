@@ -9,6 +9,7 @@ from typing import Any
 from ..context import Context
 from ..error import FileFormatError
 from ..ndarray import NDArray
+from . import foreign
 from .rule import Index, Optimizer
 
 __all__ = ["Updater", "get_updater", "pack_states"]
@@ -101,6 +102,8 @@ class Updater:
     def set_states(self, states: bytes) -> None:
         """Restores what :meth:`get_states` gave.
 
+        Those of MXNet are taken, too; of an optimizer in them, the counts of updates.
+
         The bytes are a pickle, as in MXNet: unpickling can run code, so load only what you trust.
 
         Raises
@@ -109,18 +112,20 @@ class Updater:
             For bytes that are something else.
         """
         try:
-            loaded = pickle.loads(states)
+            loaded = foreign.loads(states)
             found, optimizer = loaded if isinstance(loaded, tuple) else (loaded, None)
             if not isinstance(found, dict):
                 raise ValueError(f"expected a dict of states, found {type(found).__name__}")
-            if not isinstance(optimizer, (Optimizer, type(None))):
+            if not isinstance(optimizer, (Optimizer, foreign.Shell, type(None))):
                 raise ValueError(f"expected an optimizer, found {type(optimizer).__name__}")
         except Exception as error:  # bytes that are no pickle raise anything
             raise FileFormatError(
                 f"these are not the saved states of an optimizer: {error}"
             ) from error
         self.states, self._loaded = found, set(found)
-        if optimizer is not None:
+        if isinstance(optimizer, foreign.Shell):
+            self.optimizer.go_on(optimizer.state)
+        elif optimizer is not None:
             self.optimizer = optimizer
         elif isinstance(found, States):
             self.optimizer.go_on(found.progress)
