@@ -9,6 +9,7 @@ underscores, and ``weight_lr_mult`` on the operator in place of its variable.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,11 @@ __all__ = ["dump", "parse"]
 VERSION = 10901
 """The version of MXNet whose form is written."""
 
+_AXIS_COUNTS = 905
+"""Since this version an axis of -1 is the last one for `_OF_ALL`; before it meant all."""
+_OF_ALL = ("argmax", "argmin")
+_UNNUMBERED = 800
+"""The version of files that do not say theirs."""
 _INDEX_WIDTH = range(2, 4)
 _DEEPEST = 16
 """Levels of graphs within graphs."""
@@ -75,7 +81,9 @@ def _object(row: Mapping[str, Any], indent: str) -> str:
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
-def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
+def parse(
+    text: str | bytes, source: str = "the JSON text", upgrades: list[str] | None = None
+) -> list[Entry]:
     """The heads of the graph in `text`.
 
     Parameters
@@ -84,6 +92,8 @@ def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
         What some version of MXNet, or :func:`dump`, wrote; bytes are UTF-8.
     source
         What errors call the text, commonly the file's name.
+    upgrades
+        Gets a line for each kind of thing that older versions did otherwise and that was changed.
 
     Raises
     ------
@@ -98,7 +108,11 @@ def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
         graph = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{source}: not JSON: {error}") from None
-    return _Reader(source).read(graph)
+    reader = _Reader(source)
+    heads = reader.read(graph)
+    if upgrades is not None:
+        upgrades += reader.upgraded()
+    return heads
 
 
 class _Reader:
@@ -110,12 +124,30 @@ class _Reader:
         self.nodes: list[Node] = []
         self.implicit: list[tuple[Node, dict[str, str]]] = []
         self.room = 0
+        self.older: Counter[str] = Counter()
+        self.added: list[str] = []
+        self.moved: list[str] = []
+        self.whole: list[str] = []
+        self.version = VERSION
+
+    def upgraded(self) -> list[str]:
+        """What was changed, a line for each kind."""
+        lines = [f"attributes of {n} nodes under '{key}'" for key, n in self.older.items()]
+        for what, names in (
+            ("inputs added", self.added),
+            ("attributes moved to", self.moved),
+            ("axis -1 taken for all axes by", self.whole),
+        ):
+            if names:
+                lines.append(f"{what}: {names_of(names)}")
+        return lines
 
     def read(self, graph: Any) -> list[Entry]:
         """The heads of a graph."""
         if not isinstance(graph, dict):
             raise self.wrong("expected an object", graph)
         rows = self.listed(graph, "nodes", self.source)
+        self.version = _version(graph)
         self.room = MOST + _OUTPUTS_PER_NODE * len(rows)
         for row in rows:
             self.nodes.append(self.node(row))
@@ -193,6 +225,9 @@ class _Reader:
         own, moved, params = _sort_attrs(card, attrs)
         if card.variadic is not None:
             params.setdefault(card.variadic, str(card.count_inputs(len(inputs))))
+        if self.version < _AXIS_COUNTS and op in _OF_ALL and params.get("axis") == "-1":
+            del params["axis"]
+            self.whole.append(name)
         graphs = self.subgraphs(card, subgraphs, where)
         if "subgraphs" in params:
             raise FileFormatError(f"{self.source}: {where}: unknown attribute 'subgraphs'")
@@ -217,6 +252,7 @@ class _Reader:
             )
         missing = names[len(inputs) :]
         inputs += [Entry(Node(None, f"{name}_{n}"), 0) for n in missing]
+        self.added += [f"{name}_{n}" for n in missing]
         node = Node(made, name, inputs, own)
         self.implicit.append((node, moved))
         self.room -= node.num_outputs
@@ -258,6 +294,7 @@ class _Reader:
             )
             if argument in inputs and inputs[argument].node.op is None:
                 inputs[argument].node.attrs.setdefault(hide(hidden), value)
+                self.moved.append(f"{inputs[argument].node.name}.{hidden}")
 
     def attributes(self, row: Mapping[str, Any], where: str) -> dict[str, str]:
         """All attributes of a node, from whichever keys its version uses."""
@@ -266,6 +303,8 @@ class _Reader:
             attrs = row.get(key, {})
             if not isinstance(attrs, dict):
                 raise self.wrong(f"{where}: expected an object '{key}'", attrs)
+            if attrs and key != "attrs":
+                self.older[key] += 1
             for name, value in attrs.items():
                 if not isinstance(value, str):
                     what = f"a string for attribute '{_cut(name)}'"
@@ -299,6 +338,15 @@ class _Reader:
         """An error that shows what was found, cut to a readable length."""
         prefix = "" if problem.startswith(self.source) else f"{self.source}: "
         return FileFormatError(f"{prefix}{problem}, found {brief(found)}")
+
+
+def _version(graph: Mapping[str, Any]) -> int:
+    """The version of MXNet that wrote a graph."""
+    attrs = graph.get("attrs")
+    given = attrs.get("mxnet_version") if isinstance(attrs, dict) else None
+    if isinstance(given, list) and len(given) == 2 and type(given[1]) is int:
+        return given[1]
+    return _UNNUMBERED
 
 
 def _cut(text: str, limit: int = 60) -> str:

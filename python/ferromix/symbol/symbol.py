@@ -6,6 +6,7 @@ copies what it changes.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -34,6 +35,8 @@ from .methods import Methods
 from .rewriting import Rewriting
 
 __all__ = ["Group", "Symbol", "load", "load_json"]
+
+_log = logging.getLogger(__name__)
 
 
 class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
@@ -311,7 +314,7 @@ def load_json(json_str: str) -> Symbol:
 
 
 def load(fname: str | os.PathLike[str]) -> Symbol:
-    """The symbol in a file of JSON.
+    """The symbol in a file of JSON; what was upgraded of an older version's is logged.
 
     Raises
     ------
@@ -321,4 +324,8 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
         If the file cannot be read; a MissingFileError, which is a FileNotFoundError, if there is
         none.
     """
-    return Symbol(serial.parse(files.read(fname), os.fspath(fname)))
+    upgrades: list[str] = []
+    loaded = Symbol(serial.parse(files.read(fname), os.fspath(fname), upgrades))
+    if upgrades:
+        _log.info("%s: upgraded: %s", os.fspath(fname), "; ".join(upgrades))
+    return loaded
