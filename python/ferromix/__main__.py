@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .checkpoints import convert, describe
+from .checkpoints import FORMS, convert, describe
 from .error import MXNetError
 
 __all__ = ["main"]
@@ -29,16 +29,16 @@ def _parser() -> argparse.ArgumentParser:
     for one in (looks, writes):
         one.add_argument("prefix", help="the beginning of the files' names")
         one.add_argument("epoch", type=int, help="the number of the parameters' file")
-    looks.add_argument(
-        "--shape",
-        type=_shape,
-        action="append",
-        default=[],
-        metavar="NAME=EXTENTS",
-        help="the shape of an input, such as data=1,3,224,224",
-    )
+        one.add_argument(
+            "--shape",
+            type=_shape,
+            action="append",
+            default=[],
+            metavar="NAME=EXTENTS",
+            help="the shape of an input, such as data=1,3,224,224",
+        )
     writes.add_argument("target", help="the beginning of the new files' names")
-    writes.add_argument("--format", choices=("mxnet", "safetensors"), default="mxnet")
+    writes.add_argument("--format", choices=FORMS, default="mxnet")
     return made
 
 
@@ -49,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.command == "inspect":
             print(describe(given.prefix, given.epoch, dict(given.shape)))
         else:
-            for path in convert(given.prefix, given.epoch, given.target, given.format):
+            shapes = dict(given.shape)
+            for path in convert(given.prefix, given.epoch, given.target, given.format, shapes):
                 print(path)
     except (MXNetError, OSError) as error:
         print(f"python -m ferromix: {error}", file=sys.stderr)

@@ -20,12 +20,15 @@ from .graph.serial import parse_noting
 from .graph.upgrade import stated_version, version_text
 from .model import load_params, save_checkpoint
 from .ndarray import NDArray
+from .onnx import export_model, import_model
 from .symbol import Symbol
 
-__all__ = ["convert", "describe"]
+__all__ = ["FORMS", "convert", "describe"]
 
 Shapes = Mapping[str, tuple[int, ...]]
 ROW = "  {:32} {:>24}  {}"
+FORMS = ("mxnet", "safetensors", "onnx")
+"""What a checkpoint can be written as."""
 
 
 def describe(prefix: str, epoch: int, shapes: Shapes | None = None) -> str:
@@ -66,16 +69,26 @@ def _lines(
     yield f"inputs      {', '.join(inputs) or 'none'}"
     yield from _parameters("parameters", net.list_arguments(), args)
     yield from _parameters("states", net.list_auxiliary_states(), auxs)
-    found = {name: array.shape for name, array in {**args, **auxs}.items()}
+    found = {name: array.shape for name, array in args.items()}
     known = {n: s for n, s in found.items() if n in net.list_arguments()} | dict(shapes)
-    _, outputs, _ = net.infer_shape_partial(**known)
+    within = net.get_internals()
+    _, inner, _ = within.infer_shape_partial(**known)
+    results = dict(zip(within.list_outputs(), inner or [], strict=True))
+    yield "inputs found"
+    yield from (_result(n, results.get(n)) for n in inputs)
+    yield "shapes found"
+    names = [n for n in results if n not in found and n not in auxs and n not in inputs]
+    yield from (_result(name, results[name]) for name in names)
     yield "outputs"
-    for name, shape in zip(net.list_outputs(), outputs or [], strict=True):
-        extents = ", ".join(str(n) if n > 0 else "?" for n in shape or ())
-        yield f"  {name:32} {f'({extents})' if shape else 'unknown':>24}"
+    yield from (_result(name, results.get(name)) for name in net.list_outputs())
     missing = [n for n in net.list_auxiliary_states() if n not in auxs]
     if missing:
         yield f"missing     {', '.join(missing)}"
+
+
+def _result(name: str, shape: tuple[int, ...] | None) -> str:
+    extents = ", ".join(str(n) if n > 0 else "?" for n in shape or ())
+    return f"  {name:32} {f'({extents})' if shape else 'unknown':>24}"
 
 
 def _parameters(what: str, names: list[str], arrays: Mapping[str, NDArray]) -> Iterator[str]:
@@ -85,7 +98,8 @@ def _parameters(what: str, names: list[str], arrays: Mapping[str, NDArray]) -> I
     yield f"{what:11} {len(arrays)} arrays, {size} numbers, {bytes_} bytes"
     for name, array in arrays.items():
         note = "" if name in names else "  (not in the graph)"
-        yield ROW.format(name, str(array.shape), array.dtype_name + note)
+        size = array.size * _width(array.dtype_name)
+        yield ROW.format(name, str(array.shape), f"{array.dtype_name:8} {size:>12} bytes{note}")
 
 
 def _width(dtype: str) -> int:
@@ -107,18 +121,24 @@ def _version(text: bytes) -> str:
     return "of an unknown version"
 
 
-def convert(prefix: str, epoch: int, target: str, form: str = "mxnet") -> list[Path]:
+def convert(
+    prefix: str, epoch: int, target: str, form: str = "mxnet", shapes: Shapes | None = None
+) -> list[Path]:
     """Writes a checkpoint anew.
 
     Parameters
     ----------
     prefix, epoch
-        As for :func:`ferromix.model.load_checkpoint`; of any version of MXNet.
+        As for :func:`ferromix.model.load_checkpoint`; of any version of MXNet. A prefix that ends
+        in ``.onnx`` is an ONNX model.
     target
         The prefix of what is written, in a folder that exists.
     form
         ``"mxnet"`` for the files that MXNet 1.9 reads, ``"safetensors"`` for its graph beside
-        parameters in safetensors, named as in the graph.
+        parameters in safetensors, named as in the graph, ``"onnx"`` for an ONNX model.
+    shapes
+        The shapes of the inputs, which an ONNX model needs; an extent of 0 may differ from run to
+        run.
 
     Returns
     -------
@@ -128,12 +148,18 @@ def convert(prefix: str, epoch: int, target: str, form: str = "mxnet") -> list[P
     Raises
     ------
     InvalidArgumentError
-        Another form; a parameter and a state of one name.
+        Another form; a parameter and a state of one name; what ONNX cannot say.
     """
-    if form not in ("mxnet", "safetensors"):
-        raise InvalidArgumentError(f"convert: form must be 'mxnet' or 'safetensors', got {form!r}")
-    net = sym.load(f"{os.fspath(prefix)}-symbol.json")
-    args, auxs = load_params(prefix, epoch)
+    if form not in FORMS:
+        listed = ", ".join(map(repr, FORMS))
+        raise InvalidArgumentError(f"convert: form must be one of {listed}, got {form!r}")
+    if os.fspath(prefix).endswith(".onnx"):
+        net, args, auxs = import_model(prefix)
+    else:
+        net = sym.load(f"{os.fspath(prefix)}-symbol.json")
+        args, auxs = load_params(prefix, epoch)
+    if form == "onnx":
+        return [_onnx(net, args, auxs, f"{target}.onnx", shapes or {})]
     graph = Path(f"{target}-symbol.json")
     if form == "mxnet":
         save_checkpoint(target, epoch, net, args, auxs)
@@ -145,3 +171,21 @@ def convert(prefix: str, epoch: int, target: str, form: str = "mxnet") -> list[P
     net.save(str(graph))
     nd.save(str(weights), {**args, **auxs})
     return [graph, weights]
+
+
+def _onnx(
+    net: Symbol,
+    args: Mapping[str, NDArray],
+    auxs: Mapping[str, NDArray],
+    path: str,
+    shapes: Shapes,
+) -> Path:
+    flexible = any(0 in shape for shape in shapes.values())
+    given = {n: tuple(e or None for e in shape) for n, shape in shapes.items()}
+    export_model(
+        *(net, [args, auxs], shapes),
+        onnx_file_path=path,
+        dynamic=flexible,
+        dynamic_input_shapes=given if flexible else None,
+    )
+    return Path(path)

@@ -253,3 +253,13 @@ def test_rtc_axpy(tmp_path):
 def test_rtc_axpy_says_what_it_needs(tmp_path):
     hidden = {"FERROMIX_GPU_DRIVER": "cuda", "CUDA_VISIBLE_DEVICES": ""}
     assert "needs a GPU" in run("rtc_axpy.py", cwd=tmp_path, env=hidden)
+
+
+def test_export_onnx(tmp_path):
+    pytest.importorskip("onnxruntime", reason="the example compares with onnxruntime")
+    text = run("export_onnx.py", cwd=tmp_path)
+    assert "stripes.onnx: [('data', ('batch', 1, 8, 8))]" in text
+    (accuracy,) = numbers(r"accuracy ([\d.]+)", text)
+    (difference,) = numbers(r"difference in ONNX Runtime (\S+)", text)
+    assert accuracy > 0.95
+    assert difference < 1e-4

@@ -13,8 +13,8 @@ BATCH = 32
 TRAINED = 8000
 """So many images, the first ones, are there to train with; the others test."""
 
-RATES = {"learning_rate": 1 / 64, "momentum": 0.875, "wd": 1 / 8192}
-"""Numbers that float32 holds: MXNet rounds them to it for float64, too."""
+OPTIMIZER = {"momentum": 0.875, "wd": 1 / 8192}
+"""Numbers that float32 holds, as rates do: MXNet rounds them to it for float64, too."""
 
 
 def images(folder: Path, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +63,8 @@ def resnet20(mx: Any) -> Any:
     return mx.sym.SoftmaxOutput(x, name="softmax")
 
 
-NETWORKS = {"lenet": (lenet, 28), "resnet20": (resnet20, 32)}
+NETWORKS = {"lenet": (lenet, 28, 1 / 64), "resnet20": (resnet20, 32, 1 / 16)}
+"""Each with the size of its images and the rate that it begins with."""
 
 
 def first_values(name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -85,10 +86,14 @@ def curve(
     mx: Any, folder: Path, network: str, dtype: str, steps: int, tested: bool = True
 ) -> tuple[list[float], float]:
     """The losses of the first steps of training, and the accuracy after them, by Module.fit."""
-    make, size = NETWORKS[network]
+    make, size, rate = NETWORKS[network]
     net = make(mx)
     pixels, labels = images(folder, size)
-    trained = iterator(mx, pixels[: steps * BATCH], labels[: steps * BATCH], dtype)
+    each = min(TRAINED, steps * BATCH)
+    epochs = steps * BATCH // each
+    trained = iterator(mx, pixels[:each], labels[:each], dtype)
+    falls = [steps // 2, steps * 3 // 4, steps * 9 // 10] if steps * BATCH >= TRAINED else []
+    scheduler = mx.lr_scheduler.MultiFactorScheduler(falls, 0.25, base_lr=rate) if falls else None
     shapes, _, aux_shapes = net.infer_shape(data=(BATCH, 1, size, size))
     args, auxs = (
         {n: mx.nd.array(first_values(n, s), dtype=dtype) for n, s in zip(names, found)}
@@ -113,10 +118,10 @@ def curve(
         batch_end_callback=lambda _: mx.nd.waitall(),
         eval_metric=mx.metric.CustomMetric(loss),
         optimizer="sgd",
-        optimizer_params=RATES,
+        optimizer_params={**OPTIMIZER, "learning_rate": rate, "lr_scheduler": scheduler},
         arg_params=args,
         aux_params=auxs,
-        num_epoch=1,
+        num_epoch=epochs,
     )
     if not tested:
         return losses, float("nan")

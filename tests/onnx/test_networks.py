@@ -50,3 +50,29 @@ def test_what_a_read_network_is_can_be_saved(make, tmp_path):
     assert again.tojson() == net.tojson()
     assert [*more] == [*args]
     assert [*states] == [*auxs]
+
+
+def first_of_many(shapes):
+    """The shapes with any number of images in front."""
+    return {n: (None, *shape[1:]) for n, shape in shapes.items()}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [m for m in NETWORKS if m.__name__ not in ("lstm", "gru", "language_model", "transformer")],
+    ids=lambda make: make.__name__,
+)
+def test_any_number_of_images(make, tmp_path):
+    net, shapes = make()
+    args, auxs = parameters(net, shapes)
+    path = str(tmp_path / "net.onnx")
+    mx.onnx.export_model(
+        *(net, [args, auxs], shapes, np.float32, path),
+        dynamic=True,
+        dynamic_input_shapes=first_of_many(shapes),
+    )
+    given = inputs({n: (5, *shape[1:]) for n, shape in shapes.items()}, False)
+    assert_all_close(run(path, given), outputs(net, args, auxs, given))
+    assert mx.onnx.get_model_metadata(path)["input_tensor_data"] == [
+        ("data", ("data_0", *shapes["data"][1:]))
+    ]

@@ -1,4 +1,4 @@
-"""What is no model, or none that can be said, gives an error that names the file, node and operator."""
+"""What is no model, or none that can be said, gives an error that names file, node and operator."""
 
 from __future__ import annotations
 

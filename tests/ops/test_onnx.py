@@ -104,7 +104,12 @@ def test_an_operator_in_onnx(case):
         assert_close(one, other, str(one.dtype), case.steps * 8)
 
 
-@by_operator(filter(is_said, CASES))
+def is_kept(case):
+    # Files of parameters have no scalars, so that those of a model become vectors of one number.
+    return is_said(case) and () not in case.shapes
+
+
+@by_operator(filter(is_kept, CASES))
 def test_an_operator_there_and_back(case):
     inputs = case.inputs(kind(case))
     typed = typed_inputs(case, inputs)

@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "module"))
 from curves import BATCH, NETWORKS, TRAINED, curve  # noqa: E402
 
-STEPS = {"float64": 100, "float32": TRAINED // BATCH}
+EPOCHS = {"lenet": 1, "resnet20": 2}
 found = {}
 for network in NETWORKS:
-    for dtype, steps in STEPS.items():
+    for dtype, steps in (("float64", 100), ("float32", EPOCHS[network] * TRAINED // BATCH)):
         losses, accuracy = curve(mx, Path(os.environ["FERROMIX_DATA"]), network, dtype, steps)
         kept = losses if dtype == "float64" else losses[:20]
         found[f"{network} {dtype}"] = {"steps": steps, "losses": kept, "accuracy": accuracy}

@@ -13,9 +13,8 @@ __all__: list[str] = []
 
 def _split(at: Site, i: int, parts: int) -> list[str]:
     """Each part of input `i` as (batch * heads, length, size)."""
-    heads, (length, batch, width) = at.attrs["heads"], at.shape(i)
-    size = width // (heads * parts)
-    apart = at.reshape(at.inputs[i], [length, batch * heads, parts, size])
+    size = at.extent(2, i) // (at.attrs["heads"] * parts)
+    apart = at.reshape(at.inputs[i], [0, -1, parts, size])
     return [
         at.transpose(at.op("Gather", apart, np.int64(k), axis=2), 1, 0, 2) for k in range(parts)
     ]
@@ -28,7 +27,7 @@ def _scores(at: Site, queries: str, keys: str, size: int) -> str:
 
 def _weighted(at: Site, weights: str, values: str) -> str:
     found = at.transpose(at.op("MatMul", weights, values), 1, 0, 2)
-    return at.reshape(found, at.out_shape())
+    return at.reshape(found, [0, -1, at.out_partial()[2]])
 
 
 @translates("_contrib_interleaved_matmul_selfatt_qk")

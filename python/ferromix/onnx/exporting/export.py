@@ -26,7 +26,7 @@ from .writer import OPSET, Writer
 __all__ = ["Exporter", "export_model", "get_operator_support"]
 
 Params = Mapping[str, NDArray]
-Shape = tuple[int | str | None, ...]
+Shape = Sequence[int | str | None]
 
 _UNREAD = ("label",)
 """Arguments of losses that only gradients read."""
@@ -65,7 +65,7 @@ def export_model(
     onnx_file_path: str | os.PathLike[str] = "model.onnx",
     verbose: bool = False,
     dynamic: bool = False,
-    dynamic_input_shapes: Sequence[Sequence[int | str | None]] | None = None,
+    dynamic_input_shapes: Sequence[Shape] | Mapping[str, Shape] | None = None,
     run_shape_inference: bool = False,
     input_type: Any = None,
     input_shape: Any = None,

@@ -62,7 +62,7 @@ def _behind(at: Site, window: dict[str, list[int]], before: list[int], first: in
     """How far the windows reach beyond the image's end."""
     if at.attrs["pooling_convention"] == "valid":
         return before
-    out = at.out_shape()[first:]
+    out = at.out_image(first)
     rows = zip(*window.values(), before, strict=True)
     reached = [(out[i] - 1) * stride + size - pad for i, (size, stride, pad) in enumerate(rows)]
     return [max(0, r - at.extent(i + first)) for i, r in enumerate(reached)]
@@ -75,7 +75,7 @@ def _padded(at: Site, x: str, before: list[int], after: list[int]) -> str:
 @translates("_contrib_AdaptiveAvgPooling2D")
 def _adaptive(at: Site) -> str:
     """Two products with the weights of means, one for the rows and one for the columns."""
-    x, out = at.inputs[0], at.out_shape()[2:]
+    x, out = at.inputs[0], at.out_image()
     if out == (1, 1):
         return at.op("GlobalAveragePool", x)
     rows, columns = (_means(at.extent(i + 2), n).astype(at.dtype()) for i, n in enumerate(out))
@@ -94,7 +94,7 @@ def _means(extent: int, count: int) -> np.ndarray:
 def _upsampling(at: Site) -> str | None:
     if at.attrs["sample_type"] != "nearest":
         return None
-    out = at.out_shape()[2:]
+    out = at.out_image()
     found = [_enlarged(at, i, out) for i in range(len(at.inputs))]
     if len(found) == 1:
         return found[0]
@@ -118,7 +118,7 @@ def _enlarged(at: Site, i: int, out: tuple[int, ...]) -> str:
 @translates("_contrib_BilinearResize2D")
 def _bilinear_resize(at: Site) -> str:
     corners = "align_corners" if at.attrs["align_corners"] else "pytorch_half_pixel"
-    sizes = ints(*at.shape()[:2], *at.out_shape()[2:])
+    sizes = at.op("Concat", at.op("Shape", at.inputs[0], end=2), ints(*at.out_image()), axis=0)
     return at.op(
         "Resize",
         *(at.inputs[0], None, None, sizes),
@@ -138,7 +138,7 @@ def _bilinear_sampler(at: Site) -> list[str]:
 @translates("GridGenerator")
 def _grid_generator(at: Site) -> list[str]:
     x = at.inputs[0]
-    height, width = at.out_shape()[2:]
+    height, width = at.out_image()
     if at.attrs["transform_type"] == "affine":
         rows, columns = np.meshgrid(*map(_range, (height, width)), indexing="ij")
         places = np.stack([columns, rows, np.ones_like(rows)]).reshape(3, -1)
@@ -183,7 +183,7 @@ def _roi_pooling(at: Site) -> list[str]:
 
 @translates("Crop")
 def _crop(at: Site) -> str:
-    height, width = at.out_shape()[2:]
+    height, width = at.out_image()
     top, left = at.attrs["offset"]
     if at.attrs["center_crop"]:
         top, left = (at.extent(2) - height) // 2, (at.extent(3) - width) // 2

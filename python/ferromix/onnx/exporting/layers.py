@@ -82,7 +82,7 @@ def _convolution(at: Site) -> str:
 def _deconvolution(at: Site) -> str:
     window = _window(at)
     if any(at.attrs["target_shape"]):
-        out, pads, more = at.out_shape()[2:], [], []
+        out, pads, more = at.out_image(), [], []
         for i, kernel in enumerate(window["kernel_shape"]):
             whole = (at.extent(i + 2) - 1) * window["strides"][i]
             cut = whole + (kernel - 1) * window["dilations"][i] + 1 - out[i]

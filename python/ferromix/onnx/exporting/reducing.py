@@ -98,8 +98,10 @@ def _ordered(at: Site, count: int | None, ascending: bool) -> tuple[str, str]:
         x, axis, extent = at.reshape(x, [-1]), 0, int(np.prod(at.shape()))
     else:
         axis = at.axis()
-        extent = at.extent(axis)
-    count = min(count or extent, extent)
+        extent = at.partial()[axis]
+    if extent >= 0 or not count:
+        extent = at.extent(axis) if extent < 0 else extent
+        count = min(count or extent, extent)
     found = at.ops("TopK", 2, x, ints(count), axis=axis, largest=int(not ascending), sorted=1)
     return found[0], found[1]
 

@@ -117,6 +117,10 @@ class Site:
         """The shape of output `k`; an error where an extent is not known."""
         return self._known(self.out_partial(k), "output")
 
+    def out_image(self, first: int = 2) -> tuple[int, ...]:
+        """The extents of the output from axis `first` on, which must be known."""
+        return self._known(self.out_partial()[first:], "output")
+
     def dtype(self, i: int = 0) -> str:
         """The element type of input `i`."""
         return self._facts.types.get(self._node.inputs[i]) or "float32"
