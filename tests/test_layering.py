@@ -164,7 +164,8 @@ RUST_LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "kernels": (
         *("api", "par", "simd", "iter", "math", "loops", "copy", "elementwise", "fold"),
-        *("affine", "blocks", "sparse", "update", "softmax", "linalg", "ops", "table"),
+        *("affine", "blocks", "boxes", "levels", "sparse", "update", "softmax", "linalg"),
+        *("ops", "table"),
     ),
 }
 MOST_FILES = 20

@@ -6,10 +6,12 @@
 mod affine;
 mod api;
 mod blocks;
+mod boxes;
 mod copy;
 mod elementwise;
 mod fold;
 mod iter;
+mod levels;
 mod linalg;
 mod loops;
 mod math;

@@ -18,7 +18,7 @@ from ...ops.card import OperatorProperty
 from ...ops.reduce import reduced_axes, reduced_shape
 from ...ops.row_updates import ROW_STEPS
 from ..ndarray import NDArray
-from . import convert, merging
+from . import convert, graphs, merging
 from .arrays import CSRNDArray, RowSparseNDArray
 from .base import make
 from .parts import Csr, Rows, numbers, op
@@ -295,6 +295,7 @@ IMPLEMENTATIONS: dict[str, Any] = {
         merging.slice_csr,
         merging.take_csr,
         merging.concat_csr,
+        *graphs.GRAPHS,
     )
 }
 """By the name that a rule has for it."""

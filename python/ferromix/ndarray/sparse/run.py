@@ -68,7 +68,8 @@ def evaluate(
     rule = _rule(card, tuple(a.stype for a in inputs))
     if rule is not None:
         dispatch.infer(card, tuple((a.shape, a.dtype_name) for a in inputs))
-        return [compute.IMPLEMENTATIONS[rule.how](card, inputs, out)]
+        found = compute.IMPLEMENTATIONS[rule.how](card, inputs, out)
+        return found if isinstance(found, list) else [found]
     dense = conform(card, inputs)
     handles = dispatch.invoke(card, [a.handle for a in dense], None, is_train)
     for i in card.mutated_inputs():
