@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 from cases import FAMILIES, Case, Draw, known
+from detection import DETECTION
 
 import ferromix as mx
 
+FAMILIES |= DETECTION
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 

@@ -9,6 +9,10 @@ _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 
+_BOXES = "boxes of detectors are compared and sorted on the CPU"
+_BYTES = "numbers of eight bits with ranges are computed on the CPU"
+_GRAPHS = "parts of graphs are found on the CPU"
+
 _WITHOUT = {
     "_call_address": _OWN,
     "_map_address": _OWN,
@@ -29,6 +33,34 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
+    "_contrib_box_iou": _BOXES,
+    "_contrib_box_encode": _BOXES,
+    "_contrib_box_decode": _BOXES,
+    "_contrib_bipartite_matching": _BOXES,
+    "_contrib_box_nms": _BOXES,
+    "_backward_contrib_box_nms": _BOXES,
+    "_contrib_MultiBoxPrior": _BOXES,
+    "_contrib_MultiBoxTarget": _BOXES,
+    "_contrib_MultiBoxDetection": _BOXES,
+    "_contrib_Proposal": _BOXES,
+    "_contrib_MultiProposal": _BOXES,
+    "_contrib_quantize": _BYTES,
+    "_contrib_quantize_v2": _BYTES,
+    "_contrib_quantize_asym": _BYTES,
+    "_contrib_dequantize": _BYTES,
+    "_contrib_requantize": _BYTES,
+    "_contrib_calibrate_entropy": _BYTES,
+    "_contrib_quantized_act": _BYTES,
+    "_contrib_quantized_flatten": _BYTES,
+    "_contrib_quantized_elemwise_add": _BYTES,
+    "_contrib_quantized_elemwise_mul": _BYTES,
+    "_contrib_quantized_concat": _BYTES,
+    "_contrib_quantized_embedding": _BYTES,
+    "_contrib_quantized_batch_norm": _BYTES,
+    "_contrib_quantized_pooling": _BYTES,
+    "_contrib_quantized_conv": _BYTES,
+    "_contrib_quantized_fully_connected": _BYTES,
+    "_needs_csr": _GRAPHS,
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"

@@ -104,7 +104,6 @@ pub(crate) fn encode<R: Real>(to: [R; 4], from: [R; 4]) -> [R; 4] {
 }
 
 /// Many boxes, each coordinate by itself, as vector instructions take them.
-#[derive(Default)]
 pub(crate) struct Places<R> {
     /// Left, top, right, bottom, area.
     parts: [Vec<R>; 5],

@@ -42,10 +42,10 @@ impl Windows {
             all
         };
         let read = |attr: &str, fill: usize| -> Result<[usize; 3]> {
-            Ok(match attrs.has(attr) && !global {
-                true => spread(&attrs.extents(attr, rank, fill)?, fill),
-                false => [fill; 3],
-            })
+            if global || !attrs.has(attr) {
+                return Ok([fill; 3]);
+            }
+            Ok(spread(&attrs.extents(attr, rank, fill)?, fill))
         };
         let from = spread(&data.shape[2..], 1);
         Ok(Windows {
