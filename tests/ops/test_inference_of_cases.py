@@ -24,6 +24,7 @@ from .table import CASES, REFUSED
 
 PARTLY = {"batch_dot", "Concat", "Convolution", "Crop", "diag", "FullyConnected", "Pooling"}
 PARTLY |= {"repeat", "Reshape", "slice", "slice_like", "squeeze", "where"}
+PARTLY |= {f"_contrib_quantized_{n}" for n in ("concat", "conv", "fully_connected", "pooling")}
 PARTLY |= {"scatter_nd", "_backward_gather_nd", "_scatter_set_nd"}
 """Cards that infer less than what follows; what they do infer is in test_inference.py."""
 ONE_WAY = {"BatchNorm", "LeakyReLU", "SoftmaxOutput", "_slice_assign", "batch_take"}

@@ -9,6 +9,7 @@ from ..error import InvalidArgumentError
 from .bounding_box import Boxes, Shapes
 from .card import MaybeShape, merge_shapes, register
 from .param import Param, Params
+from .shapes import require_rank
 
 __all__ = ["MultiBoxDetection", "MultiBoxPrior", "MultiBoxTarget"]
 
@@ -86,7 +87,8 @@ class MultiBoxPrior(MultiBox):
 
     def infer_shape(self, in_shapes: Sequence[MaybeShape]) -> Shapes:
         """As many anchors around each place as sizes and further ratios."""
-        data = self.merged("data", in_shapes[0], (-1,) * 4)
+        data = in_shapes[0] or (-1,) * 4
+        require_rank(self.name, "data", data, 4, "b, c, h, w")
         each = len(self.attrs["sizes"]) + len(self.attrs["ratios"]) - 1
         height, width = data[2:]
         count = -1 if min(height, width) < 0 else height * width * each

@@ -97,7 +97,7 @@ class QuantizedPooling(Layer):
                 f"{self.name}: attribute 'pool_type' must be 'max' or 'avg', got "
                 f"'{self.attrs['pool_type']}'"
             )
-        if (self.attrs["layout"] or "NC").endswith("C"):
+        if (self.attrs["layout"] or "").endswith("C"):
             raise InvalidArgumentError(
                 f"{self.name}: attribute 'layout' must have channels on axis 1, got "
                 f"'{self.attrs['layout']}'"

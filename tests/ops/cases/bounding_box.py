@@ -21,9 +21,9 @@ def overlaps(a, b, pixel=0):
     return np.divide(shared, union, out=np.zeros_like(union), where=union > 0)
 
 
-def iou(form="corner"):
+def iou(format="corner"):
     def oracle(lhs, rhs):
-        found = overlaps(corners(lhs, form), corners(rhs, form))
+        found = overlaps(corners(lhs, format), corners(rhs, format))
         return found.reshape(lhs.shape[:-1] + rhs.shape[:-1])
 
     return oracle
@@ -42,9 +42,9 @@ def encode(samples, matches, anchors, refs, means, stds):
     return np.where(mask, (offsets - means) / stds, 0), mask
 
 
-def decode(form="center", clip=-1, **stds):
+def decode(format="center", clip=-1, **stds):
     def oracle(data, anchors):
-        middle, size = (anchors[..., :2], anchors[..., 2:]) if form == "center" else center(anchors)
+        middle, size = (anchors[..., :2], anchors[..., 2:]) if format == "center" else center(anchors)
         data = data * [stds.get(f"std{k}", 1) for k in range(4)]
         powers = np.minimum(data[..., 2:], clip if clip > 0 else np.inf)
         middle, half = data[..., :2] * size + middle, np.exp(powers) * size / 2
