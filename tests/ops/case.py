@@ -114,12 +114,13 @@ class Case:
         rows = zip(self.shapes, domains, self.input_types(dtype), strict=True)
         return [draw(random, *row) for row in rows]
 
-    def expected(self, inputs: list[np.ndarray], dtype: str) -> list[np.ndarray]:
-        """The visible outputs, as values of `dtype`."""
+    def expected(self, inputs: list[np.ndarray], *dtypes: str) -> list[np.ndarray]:
+        """The visible outputs, as values of these types, of which the last one goes on."""
         with np.errstate(all="ignore"):
             found = self.oracle(*inputs)
         outputs = found if isinstance(found, (tuple, list)) else (found,)
-        return [as_type(np.asarray(o, "float64"), dtype) for o in outputs]
+        types = [*dtypes, *dtypes[-1:] * len(outputs)]
+        return [as_type(np.asarray(o, "float64"), t) for o, t in zip(outputs, types, strict=False)]
 
 
 @dataclass(frozen=True)

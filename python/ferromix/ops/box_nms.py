@@ -47,7 +47,7 @@ class BoxNms(OperatorProperty):
         "coord_start": Param("int", 2, "The first of the four coordinates."),
         "score_index": Param("int", 1, "The element that is the score."),
         "id_index": Param("int", -1, "The element that is the class; none where negative."),
-        "background_id": Param("int", -1, "The class that does not count; none where negative."),
+        "background_id": Param("int", -1, "The class that does not count."),
         "force_suppress": Param("bool", False, "Whether boxes of any class exclude each other."),
         "in_format": form("corner", "What the coordinates are"),
         "out_format": form("corner", "What they become"),

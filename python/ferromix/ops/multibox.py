@@ -107,8 +107,8 @@ class MultiBoxTarget(MultiBox):
     that it overlaps most (by more than 1e-6), the largest overlaps first. Any other anchor gets the
     label that it overlaps most, if that is by more than ``overlap_threshold``, which is above 0.
     All others are negative; or with ``negative_mining_ratio > 0`` so many times the matched ones,
-    at least ``minimum_negative_samples``, that overlap labels by less than
-    ``negative_mining_thresh`` and look least like background, and those left have ``ignore_label``.
+    that overlap labels by less than ``negative_mining_thresh`` and look least like background, and
+    those left have ``ignore_label``.
     ``cls_target`` is the label's class plus 1, and 0 for negative ones; ``loc_target`` the offsets
     from anchor to box, over ``variances``, and ``loc_mask`` 1, of matched ones. An image without
     labels is ignored.
@@ -135,7 +135,7 @@ class MultiBoxTarget(MultiBox):
             "float", -1.0, "Negative anchors for each matched one; all others where not above 0."
         ),
         "negative_mining_thresh": Param("float", 0.5, "The overlap below which one is negative."),
-        "minimum_negative_samples": Param("int", 0, "The least number of negative anchors."),
+        "minimum_negative_samples": Param("int", 0, "Of no effect, as in MXNet."),
         "variances": _VARIANCES,
     }
 

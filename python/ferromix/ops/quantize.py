@@ -127,7 +127,7 @@ class Quantize(Numbered):
     """Real numbers as whole ones in eight bits, for a range.
 
     Formula: ``out0 = data * levels / max(|min_range|, |max_range|)``, rounded to the nearest whole
-    number, halves to even, and cut to what the type holds, with 127.5 levels for int8 and 255.5 for
+    number, halves to even, and cut to what the type holds, with 127 levels for int8 and 255 for
     uint8, as MXNet with oneDNN; 0 where that is not defined. ``out1`` and ``out2`` are the range:
     of int8 the larger magnitude on both sides.
     Shapes: ``out0`` has the shape of ``data``, all others are ``(1,)``. Types: float32; ``out0``
@@ -154,9 +154,9 @@ class QuantizeV2(Numbered):
     """Real numbers as whole ones in eight bits, for a range that is given or that they have.
 
     Formula: that of `quantize`, with the range ``min_calib_range`` to ``max_calib_range`` if both
-    are given, else that of the data. ``out_type="auto"`` is uint8 for a given range without
-    negative numbers, else int8. Data in eight bits stay as they are, bit by bit, with the range
-    that is given, or all that their type holds.
+    are given, else that of the data, and 127.5 or 255.5 levels. ``out_type="auto"`` is uint8 for a
+    given range without negative numbers, else int8. Data in eight bits stay as they are, bit by
+    bit, with the range that is given, or all that their type holds.
     Shapes: ``out0`` has the shape of ``data``, all others are ``(1,)``. Types: float32, int8 or
     uint8; ``out0`` has ``out_type``.
     Gradient: none, nothing flows back.
@@ -242,7 +242,8 @@ class Requantize(Numbered):
     Formula: ``out0 = data * (r / 2 ** 31) * most / s``, rounded and cut as in `quantize`, where
     ``r`` is the larger magnitude of the range of the data and ``s`` that of ``min_calib_range`` and
     ``max_calib_range`` if both are given, else that of the real numbers that the data stand for;
-    ``most`` is 127 for int8 and 255 for uint8.
+    ``most`` is 127 for int8 and 255 for uint8. The range is ``-s`` to ``s``, without sign 0 to
+    ``s``.
     Shapes: ``out0`` has the shape of ``data``, all others are ``(1,)``. Types: int32; ``out0`` has
     ``out_type``.
     Gradient: none, nothing flows back.

@@ -16,6 +16,10 @@ from .quantize import Quantized
 __all__ = ["QuantizedConv", "QuantizedFullyConnected", "QuantizedPooling"]
 
 
+_LAYER = ("data", "weight", "bias")
+_ALL = (*_LAYER, *(f"{end}_{name}" for name in _LAYER for end in ("min", "max")))
+
+
 class Layer(Quantized):
     """The base of layers that there are without ranges, too, whose attributes and shapes they
     have."""
@@ -134,7 +138,7 @@ class QuantizedConv(Products):
 
     name = "_contrib_quantized_conv"
     plain = "Convolution"
-    arguments = ("data", "weight", "bias")
+    arguments: ClassVar[tuple[str, ...]] = _ALL
     params: ClassVar[Params] = Convolution.params
 
     def __init__(self, **attrs: Any) -> None:
@@ -171,5 +175,5 @@ class QuantizedFullyConnected(Products):
 
     name = "_contrib_quantized_fully_connected"
     plain = "FullyConnected"
-    arguments = ("data", "weight", "bias")
+    arguments: ClassVar[tuple[str, ...]] = _ALL
     params: ClassVar[Params] = FullyConnected.params

@@ -44,7 +44,9 @@ def encode(samples, matches, anchors, refs, means, stds):
 
 def decode(format="center", clip=-1, **stds):
     def oracle(data, anchors):
-        middle, size = (anchors[..., :2], anchors[..., 2:]) if format == "center" else center(anchors)
+        middle, size = (
+            (anchors[..., :2], anchors[..., 2:]) if format == "center" else center(anchors)
+        )
         data = data * [stds.get(f"std{k}", 1) for k in range(4)]
         powers = np.minimum(data[..., 2:], clip if clip > 0 else np.inf)
         middle, half = data[..., :2] * size + middle, np.exp(powers) * size / 2
@@ -56,7 +58,7 @@ def decode(format="center", clip=-1, **stds):
 def matching(threshold, is_ascend=False, topk=-1):
     def oracle(data):
         n, m = data.shape[-2:]
-        tables = data.reshape(-1, n, m)
+        tables = data.reshape(int(np.prod(data.shape[:-2])), n, m)
         rows, columns = np.full((len(tables), n), -1), np.full((len(tables), m), -1)
         for k, scores in enumerate(tables):
             made = 0

@@ -11,7 +11,7 @@ def kept(rows, a):
     score, start = a.get("score_index", 1), a.get("coord_start", 2)
     label, back = a.get("id_index", -1), a.get("background_id", -1)
     valid = rows[:, score] > a.get("valid_thresh", 0)
-    if label >= 0 <= back:
+    if label >= 0:
         valid &= rows[:, label] != back
     some = np.flatnonzero(valid)
     some = some[np.argsort(-rows[some, score], kind="stable")]
@@ -43,8 +43,8 @@ def nms(a):
         if a.get("topk") == 0:
             return data
         out, start = np.full(data.shape, -1.0), a.get("coord_start", 2)
-        lines = out.reshape(-1, *data.shape[-2:])
-        for line, rows in zip(lines, data.reshape(lines.shape), strict=True):
+        shape = (int(np.prod(data.shape[:-2])), *data.shape[-2:])
+        for line, rows in zip(out.reshape(shape), data.reshape(shape), strict=True):
             for to, i in zip(line, kept(rows, a), strict=False):
                 to[:] = rows[i]
                 to[start : start + 4] = converted(rows[i, start : start + 4], a)
@@ -56,7 +56,8 @@ def nms(a):
 def back(a):
     def oracle(data, grad):
         out = np.zeros(data.shape)
-        lines = (x.reshape(-1, *data.shape[-2:]) for x in (data, grad, out))
+        shape = (int(np.prod(data.shape[:-2])), *data.shape[-2:])
+        lines = (x.reshape(shape) for x in (data, grad, out))
         for rows, given, to in zip(*lines, strict=True):
             for k, i in enumerate(range(len(rows)) if a.get("topk") == 0 else kept(rows, a)):
                 to[i] = given[k]

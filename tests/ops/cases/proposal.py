@@ -29,7 +29,7 @@ def proposals(scales, ratios, stride=1, before=12, after=5, threshold=0.7, least
                     middle = box[:2] + (size - 1) / 2 + move[:2] * size
                     half = (np.exp(move[2:]) * size - 1) / 2
                     box = np.concatenate([middle - half, middle + half])
-                box = np.clip(box, 0, np.tile([info[1] - 1, info[0] - 1], 2))
+                box = np.maximum(np.minimum(box, np.tile([info[1] - 1, info[0] - 1], 2)), 0)
                 score = prob[k + kind, y, x]
                 if y >= int(info[0] / stride) or x >= int(info[1] / stride):
                     score = -1

@@ -16,14 +16,14 @@ def most(low, high):
     return np.maximum(abs(low), abs(high))
 
 
-def quantized(data, low, high, dtype):
+def quantized(data, low, high, dtype, less=0.0):
     r = most(low, high)
     ends = (-r, r) if dtype == "int8" else (low, high)
-    return whole(data * (LEVELS[dtype] / r), dtype), *ends
+    return whole(data * ((LEVELS[dtype] - less) / r), dtype), *ends
 
 
 def quantize(out_type="uint8"):
-    return lambda data, low, high: quantized(data, low, high, out_type)
+    return lambda data, low, high: quantized(data, low, high, out_type, 0.5)
 
 
 def quantize_v2(out_type="int8", min_calib_range=None, max_calib_range=None):
@@ -51,7 +51,7 @@ def requantize(out_type="int8", min_calib_range=None, max_calib_range=None):
         ends = (-r if out_type == "int8" else 0 * r, r)
         if min_calib_range is not None:
             r = np.array([max(-min_calib_range, max_calib_range)])
-            ends = (-r, r) if out_type == "int8" else ([min_calib_range], [max_calib_range])
+            ends = (-r, r)
         return whole(data * step * ((127 if out_type == "int8" else 255) / r), out_type), *ends
 
     return oracle

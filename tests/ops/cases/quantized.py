@@ -58,7 +58,8 @@ def norm(data, gamma, beta, mean, var, low, high, dtype="int8"):
     def spread(x):
         return x.reshape(-1, *[1] * (data.ndim - 2))
 
-    real = (data * step(low, high, dtype) - spread(mean)) / np.sqrt(spread(var) + 1e-3)
+    data = whole(data * (127.5 / LEVELS[dtype]))
+    real = (data * step(low, high, "int8") - spread(mean)) / np.sqrt(spread(var) + 1e-3)
     found = real * spread(gamma) + spread(beta)
     return whole(found / step(-4.0, 40.0, "int8")), [-4.0], [40.0]
 

@@ -22,7 +22,7 @@ struct Suppression {
     coords: usize,
     score: usize,
     class: Option<usize>,
-    background: Option<f64>,
+    background: f64,
     force: bool,
     forms: (Form, Form),
 }
@@ -66,7 +66,7 @@ impl Suppression {
         let row = |i: usize| &data[i * self.width..(i + 1) * self.width];
         let valid = |i: &usize| {
             let row = row(*i);
-            let behind = |class: usize| self.background == Some(row[class].f64());
+            let behind = |class: usize| row[class].f64() == self.background;
             row[self.score] > R::of(self.valid) && !self.class.is_some_and(behind)
         };
         let some: Vec<usize> = (0..self.boxes).filter(valid).collect();
@@ -169,7 +169,7 @@ fn prepare(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kernel>> {
         coords: place("coord_start", 3)?,
         score: place("score_index", 0)?,
         class,
-        background: (background >= 0).then_some(background as f64),
+        background: background as f64,
         force: attrs.bool("force_suppress")?,
         forms: (
             Form::from_attrs(NAME, attrs, "in_format")?,

@@ -12,7 +12,10 @@ use crate::boxes::nms::{Rule, descending, suppress};
 use crate::boxes::single;
 use crate::par;
 use crate::simd::vector::multiversion;
-use ferromix_base::{DType, Error, Result, element_count};
+use ferromix_base::{Error, Result, element_count};
+
+/// Anchors of a task.
+const GRAIN: usize = 2048;
 
 /// The attribute `name` as `N` numbers in single precision.
 ///
@@ -144,28 +147,39 @@ impl Detection {
 
     fn image(self, scores: &[f32], offsets: &[f32], anchors: &[f32], out: &mut [f32]) {
         let n = self.anchors;
-        let (mut best, mut classes) = (vec![-1.0; n], vec![0; n]);
-        for (class, line) in scores.chunks_exact(n).enumerate().skip(1) {
-            better(line, class as i32, &mut best, &mut classes);
-        }
+        let (mut best, mut classes) = (vec![-1.0_f32; n], vec![0_i32; n]);
+        let found = (Target::of_slice(&mut best), Target::of_slice(&mut classes));
+        par::for_ranges(n, GRAIN, |range| {
+            // SAFETY: the anchors of this task alone.
+            let best = unsafe { found.0.slice(range.clone()) };
+            // SAFETY: as above.
+            let classes = unsafe { found.1.slice(range.clone()) };
+            for (class, line) in scores.chunks_exact(n).enumerate().skip(1) {
+                better(&line[range.clone()], class as i32, best, classes);
+            }
+        });
         let found = |i: &usize| classes[*i] > 0 && best[*i] >= self.threshold;
         let found: Vec<usize> = (0..n).filter(found).collect();
-        let row = |&i: &usize| {
-            let scaled = std::array::from_fn(|k| offsets[4 * i + k] * self.variances[k]);
-            let mut place = decode(scaled, center(at(anchors, i)), None);
-            if self.clip {
-                place = place.map(|x| x.clamp(0.0, 1.0));
+        let (rows, rest) = out.split_at_mut(6 * found.len());
+        rest.fill(-1.0);
+        let target = Target::of_slice(rows);
+        par::for_ranges(found.len(), GRAIN, |range| {
+            // SAFETY: the rows of this task alone.
+            let rows = unsafe { target.slice(6 * range.start..6 * range.end) };
+            for (row, &i) in rows.as_chunks_mut().0.iter_mut().zip(&found[range]) {
+                let scaled = std::array::from_fn(|k| offsets[4 * i + k] * self.variances[k]);
+                let mut place = decode(scaled, center(at(anchors, i)), None);
+                if self.clip {
+                    place = place.map(|x| x.clamp(0.0, 1.0));
+                }
+                let [left, top, right, bottom] = place;
+                let class = (classes[i] - 1) as f32;
+                *row = [class, best[i], left, top, right, bottom];
             }
-            let [left, top, right, bottom] = place;
-            let class = (classes[i] - 1) as f32;
-            [class, best[i], left, top, right, bottom]
-        };
-        let mut rows: Vec<[f32; 6]> = found.iter().map(row).collect();
+        });
         if self.overlap > 0.0 && self.overlap <= 1.0 {
-            self.suppress(&mut rows);
+            self.suppress(rows.as_chunks_mut().0);
         }
-        out.fill(-1.0);
-        out.as_chunks_mut().0[..rows.len()].copy_from_slice(&rows);
     }
 
     /// Puts the best ones first, in order, and takes the class of all that give way.

@@ -53,7 +53,13 @@ fn quantize<T: Whole>(known: Option<Range>, call: &mut Call<'_>) -> Result<()> {
             Range { low, high }
         }
     };
-    let factor = T::LEVELS / range.most();
+    // Whole levels for a range that comes with the data, as in MXNet.
+    let levels = if call.inputs.len() == 3 {
+        T::MOST
+    } else {
+        T::LEVELS
+    };
+    let factor = levels / range.most();
     let mut staged = Staged::all(call);
     each(data, &mut staged, |data, out: &mut [T]| {
         scaled(data, factor, out)
@@ -152,23 +158,21 @@ fn prepare_dequantize(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kerne
 fn requantize<T: Whole>(known: Option<Range>, call: &mut Call<'_>) -> Result<()> {
     let data = call.inputs[0].read::<i32>()?;
     let step = Range::of(&call.inputs[1], &call.inputs[2])?.most() / i32::LEVELS;
-    let range = known.unwrap_or_else(|| {
-        let most = data.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
-        let range = Range::even(most as f32 * step);
-        let low = if T::DTYPE == DType::U8 {
-            0.0
-        } else {
-            range.low
-        };
-        Range { low, ..range }
-    });
-    let factor = step * (T::MOST / range.most());
+    let most = known.map_or_else(
+        || data.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0) as f32 * step,
+        Range::most,
+    );
+    let mut range = Range::even(most);
+    if T::DTYPE == DType::U8 {
+        range.low = 0.0;
+    }
+    let factor = step * (T::MOST / most);
     let mut staged = Staged::all(call);
     each(data, &mut staged, |data, out: &mut [T]| {
         let pairs = out.iter_mut().zip(data);
         pairs.for_each(|(out, &x)| *out = T::nearest(x as f32 * factor));
     })?;
-    shown::<T>(range).put(&mut staged)?;
+    range.put(&mut staged)?;
     Staged::finish_all(staged, call.outputs)
 }
 

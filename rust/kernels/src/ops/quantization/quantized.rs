@@ -305,7 +305,9 @@ fn normalize<S: Whole>(
         *given = view.read::<f32>()?;
     }
     let [gamma, beta, mean, var] = given;
-    let unit = Range::of(&call.inputs[5], &call.inputs[6])?.most() / S::LEVELS;
+    let most = Range::of(&call.inputs[5], &call.inputs[6])?.most();
+    // Numbers without sign become such with one first, as in MXNet.
+    let (signed, unit) = (i8::LEVELS / S::LEVELS, most / i8::LEVELS);
     let scale = i8::LEVELS / range.most();
     let mut staged = Staged::all(call);
     if let Some(out) = &mut staged[0] {
@@ -319,7 +321,8 @@ fn normalize<S: Whole>(
             let root = gamma[c] / (var[c] + eps).sqrt();
             let (by, more) = (unit * root * scale, (beta[c] - mean[c] * root) * scale);
             for (out, x) in out.iter_mut().zip(data) {
-                *out = i8::nearest(x.real() * by + more);
+                let x = i8::nearest(x.real() * signed).real();
+                *out = i8::nearest(x * by + more);
             }
         }
     }

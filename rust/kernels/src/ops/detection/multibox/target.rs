@@ -29,7 +29,6 @@ struct Targets {
     ratio: f32,
     /// The overlap from which on an anchor is not negative.
     limit: f32,
-    negatives: usize,
     variances: [f32; 4],
 }
 
@@ -148,7 +147,7 @@ impl Targets {
             return Ok(roles);
         }
         let wanted = (positives as f32 * self.ratio) as usize;
-        let wanted = wanted.max(self.negatives).min(n - positives);
+        let wanted = wanted.min(n - positives);
         let far: Vec<usize> = free.filter(|&i| matches.best[i].0 < self.limit).collect();
         if wanted > far.len() {
             return Err(Error::value(format!(
@@ -288,7 +287,6 @@ pub(super) fn prepare(attrs: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn K
         ignored: number("ignore_label")?,
         ratio: number("negative_mining_ratio")?,
         limit: number("negative_mining_thresh")?,
-        negatives: usize::try_from(attrs.int("minimum_negative_samples")?).unwrap_or(0),
         variances: numbers(NAME, attrs, "variances")?,
     };
     boxed(move |call: &mut Call<'_>| run.run(call))
