@@ -63,8 +63,8 @@ test-python: dev $(VENV)/checkers  ## Tests of the package, the examples and the
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "$(MARKED)"
 
 # The parts that push operations, again under settings that change how they run.
-KNOBS := FERROMIX_ENGINE_TYPE=NaiveEngine FERROMIX_CPU_WORKER_NTHREADS=1 \
-         FERROMIX_NUM_THREADS=5 MXNET_CPU_MEM_POOL_TYPE=Unpooled
+KNOBS := "FERROMIX_ENGINE_TYPE=NaiveEngine MXNET_CPU_MEM_POOL_TYPE=Unpooled" \
+         "FERROMIX_CPU_WORKER_NTHREADS=1 FERROMIX_NUM_THREADS=5"
 PUSHERS := tests/ndarray tests/autograd tests/symbol tests/executor tests/optimizer tests/kvstore tests/io tests/recordio \
            tests/interop tests/test_errors.py
 

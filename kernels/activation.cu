@@ -5,27 +5,10 @@
 // take slope and scale before the walk, and selu is elu with its constants. activation_prelu_DTYPE(data,
 // gamma, out, walk, req) and activation_prelu_backward_DTYPE(grad, data, gamma, out, walk, req) follow the
 // slopes through the walk, and activation_prelu_slopes_DTYPE(grad, data, out, along, req) sums for them.
+#include "activations.cuh"
 #include "fold.cuh"
-#include "real.cuh"
-#include "special.cuh"
 
 namespace fm {
-
-template <class R> __device__ __forceinline__ R softrelu(R x) {
-    return x > (R)20 ? x : logarithm_1p(exponential(x));
-}
-// Of NaN the slope is NaN, too.
-template <class R> __device__ __forceinline__ R relu_slope(R y) {
-    return y > (R)0 ? (R)1 : y <= (R)0 ? (R)0 : y;
-}
-template <class R> __device__ __forceinline__ R normal_below(R x) {
-    return (R)0.5 * ((R)1 + error_function(x * (R)0.70710678118654752440));
-}
-template <class R> __device__ __forceinline__ R gelu_slope(R x) {
-    const R density = exponential((R)-0.5 * x * x) * (R)0.3989422804014326779;
-    return normal_below(x) + x * density;
-}
-template <class R> __device__ __forceinline__ R leaky(R x, R slope) { return x > (R)0 ? x : x * slope; }
 
 /// Sums gradients times data where data are not above zero, for each slope.
 template <class T>

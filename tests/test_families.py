@@ -63,6 +63,10 @@ def test_a_new_family_is_found(tmp_path):
     left = shutil.ignore_patterns("__pycache__")
     for folder in ("python", "tests/ops", "tools", "kernels"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=left)
+    (tmp_path / "tests/golden").mkdir()
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs/operators-not-there.txt", tmp_path / "docs")
+    shutil.copy(ROOT / "tests/golden/operator_names.txt", tmp_path / "tests/golden")
     rust = tmp_path / "rust/kernels"
     rust.mkdir(parents=True)
     (rust / "src").symlink_to(ROOT / "rust/kernels/src")

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python" / "ferromix"
 LAYERS: list[tuple[str, ...]] = [
     (
         *("error", "base", "context", "attribute", "name", "registry", "files"),
-        *("literal", "numeric", "libinfo", "foreign", "util"),
+        *("literal", "nested", "numeric", "libinfo", "foreign", "runtime", "util"),
     ),
     ("ops",),
     ("graph",),
@@ -30,7 +30,20 @@ LAYERS: list[tuple[str, ...]] = [
         *("operator", "rtc", "workers"),
     ),
     ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
-    ("image", "model", "callback", "monitor", "launch", "im2rec", "gluon"),
+    (
+        "image",
+        "model",
+        "callback",
+        "monitor",
+        "launch",
+        "im2rec",
+        "gluon",
+        "module",
+        "rnn",
+        "visualization",
+        "checkpoints",
+    ),
+    ("test_utils", "__main__"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {
@@ -60,8 +73,8 @@ CRATES = {
     "ferromix-base": set(),
     "ferromix-engine": set(),
     "ferromix-storage": {"ferromix-base"},
-    "ferromix-kernels": {"ferromix-base"},
     "ferromix-io": {"ferromix-base"},
+    "ferromix-kernels": {"ferromix-base", "ferromix-io"},
     "ferromix-runtime": {
         "ferromix-base",
         "ferromix-engine",
@@ -164,7 +177,8 @@ RUST_LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "kernels": (
         *("api", "par", "simd", "iter", "math", "loops", "copy", "elementwise", "fold"),
-        *("affine", "blocks", "boxes", "levels", "sparse", "update", "softmax", "linalg"),
+        *("affine", "blocks", "boxes", "levels", "draws", "sparse", "update", "softmax"),
+        *("linalg", "convolve"),
         *("ops", "table"),
     ),
 }

@@ -115,3 +115,16 @@ def test_helpers(monkeypatch):
         """Nothing."""
 
     assert function.__module__ == "elsewhere"
+
+
+def test_what_gpus_say_of_themselves():
+    assert mx.util.get_cuda_compute_capability(mx.cpu()) is None
+    with pytest.raises(mx.MXNetError, match="must be a Context"):
+        mx.util.get_cuda_compute_capability(0)
+    if mx.num_gpus():
+        assert mx.util.get_cuda_compute_capability(mx.gpu(0)) >= 50
+        free, total = mx.util.get_gpu_memory(0)
+        assert 0 < free <= total
+    else:
+        with pytest.raises(mx.MXNetError):
+            mx.util.get_gpu_memory(0)

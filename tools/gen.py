@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib
 import inspect
 import re
 import sys
@@ -20,9 +19,9 @@ from pathlib import Path
 from ferromix import _core
 from ferromix.dispatch import recipe, recipes  # noqa: F401 - the recipes register themselves
 from ferromix.dispatch.reasons import in_part, without
-from ferromix.ndarray import NDArray
+from ferromix.ndarray import NDArray, _internal
 from ferromix.ndarray.function import method_names
-from ferromix.ops import call, card
+from ferromix.ops import call, card, namespaces
 from ferromix.ops.card import OperatorProperty
 from ferromix.ops.family import ALL_TYPES
 from ferromix.ops.own_backward import PythonRun
@@ -42,6 +41,8 @@ KINDS = {
     "axis": "int | Sequence[int]",
     "dtype": "Any",
 }
+STUBS = ("contrib", "image", "linalg")
+"""The namespaces that have stubs; those of the others are written by hand, or say nothing new."""
 Card = type[OperatorProperty]
 
 
@@ -99,7 +100,39 @@ def index(cards: list[Card]) -> str:
         summary = summary.replace("|", "\\|").replace("``", "`")
         cells = (link, aliases, summary, types(c), gradient, cuda(c))
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *of_mxnet()]) + "\n"
+
+
+def of_mxnet() -> Iterator[str]:
+    """How many of MXNet's names of operators are there, and why the others are not."""
+    wanted, reasons = mxnet_names(), left_out()
+    written = vars(_internal)  # by hand
+    missing = [name for name in wanted if not card.exists(name) and name not in written]
+    later = [name for name in missing if name not in reasons]
+    yield "## The names of MXNet 1.9.1"
+    yield ""
+    yield f"Of the {len(wanted)} names that MXNet has for operators, aliases among them,"
+    yield f"{len(wanted) - len(missing)} work: those listed above, and, of `mx.nd._internal`,"
+    by_hand = [name for name in wanted if name in written and not card.exists(name)]
+    yield f"{', '.join(f'`{name}`' for name in by_hand)}."
+    yield ""
+    for name in sorted(reasons):
+        yield f"- `{name}` is left out: {reasons[name]}"
+    if later:
+        yield ""
+        yield f"{len(later)} are not there yet: {', '.join(f'`{name}`' for name in later)}."
+
+
+def mxnet_names() -> list[str]:
+    """The names of MXNet's public operators, which tools/golden/make_names.py wrote."""
+    return sorted((ROOT / "tests/golden/operator_names.txt").read_text().split())
+
+
+def left_out() -> dict[str, str]:
+    """The operators that are left out on purpose, with reasons."""
+    lines = (ROOT / "docs/operators-not-there.txt").read_text().splitlines()
+    rows = [line.split(maxsplit=1) for line in lines if line[:1] not in "#"]
+    return {row[0]: " ".join(row[1:]) for row in rows}
 
 
 def cuda(c: Card) -> str:
@@ -144,14 +177,22 @@ def page(name: str, cards: list[Card]) -> str:
         if c.aliases:
             lines += ["Also " + ", ".join(f"`{a}`" for a in c.aliases) + ".", ""]
         signature = call.signature(c, extra=("out", "name"))
-        path = c.name.replace("_contrib_", "contrib.")
-        lines += ["```python", f"mx.nd.{path}{signature}", "```", ""]
+        lines += ["```python", f"mx.nd.{path(c.name)}{signature}", "```", ""]
         lines += [*prose(inspect.cleandoc(c.__doc__ or "")), ""]
         if c.params:
             lines += ["| attribute | is | default | |", "|---|---|---|---|"]
             lines += [row(n, p) for n, p in c.params.items()]
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def path(name: str) -> str:
+    """Where `mx.nd` has the function of an operator: in its namespace if it has one."""
+    for namespace in namespaces.PREFIXES:
+        for called, operator in namespaces.members(namespace).items():
+            if operator == name:
+                return f"{namespace}.{called}"
+    return name
 
 
 def row(name: str, param: Param) -> str:
@@ -196,17 +237,22 @@ def stub(package: str, array: str, extra: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def contrib(array: str, extra: tuple[str, ...]) -> str:
-    """The stub of `mx.nd.contrib` or `mx.sym.contrib`."""
-    module = {"NDArray": ".ndarray", "Symbol": ".symbol"}[array]
-    lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
+def namespace(name: str, array: str, extra: tuple[str, ...]) -> str:
+    """The stub of a namespace such as `mx.nd.contrib`: what it imports, then the operators."""
     package = {"NDArray": "ndarray", "Symbol": "symbol"}[array]
-    steps = importlib.import_module(f"ferromix.{package}.steps").__all__
-    lines += [f"from {module} import {array}"]
-    lines += [f"from .steps import {name} as {name}" for name in steps]
-    lines += ["", "def __dir__() -> list[str]: ..."]
-    for name in card.contrib_names():
-        lines += declaration(name, card.find(f"_contrib_{name}"), array, extra)
+    source = (ROOT / "python/ferromix" / package / f"{name}.py").read_text()
+    own = [node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)]
+    lines = [f"# {HEAD}", "", "from collections.abc import Sequence", "from typing import Any", ""]
+    lines += [f"from .{package} import {array}"]
+    taken: set[str] = set()
+    for node in own:
+        if node.level == 1 and node.module not in ("function", "functions", package):
+            lines += [f"from .{node.module} import {n.name} as {n.name}" for n in node.names]
+            taken.update(n.name for n in node.names)
+    lines += ["", "def __getattr__(name: str) -> Any: ...", "def __dir__() -> list[str]: ..."]
+    for called, operator in namespaces.members(name).items():
+        if called not in taken:
+            lines += declaration(called, card.find(operator), array, extra)
     return "\n".join(lines) + "\n"
 
 
@@ -307,12 +353,13 @@ def files() -> dict[Path, str]:
     package = ROOT / "python/ferromix"
     found[package / "ndarray/__init__.pyi"] = stub("ndarray", "NDArray", ("out", "name"))
     found[package / "symbol/__init__.pyi"] = stub("symbol", "Symbol", ("name", "attr"))
-    found[package / "ndarray/contrib.pyi"] = contrib("NDArray", ("out", "name"))
     members = (NDArray, "ndarray/methods.py", method_names(), ("out", "name"))
     found[package / "ndarray/operators.pyi"] = methods(*members)
     members = (Symbol, "symbol/operators.py", operators.method_names(), ("name", "attr"))
     found[package / "symbol/operators.pyi"] = methods(*members)
-    found[package / "symbol/contrib.pyi"] = contrib("Symbol", ("name", "attr"))
+    for name in STUBS:
+        found[package / f"ndarray/{name}.pyi"] = namespace(name, "NDArray", ("out", "name"))
+        found[package / f"symbol/{name}.pyi"] = namespace(name, "Symbol", ("name", "attr"))
     return found
 
 

@@ -2,6 +2,7 @@
 // the same functions, and its kernels run on the host. What CUDA leaves open is left to chance: when
 // and in which order work runs. Contexts, and what tests ask of the stand-in, are here; the rest is in
 // the headers, by subject.
+#include "driver_blas.h"
 #include "driver_launch.h"
 #include "driver_memory.h"
 #include "driver_streams.h"

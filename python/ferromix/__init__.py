@@ -18,6 +18,7 @@ from . import (
     lr_scheduler,
     metric,
     model,
+    module,
     monitor,
     name,
     ndarray,
@@ -28,19 +29,25 @@ from . import (
     recordio,
     registry,
     resource,
+    rnn,
     rtc,
+    runtime,
     storage,
     symbol,
+    test_utils,
     util,
+    visualization,
 )
 from . import image as img
 from . import initializer as init
 from . import kvstore as kv
+from . import module as mod
 from . import monitor as mon
 from . import ndarray as nd
 from . import optimizer as opt
 from . import random as rnd
 from . import symbol as sym
+from . import visualization as viz
 from ._core import __version__
 from .attribute import AttrScope
 from .context import (
@@ -92,7 +99,9 @@ __all__ = [
     "libinfo",
     "lr_scheduler",
     "metric",
+    "mod",
     "model",
+    "module",
     "mon",
     "monitor",
     "name",
@@ -109,11 +118,16 @@ __all__ = [
     "registry",
     "resource",
     "rnd",
+    "rnn",
     "rtc",
+    "runtime",
     "set_np_shape",
     "storage",
     "sym",
     "symbol",
+    "test_utils",
     "use_np_shape",
     "util",
+    "visualization",
+    "viz",
 ]

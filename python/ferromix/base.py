@@ -60,7 +60,7 @@ ShapeLike = int | Sequence[int]
 """An extent, or a sequence of extents."""
 
 
-def require_kind(what: str, value: object, kind: type, words: str) -> None:
+def require_kind(what: str, value: object, kind: type | tuple[type, ...], words: str) -> None:
     """Refuses an argument that is no instance of `kind`, which `words` describe.
 
     Raises

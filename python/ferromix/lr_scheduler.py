@@ -7,12 +7,20 @@ twice, or for an earlier update, changes nothing.
 from __future__ import annotations
 
 import reprlib
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
+from math import cos, pi
 
 from .error import InvalidArgumentError
 
-__all__ = ["FactorScheduler", "LRScheduler", "MultiFactorScheduler"]
+__all__ = [
+    "CosineScheduler",
+    "FactorScheduler",
+    "LRScheduler",
+    "MultiFactorScheduler",
+    "PolyScheduler",
+]
 
 
 class LRScheduler:
@@ -174,6 +182,105 @@ class MultiFactorScheduler(LRScheduler):
     def _scheduled_lr(self, num_update: int) -> float:
         reductions = sum(num_update > s for s in self.step)
         return self.base_lr * self.factor**reductions
+
+
+class _Decay(LRScheduler):
+    """The base of schedules that go from the rate after the warm-up to a last one."""
+
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float,
+        final_lr: float,
+        warmup_steps: int,
+        warmup_begin_lr: float,
+        warmup_mode: str,
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        name = type(self).__name__
+        if not isinstance(max_update, int) or max_update < 1:
+            raise InvalidArgumentError(
+                f"{name}: max_update must be a whole number >= 1, got {max_update!r}"
+            )
+        self.max_update = max_update
+        self.final_lr = final_lr
+
+    def _scheduled_lr(self, num_update: int) -> float:
+        steps = self.max_update - self.warmup_steps
+        done = (num_update - self.warmup_steps) / steps if steps > 0 else 1.0
+        rest = self._rest(min(max(done, 0.0), 1.0))
+        return self.final_lr + (self.base_lr - self.final_lr) * rest
+
+    @abstractmethod
+    def _rest(self, done: float) -> float:
+        """What is left, from 1 to 0, where a share of the updates is done."""
+
+
+class PolyScheduler(_Decay):
+    """Lowers the rate by a power of the share of updates that are left.
+
+    Parameters
+    ----------
+    max_update
+        The update from which on the rate is `final_lr`.
+    base_lr, final_lr
+        The first rate, and the last.
+    pwr
+        The power.
+    warmup_steps, warmup_begin_lr, warmup_mode
+        As in :class:`LRScheduler`; the warm-up's updates are among `max_update`.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> fall = mx.lr_scheduler.PolyScheduler(max_update=4, base_lr=0.5)
+    >>> [fall(n) for n in (0, 2, 4, 9)]
+    [0.5, 0.125, 0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        pwr: float = 2,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        self.power = pwr
+
+    def _rest(self, done: float) -> float:
+        return (1 - done) ** self.power
+
+
+class CosineScheduler(_Decay):
+    """Lowers the rate along half a wave of the cosine (I. Loshchilov and F. Hutter, 2017).
+
+    Parameters
+    ----------
+    max_update
+        The update from which on the rate is `final_lr`.
+    base_lr, final_lr
+        The first rate, and the last.
+    warmup_steps, warmup_begin_lr, warmup_mode
+        As in :class:`LRScheduler`; the warm-up's updates are among `max_update`.
+    """
+
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+
+    def _rest(self, done: float) -> float:
+        return (1 + cos(pi * done)) / 2
 
 
 def _check_factor(name: str, factor: float) -> None:

@@ -9,9 +9,34 @@ from __future__ import annotations
 from . import _core, resource
 from .base import as_int
 from .context import Context, as_context
-from .ndarray.random import normal, uniform
+from .ndarray.random import (
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
+)
 
-__all__ = ["normal", "seed", "uniform"]
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "seed",
+    "shuffle",
+    "uniform",
+]
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:

@@ -42,6 +42,11 @@ class Registry(Generic[T]):
         self._classes: dict[str, type[T]] = {}
         _registries[base] = self
 
+    @property
+    def table(self) -> dict[str, type[T]]:
+        """The classes by their names in lower case, as they are looked up."""
+        return self._classes
+
     def classes(self) -> dict[str, type[T]]:
         """The classes by their names in lower case; a copy."""
         return dict(self._classes)

@@ -10,11 +10,13 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from . import _core
-from .context import num_gpus
+from .context import Context, gpu_memory_info, num_gpus, require_place
 from .error import DTypeError
 
 __all__ = [
+    "get_cuda_compute_capability",
     "get_gpu_count",
+    "get_gpu_memory",
     "getenv",
     "is_np_array",
     "is_np_shape",
@@ -154,6 +156,22 @@ def set_module(module: str | None) -> Callable[[T], T]:
 def get_gpu_count() -> int:
     """The number of GPUs."""
     return num_gpus()
+
+
+def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
+    """Free and total bytes of a GPU's memory."""
+    return gpu_memory_info(gpu_dev_id)
+
+
+def get_cuda_compute_capability(ctx: Context) -> int | None:
+    """The version of a GPU's instructions, 86 for 8.6; None for another device."""
+    if not isinstance(ctx, Context):
+        raise DTypeError(f"ctx must be a Context such as ferromix.gpu(0), got {ctx!r}")
+    if ctx.device_type != "gpu":
+        return None
+    require_place(ctx)
+    major, minor = _core.gpu_properties(ctx.device_id)[1]
+    return major * 10 + minor
 
 
 def getenv(name: str) -> str | None:

@@ -14,7 +14,11 @@ import pytest
 from nvrtc import compile_ptx
 from table import DTYPES, INPUTS, rows
 
+from ferromix.dispatch import fusion
+from ferromix.dispatch.recipe import Job, Limits
 from ferromix.dispatch.source import OPTIONS, names, source
+from ferromix.ops.card import make
+from ferromix.ops.fused import fused
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
@@ -86,6 +90,27 @@ def test_entry_points_are_the_rows_of_the_rust_table(compiled, stem):
     assert expected, f"the Rust table has no rows of {stem}.rs"
     assert not missing, f"kernels/{stem}.cu lacks {', '.join(sorted(missing))}"
     assert not unknown, f"no Rust kernel is like {', '.join(sorted(unknown))} of {stem}.cu"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "architecture"), [("float32", OLDEST), ("float16", "sm_80"), ("bfloat16", "sm_120")]
+)
+def test_generated_kernels_compile(dtype, architecture):
+    parts = [
+        (make("broadcast_hypot", {}), (0, 1)),
+        (make("_rpower_scalar", {"scalar": 2.0}), (2,)),
+        (make("LeakyReLU", {"act_type": "gelu"}), (3,)),
+        (make("_mul_scalar", {"scalar": 0.5}), (4,)),
+        (make("broadcast_greater", {}), (5, 0)),
+    ]
+    desc = ((4, 5), dtype)
+    card = fused(tuple(parts), 2)
+    job = Job(card, card.name, {}, [desc, desc], [desc], False, (), Limits(processors=8))
+    (launch,) = fusion.recipe_of(job, card).launches
+    options = [*OPTIONS, f"--gpu-architecture={architecture}"]
+    ptx, log = told(*compile_ptx(launch.text, "fused.cu", options))
+    assert log == ""
+    assert entries(ptx) == {launch.entry}
 
 
 def test_errors_and_warnings_are_told_with_their_place():

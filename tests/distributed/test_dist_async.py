@@ -9,7 +9,7 @@ from processes import run, succeed
 
 pytestmark = pytest.mark.slow
 
-RANKS = [1, pytest.param(2, marks=pytest.mark.nightly), 3]
+RANKS = [pytest.param(1, marks=pytest.mark.nightly), pytest.param(2, marks=pytest.mark.nightly), 3]
 
 SUMS = """
 kv = mx.kv.create("dist_async")

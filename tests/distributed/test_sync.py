@@ -10,7 +10,7 @@ from processes import succeed
 
 pytestmark = pytest.mark.slow
 
-RANKS = [1, pytest.param(2, marks=pytest.mark.nightly), 3]
+RANKS = [pytest.param(1, marks=pytest.mark.nightly), pytest.param(2, marks=pytest.mark.nightly), 3]
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -162,7 +162,7 @@ def test_row_sparse_gradients(ranks):
     )
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("ranks", RANKS[1:])
 def test_unequal_numbers_of_batches(ranks):
     lines = succeed(
         ranks,

@@ -94,3 +94,15 @@ def test_parts_of_a_graph_on_several_devices(groups):
         outputs.append([executor.outputs[0], *executor.grad_dict.values()])
     for found, expected in zip(*outputs, strict=True):
         np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("request_", "expected"), [("write", 3), ("add", 4)])
+def test_gradients_of_what_is_on_another_device(request_, expected):
+    with mx.AttrScope(ctx_group="b"):
+        net = mx.sym.Variable("x") * 3
+    arrays, grads = {"x": mx.nd.ones((3,))}, {"x": mx.nd.ones((3,))}
+    executor = net.bind(mx.cpu(), arrays, grads, request_, group2ctx={"b": mx.gpu(0)})
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones((3,), mx.gpu(0)))
+    assert grads["x"].context == mx.cpu()
+    np.testing.assert_array_equal(grads["x"].asnumpy(), np.full(3, expected))

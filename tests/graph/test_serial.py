@@ -151,7 +151,10 @@ RELU = {"attrs": {"act_type": "relu"}}
         (text([DATA, node("sum", "n", [[0, 0]])], [[1, 0]], arg_nodes=[1]), ["variable", "1"]),
         (text([DATA], [[0, 0]], node_row_ptr={}), ["node_row_ptr", "{}"]),
         (text([DATA], [[0, 0]], attrs=[3]), ["attrs", "[3]"]),
-        (text([DATA, node("_foreach", "n", subgraphs=[{}])], [[1, 0]]), ["'n'", "subgraphs"]),
+        (
+            text([DATA, node("_foreach", "n", subgraphs=[{}])], [[1, 0]]),
+            ["'n'", "subgraph 0", "nodes"],
+        ),
     ],
 )
 def test_what_is_wrong_is_said(content, parts, tmp_path):

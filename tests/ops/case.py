@@ -115,12 +115,13 @@ class Case:
         return [draw(random, *row) for row in rows]
 
     def expected(self, inputs: list[np.ndarray], *dtypes: str) -> list[np.ndarray]:
-        """The visible outputs, as values of these types, of which the last one goes on."""
+        """The visible outputs, as values of their types, or of the one that there is."""
         with np.errstate(all="ignore"):
             found = self.oracle(*inputs)
         outputs = found if isinstance(found, (tuple, list)) else (found,)
-        types = [*dtypes, *dtypes[-1:] * len(outputs)]
-        return [as_type(np.asarray(o, "float64"), t) for o, t in zip(outputs, types, strict=False)]
+        kinds = dtypes if len(dtypes) == len(outputs) else dtypes[:1] * len(outputs)
+        rows = zip(outputs, kinds, strict=True)
+        return [as_type(np.asarray(o, "float64"), kind) for o, kind in rows]
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,8 @@ def _real(random: np.random.Generator, shape: tuple, domain: str) -> np.ndarray:
         return random.standard_normal(shape) * 1.5
     if domain == "positive":
         return random.uniform(0.3, 3, shape)
+    if domain == "share":
+        return random.uniform(0.1, 0.9, shape)
     if domain == "above1":
         return random.uniform(1.3, 3, shape)
     if domain == "unit":
@@ -197,6 +200,17 @@ def _real(random: np.random.Generator, shape: tuple, domain: str) -> np.ndarray:
         return random.integers(0, int(domain.removeprefix("below")), shape)
     if domain == "small":
         return random.integers(-3, 4, shape)
+    if domain == "definite":
+        # Positive definite, exactly symmetric in every type, far from singular.
+        half = random.integers(-4, 5, shape) / 4
+        return (half + np.swapaxes(half, -1, -2)) / 2 + 2.0 * shape[-1] * np.eye(shape[-1])
+    if domain == "spread":
+        # Symmetric, with eigenvalues near 0, 4, 8 and so on.
+        half = random.integers(-2, 3, shape) / 8
+        return half + np.swapaxes(half, -1, -2) + np.diag(4.0 * np.arange(shape[-1]))
+    if domain == "regular":
+        # Far from singular, with or without a triangle.
+        return random.uniform(-1, 1, shape) + 2.0 * np.eye(*shape[-2:])
     raise AssertionError(f"no domain {domain}")
 
 

@@ -17,7 +17,7 @@ def check(case, dtype, arrays, inputs):
     outputs = forward(case, arrays)[: case.card.num_visible_outputs()]
     types = [o.dtype for o in outputs]
     assert types == case.result_types(dtype)
-    expected = case.expected(inputs, *types)
+    expected = case.expected(inputs, *(types or [dtype]))
     assert len(expected) == len(outputs)
     for name, found, wanted in zip(case.card.list_outputs(), outputs, expected, strict=False):
         assert_close(to_numpy(found), wanted, found.dtype, case.steps, f"{case.id} {name}")
@@ -76,8 +76,8 @@ def test_forward_into_a_view(case):
 def test_results_do_not_depend_on_the_run():
     for case in CASES[::7]:
         arrays = to_arrays(case, case.inputs(case.types()[0]), case.types()[0])
-        if case.card.mutated_inputs():
-            continue
+        if case.card.mutated_inputs() or case.op.startswith(("_random_", "_sample_", "_shuffle")):
+            continue  # what is drawn is new each time
         runs = [[to_numpy(o).tobytes() for o in forward(case, arrays)] for _ in range(2)]
         assert runs[0] == runs[1], case.id
 

@@ -111,3 +111,47 @@ def test_dropout_of_whole_axes(axes):
     np.testing.assert_array_equal(values, np.broadcast_to(mean, values.shape))
     assert mask.shape == mean.shape
     assert {0.0, 2.0} == set(np.unique(values))
+
+
+IMAGE = np.arange(24.0).reshape(2, 4, 3)
+
+
+def images(name, count=60, image=IMAGE, **attrs):
+    mx.random.seed(5)
+    data = mx.nd.array(image)
+    return [getattr(mx.nd.image, name)(data, **attrs).asnumpy() for _ in range(count)]
+
+
+@pytest.mark.parametrize(("name", "axis"), [("left_right", 1), ("top_bottom", 0)])
+def test_half_of_the_images_are_flipped(name, axis):
+    found = [not np.array_equal(x, IMAGE) for x in images(f"random_flip_{name}")]
+    assert 15 < sum(found) < 45
+    for x, flipped in zip(images(f"random_flip_{name}"), found, strict=True):
+        np.testing.assert_array_equal(x, np.flip(IMAGE, axis) if flipped else IMAGE)
+
+
+def test_amounts_of_colours_are_drawn_from_their_range():
+    found = images("random_brightness", min_factor=0.5, max_factor=2.0)
+    factors = [x[1, 3, 2] / IMAGE[1, 3, 2] for x in found]
+    assert 0.5 <= min(factors) < 0.7
+    assert 1.8 < max(factors) < 2
+
+
+def test_jitter_is_made_of_the_four_changes_in_any_order():
+    gray = np.full((1, 2, 1), 100.0)
+    gray[0, 1] = 50
+    both = {"brightness": 0.25, "contrast": 0.25, "saturation": 0.5, "hue": 0.5}
+    found = np.array(images("random_color_jitter", 300, gray, **both))
+    # The mean is changed by the brightness alone, distances by both.
+    means = found.mean((1, 2, 3)) / 75
+    assert 0.74 < means.min() < 0.8
+    assert 1.2 < means.max() < 1.26
+    ratios = (found[:, 0, 0, 0] - found[:, 0, 1, 0]) / 50 / means
+    assert 0.74 < ratios.min() < 0.8
+    assert 1.2 < ratios.max() < 1.26
+
+
+def test_lighting_has_its_deviation():
+    found = np.array(images("random_lighting", 500, np.zeros((1, 1, 3)), alpha_std=0.5))
+    expected = 0.5 * np.sqrt((55.46 * 0.5675) ** 2 + (4.794 * 0.7192) ** 2 + (1.148 * 0.4009) ** 2)
+    assert abs(found[:, 0, 0, 0].std() / expected - 1) < 0.1

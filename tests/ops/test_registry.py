@@ -10,10 +10,12 @@ from ferromix import _core
 from ferromix.graph.gradient import differentiate
 from ferromix.graph.node import Entry, Node, argument_names
 from ferromix.ops import call
+from ferromix.ops import card as cards
 from ferromix.ops.card import OperatorProperty, builtin_names, find, make, names
 from ferromix.ops.composed import Composed
 from ferromix.ops.csr import Parts
 from ferromix.ops.graphs import Graph
+from ferromix.ops.namespaces import PREFIXES, members
 from ferromix.ops.own_backward import PythonRun
 
 from .by_operator import by_operator
@@ -77,6 +79,7 @@ def test_every_operator_has_a_kernel_or_is_made_of_others():
 def test_every_kernel_has_an_operator():
     used = {c.kernel or c.name for c in WITH_KERNELS}
     used |= {"_call_address", "_map_address"}  # of operators that users compile
+    used |= {make("LeakyReLU", {"act_type": "rrelu"}).kernel_name()}
     assert sorted(set(_core.kernel_names()) - used) == []
 
 
@@ -118,7 +121,8 @@ def test_every_hidden_operator_is_run_by_some_gradient():
             _, graph = backward(case, arrays, outs)
             run |= {type(c) for c, _ in graph.calls}
             run |= {type(c) for c, _ in second_order(case, graph.calls)}
-    placed = {find("_CrossDeviceCopy")}  # put in where a graph has several devices
+    # Put in where a graph has several devices, and the part of an operator.
+    placed = {find("_CrossDeviceCopy"), find("_shuffled_places")}
     without = [c for c in HIDDEN if c not in run | placed and not issubclass(c, Parts)]
     assert not without, f"hidden and unused: {named(without)}"
 
@@ -137,17 +141,44 @@ def test_both_fronts_have_every_name(name):
         assert function.__doc__.startswith(inspect.cleandoc(find(name).__doc__)[:20])
 
 
-def test_operators_of_contrib_are_below_it():
+@pytest.mark.parametrize("namespace", [*PREFIXES, "op", "_internal"])
+def test_operators_are_in_their_namespaces_by_their_names(namespace):
+    prefix = PREFIXES.get(namespace, "")
     for front in (mx.nd, mx.sym):
-        steps = set(front.contrib.steps.__all__)
-        plain = {f"_contrib_{n}" for n in set(dir(front.contrib)) - steps if not n.startswith("_")}
-        assert plain == {n for n in names() if n.startswith("_contrib_")}
+        module = getattr(front, namespace)
+        own = set(getattr(module, "__all__", ()))
+        assert {*own, *members(namespace)} <= set(dir(module))
         with pytest.raises(AttributeError, match="nothing"):
-            front.contrib.nothing  # noqa: B018
-        for name in plain:
-            function = getattr(front.contrib, name.removeprefix("_contrib_"))
-            assert function.__name__ == name
-            assert getattr(front._internal, name).__name__ == name
+            module.nothing  # noqa: B018
+        for called, name in members(namespace).items():
+            assert name == prefix + called
+            function = getattr(module, called)
+            if called not in own:
+                assert function.__name__ == called
+                assert function.__doc__.startswith(inspect.cleandoc(find(name).__doc__)[:20])
+
+
+def test_names_with_a_prefix_are_those_that_a_namespace_has():
+    for namespace, prefix in PREFIXES.items():
+        found = {name for name in names() if name.startswith(prefix)}
+        if namespace == "random":
+            found = {name for name in found if name.endswith("_like")}
+        assert set(members(namespace).values()) == found
+    assert {"abs", "_plus"} & {*members("op")} == {"abs"}
+    assert {"abs", "_plus"} & {*members("_internal")} == {"_plus"}
+
+
+def test_a_new_name_is_in_its_namespace_at_once(monkeypatch):
+    monkeypatch.setattr(cards, "_REGISTRY", {**cards._REGISTRY})
+    monkeypatch.setattr(find("relu"), "aliases", find("relu").aliases)
+    cards.alias("relu", "_linalg_of_a_test")
+    x = mx.sym.Variable("x")
+    assert mx.nd.linalg.of_a_test(mx.nd.array([-1, 2])).asnumpy().tolist() == [0, 2]
+    assert mx.sym.linalg.of_a_test(x).name == "of_a_test0"
+    assert "of_a_test" in dir(mx.sym.linalg)
+    del mx.nd.linalg.of_a_test, mx.sym.linalg.of_a_test
+    with pytest.raises(mx.MXNetError, match="'abs' is registered twice"):
+        cards.alias("relu", "abs")
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda c: c.name)

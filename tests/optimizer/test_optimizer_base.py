@@ -140,3 +140,34 @@ def test_states_that_are_no_states():
     for junk in (b"", b"junk", b"\x80\x04]."):
         with pytest.raises(FileFormatError, match="not the saved states of an optimizer"):
             updater.set_states(junk)
+
+
+def test_multipliers_of_parameters_come_first():
+    class Weight:
+        lr_mult, wd_mult = 0.5, 0.0
+
+    sgd = mx.optimizer.SGD(learning_rate=1.0, wd=1.0, param_dict={0: Weight()})
+    sgd.set_lr_mult({0: 100.0})
+    for index, expected in ((0, 1 - 0.5), (1, 1 - 1 - 1)):
+        weight = mx.nd.ones(1)
+        sgd.update(index, weight, mx.nd.ones(1), None)
+        assert weight.asscalar() == expected
+
+
+def test_optimizers_by_the_class_methods_of_mxnet():
+    @mx.optimizer.Optimizer.register
+    class Still(mx.optimizer.Optimizer):
+        def update(self, index, weight, grad, state):
+            pass
+
+    assert mx.optimizer.Optimizer.opt_registry["still"] is Still
+    assert isinstance(mx.optimizer.Optimizer.create_optimizer("still"), Still)
+    assert isinstance(mx.optimizer.create("ccsgd", momentum=0.5), mx.optimizer.SGD)
+
+
+def test_states_move_between_devices():
+    updater = mx.optimizer.get_updater(mx.optimizer.Adam())
+    state = (mx.nd.ones(2), [mx.nd.ones(1), None])
+    moved = updater.sync_state_context(state, mx.cpu(1))
+    assert moved[0].context == moved[1][0].context == mx.cpu(1)
+    assert moved[1][1] is None

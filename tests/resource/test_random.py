@@ -111,6 +111,17 @@ for dtype in ("float32", "float64", "float16"):
         mx.nd.Dropout(mx.nd.ones((301, 203), dtype=dtype), p=0.3, mode="always", axes=(1,)),
     ):
         digest.update(array.asnumpy().tobytes())
+    rows = mx.nd.array([[0.5, 1, 2], [9, 30, 4000]], dtype=dtype)
+    for array in (
+        mx.nd.sample_gamma(rows, rows, shape=(7001,), dtype=dtype),
+        mx.nd.sample_negative_binomial(rows, rows / 5000, shape=(7001,), dtype=dtype),
+        mx.nd.sample_exponential(rows, shape=(7001,), dtype=dtype),
+        mx.nd.random.randint(0, 9, shape=(70_001,)),
+        mx.nd.shuffle(mx.nd.arange(200_003, dtype=dtype)),
+        mx.nd.sample_multinomial(rows, shape=(20_001,)),
+        mx.nd._internal._sample_unique_zipfian(range_max=99, shape=(50, 20))[0],
+    ):
+        digest.update(array.asnumpy().tobytes())
 print(digest.hexdigest())
 """
 

@@ -43,7 +43,11 @@ def main():
             arrays.append(mx.nd.array(values, dtype=dtype))
         contrib = getattr(mx.nd.contrib, name.removeprefix("_contrib_"), None)
         function = contrib if name.startswith("_contrib_") else getattr(mx.nd, name, None)
-        function = function or getattr(mx.nd._internal, name)
+        if name.startswith("_image_"):
+            function = getattr(mx.nd.image, name.removeprefix("_image_"))
+        function = function or getattr(mx.nd.linalg, name.removeprefix("_linalg_"), None)
+        function = function or getattr(mx.nd._internal, name, None)
+        function = function or getattr(mx.nd.random, name.removeprefix("_random_"))
         found = function(*arrays, **attrs)
         found = found if isinstance(found, (list, tuple)) else [found]
         outputs = [a.asnumpy() for a in found]

@@ -17,13 +17,29 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import distributions
 import numpy as np
-from cases import FAMILIES, Case, Draw, known
+import sampling
+from cases import FAMILIES as PLAIN
+from cases import Case, Draw, known
 from detection import DETECTION
+from layers import layers
+from linear import FAMILIES as LINEAR
+from recurrent import recurrent
+from spatial import FAMILIES as SPATIAL
 
 import ferromix as mx
 
-FAMILIES |= DETECTION
+FAMILIES = {
+    **PLAIN,
+    **distributions.FAMILIES,
+    **SPATIAL,
+    **sampling.FAMILIES,
+    **LINEAR,
+    **DETECTION,
+    "layers": layers,
+    "recurrent": recurrent,
+}
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 
 

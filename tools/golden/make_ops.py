@@ -38,13 +38,15 @@ class Recorder:
         """Binds the operator, runs it forward and backward with a random gradient on top."""
         names = list(inputs)
         variables = [mx.sym.Variable(n) for n in [*names, *(aux or {})]]
-        symbol = getattr(mx.sym if hasattr(mx.sym, op) else mx.sym._internal, op)(
-            *variables, **attrs
-        )
+        module = mx.sym if hasattr(mx.sym, op) else mx.sym._internal
+        if op.startswith("_contrib_"):
+            module = mx.sym.contrib
+        symbol = getattr(module, op.removeprefix("_contrib_"))(*variables, **attrs)
         arrays = {n: mx.nd.array(v) for n, v in inputs.items()}
         grads = {n: mx.nd.zeros(v.shape) for n, v in inputs.items()}
         states = {n: mx.nd.array(v) for n, v in (aux or {}).items()}
-        executor = symbol.bind(mx.cpu(), arrays, grads, "write", states)
+        request = "write" if train else "null"
+        executor = symbol.bind(mx.cpu(), arrays, grads, request, states)
         outputs = executor.forward(is_train=train)
         heads = [mx.nd.zeros(o.shape) for o in outputs]
         heads[0] = mx.nd.array(self.normal(*outputs[0].shape))

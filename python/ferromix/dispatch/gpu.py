@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -52,6 +54,10 @@ class Toolkit(Protocol):
         """How many threads pay on the GPU of a number."""
         ...
 
+    def blas(self) -> str | None:
+        """The path, or the name, of a library of matrix products."""
+        ...
+
 
 class _Cuda:
     """CUDA's own driver."""
@@ -78,6 +84,16 @@ class _Cuda:
     def limits(self, number: int) -> Limits:
         """As in :class:`Toolkit`."""
         return Limits(processors=_core.gpu_properties(number)[2])
+
+    def blas(self) -> str | None:
+        """As in :class:`Toolkit`: the cuBLAS that CuPy has loaded."""
+        try:
+            _cupy().cuda.device.get_cublas_handle()
+        except (ImportError, RuntimeError):
+            return None
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            found = [path for path in maps.read().split() if re.search(r"/libcublas\.so", path)]
+        return found[0] if found else None
 
 
 @cache
@@ -143,6 +159,10 @@ class _Host:
     def limits(self, number: int) -> Limits:
         """As in :class:`Toolkit`: each thread costs, so that few do as much as they can."""
         return Limits(processors=1, threads=32)
+
+    def blas(self) -> str | None:
+        """As in :class:`Toolkit`."""
+        return self.driver
 
 
 @cache
@@ -244,5 +264,14 @@ def compiled(
 
 @cache
 def limits(number: int) -> Limits:
-    """How many threads pay on a GPU."""
-    return _toolkit().limits(number)
+    """How many threads pay on a GPU, and whether there is a library of matrix products."""
+    return replace(_toolkit().limits(number), has_blas=_has_blas())
+
+
+@cache
+def _has_blas() -> bool:
+    """Loads the library of matrix products; ``FERROMIX_GPU_BLAS=0`` does without."""
+    library = None if os.environ.get("FERROMIX_GPU_BLAS") == "0" else _toolkit().blas()
+    if library is not None:
+        _core.gpu_install_blas(library)
+    return library is not None

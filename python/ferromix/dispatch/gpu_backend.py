@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from .. import _core
 from ..ops.card import OperatorProperty
-from . import backend, gpu, recipes  # noqa: F401 - the recipes register themselves
+from ..ops.fused import Fused
+from . import backend, fusion, gpu, recipes, source  # noqa: F401 - the recipes register themselves
 from .backend import Desc, Device
 from .cpu import CpuBackend
 from .reasons import reason
-from .recipe import Job, Recipe, find
+from .recipe import Job, Launch, Product, Recipe, find
 
 __all__ = ["GpuBackend"]
 
@@ -41,18 +43,21 @@ class GpuBackend:
         DeviceError
             A kernel that does not compile.
         """
-        on_cpu = self._cpu.prepare(card, inputs, outputs, is_train, device)
         changed = [inputs[i] for i in card.mutated_inputs()]
         number, given, made = device[1], list(inputs), [*outputs, *changed]
         dynamic = card.dynamic_params()
         attrs = card.kernel_attrs(is_train)
         limits = gpu.limits(number)
         job = Job(card, card.kernel_name(), attrs, given, made, is_train, dynamic, limits)
-        make = find(job.name)
-        found = make(job) if make else None
-        if found is None:
-            self._tell(card)
-            return on_cpu
+        if isinstance(card, Fused):
+            found = fusion.recipe_of(job, card)
+        else:
+            on_cpu = self._cpu.prepare(card, inputs, outputs, is_train, device)
+            make = find(job.name)
+            found = make(job) if make else None
+            if found is None:
+                self._tell(card)
+                return on_cpu
         scalars = [float(attrs[name]) for name in dynamic]
         launches = _launches(found, number)
         return _core.Prepared.gpu(
@@ -82,10 +87,19 @@ class GpuBackend:
 
 
 def _launches(recipe: Recipe, number: int) -> list[_core.GpuLaunch]:
-    return [
-        (gpu.function(step.stem, step.entry, number), step.grid, step.block, 0, step.args)
-        for step in recipe.launches
-    ]
+    return [_launch(step, number) for step in recipe.launches]
+
+
+def _launch(step: Launch | Product, number: int) -> _core.GpuLaunch:
+    if isinstance(step, Product):
+        return astuple(step)
+    return _address(step, number), step.grid, step.block, 0, step.args
+
+
+def _address(step: Launch, number: int) -> int:
+    if step.text:
+        return gpu.compiled(step.text, source.OPTIONS, (), step.entry, number)
+    return gpu.function(step.stem, step.entry, number)
 
 
 backend.install("gpu", GpuBackend())

@@ -7,7 +7,23 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
+_DRAWN = "random numbers but uniform and normal ones are drawn on the CPU"
+_DENSITY = "densities of distributions are computed on the CPU"
+_IMAGES = "images are enlarged, compared and pooled by regions on the CPU"
+_AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
+_RECURRENT = "recurrent networks are computed on the CPU"
+
+_NORM = "layers, instances and groups are normalized on the CPU"
+_BATCH = "relatives of BatchNorm are computed on the CPU"
+_NEAR = "neighbouring channels are compared on the CPU"
+_SEQUENCE = "sequences of different lengths are cut on the CPU"
+_LINALG = "factors and systems of equations are computed on the CPU"
+_TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
+
+_SAMPLES = "feature maps are read between their pixels on the CPU"
+_HEADS = "products of interleaved projections are computed on the CPU"
+_POINTS = "likelihoods of points in time are computed on the CPU"
 
 _BOXES = "boxes of detectors are compared and sorted on the CPU"
 _BYTES = "numbers of eight bits with ranges are computed on the CPU"
@@ -61,13 +77,148 @@ _WITHOUT = {
     "_contrib_quantized_conv": _BYTES,
     "_contrib_quantized_fully_connected": _BYTES,
     "_needs_csr": _GRAPHS,
+    "LayerNorm": _NORM,
+    "InstanceNorm": _NORM,
+    "GroupNorm": _NORM,
+    "_backward_LayerNorm": _NORM,
+    "_backward_InstanceNorm": _NORM,
+    "_backward_GroupNorm": _NORM,
+    "_contrib_BatchNormWithReLU": _BATCH,
+    "_contrib_SyncBatchNorm": _BATCH,
+    "LRN": _NEAR,
+    "_backward_LRN": _NEAR,
+    "SequenceMask": _SEQUENCE,
+    "SequenceLast": _SEQUENCE,
+    "SequenceReverse": _SEQUENCE,
+    "_backward_SequenceLast": _SEQUENCE,
+    "CTCLoss": "paths through sequences of labels are counted on the CPU",
+    "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
+    "_leaky_random": _DRAWN,
+    "_random_exponential": _DRAWN,
+    "_random_gamma": _DRAWN,
+    "_random_generalized_negative_binomial": _DRAWN,
+    "_random_negative_binomial": _DRAWN,
+    "_random_poisson": _DRAWN,
+    "_random_randint": _DRAWN,
+    "_sample_exponential": _DRAWN,
+    "_sample_gamma": _DRAWN,
+    "_sample_generalized_negative_binomial": _DRAWN,
+    "_sample_multinomial": _DRAWN,
+    "_backward_sample_multinomial": _DRAWN,
+    "_sample_negative_binomial": _DRAWN,
+    "_sample_normal": _DRAWN,
+    "_sample_poisson": _DRAWN,
+    "_sample_uniform": _DRAWN,
+    "_sample_unique_zipfian": _DRAWN,
+    "_shuffled_places": _DRAWN,
+    "_random_pdf_uniform": _DENSITY,
+    "_backward_pdf_uniform": _DENSITY,
+    "_random_pdf_normal": _DENSITY,
+    "_backward_pdf_normal": _DENSITY,
+    "_random_pdf_exponential": _DENSITY,
+    "_backward_pdf_exponential": _DENSITY,
+    "_random_pdf_gamma": _DENSITY,
+    "_backward_pdf_gamma": _DENSITY,
+    "_random_pdf_poisson": _DENSITY,
+    "_backward_pdf_poisson": _DENSITY,
+    "_random_pdf_negative_binomial": _DENSITY,
+    "_backward_pdf_negative_binomial": _DENSITY,
+    "_random_pdf_generalized_negative_binomial": _DENSITY,
+    "_backward_pdf_generalized_negative_binomial": _DENSITY,
+    "_random_pdf_dirichlet": _DENSITY,
+    "_backward_pdf_dirichlet": _DENSITY,
+    "Deconvolution": _IMAGES,
+    "_backward_Deconvolution": _IMAGES,
+    "im2col": _IMAGES,
+    "col2im": _IMAGES,
+    "_backward_im2col": _IMAGES,
+    "_nearest_upsampling": _IMAGES,
+    "_backward_nearest_upsampling": _IMAGES,
+    "_contrib_AdaptiveAvgPooling2D": _IMAGES,
+    "_backward_contrib_AdaptiveAvgPooling2D": _IMAGES,
+    "_contrib_BilinearResize2D": _IMAGES,
+    "_backward_contrib_BilinearResize2D": _IMAGES,
+    "Correlation": _IMAGES,
+    "_backward_Correlation": _IMAGES,
+    "ROIPooling": _IMAGES,
+    "_backward_ROIPooling": _IMAGES,
+    "_image_to_tensor": _AUGMENT,
+    "_image_normalize": _AUGMENT,
+    "_image_resize": _AUGMENT,
+    "_image_random_flip_left_right": _AUGMENT,
+    "_image_random_flip_top_bottom": _AUGMENT,
+    "_image_random_brightness": _AUGMENT,
+    "_image_random_contrast": _AUGMENT,
+    "_image_random_saturation": _AUGMENT,
+    "_image_random_hue": _AUGMENT,
+    "_image_random_color_jitter": _AUGMENT,
+    "_image_adjust_lighting": _AUGMENT,
+    "_image_random_lighting": _AUGMENT,
+    "_linalg_gemm2": _LINALG,
+    "_linalg_syrk": _LINALG,
+    "_linalg_trmm": _LINALG,
+    "_linalg_trsm": _LINALG,
+    "_linalg_potrf": _LINALG,
+    "_linalg_potri": _LINALG,
+    "_linalg_gelqf": _LINALG,
+    "_linalg_syevd": _LINALG,
+    "_linalg_det": _LINALG,
+    "_linalg_slogdet": _LINALG,
+    "_linalg_inverse": _LINALG,
+    "_linalg_inverse_or_zero": _LINALG,
+    "_linalg_extractdiag": _LINALG,
+    "_linalg_makediag": _LINALG,
+    "_linalg_extracttrian": _LINALG,
+    "_linalg_maketrian": _LINALG,
+    "_linalg_triangles": _LINALG,
+    "_contrib_fft": _TABLE,
+    "_contrib_ifft": _TABLE,
+    "_contrib_count_sketch": _TABLE,
+    "_backward_count_sketch": _TABLE,
+    "_histogram": _TABLE,
+    "_ravel_multi_index": _TABLE,
+    "_unravel_index": _TABLE,
+    "RNN": _RECURRENT,
+    "_backward_RNN": _RECURRENT,
+    "GridGenerator": _SAMPLES,
+    "_backward_GridGenerator": _SAMPLES,
+    "BilinearSampler": _SAMPLES,
+    "_backward_BilinearSampler": _SAMPLES,
+    "_contrib_ROIAlign": _SAMPLES,
+    "_backward_ROIAlign": _SAMPLES,
+    "_contrib_RROIAlign": _SAMPLES,
+    "_contrib_PSROIPooling": _SAMPLES,
+    "_backward__contrib_PSROIPooling": _SAMPLES,
+    "_contrib_DeformablePSROIPooling": _SAMPLES,
+    "_backward__contrib_DeformablePSROIPooling": _SAMPLES,
+    "_contrib_DeformableConvolution": _SAMPLES,
+    "_backward__contrib_DeformableConvolution": _SAMPLES,
+    "_contrib_ModulatedDeformableConvolution": _SAMPLES,
+    "_backward__contrib_ModulatedDeformableConvolution": _SAMPLES,
+    "_contrib_interleaved_matmul_selfatt_qk": _HEADS,
+    "_backward_interleaved_matmul_selfatt_qk": _HEADS,
+    "_contrib_interleaved_matmul_selfatt_valatt": _HEADS,
+    "_backward_interleaved_matmul_selfatt_valatt": _HEADS,
+    "_contrib_interleaved_matmul_encdec_qk": _HEADS,
+    "_backward_interleaved_matmul_encdec_qk": _HEADS,
+    "_contrib_interleaved_matmul_encdec_valatt": _HEADS,
+    "_backward_interleaved_matmul_encdec_valatt": _HEADS,
+    "_contrib_hawkesll": _POINTS,
+    "_backward_contrib_hawkesll": _POINTS,
+    "_contrib_index_copy": "slices are put in at indices on the CPU",
 }
 
 _LONG = "lines of more than 2048 elements are sorted on the CPU"
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 _MIXED = "running sums of another type than the data are added up on the CPU"
 
+_HALVES = "layers of halves are computed on the CPU"
+
 _IN_PART = {
+    "BatchNorm": _HALVES,
+    "_backward_BatchNorm": _HALVES,
+    "Convolution": _HALVES,
+    "_backward_Convolution": _HALVES,
     "sort": _LONG,
     "argsort": _LONG,
     "topk": _LONG,

@@ -21,6 +21,7 @@ __all__ = [
     "Job",
     "Launch",
     "Limits",
+    "Product",
     "Recipe",
     "Shape",
     "draws",
@@ -114,13 +115,51 @@ def field(value: int | float) -> Arg:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of a kernel: the source's stem, the entry point, and how many threads."""
+    """One launch of a kernel: the source's stem, the entry point, and how many threads.
+
+    With `text`, the kernel is in that text, and `stem` only says what it is.
+    """
 
     stem: str
     entry: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     args: tuple[Arg, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Product:
+    """Products of a batch of pairs of matrices without gaps, by the vendor's library.
+
+    Parameters
+    ----------
+    factors
+        Where the first ones start.
+    flips
+        Whether memory holds the columns of a factor one after another, not its rows.
+    out
+        The output.
+    dtype
+        The type of all three.
+    batch
+        How many pairs.
+    extents
+        Rows and columns of a product, and how many terms an element sums.
+    adds
+        Whether they are added to what is there, whatever the request.
+    workspace
+        Bytes at the start of the temporary memory that the library may use.
+    """
+
+    factors: tuple[Arg, Arg]
+    flips: tuple[bool, bool]
+    out: int
+    dtype: str
+    batch: int
+    extents: tuple[int, int, int]
+    adds: bool
+    workspace: int
 
 
 @dataclass(frozen=True)
@@ -137,7 +176,7 @@ class Recipe:
         Whether every kernel follows strides, by walks; otherwise arrays come without gaps.
     """
 
-    launches: tuple[Launch, ...]
+    launches: tuple[Launch | Product, ...]
     temporary: int = 0
     strided: bool = False
 
@@ -149,6 +188,8 @@ class Limits:
     processors: int
     threads: int = 256
     """Threads of a block that has no reason for another number; a multiple of 32."""
+    has_blas: bool = False
+    """Whether there is a library for products of matrices."""
 
 
 @dataclass(frozen=True)

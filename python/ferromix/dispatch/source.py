@@ -7,19 +7,23 @@ here headers become part of the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ..error import FileFormatError, InvalidArgumentError
 
-__all__ = ["OPTIONS", "names", "source"]
+__all__ = ["OPTIONS", "expressions", "inlined", "names", "source"]
 
 OPTIONS = ("--std=c++17",)
 """What the sources ask of NVRTC; they need no headers of the CUDA toolkit."""
 
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]*)"')
 ONCE = re.compile(r"\s*#\s*pragma\s+once\b")
+ROW = re.compile(r"^FM_\w+\((?:FM_(\w*)ENTRY, )?([a-z]\w*), (.+)\)$", re.MULTILINE)
+"""A row that is one expression: the kind of its entry points, its word, the expression."""
 
 
 def folder() -> Traversable:
@@ -84,14 +88,37 @@ def source(stem: str, root: Traversable | None = None) -> str:
         raise InvalidArgumentError(
             f"there is no CUDA source '{stem}'; there are: {', '.join(known) or 'none'}"
         )
-    return "".join(_inline(root, f"{stem}.cu", (), set()))
+    return "".join(_inline(root, f"{stem}.cu", (root / f"{stem}.cu").read_text("utf-8"), (), set()))
 
 
-def _inline(root: Traversable, name: str, above: tuple[str, ...], done: set[str]) -> list[str]:
-    """The lines of a file and of what it includes; `above` are the files that it came from."""
-    path = root / name if not above else root / "include" / name
+def inlined(text: str) -> str:
+    """A text with the package's headers in place of its includes, as in :func:`source`."""
+    return "".join(_inline(folder(), "generated", text, (), set()))
+
+
+@cache
+def expressions(stem: str) -> Mapping[str, str]:
+    """What the rows of a CUDA source compute that are one expression, by the words of their names.
+
+    Examples
+    --------
+    >>> from ferromix.dispatch.source import expressions
+    >>> expressions("math")["exp"]
+    'fm::exponential(x)'
+    """
+    text = (folder() / f"{stem}.cu").read_text(encoding="utf-8")
+    return {
+        f"{word}_backward" if kind == "BACK_" else word: expression
+        for kind, word, expression in ROW.findall(text)
+    }
+
+
+def _inline(
+    root: Traversable, name: str, text: str, above: Sequence[str], done: set[str]
+) -> list[str]:
+    """The lines of a text and of what it includes; `above` are the files that it came from."""
     lines = [f'#line 1 "{name}"\n']
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         found = INCLUDE.match(line)
         if found is None:
             # In the text that a compiler gets, the pragma would stand in the main file.
@@ -110,6 +137,7 @@ def _inline(root: Traversable, name: str, above: tuple[str, ...], done: set[str]
             )
         if header not in done:
             done.add(header)
-            lines += _inline(root, header, chain, done)
+            text = (root / "include" / header).read_text(encoding="utf-8")
+            lines += _inline(root, header, text, chain, done)
         lines.append(f'#line {number + 1} "{name}"\n')
     return lines

@@ -268,7 +268,8 @@ def _backward(
             continue
         shared = entry.node not in made or entry in taken
         needed = entry in readers or found.entries.count(entry) > 1
-        if shared or (add and needed):
+        # What comes from another device is written there, and added by a step of its own.
+        if shared or (add and (needed or _is_transfer(entry.node))):
             copy = Node(make("_copy", {}), name, [entry])
             placed.devices[copy] = placed.devices[entry.node]
             nodes.insert(nodes.index(entry.node) + 1 if entry.node in made else 0, copy)
@@ -276,6 +277,10 @@ def _backward(
         gradients[argument] = entry
         taken.add(entry)
     return nodes, gradients
+
+
+def _is_transfer(node: Node) -> bool:
+    return node.op is not None and node.op.name == "_CrossDeviceCopy"
 
 
 def _mapped(node: Node, copies: Mapping[Entry, Entry]) -> tuple[list[Entry], list[Entry]]:

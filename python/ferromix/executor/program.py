@@ -9,8 +9,10 @@ from typing import Any
 
 from .. import _core
 from ..context import Context, placement
-from ..dispatch import ADD, INPLACE, NULL, WRITE, device_of, prepare, state_request
-from ..graph.node import Entry, Node
+from ..dispatch import ADD, INPLACE, NULL, WRITE, device_of, fusion, prepare, state_request
+from ..dispatch.backend import CPU
+from ..graph.fuse import fuse, readers_of
+from ..graph.node import Entry, Node, mutated_variables
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from ..ops.card import Shape
@@ -92,19 +94,24 @@ class Program:
         monitored: bool = False,
     ) -> None:
         self.monitored = monitored
-        order = [*network.forward, *network.backward] if backward else network.forward
-        self.memory = _plan(network, order, arrays, adds)
         self._network = network
+        self._is_train = is_train
+        self._devices = dict(network.devices)
+        halves = [network.forward, network.backward] if backward else [network.forward]
+        nodes = [n for half in halves for n in half]
+        fused = halves if monitored else self._fuse(halves, nodes, arrays)
+        order, self._backward = [n for half in fused for n in half], fused[-1]
+        self.memory = _plan(network, order, arrays, adds, self._devices)
         self._adds = adds
         self._arrays = dict(arrays)
-        self._is_train = is_train
         self._buffers = pool.take(self.memory.buffers, self.memory.devices)
         self._token = pool.token
         self._place(order, self._buffers)
         self._plan = self._make_plan(order, is_train)
         self._predicting: Any = None
-        # Views take no step of the plan.
-        self._starts = [0, *accumulate(not self._is_view(node) for node in order)]
+        # Views take no step of the plan; a group of fused nodes takes one, with the last of them.
+        runs = {e.node for node in order if not self._is_view(node) for e in node.outputs()[:1]}
+        self._starts = [0, *accumulate(node in runs for node in nodes)]
 
     def forward(self, first: int = 0, last: int | None = None) -> None:
         """Launches the forward half, or its nodes from `first` to before `last`."""
@@ -123,7 +130,7 @@ class Program:
             self._plan.run(start, stop)
             return
         if self._predicting is None:
-            self._predicting = self._make_plan(self._network.backward, False)
+            self._predicting = self._make_plan(self._backward, False)
         split = self._starts[before]
         self._predicting.run(start - split, stop - split)
 
@@ -131,6 +138,34 @@ class Program:
         """The array of a variable or of a result; None for what is not there."""
         found = self._arrays.get(entry)
         return None if found is None else NDArray(found)
+
+    def _fuse(
+        self, halves: Sequence[list[Node]], nodes: Sequence[Node], kept: Mapping[Entry, Any]
+    ) -> list[list[Node]]:
+        """The halves with groups of nodes that compute element by element on a GPU as one."""
+        if not fusion.is_on() or all(device_of(self._devices[n]) == CPU for n in nodes):
+            return list(halves)
+        readers = readers_of(nodes)
+        changed = mutated_variables(nodes)
+
+        def may_join(node: Node, last: Node) -> bool:
+            assert node.op is not None
+            output = self._desc(Entry(node, 0))
+            device = self._devices[node]
+            near = device == self._devices[last] and output == self._desc(Entry(last, 0))
+            sources = [e.node for e in node.inputs]
+            if not near or device_of(device) == CPU or not changed.isdisjoint(sources):
+                return False
+            if any(self._devices.get(source, device) != device for source in sources):
+                return False
+            inputs = tuple(self._desc(e) for e in node.inputs)
+            return fusion.is_elementwise(node.op, inputs, output, self._is_train)
+
+        fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
+        for half in fused:
+            for node in half:
+                self._devices.setdefault(node, self._devices[node.outputs()[0].node])
+        return fused
 
     def _make_plan(self, nodes: Sequence[Node], is_train: bool) -> Any:
         steps = [self._step(node, is_train) for node in nodes if not self._is_view(node)]
@@ -177,7 +212,7 @@ class Program:
             tuple(self._desc(e) for e in node.inputs),
             tuple(self._desc(e) for e in entries),
             is_train,
-            device_of(self._network.devices[node]),
+            device_of(self._devices[node]),
         )
         return prepared, node.name, inputs, outputs + changed, reqs + [state] * len(changed)
 
@@ -193,7 +228,11 @@ class Program:
 
 
 def _plan(
-    network: Network, order: Sequence[Node], arrays: Mapping[Entry, Any], adds: set[Entry]
+    network: Network,
+    order: Sequence[Node],
+    arrays: Mapping[Entry, Any],
+    adds: set[Entry],
+    devices: Mapping[Node, Context],
 ) -> MemoryPlan:
     sizes = {
         entry: prod(network.shapes[entry]) * item_size(network.types[entry])
@@ -208,4 +247,4 @@ def _plan(
         for entry, array in arrays.items()
         if entry not in states and entry not in own and array.contiguous
     }
-    return plan_memory(order, sizes, arrays.keys(), viewable, network.devices)
+    return plan_memory(order, sizes, arrays.keys(), viewable, devices)

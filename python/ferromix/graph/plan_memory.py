@@ -186,7 +186,7 @@ class _Planner:
         if card.kernel_name() in VIEWS and self._view(node):
             return
         for i, o in card.inplace_options():
-            out = Entry(node, o)
+            out = node.outputs()[o]
             if o in taken or i in replaced or not self._is_wanted(out):
                 continue
             if self._may_replace(step, node, i, out):

@@ -16,6 +16,7 @@ from ..attribute import HIDDEN_KEYS, hide
 from ..error import DTypeError, FileFormatError, InvalidArgumentError
 from ..literal import MOST, brief, names_of
 from ..ops.card import OperatorProperty, exists, find
+from .control_flow import ControlFlow
 from .node import Entry, Node, argument_names, mutated_variables, topological
 
 __all__ = ["dump", "parse"]
@@ -24,12 +25,23 @@ VERSION = 10901
 """The version of MXNet whose form is written."""
 
 _INDEX_WIDTH = range(2, 4)
+_DEEPEST = 16
+"""Levels of graphs within graphs."""
 _OUTPUTS_PER_NODE = 16
 """Outputs come out of a number in the file; beyond so many for each node they are bounded."""
 
 
 def dump(heads: Sequence[Entry]) -> str:
     """The graph of `heads` as JSON that MXNet 1.9 loads."""
+    graph = _described(heads)
+    nodes = [_object(row, "    ") for row in graph.pop("nodes")]
+    graph["attrs"] = {"mxnet_version": ["int", VERSION]}
+    listed = "[\n    " + ",\n    ".join(nodes) + "\n  ]"
+    return '{\n  "nodes": ' + listed + ",\n" + _object(graph, "")[2:]
+
+
+def _described(heads: Sequence[Entry]) -> dict[str, Any]:
+    """The graph of `heads` as the values of its JSON."""
     order = topological(heads)
     position = {node: i for i, node in enumerate(order)}
     changed = mutated_variables(order)
@@ -38,23 +50,23 @@ def dump(heads: Sequence[Entry]) -> str:
         return [position[e.node], e.output, int(e.node in changed)]
 
     rows = [0]
-    nodes: list[str] = []
+    nodes: list[dict[str, Any]] = []
     for node in order:
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
         attrs = node.all_attrs()
         if attrs:
             row["attrs"] = dict(sorted(attrs.items()))
         row["inputs"] = [entry(e) for e in node.inputs]
-        nodes.append(_object(row, "    "))
+        if isinstance(node.op, ControlFlow):
+            row["subgraphs"] = [_described(graph.heads) for graph in node.op.subgraphs]
+        nodes.append(row)
         rows.append(rows[-1] + node.num_public_outputs)
-    graph = {
+    return {
+        "nodes": nodes,
         "arg_nodes": [i for i, node in enumerate(order) if node.op is None],
         "node_row_ptr": rows,
         "heads": [entry(e) for e in heads],
-        "attrs": {"mxnet_version": ["int", VERSION]},
     }
-    listed = "[\n    " + ",\n    ".join(nodes) + "\n  ]"
-    return '{\n  "nodes": ' + listed + ",\n" + _object(graph, "")[2:]
 
 
 def _object(row: Mapping[str, Any], indent: str) -> str:
@@ -92,8 +104,9 @@ def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
 class _Reader:
     """Builds nodes from JSON, trusting nothing in it."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, depth: int = 0) -> None:
         self.source = source
+        self.depth = depth
         self.nodes: list[Node] = []
         self.implicit: list[tuple[Node, dict[str, str]]] = []
         self.room = 0
@@ -146,8 +159,6 @@ class _Reader:
         if not isinstance(op, str) or not isinstance(name, str):
             raise self.wrong(f"{where}: expected strings 'op' and 'name'", (op, name))
         where = f"{where} '{_cut(name)}'"
-        if row.get("subgraphs"):
-            raise FileFormatError(f"{self.source}: {where}: subgraphs are not supported")
         inputs = [
             self.entry(e, len(self.nodes), f"{where}, input {i}")
             for i, e in enumerate(self.listed(row, "inputs", where))
@@ -157,15 +168,24 @@ class _Reader:
             # Before 0.9 a symbol's attributes stood apart and could have any name.
             attrs = {k if k in row["param"] else _decorated(k): v for k, v in attrs.items()}
         if op != "null":
-            return self.operator(op, name, inputs, attrs, where)
+            return self.operator(op, name, inputs, attrs, (where, row.get("subgraphs")))
         if inputs:
             raise self.wrong(f"{where}: a variable has no inputs", row["inputs"])
         return Node(None, name, [], {hide(k): v for k, v in attrs.items()})
 
     def operator(
-        self, op: str, name: str, inputs: list[Entry], attrs: dict[str, str], where: str
+        self,
+        op: str,
+        name: str,
+        inputs: list[Entry],
+        attrs: dict[str, str],
+        place: tuple[str, Any],
     ) -> Node:
-        """An operator's node; inputs that the file leaves out become variables."""
+        """An operator's node; inputs that the file leaves out become variables.
+
+        `place` is what errors call the node, and its subgraphs.
+        """
+        where, subgraphs = place
         if not exists(op):
             raise FileFormatError(f"{self.source}: {where}: unknown operator '{_cut(op)}'")
         where = f"{where} ({op})"
@@ -173,8 +193,11 @@ class _Reader:
         own, moved, params = _sort_attrs(card, attrs)
         if card.variadic is not None:
             params.setdefault(card.variadic, str(card.count_inputs(len(inputs))))
+        graphs = self.subgraphs(card, subgraphs, where)
+        if "subgraphs" in params:
+            raise FileFormatError(f"{self.source}: {where}: unknown attribute 'subgraphs'")
         try:
-            made = card(**params)
+            made = card(**graphs, **params)
         except InvalidArgumentError as error:
             raise FileFormatError(f"{self.source}: {where}: {_cut(str(error), 600)}") from None
         # The number first: names are not made for however many a file claims.
@@ -203,6 +226,27 @@ class _Reader:
                 f"more than {MOST} beyond {_OUTPUTS_PER_NODE} for each node"
             )
         return node
+
+    def subgraphs(
+        self, card: type[OperatorProperty], given: Any, where: str
+    ) -> dict[str, list[list[Entry]]]:
+        """The outputs of a node's graphs, for a card that has some."""
+        if not issubclass(card, ControlFlow):
+            if given:
+                raise FileFormatError(f"{self.source}: {where}: takes no subgraphs")
+            return {}
+        if not isinstance(given, list):
+            raise self.wrong(f"{where}: expected a list 'subgraphs'", given)
+        if len(given) != card.graph_count:
+            raise self.wrong(f"{where}: expected {card.graph_count} subgraphs", given)
+        if self.depth == _DEEPEST:
+            raise FileFormatError(
+                f"{self.source}: {where}: has graphs within graphs of more than {_DEEPEST} levels"
+            )
+        # What they could hold counts for each of them as for a file.
+        source = f"{self.source}: {where}: subgraph"
+        found = [_Reader(f"{source} {i}", self.depth + 1).read(g) for i, g in enumerate(given)]
+        return {"subgraphs": found}
 
     def move_attrs(self, node: Node, attrs: Mapping[str, str]) -> None:
         """Puts ``weight_lr_mult`` and its like where they belong."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
 
-__all__ = ["Arrays", "batches", "check_counts", "class_indices"]
+__all__ = ["Arrays", "batches", "check_counts", "check_label_shapes", "class_indices"]
 
 Arrays = NDArray | np.ndarray | Sequence[NDArray | np.ndarray]
 """One array, or one for each output of a network."""
@@ -51,3 +52,37 @@ def class_indices(name: str, label: np.ndarray, pred: np.ndarray) -> np.ndarray:
             f"{name}: labels must be in [0, {classes}), got {right.min()} to {right.max()}"
         )
     return right
+
+
+def check_label_shapes(
+    labels: Any, preds: Any, wrap: bool = False, shape: bool | None = False
+) -> tuple[Any, Any]:
+    """Compares labels with predictions, for metrics of one's own.
+
+    Parameters
+    ----------
+    labels, preds
+        Lists, or arrays.
+    wrap
+        Whether single arrays come back in lists.
+    shape
+        Whether shapes, not lengths, must be equal; None compares nothing.
+
+    Raises
+    ------
+    InvalidArgumentError
+        They differ; says how.
+    """
+    if shape is not None:
+        for one in (labels, preds):
+            if not hasattr(one, "shape" if shape else "__len__"):
+                kind = type(one).__name__
+                raise ArgumentTypeError(f"expected lists or arrays of labels, got {kind}")
+        sizes = [x.shape if shape else len(x) for x in (labels, preds)]
+        if sizes[0] != sizes[1]:
+            raise InvalidArgumentError(
+                f"Shape of labels {sizes[0]} does not match shape of predictions {sizes[1]}"
+            )
+    if wrap:
+        return _as_list(labels), _as_list(preds)
+    return labels, preds

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..error import InvalidArgumentError
 from .arrays import Arrays, batches, check_counts, class_indices
-from .base import EvalMetric, alias, register
+from .base import EvalMetric, Score, alias, register
 
-__all__ = ["Accuracy", "CrossEntropy", "TopKAccuracy"]
+__all__ = ["Accuracy", "CrossEntropy", "NegativeLogLikelihood", "Perplexity", "TopKAccuracy"]
 
 
 @register
@@ -121,3 +122,75 @@ class CrossEntropy(EvalMetric):
             right = class_indices(self.name, label, pred)
             p = pred.reshape(right.size, -1)[np.arange(right.size), right]
             self._add(float(-np.log(p + self.eps).sum()), right.size)
+
+
+@register
+@alias("nll_loss")
+class NegativeLogLikelihood(CrossEntropy):
+    """The same as :class:`CrossEntropy`, under the name that statistics has for it."""
+
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "nll-loss",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(eps, name, output_names, label_names)
+
+
+@register
+class Perplexity(EvalMetric):
+    """The exponential of the mean of -log(p), where p is the predicted probability of the label.
+
+    Parameters
+    ----------
+    ignore_label
+        A label that does not count, such as that of padding; None for none.
+    axis
+        The axis of the classes.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> perplexity = mx.metric.Perplexity(ignore_label=None)
+    >>> perplexity.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.75, 0.25]])])
+    >>> round(perplexity.get()[1], 4)
+    2.8284
+    """
+
+    def __init__(
+        self,
+        ignore_label: int | None,
+        axis: int = -1,
+        name: str = "perplexity",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, ignore_label=ignore_label, axis=axis)
+        self.ignore_label, self.axis = ignore_label, axis
+
+    def update(self, labels: Arrays, preds: Arrays) -> None:
+        """Accounts for one batch."""
+        for label, pred in batches(self.name, labels, preds):
+            scores = np.moveaxis(pred, self.axis, -1)
+            scores, label = scores.reshape(-1, scores.shape[-1]), label.ravel()
+            check_counts(self.name, label, scores)
+            counted = label != self.ignore_label
+            scores = scores[counted]
+            right = class_indices(self.name, label[counted], scores)
+            p = scores[np.arange(right.size), right]
+            self._add(-float(np.log(np.maximum(p, 1e-10), dtype=np.float64).sum()), right.size)
+
+    def get(self) -> Score:
+        """Name and value of the local account; the value is nan while it is empty."""
+        return self.name, _power(super().get()[1])
+
+    def get_global(self) -> Score:
+        """Name and value over everything since :meth:`reset`."""
+        return self.name, _power(super().get_global()[1])
+
+
+def _power(value: object) -> float:
+    assert isinstance(value, float)
+    return math.exp(value)

@@ -87,9 +87,11 @@ class CompositeEvalMetric(EvalMetric):
         for metric in self.metrics:
             metric.update(labels, preds)
 
-    def update_dict(self, label: Mapping[str, NDArray], pred: Mapping[str, NDArray]) -> None:
+    def update_dict(  # type: ignore[override] - MXNet's names
+        self, labels: Mapping[str, NDArray], preds: Mapping[str, NDArray]
+    ) -> None:
         """Accounts for one batch, given labels and outputs by name."""
-        chosen = by_name(label, self.label_names), by_name(pred, self.output_names)
+        chosen = by_name(labels, self.label_names), by_name(preds, self.output_names)
         for metric in self.metrics:
             metric.update_dict(*chosen)
 

@@ -5,10 +5,21 @@ The functions come from the operator cards at their first use; ``dir(ferromix.nd
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from . import contrib, layout, protocol, sparse, utils
+from . import (
+    _internal,
+    contrib,
+    image,
+    layout,
+    linalg,
+    op,
+    protocol,
+    random,
+    sparse,
+    utils,
+)
+from . import subgraphs as subgraphs
 from .arithmetic import (
     add,
     divide,
@@ -45,8 +56,17 @@ from .creation import (
 )
 from .custom import Custom
 from .dlpack import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
+from .elements import _copyto as _copyto
+from .elements import _onehot_encode as _onehot_encode
+from .elements import _set_value as _set_value
 from .elements import onehot_encode
 from .function import function, function_names, install_methods
+from .histogram import histogram
+from .keys import (
+    get_indexing_dispatch_code,
+    get_oshape_of_gather_nd_op,
+    indexing_key_expand_implicit_axes,
+)
 from .ndarray import NDArray, invoke, waitall
 from .operators import Operators
 from .safetensors import load_safetensors, save_safetensors
@@ -61,6 +81,7 @@ __all__ = [
     "CachedOp",
     "Custom",
     "NDArray",
+    "_internal",
     "add",
     "arange",
     "array",
@@ -74,11 +95,17 @@ __all__ = [
     "from_numpy",
     "from_shared_mem",
     "full",
+    "get_indexing_dispatch_code",
+    "get_oshape_of_gather_nd_op",
     "greater",
     "greater_equal",
+    "histogram",
+    "image",
+    "indexing_key_expand_implicit_axes",
     "invoke",
     "lesser",
     "lesser_equal",
+    "linalg",
     "linspace",
     "load",
     "load_frombuffer",
@@ -94,7 +121,9 @@ __all__ = [
     "not_equal",
     "onehot_encode",
     "ones",
+    "op",
     "power",
+    "random",
     "save",
     "save_safetensors",
     "sparse",
@@ -110,8 +139,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_internal":  # MXNet keeps operators with a leading underscore there.
-        return sys.modules[__name__]
     made = function(name)
     globals()[name] = made
     return made

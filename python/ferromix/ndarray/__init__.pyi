@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
+from . import _internal as _internal
 from . import contrib as contrib
+from . import image as image
 from . import layout as layout
+from . import linalg as linalg
+from . import op as op
 from . import protocol as protocol
+from . import random as random
 from . import sparse as sparse
 from . import utils as utils
+from . import subgraphs as subgraphs
 from .arithmetic import add as add
 from .arithmetic import divide as divide
 from .arithmetic import equal as equal
@@ -43,10 +49,17 @@ from .dlpack import from_dlpack as from_dlpack
 from .dlpack import from_numpy as from_numpy
 from .dlpack import to_dlpack_for_read as to_dlpack_for_read
 from .dlpack import to_dlpack_for_write as to_dlpack_for_write
+from .elements import _copyto as _copyto
+from .elements import _onehot_encode as _onehot_encode
+from .elements import _set_value as _set_value
 from .elements import onehot_encode as onehot_encode
 from .function import function as function
 from .function import function_names as function_names
 from .function import install_methods as install_methods
+from .histogram import histogram as histogram
+from .keys import get_indexing_dispatch_code as get_indexing_dispatch_code
+from .keys import get_oshape_of_gather_nd_op as get_oshape_of_gather_nd_op
+from .keys import indexing_key_expand_implicit_axes as indexing_key_expand_implicit_axes
 from .ndarray import NDArray as NDArray
 from .ndarray import invoke as invoke
 from .ndarray import waitall as waitall
@@ -105,8 +118,28 @@ def BatchNorm_v1(
     out: Any = None,
     name: Any = None,
 ) -> Any: ...
+def BilinearSampler(
+    data: NDArray | None = None,
+    grid: NDArray | None = None,
+    cudnn_off: bool | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def BlockGrad(
     data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def CTCLoss(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    data_lengths: NDArray | None = None,
+    label_lengths: NDArray | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = 'first',
     *,
     out: Any = None,
     name: Any = None,
@@ -163,12 +196,46 @@ def Convolution_v1(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def Correlation(
+    data1: NDArray | None = None,
+    data2: NDArray | None = None,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def Crop(
     *args: NDArray | Sequence[NDArray],
     num_args: int | None = None,
     offset: int | Sequence[int] = (0, 0),
     h_w: int | Sequence[int] = (0, 0),
     center_crop: bool = False,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def Deconvolution(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    adj: int | Sequence[int] = (),
+    target_shape: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: str | None = None,
+    cudnn_off: bool = False,
+    layout: str | None = None,
+    *,
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
@@ -216,6 +283,44 @@ def FullyConnected(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def GridGenerator(
+    data: NDArray | None = None,
+    transform_type: str | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def GroupNorm(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    beta: NDArray | None = None,
+    num_groups: int = 1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def IdentityAttachKLSparseReg(
+    data: NDArray | None = None,
+    moving_avg: NDArray | None = None,
+    sparseness_target: float = 0.1,
+    penalty: float = 0.001,
+    momentum: float = 0.9,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def InstanceNorm(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    beta: NDArray | None = None,
+    eps: float = 0.001,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def L2Normalization(
     data: NDArray | None = None,
     eps: float = 1e-10,
@@ -224,6 +329,27 @@ def L2Normalization(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def LRN(
+    data: NDArray | None = None,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: int | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def LayerNorm(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    beta: NDArray | None = None,
+    axis: int = -1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def LeakyReLU(
     data: NDArray | None = None,
     gamma: NDArray | None = None,
@@ -234,7 +360,7 @@ def LeakyReLU(
     *,
     out: Any = None,
     name: Any = None,
-) -> NDArray: ...
+) -> Any: ...
 def LinearRegressionOutput(
     data: NDArray | None = None,
     label: NDArray | None = None,
@@ -293,12 +419,92 @@ def Pooling(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def Pooling_v1(
+    data: NDArray | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: str = 'max',
+    global_pool: bool = False,
+    pooling_convention: str = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def RNN(
+    data: NDArray | None = None,
+    parameters: NDArray | None = None,
+    state: NDArray | None = None,
+    state_cell: NDArray | None = None,
+    sequence_length: NDArray | None = None,
+    state_size: int | None = None,
+    num_layers: int | None = None,
+    bidirectional: bool = False,
+    mode: str | None = None,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def ROIPooling(
+    data: NDArray | None = None,
+    rois: NDArray | None = None,
+    pooled_size: int | Sequence[int] | None = None,
+    spatial_scale: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def Reshape(
     data: NDArray | None = None,
     shape: int | Sequence[int] = (),
     reverse: bool = False,
     target_shape: int | Sequence[int] = (),
     keep_highest: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def SVMOutput(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def SequenceLast(
+    data: NDArray | None = None,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def SequenceMask(
+    data: NDArray | None = None,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    value: float = 0.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def SequenceReverse(
+    data: NDArray | None = None,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
     *,
     out: Any = None,
     name: Any = None,
@@ -327,6 +533,13 @@ def Softmax(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def SoftmaxActivation(
+    data: NDArray | None = None,
+    mode: str = 'instance',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def SoftmaxOutput(
     data: NDArray | None = None,
     label: NDArray | None = None,
@@ -342,11 +555,33 @@ def SoftmaxOutput(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def SpatialTransformer(
+    data: NDArray | None = None,
+    loc: NDArray | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: str | None = None,
+    sampler_type: str | None = None,
+    cudnn_off: bool | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def SwapAxis(
     data: NDArray | None = None,
     dim1: int = 0,
     dim2: int = 0,
     *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def UpSampling(
+    *args: NDArray | Sequence[NDArray],
+    scale: int | None = None,
+    num_filter: int = 0,
+    sample_type: str | None = None,
+    multi_input_mode: str = 'concat',
+    num_args: int = 1,
+    workspace: int = 512,
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
@@ -700,6 +935,17 @@ def clip(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def col2im(
+    data: NDArray | None = None,
+    output_size: int | Sequence[int] | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def concat(
     *args: NDArray | Sequence[NDArray],
     num_args: int | None = None,
@@ -724,6 +970,18 @@ def crop(
     begin: int | Sequence[int | None] | None = None,
     end: int | Sequence[int | None] | None = None,
     step: int | Sequence[int | None] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ctc_loss(
+    data: NDArray | None = None,
+    label: NDArray | None = None,
+    data_lengths: NDArray | None = None,
+    label_lengths: NDArray | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = 'first',
     *,
     out: Any = None,
     name: Any = None,
@@ -932,6 +1190,16 @@ def identity(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def im2col(
+    data: NDArray | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def khatri_rao(
     *args: NDArray | Sequence[NDArray],
     num_args: int | None = None,
@@ -963,6 +1231,140 @@ def lamb_update_phase2(
     lr: float | None = None,
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_det(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_extractdiag(
+    A: NDArray | None = None,
+    offset: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_extracttrian(
+    A: NDArray | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_gelqf(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def linalg_gemm(
+    A: NDArray | None = None,
+    B: NDArray | None = None,
+    C: NDArray | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    axis: int = -2,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_gemm2(
+    A: NDArray | None = None,
+    B: NDArray | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_inverse(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_makediag(
+    A: NDArray | None = None,
+    offset: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_maketrian(
+    A: NDArray | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_potrf(
+    A: NDArray | None = None,
+    lower: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_potri(
+    A: NDArray | None = None,
+    lower: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_slogdet(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def linalg_sumlogdiag(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_syevd(
+    A: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def linalg_syrk(
+    A: NDArray | None = None,
+    transpose: bool = False,
+    alpha: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_trmm(
+    A: NDArray | None = None,
+    B: NDArray | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def linalg_trsm(
+    A: NDArray | None = None,
+    B: NDArray | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
     *,
     out: Any = None,
     name: Any = None,
@@ -1359,9 +1761,136 @@ def radians(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def random_exponential(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_gamma(
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_negative_binomial(
+    k: int = 1,
+    p: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def random_normal(
     loc: float = 0.0,
     scale: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_pdf_dirichlet(
+    sample: NDArray | None = None,
+    alpha: NDArray | None = None,
+    is_log: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_pdf_exponential(
+    sample: NDArray | None = None,
+    lam: NDArray | None = None,
+    is_log: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_pdf_gamma(
+    sample: NDArray | None = None,
+    alpha: NDArray | None = None,
+    beta: NDArray | None = None,
+    is_log: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_pdf_generalized_negative_binomial(
+    sample: NDArray | None = None,
+    mu: NDArray | None = None,
+    alpha: NDArray | None = None,
+    is_log: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_pdf_negative_binomial(
+    sample: NDArray | None = None,
+    k: NDArray | None = None,
+    p: NDArray | None = None,
+    is_log: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_pdf_normal(
+    sample: NDArray | None = None,
+    mu: NDArray | None = None,
+    sigma: NDArray | None = None,
+    is_log: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_pdf_poisson(
+    sample: NDArray | None = None,
+    lam: NDArray | None = None,
+    is_log: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_pdf_uniform(
+    sample: NDArray | None = None,
+    low: NDArray | None = None,
+    high: NDArray | None = None,
+    is_log: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_poisson(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def random_randint(
+    low: int | None = None,
+    high: int | None = None,
     shape: int | Sequence[int] | None = (),
     ctx: str = '',
     dtype: Any = None,
@@ -1375,6 +1904,13 @@ def random_uniform(
     shape: int | Sequence[int] | None = (),
     ctx: str = '',
     dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def ravel_multi_index(
+    data: NDArray | None = None,
+    shape: int | Sequence[int] | None = None,
     *,
     out: Any = None,
     name: Any = None,
@@ -1490,6 +2026,76 @@ def rsqrt(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def sample_exponential(
+    lam: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sample_gamma(
+    alpha: NDArray | None = None,
+    beta: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sample_generalized_negative_binomial(
+    mu: NDArray | None = None,
+    alpha: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sample_multinomial(
+    data: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    get_prob: bool = False,
+    dtype: Any = 'int32',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def sample_negative_binomial(
+    k: NDArray | None = None,
+    p: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sample_normal(
+    mu: NDArray | None = None,
+    sigma: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sample_poisson(
+    lam: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def sample_uniform(
+    low: NDArray | None = None,
+    high: NDArray | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
 def scatter_nd(
     data: NDArray | None = None,
     indices: NDArray | None = None,
@@ -1525,6 +2131,12 @@ def sgd_update(
     name: Any = None,
 ) -> NDArray: ...
 def shape_array(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def shuffle(
     data: NDArray | None = None,
     *,
     out: Any = None,
@@ -1792,6 +2404,13 @@ def uniform(
     shape: int | Sequence[int] | None = (),
     ctx: str = '',
     dtype: Any = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def unravel_index(
+    data: NDArray | None = None,
+    shape: int | Sequence[int] | None = None,
     *,
     out: Any = None,
     name: Any = None,

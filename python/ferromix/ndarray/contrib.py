@@ -1,25 +1,41 @@
 """``mx.nd.contrib``: the functions of the operators whose names begin with ``_contrib_``,
-and steps of optimizers.
+loops and branches, steps of optimizers, checks of elements, and classes drawn by Zipf's law.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from ..context import current_context
+from ..ops.namespaces import serve
+from .control_flow import cond, foreach, while_loop
+from .finite import isfinite, isinf, isnan
+from .function import member
+from .masks import boolean_mask
+from .random import rand_zipfian
+from .steps import (
+    adamw_update,
+    mp_adamw_update,
+    multi_adamw_update,
+    multi_lamb_update,
+    multi_mp_adamw_update,
+    multi_mp_lamb_update,
+)
 
-from ..ops.card import contrib_names
-from . import steps
-from .function import function
+__all__ = [
+    "adamw_update",
+    "boolean_mask",
+    "cond",
+    "current_context",
+    "foreach",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+    "rand_zipfian",
+    "while_loop",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name in steps.__all__:
-        return getattr(steps, name)
-    if name not in contrib_names():
-        raise AttributeError(f"module 'ferromix.ndarray.contrib' has no attribute {name!r}")
-    made = function(f"_contrib_{name}")
-    globals()[name] = made
-    return made
-
-
-def __dir__() -> list[str]:
-    return sorted([*contrib_names(), *steps.__all__])
+__getattr__, __dir__ = serve(__name__, member)

@@ -1,4 +1,4 @@
-"""What MXNet had before the operator `one_hot`."""
+"""Functions that MXNet had before it had operators."""
 
 from __future__ import annotations
 
@@ -40,3 +40,67 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
         )
     attrs = {"depth": out.shape[1], "dtype": out.dtype_name}
     return invoke(make("one_hot", attrs), [indices], out)[0]
+
+
+def _copyto(src: NDArray, out: NDArray) -> NDArray:
+    """Copies `src` to `out`, which is returned, as ``src.copyto(out)`` does.
+
+    Parameters
+    ----------
+    src
+        What is copied.
+    out
+        Where to, converted to its type.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd._internal._copyto(mx.nd.ones((2,)), out=mx.nd.zeros((2,))).asnumpy().tolist()
+    [1.0, 1.0]
+    """
+    for name, array in {"src": src, "out": out}.items():
+        require_kind(f"_copyto: {name}", array, NDArray, "an NDArray")
+    return src.copyto(out)
+
+
+def _onehot_encode(lhs: NDArray, rhs: NDArray, out: NDArray | None = None) -> NDArray:
+    """:func:`onehot_encode` of the indices `lhs`, into `out`, or a new matrix like `rhs`.
+
+    Parameters
+    ----------
+    lhs
+        The indices.
+    rhs
+        Gives shape and type.
+    out
+        The matrix, which is returned.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd._internal._onehot_encode(mx.nd.array([1]), mx.nd.zeros((1, 2))).asnumpy().tolist()
+    [[0.0, 1.0]]
+    """
+    require_kind("_onehot_encode: rhs", rhs, NDArray, "an NDArray")
+    return onehot_encode(lhs, rhs.copy() if out is None else out)
+
+
+def _set_value(src: float, out: NDArray) -> NDArray:
+    """Sets all elements of `out`, which is returned, to a number.
+
+    Parameters
+    ----------
+    src
+        The number.
+    out
+        The array.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.nd._internal._set_value(3.5, out=mx.nd.zeros((2,))).asnumpy().tolist()
+    [3.5, 3.5]
+    """
+    require_kind("_set_value: out", out, NDArray, "an NDArray")
+    out[:] = src
+    return out

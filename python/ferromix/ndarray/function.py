@@ -15,7 +15,7 @@ from . import methods, sources
 from .ndarray import NDArray
 from .operators import Operators
 
-__all__ = ["function", "function_names", "install_methods", "method_names"]
+__all__ = ["function", "function_names", "install_methods", "member", "method_names"]
 
 
 _FIRST = (("data",), ("lhs",), ("a",), ("indices",))
@@ -40,13 +40,20 @@ def function(name: str) -> Callable[..., Any]:
     return _make(name, card.find(name))
 
 
-def _make(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
+def member(name: str, called: str, module: str) -> Callable[..., Any]:
+    """The function of the operator `name` in a namespace, where it is called otherwise."""
+    return _make(called, card.find(name), module)
+
+
+def _make(
+    name: str, operator: type[OperatorProperty], module: str = "ferromix.ndarray"
+) -> Callable[..., Any]:
     signature = call.signature(operator, extra=("out", "name"))
     # As CPython has both in one.
     doc = f"{name}{signature}\n--\n\n{call.describe(operator)}"
     dynamic = call.dynamic_places(operator)
     most = FEW if operator.few_kept else 4096
-    plain = _core.function(name, "ferromix.ndarray", doc, operator, dynamic, most)
+    plain = _core.function(name, module, doc, operator, dynamic, most)
     if says_storage(getattr(operator, "property_class", None), "infer_storage_type"):
         return _storing(operator, plain)
     without_inputs = not operator.arguments and "ctx" in operator.params

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from .. import _core
 from ..context import current_context
+from ..foreign import ctypes2buffer
+from ..runtime import Features
 from ..util import is_np_array
-from . import arithmetic, creation, dlpack, elements, ndarray, serialize
+from . import arithmetic, creation, dlpack, elements, keys, ndarray, serialize
 
 __all__ = ["install"]
 
 _OTHERS = {
+    "Features": Features,
     "NDArrayBase": _core.Dense,
+    "ctypes2buffer": ctypes2buffer,
     "current_context": current_context,
     "is_np_array": is_np_array,
 }
-_HOMES = (arithmetic, creation, dlpack, elements, serialize)
+_HOMES = (arithmetic, creation, dlpack, elements, keys, serialize)
 
 
 def install() -> None:

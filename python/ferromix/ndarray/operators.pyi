@@ -318,6 +318,17 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def col2im(
+        self,
+        output_size: int | Sequence[int] | None = None,
+        kernel: int | Sequence[int] | None = None,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def cos(
         self,
         *,
@@ -335,6 +346,18 @@ class Operators:
         begin: int | Sequence[int | None] | None = None,
         end: int | Sequence[int | None] | None = None,
         step: int | Sequence[int | None] = (),
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def ctc_loss(
+        self,
+        label: NDArray | None = None,
+        data_lengths: NDArray | None = None,
+        label_lengths: NDArray | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: str = 'first',
         *,
         out: Any = None,
         name: Any = None,
@@ -493,6 +516,16 @@ class Operators:
     ) -> NDArray: ...
     def identity(
         self,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def im2col(
+        self,
+        kernel: int | Sequence[int] | None = None,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
         *,
         out: Any = None,
         name: Any = None,
@@ -692,6 +725,13 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def ravel_multi_index(
+        self,
+        shape: int | Sequence[int] | None = None,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
     def rcbrt(
         self,
         *,
@@ -748,6 +788,15 @@ class Operators:
         out: Any = None,
         name: Any = None,
     ) -> NDArray: ...
+    def sample_multinomial(
+        self,
+        shape: int | Sequence[int] = (),
+        get_prob: bool = False,
+        dtype: Any = 'int32',
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> Any: ...
     def scatter_nd(
         self,
         indices: NDArray | None = None,
@@ -757,6 +806,12 @@ class Operators:
         name: Any = None,
     ) -> NDArray: ...
     def shape_array(
+        self,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def shuffle(
         self,
         *,
         out: Any = None,
@@ -975,6 +1030,13 @@ class Operators:
     ) -> NDArray: ...
     def trunc(
         self,
+        *,
+        out: Any = None,
+        name: Any = None,
+    ) -> NDArray: ...
+    def unravel_index(
+        self,
+        shape: int | Sequence[int] | None = None,
         *,
         out: Any = None,
         name: Any = None,

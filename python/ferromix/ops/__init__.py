@@ -8,8 +8,11 @@ import pkgutil
 
 from .card import OperatorProperty, exists, find, make, names, register
 from .param import Param
+from .sparse_names import enter
 
 __all__ = ["OperatorProperty", "Param", "exists", "find", "make", "names", "register"]
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
+
+enter()

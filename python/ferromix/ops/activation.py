@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .family import FLOATS, Backward, Elementwise
 from .param import Param, Params
@@ -86,11 +87,11 @@ _SELU = 1.0507009873554805 * 1.6732632423543772
 """The slope of selu below zero, at zero."""
 _LEAKY_PARAMS = {
     "act_type": Param(
-        "str", "leaky", "The function.", choices=("elu", "gelu", "leaky", "prelu", "selu")
+        "str", "leaky", "The function.", choices=("elu", "gelu", "leaky", "prelu", "rrelu", "selu")
     ),
     "slope": Param("float", 0.25, "The slope of leaky, the factor of elu."),
-    "lower_bound": Param("float", 0.125, "For a function that is not there."),
-    "upper_bound": Param("float", 0.334, "For a function that is not there."),
+    "lower_bound": Param("float", 0.125, "The least slope of rrelu."),
+    "upper_bound": Param("float", 0.334, "Where the slopes of rrelu end."),
 }
 
 
@@ -101,7 +102,9 @@ class LeakyReLU(OperatorProperty):
     Formula: ``leaky``: ``data`` where it is positive, else ``slope * data``; ``prelu``: the same
     with a learned slope ``gamma`` for each channel; ``elu``: ``slope * (exp(data) - 1)`` below
     zero; ``selu``: ``1.0507 * data``, and ``1.0507 * 1.6733 * (exp(data) - 1)`` below zero;
-    ``gelu``: ``data / 2 * (1 + erf(data / sqrt(2)))``.
+    ``gelu``: ``data / 2 * (1 + erf(data / sqrt(2)))``; ``rrelu``: ``leaky`` with a slope for each
+    element, drawn evenly from ``lower_bound`` to ``upper_bound`` in training, and in between in
+    prediction, and a second output, ``mask``: the slopes, 1 where the data are positive.
     Shapes: ``out`` has the shape of ``data``; ``gamma`` is ``(c,)`` for data ``(n, c, ...)``, or
     ``(1,)``. Types: floats, all alike.
     Gradient: ``out_grad`` times the derivative; ``gamma_grad`` is the sum of ``out_grad * data``
@@ -119,9 +122,27 @@ class LeakyReLU(OperatorProperty):
     dtypes = FLOATS
     params: ClassVar[Params] = _LEAKY_PARAMS
 
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        self.is_random = self.attrs["act_type"] == "rrelu"
+        self.uses_train_mode = self.is_random
+        if self.is_random and self.attrs["lower_bound"] > self.attrs["upper_bound"]:
+            raise InvalidArgumentError(
+                f"{self.name}: lower_bound={self.attrs['lower_bound']} is above "
+                f"upper_bound={self.attrs['upper_bound']}"
+            )
+
+    def kernel_name(self) -> str:
+        """A row of its own where slopes are drawn."""
+        return "_leaky_random" if self.is_random else self.name
+
     def list_arguments(self) -> list[str]:
         """Only prelu learns."""
         return ["data", "gamma"] if self.attrs["act_type"] == "prelu" else ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """The slopes, too, where they are drawn."""
+        return ["output", "mask"] if self.is_random else ["output"]
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
@@ -135,21 +156,25 @@ class LeakyReLU(OperatorProperty):
                 channels = data[1] if len(data) > 1 else 1
                 gamma = merge_shapes(self.name, "gamma", gamma, (channels,))
             found.append(gamma)
-        return found, [data], []
+        return found, [data] * len(self.list_outputs()), []
 
     def infer_shape_backward(
         self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
     ) -> list[MaybeShape]:
-        """The data have the shape of the output."""
-        data = merge_shapes(self.name, "data", in_shapes[0], out_shapes[0])
+        """The data have the shape of the outputs."""
+        data = in_shapes[0]
+        for out in out_shapes:
+            data = merge_shapes(self.name, "data", data, out)
         return [data, *in_shapes[1:]]
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """The output may take the place of the data."""
-        return [(0, 0)]
+        return [] if self.is_random else [(0, 0)]
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """The hidden operator's."""
+        """The hidden operator's; where slopes are drawn, they are the derivative."""
+        if self.is_random:
+            return [graph.op("elemwise_mul", graph.out_grad[0], graph.out_data[1])[0]]
         inputs = graph.in_data[: len(self.list_arguments())]
         return list(graph.op("_backward_LeakyReLU", graph.out_grad[0], *inputs, **self.attrs))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from ..error import InvalidArgumentError
 from .card import (
+    Claims,
     Entry,
     GradientGraph,
     MaybeShape,
@@ -14,12 +16,12 @@ from .card import (
     merge_shapes,
     register,
 )
-from .family import REALS, Backward, Unary
+from .family import FLOATS, REALS, Backward, Types, Unary
 from .param import Param, Params
 from .shapes import normal_axis
 from .term import Term
 
-__all__ = ["BatchNorm"]
+__all__ = ["BatchNorm", "BatchNormWithReLU", "SyncBatchNorm"]
 
 _PARAMS = {
     "eps": Param("float", 1e-3, "What keeps the divisor from 0.", low=0),
@@ -34,6 +36,9 @@ _PARAMS = {
 }
 
 
+_HALVES = ("float16", "bfloat16")
+
+
 @register
 class BatchNorm(OperatorProperty):
     """Normalization of each channel over a batch, then a learned scale and shift.
@@ -45,7 +50,7 @@ class BatchNorm(OperatorProperty):
     the forward pass here.
     Shapes: ``data`` and ``out`` are alike; all others are ``(c,)``, with the extent ``c`` of
     ``axis``. The second and third output are the mean and one over the square root of
-    ``var + eps``. Types: float32 and float64, all alike.
+    ``var + eps``. Types: floats, all alike, but for halves, which all others are float32 to.
     Gradient: that of the formula, through the batch's statistics where they are used;
     ``gamma_grad`` is 0 with ``fix_gamma``.
 
@@ -65,7 +70,8 @@ class BatchNorm(OperatorProperty):
         "moving_mean": '["zero", {}]',
         "moving_var": '["one", {}]',
     }
-    dtypes = REALS
+    dtypes = FLOATS
+    argument_dtypes: ClassVar[Claims] = dict.fromkeys(("gamma", "beta"), REALS)
     params: ClassVar[Params] = _PARAMS
     uses_train_mode = True
 
@@ -86,6 +92,20 @@ class BatchNorm(OperatorProperty):
         for name, given in zip(self.arguments[1:], in_shapes[1:], strict=True):
             stats = merge_shapes(self.name, name, given, stats)
         return [data, stats, stats], [data, stats, stats], [stats, stats]
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """That of the data; float32 for the others where that is a half."""
+        data = in_types[0]
+        if data is None:
+            data = next((t for t in in_types if t is not None), None)
+        own = "float32" if data in _HALVES else data
+        for name, given in zip(self.arguments[1:], in_types[1:], strict=True):
+            if given not in (None, own):
+                raise InvalidArgumentError(
+                    f"{self.name}: argument '{name}' is {given}, but 'data' is {data}, which needs "
+                    f"{own}; cast one of them"
+                )
+        return [data, own, own], [data, own, own], [own, own]
 
     def infer_shape_backward(
         self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
@@ -110,6 +130,76 @@ class BatchNorm(OperatorProperty):
 
 
 @register
+class BatchNormWithReLU(BatchNorm):
+    """Batch normalization, and 0 in place of what is negative.
+
+    Formula: ``out = max(0, BatchNorm(data))``. Shapes: those of ``BatchNorm``. Types: floats, all
+    alike, but for halves, which all others are float32 to.
+    Gradient: that of ``BatchNorm`` where ``out`` is positive, for an ``out_grad`` of 0 elsewhere.
+
+    Examples
+    --------
+    >>> data, one, zero = mx.nd.array([[-1, 2]]), mx.nd.ones((2,)), mx.nd.zeros((2,))
+    >>> print(mx.nd.contrib.BatchNormWithReLU(data, one, zero, zero, one, eps=0).asnumpy())
+    [[0. 2.]]
+    """
+
+    name = "_contrib_BatchNormWithReLU"
+    aliases = ()
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's, of the part that went on."""
+        data, gamma, _, *moving = graph.in_data
+        out, *statistics = graph.out_data
+        passed = Term(graph, out).op("_greater_scalar", scalar=0.0)
+        head = (Term(graph, graph.out_grad[0]) * passed).entry
+        entries = (head, data, gamma, *statistics, *moving)
+        return list(graph.op("_backward_BatchNorm", *entries, **self.attrs))
+
+
+@register
+class SyncBatchNorm(BatchNorm):
+    """Batch normalization over the devices of a machine; one process sees one, and so one batch.
+
+    Formula: that of ``BatchNorm`` along axis 1; the third output is the variance. Shapes: those of
+    ``BatchNorm``. Types: floats, all alike, but for halves, which all others are float32 to.
+    Gradient: that of ``BatchNorm``.
+
+    Examples
+    --------
+    >>> data, one, zero = mx.nd.array([[1, 2], [3, 6]]), mx.nd.ones((2,)), mx.nd.zeros((2,))
+    >>> print(mx.nd.contrib.SyncBatchNorm(data, one, zero, zero, one, key="a", eps=0).asnumpy())
+    [[1. 2.]
+     [3. 6.]]
+    """
+
+    name = "_contrib_SyncBatchNorm"
+    aliases = ()
+    params: ClassVar[Params] = {
+        **{k: _PARAMS[k] for k in ("eps", "momentum", "fix_gamma", "use_global_stats")},
+        "output_mean_var": _PARAMS["output_mean_var"],
+        "ndev": Param("int", 1, "How many devices there are; of no effect."),
+        "key": Param("str", doc="What names the layer to other devices; of no effect."),
+    }
+
+    def kernel_attrs(self, is_train: bool) -> dict[str, Any]:
+        """With the axis."""
+        return {**super().kernel_attrs(is_train), "axis": 1}
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's, which wants one over the deviation."""
+        data, gamma, _, *moving = graph.in_data
+        _, mean, var = graph.out_data
+        root = (Term(graph, var) + self.attrs["eps"]).op("rsqrt").entry
+        entries = (graph.out_grad[0], data, gamma, mean, root, *moving)
+        attrs = {k: v for k, v in self.attrs.items() if k in _PARAMS}
+        return list(graph.op("_backward_BatchNorm", *entries, **attrs))
+
+    def _channels(self, data: Shape) -> int:
+        return data[normal_axis(self.name, 1, len(data))]
+
+
+@register
 class BackwardBatchNorm(Backward):
     """The gradients of BatchNorm."""
 
@@ -121,7 +211,8 @@ class BackwardBatchNorm(Backward):
         "gamma_grad": "gamma",
         "beta_grad": "gamma",
     }
-    dtypes = REALS
+    dtypes = FLOATS
+    argument_dtypes: ClassVar[Claims] = dict.fromkeys(arguments[2:], REALS)
     params: ClassVar[Params] = _PARAMS
     uses_train_mode = True
 

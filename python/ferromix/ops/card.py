@@ -29,8 +29,8 @@ __all__ = [
     "MaybeShape",
     "OperatorProperty",
     "Shape",
+    "alias",
     "builtin_names",
-    "contrib_names",
     "exists",
     "find",
     "forget",
@@ -102,7 +102,7 @@ class OperatorProperty:
     """The element types that the operator claims."""
     argument_dtypes: ClassVar[Claims] = {}
     """Those of arguments whose type is their own, such as indices, by name."""
-    uses_train_mode: ClassVar[bool] = False
+    uses_train_mode: bool = False
     """Whether training and prediction differ."""
     differentiable: ClassVar[bool] = True
     """Whether a gradient exists; where not, :meth:`gradient` gives None for every input."""
@@ -334,7 +334,6 @@ def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> 
     return tuple(y if x < 0 else x for x, y in zip(a, b, strict=True))
 
 
-_CONTRIB = "_contrib_"
 _REGISTRY: dict[str, type[OperatorProperty]] = {}
 _Card = TypeVar("_Card", bound=type[OperatorProperty])
 
@@ -354,6 +353,21 @@ def register(card: _Card) -> _Card:
             raise InvalidArgumentError(f"operator '{name}' is registered twice")
         _REGISTRY[name] = card
     return card
+
+
+def alias(name: str, other: str) -> None:
+    """Gives the operator `name` one more name.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an unknown operator, or a name that is taken.
+    """
+    card = find(name)
+    if other in _REGISTRY:
+        raise InvalidArgumentError(f"operator '{other}' is registered twice")
+    card.aliases = (*card.aliases, other)
+    _REGISTRY[other] = card
 
 
 def exists(name: str) -> bool:
@@ -386,11 +400,6 @@ def builtin_names() -> list[str]:
     """The names and aliases of the package's public operators, without those of users, sorted."""
     package = __name__.rpartition(".")[0]
     return [n for n in names() if _REGISTRY[n].__module__.startswith(package)]
-
-
-def contrib_names() -> list[str]:
-    """The names below ``contrib``: those of operators that begin with ``_contrib_``, sorted."""
-    return [n.removeprefix(_CONTRIB) for n in names() if n.startswith(_CONTRIB)]
 
 
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:

@@ -1,4 +1,4 @@
-"""Convolution in one, two or three dimensions."""
+"""Convolution in one, two or three dimensions, and its reverse."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .card import (
     merge_shapes,
     register,
 )
-from .family import REALS, Backward
+from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import require_rank, spatial
 
-__all__ = ["Convolution"]
+__all__ = ["Convolution", "Deconvolution"]
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
@@ -49,6 +49,27 @@ _PARAMS = {
     ),
 }
 
+WINDOWS = {k: _PARAMS[k] for k in ("kernel", "stride", "dilate", "pad")}
+"""The attributes that say where windows lie."""
+
+
+def window_rank(card: OperatorProperty) -> int:
+    """The number of ints of a card's ``kernel``; stride, dilation and padding get as many.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Attributes of other lengths.
+    """
+    rank = len(card.attrs["kernel"])
+    if rank not in LAYOUTS:
+        raise InvalidArgumentError(
+            f"{card.name}: attribute 'kernel' must have 1, 2 or 3 ints, got {card.attrs['kernel']}"
+        )
+    for name, fill in (("stride", 1), ("dilate", 1), ("pad", 0)):
+        card.attrs[name] = spatial(card.name, name, card.attrs[name], rank, fill, fill)
+    return rank
+
 
 @register
 class Convolution(OperatorProperty):
@@ -60,7 +81,8 @@ class Convolution(OperatorProperty):
     Shapes: ``data`` is ``(n, c, h, w)``, ``weight`` ``(num_filter, c / num_group, *kernel)``,
     ``bias`` ``(num_filter,)``, ``out`` ``(n, num_filter, h', w')`` with
     ``h' = (h + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``; one and three dimensions
-    likewise. Types: float32 and float64, all alike.
+    likewise. Types: floats, all alike; halves are
+    computed in float32.
     Gradient: the correlation of ``out_grad`` with ``weight`` for ``data``, and with ``data`` for
     ``weight``; ``bias_grad`` is the sum of ``out_grad`` over all but the channels.
 
@@ -76,19 +98,12 @@ class Convolution(OperatorProperty):
     name = "Convolution"
     aliases = ("Convolution_v1",)
     arguments = ("data", "weight", "bias")
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
-        rank = len(self.attrs["kernel"])
-        if rank not in LAYOUTS:
-            raise InvalidArgumentError(
-                f"{self.name}: attribute 'kernel' must have 1, 2 or 3 ints, got "
-                f"{self.attrs['kernel']}"
-            )
-        for name, fill in (("stride", 1), ("dilate", 1), ("pad", 0)):
-            self.attrs[name] = spatial(self.name, name, self.attrs[name], rank, fill, fill)
+        rank = window_rank(self)
         layout, filters, groups = (self.attrs[a] for a in ("layout", "num_filter", "num_group"))
         if layout not in (None, LAYOUTS[rank]):
             raise InvalidArgumentError(
@@ -177,9 +192,10 @@ class BackwardConvolution(Backward):
     """The gradients of Convolution."""
 
     name = "_backward_Convolution"
+    forward: ClassVar[str] = "Convolution"
     differentiable = True
     arguments = ("out_grad", "data", "weight")
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def list_outputs(self) -> list[str]:
@@ -195,13 +211,13 @@ class BackwardConvolution(Backward):
         return list(in_shapes), [*in_shapes[1:], *bias], []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
-        """Convolution is linear in data, weight and bias, so all parts are of its kind."""
+        """The operator is linear in data, weight and bias, so all parts are of its kind."""
         attrs = {**self.attrs, "no_bias": True}
         out_grad, data, weight = graph.in_data
         of_data, *of_rest = graph.out_grad
-        back = "_backward_Convolution"
-        by_data = graph.op("Convolution", of_data, weight, **attrs)[0]
-        by_rest = graph.op("Convolution", data, *of_rest, **self.attrs)[0]
+        back = self.name
+        by_data = graph.op(self.forward, of_data, weight, **attrs)[0]
+        by_rest = graph.op(self.forward, data, *of_rest, **self.attrs)[0]
         return [
             graph.op("elemwise_add", by_data, by_rest)[0],
             graph.op(back, out_grad, data, of_rest[0], **attrs)[0],
@@ -210,3 +226,124 @@ class BackwardConvolution(Backward):
 
     def _like(self, given: Sequence[Any]) -> list[Any]:
         return [*given[1:], *[given[2]] * (not self.attrs["no_bias"])]
+
+
+_DECONVOLUTION = {
+    **WINDOWS,
+    "adj": Param("shape", (), "What is added behind the output; less than the stride.", low=0),
+    "target_shape": Param(
+        "shape", (), "The extents of the output, which decide on pad and adj.", low=0
+    ),
+    **{k: _PARAMS[k] for k in ("num_filter", "num_group")},
+    "workspace": Param("int", 512, "A bound on scratch memory in MB; of no effect.", low=0),
+    "no_bias": Param("bool", True, "Whether there is no bias."),
+    **{k: _PARAMS[k] for k in ("cudnn_tune", "cudnn_off", "layout")},
+}
+
+
+@register
+class Deconvolution(Convolution):
+    """The reverse of a convolution: what flows back through one to its data.
+
+    Formula: ``out[n, f, y, x]`` is ``bias[f]`` and the sum of ``weight[c, f, i, j] *
+    data[n, c, v, u]`` over all channels ``c`` of the group of ``f``, taps and places with
+    ``v * stride + i * dilate - pad = y``, and likewise for ``x``.
+    Shapes: ``data`` is ``(n, c, h, w)``, ``weight`` ``(c, num_filter / num_group, *kernel)``,
+    ``bias`` ``(num_filter,)``, ``out`` ``(n, num_filter, h', w')`` with
+    ``h' = (h - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj``; ``target_shape`` says
+    what ``h'`` is instead, and half of what is too much is cut off on either side. One and three
+    dimensions likewise. Types: float32 and float64, all alike.
+    Gradient: the convolution of ``out_grad`` with ``weight`` for ``data``, and with ``data`` for
+    ``weight``; ``bias_grad`` is the sum of ``out_grad`` over all but the channels.
+
+    Examples
+    --------
+    >>> data, weight = mx.nd.array([[[1, 2]]]), mx.nd.array([[[1, 10, 100]]])
+    >>> print(mx.nd.Deconvolution(data, weight, kernel=(3,), stride=(2,), num_filter=1).asnumpy())
+    [[[  1.  10. 102.  20. 200.]]]
+    """
+
+    name = "Deconvolution"
+    aliases = ()
+    params: ClassVar[Params] = _DECONVOLUTION
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        rank, strides = len(self.attrs["kernel"]), self.attrs["stride"]
+        for name in ("adj", "target_shape"):
+            self.attrs[name] = spatial(self.name, name, self.attrs[name], rank, 0, 0)
+        if not any(self.attrs["target_shape"]):
+            pairs = zip(self.attrs["adj"], strides, strict=True)
+            if any(adj >= stride for adj, stride in pairs):
+                raise InvalidArgumentError(
+                    f"{self.name}: adj={self.attrs['adj']} must be less than stride={strides}"
+                )
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """Weight, bias and output from the data."""
+        data, kernel, filters = in_shapes[0], self.attrs["kernel"], self.attrs["num_filter"]
+        rank = len(kernel)
+        if data is not None:
+            self._channels(data)
+        channels = -1 if data is None else data[1]
+        expected = (channels, filters // self.attrs["num_group"], *kernel)
+        weight = merge_shapes(self.name, "weight", in_shapes[1], expected)
+        assert weight is not None
+        known = (-1, weight[0], *[-1] * rank)
+        whole = merge_shapes(self.name, "data", data, known)
+        assert whole is not None
+        self._channels(whole)
+        found = [data if data is None and weight[0] < 0 else whole, weight]
+        if not self.attrs["no_bias"]:
+            found.append(merge_shapes(self.name, "bias", in_shapes[2], (filters,)))
+        extents = [self._extent(whole, i) for i in range(rank)]
+        return found, [(whole[0], filters, *extents)], []
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """The hidden operator's."""
+        data, weight = graph.in_data[:2]
+        return list(
+            graph.op("_backward_Deconvolution", graph.out_grad[0], data, weight, **self.attrs)
+        )
+
+    def _extent(self, data: Shape, i: int) -> int:
+        names = ("kernel", "stride", "dilate", "pad", "adj", "target_shape")
+        kernel, stride, dilate, pad, adj, target = (self.attrs[a][i] for a in names)
+        given = any(self.attrs["target_shape"])
+        if data[i + 2] < 0:
+            return target if target else -1
+        whole = (data[i + 2] - 1) * stride + dilate * (kernel - 1) + 1
+        wrong = ""
+        if not given:
+            target = whole - 2 * pad + adj
+        elif target > whole:
+            wrong = f"target_shape={self.attrs['target_shape']} is more than the output has"
+        elif (whole - target) % 2 >= stride:
+            wrong = f"target_shape={self.attrs['target_shape']} is not half way in the output"
+        if data[i + 2] == 0 or target < 0:
+            wrong = wrong or "nothing is left of the output"
+        if wrong:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'data' of shape {data}: {wrong}, of extent {whole} along "
+                f"axis {i + 2}"
+            )
+        return target
+
+    def _extent_before(self, out: Shape, i: int) -> int:
+        names = ("kernel", "stride", "dilate", "pad", "adj")
+        kernel, stride, dilate, pad, adj = (self.attrs[a][i] for a in names)
+        room = out[i + 2] - dilate * (kernel - 1) - 1 + 2 * pad - adj
+        if any(self.attrs["target_shape"]) or out[i + 2] < 0 or room < 0 or room % stride:
+            return -1
+        return room // stride + 1
+
+
+@register
+class BackwardDeconvolution(BackwardConvolution):
+    """The gradients of Deconvolution."""
+
+    name = "_backward_Deconvolution"
+    forward = "Deconvolution"
+    params: ClassVar[Params] = _DECONVOLUTION

@@ -15,7 +15,7 @@ from .card import (
     merge_shapes,
     register,
 )
-from .family import REALS, Backward
+from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import count
 
@@ -35,7 +35,8 @@ class FullyConnected(OperatorProperty):
     Formula: ``out = data . transpose(weight) + bias``. Shapes: ``data`` is ``(n, ...)``, its
     other extents taken together as ``k``, or ``(..., k)`` where ``flatten`` is False; ``weight``
     is ``(num_hidden, k)``, ``bias`` ``(num_hidden,)``, ``out`` ``(n, num_hidden)`` or
-    ``(..., num_hidden)``. Types: float32 and float64, all alike.
+    ``(..., num_hidden)``. Types: floats, all alike; halves are
+    computed in float32.
     Gradient: ``data_grad = out_grad . weight``, ``weight_grad = transpose(out_grad) . data``,
     ``bias_grad`` is the sum of the rows of ``out_grad``.
 
@@ -49,7 +50,7 @@ class FullyConnected(OperatorProperty):
 
     name = "FullyConnected"
     arguments = ("data", "weight", "bias")
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def list_arguments(self) -> list[str]:
@@ -106,7 +107,7 @@ class BackwardFullyConnected(Backward):
     name = "_backward_FullyConnected"
     differentiable = True
     arguments = ("out_grad", "data", "weight")
-    dtypes = REALS
+    dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
 
     def list_outputs(self) -> list[str]:

@@ -55,7 +55,7 @@ class OwnOperator(OwnStorage, PythonRun):
 
     dtypes: ClassVar[tuple[str, ...]] = DTYPES
     arguments: ClassVar[tuple[str, ...]] = ()
-    uses_train_mode: ClassVar[bool] = True
+    uses_train_mode = True
     open_inputs: ClassVar[bool] = True
     private_outputs: ClassVar[int] = 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
@@ -15,13 +16,14 @@ from .card import (
     merge_shapes,
     register,
 )
+from .composed import Composed
 from .convolution import LAYOUTS
 from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import require_rank, spatial
 from .term import Term
 
-__all__ = ["Pooling"]
+__all__ = ["Pooling", "PoolingV1"]
 
 _CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 _PARAMS = {
@@ -223,3 +225,61 @@ class TwiceBackwardPooling(Backward):
         """Back to the places of the maxima; none for the data."""
         entries = (graph.out_grad[0], *graph.in_data[1:])
         return [graph.op("_backward_Pooling", *entries, **self.attrs)[0], None, None]
+
+
+@register
+class PoolingV1(Composed):
+    """The maximum, average or sum over windows of images with a border of zeros; an old operator.
+
+    Formula: that of ``Pooling``, but what is added on either side are zeros, which count for a
+    maximum, too; an average divides by the whole window.
+    Shapes: those of ``Pooling`` in two and three dimensions. Types: floats.
+    Gradient: that of ``Pooling``.
+
+    Examples
+    --------
+    >>> data = mx.nd.array([[[[-1, -2], [-3, -4]]]])
+    >>> print(mx.nd.Pooling_v1(data, kernel=(2, 2), stride=(2, 2), pad=(1, 1)).asnumpy())
+    [[[[0. 0.]
+       [0. 0.]]]]
+    """
+
+    name = "Pooling_v1"
+    dtypes = FLOATS
+    params: ClassVar[Params] = {
+        "kernel": _PARAMS["kernel"],
+        "pool_type": Param(
+            "str", "max", "What is taken of a window.", choices=("max", "avg", "sum")
+        ),
+        "global_pool": _PARAMS["global_pool"],
+        "pooling_convention": Param(
+            "str", "valid", "How extents are rounded.", choices=("valid", "full")
+        ),
+        "stride": Param("shape", (), "The steps of the window; 1.", low=1),
+        "pad": Param("shape", (), "The zeros on either side; none.", low=0),
+    }
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        rank = len(self.attrs["kernel"])
+        if self.attrs["global_pool"]:
+            return
+        if rank not in (2, 3):
+            raise InvalidArgumentError(
+                f"{self.name}: attribute 'kernel' must have 2 or 3 ints, got {self.attrs['kernel']}"
+            )
+        for name, fill in (("stride", 1), ("pad", 0)):
+            self.attrs[name] = spatial(self.name, name, self.attrs[name], rank, fill, fill)
+
+    def forward(self, data: Term) -> Term:
+        """Pooling of the data with their border."""
+        kind = self.attrs["pool_type"]
+        if self.attrs["global_pool"]:
+            return data.op("Pooling", global_pool=True, pool_type=kind)
+        if any(self.attrs["pad"]):
+            widths = (0, 0, 0, 0, *(n for pad in self.attrs["pad"] for n in (pad, pad)))
+            data = data.op("Pad", mode="constant", pad_width=widths)
+        names = ("kernel", "stride", "pooling_convention")
+        attrs = {name: self.attrs[name] for name in names}
+        out = data.op("Pooling", pool_type="sum" if kind == "avg" else kind, **attrs)
+        return out / prod(self.attrs["kernel"]) if kind == "avg" else out

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from ..error import InvalidArgumentError
 from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
+from .composed import Composed
 from .family import FLOATS, Types
 from .param import Param, Params
 from .shapes import normal_axis
 from .term import Term
 
-__all__ = ["LogSoftmax", "Softmax", "Softmin"]
+__all__ = ["LogSoftmax", "Softmax", "SoftmaxActivation", "Softmin"]
 
 _AXIS = Param("int", -1, "The axis along which outputs sum to 1.")
 _TEMPERATURE = Param("float", None, "What the data are divided by; 1.", optional=True)
@@ -156,6 +158,44 @@ class LogSoftmax(SoftmaxFamily):
 
     name = "log_softmax"
     params: ClassVar[Params] = {**_PARAMS, "use_length": _NO_LENGTH}
+
+
+@register
+class SoftmaxActivation(Composed):
+    """Softmax, under an old name.
+
+    Formula: ``out = softmax(data)`` along the last axis (``mode="instance"``) or along axis 1
+    (``"channel"``). Shapes: ``out`` has the shape of ``data``, which has at least three dimensions
+    in the mode ``channel``. Types: floats.
+    Gradient: that of ``softmax``.
+
+    Examples
+    --------
+    >>> print(mx.nd.SoftmaxActivation(mx.nd.array([[1, 1, 1, 1]])).asnumpy())
+    [[0.25 0.25 0.25 0.25]]
+    """
+
+    name = "SoftmaxActivation"
+    dtypes: ClassVar[tuple[str, ...]] = FLOATS
+    params: ClassVar[Params] = {
+        "mode": Param("str", "instance", "Which axis.", choices=("instance", "channel"))
+    }
+
+    def forward(self, data: Term) -> Term:
+        """A softmax."""
+        return data.op("softmax", axis=1 if self.attrs["mode"] == "channel" else -1)
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """That of the data, which must have enough dimensions."""
+        (data,), mode = in_shapes, self.attrs["mode"]
+        if data is not None and mode == "channel" and len(data) < 3:
+            raise InvalidArgumentError(
+                f"{self.name}: argument 'data' has shape {data}, expected at least 3 dimensions "
+                "for mode=channel"
+            )
+        return super().infer_shape(in_shapes)
 
 
 class BackwardSoftmaxFamily(SoftmaxFamily):

@@ -65,7 +65,7 @@ def _table() -> Table:
         add(
             "abs arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p make_loss "
             "negative radians relu rint round sign sin sinh sqrt square tan tanh trunc BlockGrad "
-            "_copy _mul_scalar _div_scalar",
+            "_copy _mul_scalar _div_scalar _scatter_plus_scalar _scatter_minus_scalar",
             [stype],
             stype,
             "on_values",
@@ -81,6 +81,8 @@ def _table() -> Table:
         add("elemwise_add elemwise_sub elemwise_mul", [stype, stype], stype, "merge")
         add("elemwise_mul", [stype, D], stype, "sample")
         add("elemwise_mul", [D, stype], stype, "sample_right")
+        if stype == R:
+            add("_scatter_elemwise_div", [R, D], R, "sample")
         add("norm", [stype], D, "norm", lambda a: a.get("axis") is None and a.get("ord", 2) == 2)
         add("reshape_like", [stype, D], stype, "same")
         for other in STORAGE_TYPES:
@@ -98,6 +100,7 @@ def _table() -> Table:
     add("Embedding _contrib_SparseEmbedding", [D, R], D, "embedding")
     add("_backward_Embedding", [D, D], R, "embedding_rows", lambda a: a["sparse_grad"])
     add("_sparse_retain", [R, D], R, "retain")
+    add("_contrib_getnnz", [C], D, "stored_csr")
     _add_updates(add)
     return table
 

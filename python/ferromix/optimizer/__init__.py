@@ -1,13 +1,14 @@
 """Rules by which gradients change parameters."""
 
+from . import contrib
 from .adadelta import AdaDelta
 from .adagrad import AdaGrad
 from .adam import Adam
 from .adamax import Adamax
+from .contrib import GroupAdaGrad
 from .dcasgd import DCASGD
 from .ftml import FTML
 from .ftrl import Ftrl
-from .group_adagrad import GroupAdaGrad
 from .lamb import LAMB
 from .lars import LARS
 from .lbsgd import LBSGD
@@ -15,7 +16,7 @@ from .nadam import Nadam
 from .nag import NAG
 from .optimizer import Optimizer, create, register
 from .rmsprop import RMSProp
-from .sgd import SGD
+from .sgd import SGD, ccSGD
 from .sgld import SGLD
 from .signum import Signum
 from .test import Test
@@ -42,6 +43,8 @@ __all__ = [
     "Signum",
     "Test",
     "Updater",
+    "ccSGD",
+    "contrib",
     "create",
     "get_updater",
     "register",

@@ -8,7 +8,7 @@ and ``__wd_mult__`` or by :meth:`Optimizer.set_lr_mult` and :meth:`Optimizer.set
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import ndarray as nd
 from ..base import require_kind
@@ -51,7 +51,12 @@ class Optimizer:
         The number of updates already made.
     multi_precision
         Whether parameters in float16 or bfloat16 are updated through a copy in float32.
+    param_dict
+        By index, objects whose ``lr_mult`` and ``wd_mult`` are the multipliers of a parameter.
     """
+
+    opt_registry: ClassVar[dict[str, type[Optimizer]]]
+    """All optimizers by their names in lower case."""
 
     def __init__(
         self,
@@ -64,6 +69,7 @@ class Optimizer:
         sym: Symbol | None = None,
         begin_num_update: int = 0,
         multi_precision: bool = False,
+        param_dict: Mapping[Index, Any] | None = None,
     ) -> None:
         self.rescale_grad = rescale_grad
         self.wd = wd
@@ -76,6 +82,7 @@ class Optimizer:
         elif learning_rate is not None:
             _set_base(lr_scheduler, learning_rate)
         self.multi_precision = multi_precision
+        self.param_dict = dict(param_dict or {})
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
         self._update_counts: dict[Index, int] = {}
@@ -87,6 +94,16 @@ class Optimizer:
         self._arguments = () if sym is None else tuple(sym.list_arguments())
         self.set_lr_mult({})
         self.set_wd_mult({})
+
+    @staticmethod
+    def register(klass: type[Optimizer]) -> type[Optimizer]:
+        """Makes a class known by its name; for use as a decorator."""
+        return register(klass)
+
+    @staticmethod
+    def create_optimizer(name: Optimizer | str, **kwargs: Any) -> Optimizer:
+        """An optimizer from its name, as :func:`create`."""
+        return create(name, **kwargs)
 
     # -- rules for subclasses ------------------------------------------------------------------
 
@@ -187,9 +204,13 @@ class Optimizer:
         self.num_update = max(self.num_update, count)
 
     def _get_lr(self, index: Index) -> float:
+        if index in self.param_dict:
+            return self.learning_rate * self.param_dict[index].lr_mult
         return self.learning_rate * self._multiplier(self.lr_mult, index)
 
     def _get_wd(self, index: Index) -> float:
+        if index in self.param_dict:
+            return self.wd * self.param_dict[index].wd_mult
         return self.wd * self._multiplier(self.wd_mult, index)
 
     def _multiplier(self, multipliers: Mapping[Index, float], index: Index) -> float:
@@ -238,6 +259,8 @@ def zeros(weight: NDArray, stype: str | None = None) -> NDArray:
 
 
 _registry = Registry(Optimizer, "optimizer")
+# The registry's own table, so that it has what is registered later, too.
+Optimizer.opt_registry = _registry.table
 register = _registry.register
 """Decorator that makes a class known by its name."""
 

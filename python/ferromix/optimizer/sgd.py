@@ -8,7 +8,7 @@ from .. import ndarray as nd
 from ..ndarray import NDArray
 from .optimizer import Index, Optimizer, register, zeros
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "ccSGD"]
 
 
 @register
@@ -90,3 +90,8 @@ class SGD(Optimizer):
             nd.sgd_mom_update(weight, grad, momentum, out=weight, **attrs)
         else:
             nd.mp_sgd_mom_update(weight, grad, momentum, copy, out=weight, **attrs)
+
+
+@register
+class ccSGD(SGD):  # noqa: N801 - MXNet's name
+    """:class:`SGD` under an old name."""

@@ -55,6 +55,10 @@ class Updater:
                 self._loaded.discard(i)
             self.optimizer.update_multi_precision(i, w, g, self.states[i])
 
+    def sync_state_context(self, state: Any, context: Context) -> Any:
+        """A state on a device: an array, or a list or tuple of such."""
+        return _placed(state, context)
+
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Everything remembered, as bytes for :meth:`set_states`.
 

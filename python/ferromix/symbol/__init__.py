@@ -6,13 +6,12 @@ are made from the cards when they are first asked for.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ..attribute import AttrScope
 from ..name import NameManager, Prefix
 from ..ops.card import exists, names
-from . import contrib, random, sparse
+from . import _internal, contrib, image, layout, linalg, op, random, sparse
 from .functions import (
     Custom,
     Variable,
@@ -20,6 +19,7 @@ from .functions import (
     eye,
     full,
     function,
+    histogram,
     hypot,
     install_methods,
     linspace,
@@ -36,6 +36,7 @@ from .operators import Operators
 from .symbol import Group, Symbol, load, load_json
 
 install_methods(Operators)
+layout.install()
 
 __all__ = [
     "AttrScope",
@@ -45,17 +46,22 @@ __all__ = [
     "Prefix",
     "Symbol",
     "Variable",
+    "_internal",
     "arange",
     "contrib",
     "eye",
     "full",
+    "histogram",
     "hypot",
+    "image",
+    "linalg",
     "linspace",
     "load",
     "load_json",
     "maximum",
     "minimum",
     "ones",
+    "op",
     "pow",
     "power",
     "random",
@@ -69,8 +75,6 @@ fromjson = load_json
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_internal":  # MXNet keeps operators with a leading underscore there.
-        return sys.modules[__name__]
     if exists(name):
         return function(name)
     raise AttributeError(f"ferromix.symbol has no operator or attribute '{name}'")

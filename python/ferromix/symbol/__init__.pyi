@@ -8,7 +8,12 @@ from ..name import NameManager as NameManager
 from ..name import Prefix as Prefix
 from ..ops.card import exists as exists
 from ..ops.card import names as names
+from . import _internal as _internal
 from . import contrib as contrib
+from . import image as image
+from . import layout as layout
+from . import linalg as linalg
+from . import op as op
 from . import random as random
 from . import sparse as sparse
 from .functions import Custom as Custom
@@ -17,6 +22,7 @@ from .functions import arange as arange
 from .functions import eye as eye
 from .functions import full as full
 from .functions import function as function
+from .functions import histogram as histogram
 from .functions import hypot as hypot
 from .functions import install_methods as install_methods
 from .functions import linspace as linspace
@@ -82,8 +88,28 @@ def BatchNorm_v1(
     name: Any = None,
     attr: Any = None,
 ) -> Any: ...
+def BilinearSampler(
+    data: Symbol | None = None,
+    grid: Symbol | None = None,
+    cudnn_off: bool | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def BlockGrad(
     data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def CTCLoss(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    data_lengths: Symbol | None = None,
+    label_lengths: Symbol | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = 'first',
     *,
     name: Any = None,
     attr: Any = None,
@@ -140,12 +166,46 @@ def Convolution_v1(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def Correlation(
+    data1: Symbol | None = None,
+    data2: Symbol | None = None,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def Crop(
     *args: Symbol | Sequence[Symbol],
     num_args: int | None = None,
     offset: int | Sequence[int] = (0, 0),
     h_w: int | Sequence[int] = (0, 0),
     center_crop: bool = False,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def Deconvolution(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    adj: int | Sequence[int] = (),
+    target_shape: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: str | None = None,
+    cudnn_off: bool = False,
+    layout: str | None = None,
+    *,
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
@@ -193,6 +253,44 @@ def FullyConnected(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def GridGenerator(
+    data: Symbol | None = None,
+    transform_type: str | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def GroupNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    num_groups: int = 1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def IdentityAttachKLSparseReg(
+    data: Symbol | None = None,
+    moving_avg: Symbol | None = None,
+    sparseness_target: float = 0.1,
+    penalty: float = 0.001,
+    momentum: float = 0.9,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def InstanceNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    eps: float = 0.001,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def L2Normalization(
     data: Symbol | None = None,
     eps: float = 1e-10,
@@ -201,6 +299,27 @@ def L2Normalization(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def LRN(
+    data: Symbol | None = None,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: int | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def LayerNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    axis: int = -1,
+    eps: float = 1e-05,
+    output_mean_var: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def LeakyReLU(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -211,7 +330,7 @@ def LeakyReLU(
     *,
     name: Any = None,
     attr: Any = None,
-) -> Symbol: ...
+) -> Any: ...
 def LinearRegressionOutput(
     data: Symbol | None = None,
     label: Symbol | None = None,
@@ -270,12 +389,92 @@ def Pooling(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def Pooling_v1(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: str = 'max',
+    global_pool: bool = False,
+    pooling_convention: str = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def RNN(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int | None = None,
+    num_layers: int | None = None,
+    bidirectional: bool = False,
+    mode: str | None = None,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def ROIPooling(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    pooled_size: int | Sequence[int] | None = None,
+    spatial_scale: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def Reshape(
     data: Symbol | None = None,
     shape: int | Sequence[int] = (),
     reverse: bool = False,
     target_shape: int | Sequence[int] = (),
     keep_highest: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def SVMOutput(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def SequenceLast(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def SequenceMask(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    value: float = 0.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def SequenceReverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
     *,
     name: Any = None,
     attr: Any = None,
@@ -304,6 +503,13 @@ def Softmax(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def SoftmaxActivation(
+    data: Symbol | None = None,
+    mode: str = 'instance',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def SoftmaxOutput(
     data: Symbol | None = None,
     label: Symbol | None = None,
@@ -319,11 +525,33 @@ def SoftmaxOutput(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def SpatialTransformer(
+    data: Symbol | None = None,
+    loc: Symbol | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: str | None = None,
+    sampler_type: str | None = None,
+    cudnn_off: bool | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def SwapAxis(
     data: Symbol | None = None,
     dim1: int = 0,
     dim2: int = 0,
     *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def UpSampling(
+    *args: Symbol | Sequence[Symbol],
+    scale: int | None = None,
+    num_filter: int = 0,
+    sample_type: str | None = None,
+    multi_input_mode: str = 'concat',
+    num_args: int = 1,
+    workspace: int = 512,
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
@@ -677,6 +905,17 @@ def clip(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def col2im(
+    data: Symbol | None = None,
+    output_size: int | Sequence[int] | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def concat(
     *args: Symbol | Sequence[Symbol],
     num_args: int | None = None,
@@ -701,6 +940,18 @@ def crop(
     begin: int | Sequence[int | None] | None = None,
     end: int | Sequence[int | None] | None = None,
     step: int | Sequence[int | None] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ctc_loss(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    data_lengths: Symbol | None = None,
+    label_lengths: Symbol | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = 'first',
     *,
     name: Any = None,
     attr: Any = None,
@@ -909,6 +1160,16 @@ def identity(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def im2col(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def khatri_rao(
     *args: Symbol | Sequence[Symbol],
     num_args: int | None = None,
@@ -940,6 +1201,140 @@ def lamb_update_phase2(
     lr: float | None = None,
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_det(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_extractdiag(
+    A: Symbol | None = None,
+    offset: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_extracttrian(
+    A: Symbol | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_gelqf(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def linalg_gemm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    C: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    axis: int = -2,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_gemm2(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_inverse(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_makediag(
+    A: Symbol | None = None,
+    offset: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_maketrian(
+    A: Symbol | None = None,
+    offset: int = 0,
+    lower: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_potrf(
+    A: Symbol | None = None,
+    lower: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_potri(
+    A: Symbol | None = None,
+    lower: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_slogdet(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def linalg_sumlogdiag(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_syevd(
+    A: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def linalg_syrk(
+    A: Symbol | None = None,
+    transpose: bool = False,
+    alpha: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_trmm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def linalg_trsm(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
     *,
     name: Any = None,
     attr: Any = None,
@@ -1336,9 +1731,136 @@ def radians(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def random_exponential(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_gamma(
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_negative_binomial(
+    k: int = 1,
+    p: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def random_normal(
     loc: float = 0.0,
     scale: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_pdf_dirichlet(
+    sample: Symbol | None = None,
+    alpha: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_pdf_exponential(
+    sample: Symbol | None = None,
+    lam: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_pdf_gamma(
+    sample: Symbol | None = None,
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_pdf_generalized_negative_binomial(
+    sample: Symbol | None = None,
+    mu: Symbol | None = None,
+    alpha: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_pdf_negative_binomial(
+    sample: Symbol | None = None,
+    k: Symbol | None = None,
+    p: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_pdf_normal(
+    sample: Symbol | None = None,
+    mu: Symbol | None = None,
+    sigma: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_pdf_poisson(
+    sample: Symbol | None = None,
+    lam: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_pdf_uniform(
+    sample: Symbol | None = None,
+    low: Symbol | None = None,
+    high: Symbol | None = None,
+    is_log: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_poisson(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = (),
+    ctx: str = '',
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def random_randint(
+    low: int | None = None,
+    high: int | None = None,
     shape: int | Sequence[int] | None = (),
     ctx: str = '',
     dtype: Any = None,
@@ -1352,6 +1874,13 @@ def random_uniform(
     shape: int | Sequence[int] | None = (),
     ctx: str = '',
     dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def ravel_multi_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
     *,
     name: Any = None,
     attr: Any = None,
@@ -1467,6 +1996,76 @@ def rsqrt(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def sample_exponential(
+    lam: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sample_gamma(
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sample_generalized_negative_binomial(
+    mu: Symbol | None = None,
+    alpha: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sample_multinomial(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    get_prob: bool = False,
+    dtype: Any = 'int32',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def sample_negative_binomial(
+    k: Symbol | None = None,
+    p: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sample_normal(
+    mu: Symbol | None = None,
+    sigma: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sample_poisson(
+    lam: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def sample_uniform(
+    low: Symbol | None = None,
+    high: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
 def scatter_nd(
     data: Symbol | None = None,
     indices: Symbol | None = None,
@@ -1502,6 +2101,12 @@ def sgd_update(
     attr: Any = None,
 ) -> Symbol: ...
 def shape_array(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def shuffle(
     data: Symbol | None = None,
     *,
     name: Any = None,
@@ -1769,6 +2374,13 @@ def uniform(
     shape: int | Sequence[int] | None = (),
     ctx: str = '',
     dtype: Any = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def unravel_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
     *,
     name: Any = None,
     attr: Any = None,

@@ -1,23 +1,31 @@
 """``mx.sym.contrib``: the functions of the operators whose names begin with ``_contrib_``,
-and steps of optimizers.
+loops and branches, steps of optimizers, and classes drawn by Zipf's law.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from ..attribute import AttrScope
+from ..ops.namespaces import serve
+from .control_flow import cond, foreach, while_loop
+from .functions import member
+from .masks import boolean_mask
+from .random import rand_zipfian
+from .steps import (
+    adamw_update,
+    mp_adamw_update,
+)
+from .symbol import Symbol
 
-from ..ops.card import contrib_names
-from . import steps
-from .functions import function
+__all__ = [
+    "AttrScope",
+    "Symbol",
+    "adamw_update",
+    "boolean_mask",
+    "cond",
+    "foreach",
+    "mp_adamw_update",
+    "rand_zipfian",
+    "while_loop",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name in steps.__all__:
-        return getattr(steps, name)
-    if name not in contrib_names():
-        raise AttributeError(f"ferromix.symbol.contrib has no operator or attribute '{name}'")
-    return function(f"_contrib_{name}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*contrib_names(), *steps.__all__])
+__getattr__, __dir__ = serve(__name__, member)

@@ -62,8 +62,13 @@ def create(
     return node.outputs()[: node.num_visible_outputs]
 
 
-def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Entry]:
+def call(
+    operator: str, args: Sequence[Any], kwargs: Mapping[str, Any], hint: str = ""
+) -> list[Entry]:
     """What ``mx.sym.<operator>(*args, **kwargs)`` means.
+
+    A name is made from `hint` where none is given, or from the operator's. As in MXNet, ``out`` is
+    taken and says nothing.
 
     Raises
     ------
@@ -74,6 +79,8 @@ def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
     """
     card = find(operator)
     args, rest = spelled(args, kwargs)
+    if not card.open_inputs and "out" not in (*card.arguments, *card.params):
+        rest.pop("out", None)
     name = rest.pop("name", None)
     if name is not None and not isinstance(name, str):
         raise DTypeError(f"{card.name}: the name of a symbol must be a string, got {name!r}")
@@ -90,7 +97,7 @@ def call(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
     made = make(operator, attrs)
     inputs = assign(made, positional, named)
     entries = {n: single(s, n, card.name) for n, s in inputs.items()}
-    return create(made, entries, name, texts, operator.lower())
+    return create(made, entries, name, texts, (hint or operator).lower())
 
 
 def single(symbol: Any, argument: str, operator: str) -> Entry:

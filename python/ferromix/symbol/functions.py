@@ -29,10 +29,12 @@ __all__ = [
     "eye",
     "full",
     "function",
+    "histogram",
     "hypot",
     "install_methods",
     "linspace",
     "maximum",
+    "member",
     "minimum",
     "ones",
     "pow",
@@ -41,6 +43,10 @@ __all__ = [
     "var",
     "zeros",
 ]
+
+
+EXTRA = ("name", "attr", "out")
+"""What functions of operators take besides what the cards say."""
 
 
 def Variable(  # noqa: N802 - MXNet's name
@@ -145,15 +151,22 @@ def function(name: str) -> Callable[..., Symbol]:
     InvalidArgumentError
         For an unknown operator.
     """
+    return member(name, name, "ferromix.symbol")
+
+
+def member(name: str, called: str, module: str) -> Callable[..., Symbol]:
+    """The function of the operator `name` in a namespace, where it is called otherwise, and from
+    where symbols without a name have theirs.
+    """
     card = find(name)
 
     def operator(*args: Any, **kwargs: Any) -> Symbol:
-        return Symbol(call(name, args, kwargs))
+        return Symbol(call(name, args, kwargs, called))
 
-    operator.__name__ = operator.__qualname__ = name
-    operator.__module__ = "ferromix.symbol"
+    operator.__name__ = operator.__qualname__ = called
+    operator.__module__ = module
     operator.__doc__ = describe(card)
-    operator.__signature__ = signature(card, extra=("name", "attr"))  # type: ignore[attr-defined]
+    operator.__signature__ = signature(card, extra=EXTRA)  # type: ignore[attr-defined]
     return operator
 
 
@@ -172,7 +185,7 @@ def _method(name: str) -> Callable[..., Any]:
     run.__name__ = run.__qualname__ = name
     run.__module__ = "ferromix.symbol"
     run.__doc__ = describe(card)
-    run.__signature__ = signature(card, extra=("name", "attr"))  # type: ignore[attr-defined]
+    run.__signature__ = signature(card, extra=EXTRA)  # type: ignore[attr-defined]
     return run
 
 
@@ -221,6 +234,18 @@ def split_v2(
 ) -> Symbol:
     """The parts of a symbol along `axis`: equal ones, or those that begin at the indices."""
     return function("_split_v2")(ary, **split_v2_attrs(indices_or_sections, axis, squeeze_axis))
+
+
+def histogram(a: Symbol, bins: int | Symbol = 10, range: Any = None, **kwargs: Any) -> Symbol:
+    """How many elements of a symbol fall into each of `bins` bins over `range`, or between the
+    edges that `bins` gives, and the edges."""
+    if isinstance(bins, Symbol):
+        return function("_histogram")(a, bins, **kwargs)
+    if range is None:
+        raise InvalidArgumentError(
+            "histogram: range must be given for a number of bins, as a symbol has no values"
+        )
+    return function("_histogram")(a, bin_cnt=bins, range=range, **kwargs)
 
 
 def zeros(shape: Any, dtype: Any = "float32", **kwargs: Any) -> Symbol:

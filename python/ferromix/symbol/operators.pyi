@@ -347,6 +347,17 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def col2im(
+        self,
+        output_size: int | Sequence[int] | None = None,
+        kernel: int | Sequence[int] | None = None,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def concat(
         self,
         *args: Symbol | Sequence[Symbol],
@@ -372,6 +383,18 @@ class Operators:
         begin: int | Sequence[int | None] | None = None,
         end: int | Sequence[int | None] | None = None,
         step: int | Sequence[int | None] = (),
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def ctc_loss(
+        self,
+        label: Symbol | None = None,
+        data_lengths: Symbol | None = None,
+        label_lengths: Symbol | None = None,
+        use_data_lengths: bool = False,
+        use_label_lengths: bool = False,
+        blank_label: str = 'first',
         *,
         name: Any = None,
         attr: Any = None,
@@ -567,6 +590,16 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def im2col(
+        self,
+        kernel: int | Sequence[int] | None = None,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def khatri_rao(
         self,
         *args: Symbol | Sequence[Symbol],
@@ -599,6 +632,140 @@ class Operators:
         lr: float | None = None,
         lower_bound: float = -1.0,
         upper_bound: float = -1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_det(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_extractdiag(
+        self,
+        offset: int = 0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_extracttrian(
+        self,
+        offset: int = 0,
+        lower: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_gelqf(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def linalg_gemm(
+        self,
+        B: Symbol | None = None,
+        C: Symbol | None = None,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        axis: int = -2,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_gemm2(
+        self,
+        B: Symbol | None = None,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        axis: int = -2,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_inverse(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_makediag(
+        self,
+        offset: int = 0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_maketrian(
+        self,
+        offset: int = 0,
+        lower: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_potrf(
+        self,
+        lower: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_potri(
+        self,
+        lower: bool = True,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_slogdet(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def linalg_sumlogdiag(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_syevd(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def linalg_syrk(
+        self,
+        transpose: bool = False,
+        alpha: float = 1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_trmm(
+        self,
+        B: Symbol | None = None,
+        transpose: bool = False,
+        rightside: bool = False,
+        lower: bool = True,
+        alpha: float = 1.0,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def linalg_trsm(
+        self,
+        B: Symbol | None = None,
+        transpose: bool = False,
+        rightside: bool = False,
+        lower: bool = True,
+        alpha: float = 1.0,
         *,
         name: Any = None,
         attr: Any = None,
@@ -1006,10 +1173,143 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def random_exponential(
+        self,
+        lam: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_gamma(
+        self,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_generalized_negative_binomial(
+        self,
+        mu: float = 1.0,
+        alpha: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_negative_binomial(
+        self,
+        k: int = 1,
+        p: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def random_normal(
         self,
         loc: float = 0.0,
         scale: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_dirichlet(
+        self,
+        alpha: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_exponential(
+        self,
+        lam: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_gamma(
+        self,
+        alpha: Symbol | None = None,
+        beta: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_generalized_negative_binomial(
+        self,
+        mu: Symbol | None = None,
+        alpha: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_negative_binomial(
+        self,
+        k: Symbol | None = None,
+        p: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_normal(
+        self,
+        mu: Symbol | None = None,
+        sigma: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_poisson(
+        self,
+        lam: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_pdf_uniform(
+        self,
+        low: Symbol | None = None,
+        high: Symbol | None = None,
+        is_log: bool = False,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_poisson(
+        self,
+        lam: float = 1.0,
+        shape: int | Sequence[int] | None = (),
+        ctx: str = '',
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def random_randint(
+        self,
+        low: int | None = None,
+        high: int | None = None,
         shape: int | Sequence[int] | None = (),
         ctx: str = '',
         dtype: Any = None,
@@ -1024,6 +1324,13 @@ class Operators:
         shape: int | Sequence[int] | None = (),
         ctx: str = '',
         dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def ravel_multi_index(
+        self,
+        shape: int | Sequence[int] | None = None,
         *,
         name: Any = None,
         attr: Any = None,
@@ -1130,6 +1437,76 @@ class Operators:
         name: Any = None,
         attr: Any = None,
     ) -> Symbol: ...
+    def sample_exponential(
+        self,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_gamma(
+        self,
+        beta: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_generalized_negative_binomial(
+        self,
+        alpha: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_multinomial(
+        self,
+        shape: int | Sequence[int] = (),
+        get_prob: bool = False,
+        dtype: Any = 'int32',
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Any: ...
+    def sample_negative_binomial(
+        self,
+        p: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_normal(
+        self,
+        sigma: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_poisson(
+        self,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def sample_uniform(
+        self,
+        high: Symbol | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
     def scatter_nd(
         self,
         indices: Symbol | None = None,
@@ -1165,6 +1542,12 @@ class Operators:
         attr: Any = None,
     ) -> Symbol: ...
     def shape_array(
+        self,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def shuffle(
         self,
         *,
         name: Any = None,
@@ -1420,6 +1803,13 @@ class Operators:
         shape: int | Sequence[int] | None = (),
         ctx: str = '',
         dtype: Any = None,
+        *,
+        name: Any = None,
+        attr: Any = None,
+    ) -> Symbol: ...
+    def unravel_index(
+        self,
+        shape: int | Sequence[int] | None = None,
         *,
         name: Any = None,
         attr: Any = None,

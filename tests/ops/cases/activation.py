@@ -36,7 +36,14 @@ def prelu(x, gamma):
     return leaky(x, gamma.reshape(-1, *[1] * max(0, x.ndim - 2)))
 
 
+def rrelu(x):
+    """In prediction: one slope for all, between both bounds."""
+    slope = np.where(x > 0, 1, (0.125 + 0.334) / 2)
+    return x * slope, slope
+
+
 CASES = [
+    Case("LeakyReLU", rrelu, ((3, 4),), {"act_type": "rrelu"}, "distinct", steps=2),
     *[
         c
         for word, oracle in FUNCTIONS.items()

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ..case import Case
+from ..case import Case, Refused
 
+REALS = ("float32", "float64")
 SHAPES = [((6, 3), 1), ((3, 2, 4, 5), 1), ((2, 3, 4), -1), ((5, 70), 1), ((2, 3, 400), 1)]
 
 
@@ -38,6 +39,7 @@ CASES = [
         (shape, *[(shape[axis],)] * 4),
         a,
         DOMAINS,
+        dtypes=REALS,
         train=train,
         steps=8,
     )
@@ -56,7 +58,42 @@ CASES = [
         ((4, 3, 2), *[(3,)] * 4),
         {"output_mean_var": True},
         DOMAINS,
+        dtypes=REALS,
         train=True,
         steps=8,
-    )
+    ),
+    Case(
+        "_contrib_SyncBatchNorm",
+        lambda *a: (with_statistics(*a)[0], a[0].mean((0, 2)), a[0].var((0, 2))),
+        ((4, 3, 2), *[(3,)] * 4),
+        {"output_mean_var": True, "key": "a"},
+        DOMAINS,
+        dtypes=REALS,
+        train=True,
+        steps=8,
+        orders=1,
+    ),
+    *[
+        Case(
+            "_contrib_BatchNormWithReLU",
+            lambda *a, train=train: np.maximum(normalized(train, fix_gamma=False)(*a), 0),
+            ((4, 3, 2), *[(3,)] * 4),
+            {"fix_gamma": False},
+            DOMAINS,
+            dtypes=REALS,
+            train=train,
+            steps=8,
+        )
+        for train in (True, False)
+    ],
+]
+REFUSED = [
+    Refused(
+        "BatchNorm",
+        ("'gamma'", "float16", "float32"),
+        ((2, 3), *[(3,)] * 4),
+        {},
+        ("float16",) * 5,
+    ),
+    Refused("_contrib_SyncBatchNorm", ("key", "required")),
 ]

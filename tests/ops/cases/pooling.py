@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ..case import Case
+from ..case import Case, Refused
 
 KINDS = [
     {"pool_type": "max"},
@@ -129,3 +129,29 @@ CASES += [
     for kind in kinds
     for a in [{**window, **kind}]
 ]
+
+
+def with_zeros(kernel=(), pad=(), pool_type="max", **attrs):
+    """Pooling of the data with a border of zeros, whose windows are whole."""
+
+    def oracle(x):
+        x = np.pad(x, [(0, 0), (0, 0), *[(p, p) for p in pad or (0,) * (x.ndim - 2)]])
+        if pool_type == "avg" and kernel:
+            return pooling(kernel=kernel, pool_type="sum", **attrs)(x) / math.prod(kernel)
+        return pooling(kernel=kernel, pool_type=pool_type, **attrs)(x)
+
+    return oracle
+
+
+CASES += [
+    Case("Pooling_v1", with_zeros(**a), (shape,), a, "distinct", steps=4)
+    for shape, window in [
+        ((1, 2, 5, 6), {"kernel": (2, 3), "stride": (3, 2), "pad": (1, 2)}),
+        ((1, 1, 3, 4, 3), {"kernel": (2, 2, 1), "pad": (0, 2, 1)}),
+        ((2, 1, 3, 2), {"global_pool": True}),
+    ]
+    for kind in ("max", "avg", "sum")
+    for rest in ({"pool_type": kind},)
+    for a in [{**window, **rest, "pooling_convention": "full"}]
+]
+REFUSED = [Refused("Pooling_v1", ("'kernel'", "(2,)"), None, {"kernel": (2,)})]

@@ -30,8 +30,17 @@ CASES = [
     )
     for shape, a in ROWS
 ]
+CASES += [
+    Case("SoftmaxActivation", along(special.softmax, axis), (shape,), a, steps=4)
+    for shape, axis, a in [
+        ((3, 4), -1, {}),
+        ((2, 3, 4), -1, {"mode": "instance"}),
+        ((2, 3, 4, 2), 1, {"mode": "channel"}),
+    ]
+]
 LENGTHS = {"use_length": True}
 REFUSED = [
+    Refused("SoftmaxActivation", ("(3, 4)", "mode=channel"), ((3, 4),), {"mode": "channel"}),
     Refused("softmax", ("'data'", "int32", "float32"), ((3, 4),), {}, ("int32",)),
     Refused("softmax", ("'data'", "int32"), ((3, 4), (3,)), LENGTHS, ("int32", "int32")),
     Refused("softmax", ("'length'", "float32"), ((3, 4), (3,)), LENGTHS),

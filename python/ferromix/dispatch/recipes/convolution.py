@@ -63,8 +63,10 @@ class Geometry:
 
 
 def geometry(job: Job, data: int, out: tuple[int, ...]) -> Geometry | None:
-    """None where numbers of elements are too large for the kernels."""
-    shape, attrs = job.inputs[data][0], job.attrs
+    """None for halves, and where numbers of elements are too large for the kernels."""
+    (shape, dtype), attrs = job.inputs[data], job.attrs
+    if dtype not in ("float32", "float64"):
+        return None
     rank, groups = len(shape) - 2, attrs["num_group"]
     fills = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0}
     named = (attrs[name] or (fill,) * rank for name, fill in fills.items())

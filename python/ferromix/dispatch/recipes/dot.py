@@ -9,6 +9,7 @@ from ..recipe import (
     Arg,
     Job,
     Launch,
+    Product,
     Recipe,
     input_at,
     int64,
@@ -19,6 +20,7 @@ from ..recipe import (
     struct,
     workspace,
 )
+from ..recipe_folds import packed_walk
 from .gemm import WIDTH, split
 
 __all__ = ["Operand", "product"]
@@ -48,10 +50,16 @@ class Operand:
         return (1, self.rows) if self.flip else (self.columns, 1)
 
 
+LIBRARY_ROOM = 4 << 20
+"""Bytes for sharing the depth among blocks, as cuBLAS recommends for most GPUs."""
+
+
 def product(
     job: Job, a: Operand, b: Operand, out: int, bias: Arg | None = None, count: int = 1
-) -> tuple[list[Launch], int]:
+) -> tuple[list[Launch | Product], int]:
     """Launches for ``count`` products ``a b + bias``, and bytes of their temporary memory."""
+    if job.limits.has_blas and max(a.rows, b.columns, a.columns, count) < 1 << 31:
+        return by_library(job, a, b, out, bias, count)
     dtype = job.inputs[0][1]
     m, n, depth = a.rows, b.columns, a.columns
     how = split(job.limits, dtype, m, n, depth, count)
@@ -64,12 +72,34 @@ def product(
     more, sums = bias or nothing(), how.parts * elements * WIDTH[dtype] * (how.parts > 1)
     grid, block = (how.tiles, how.parts, min(count, 65535)), (how.threads, 1, 1)
     args = a.at, b.at, more, output_at(out), workspace(), sizes, req(out)
-    launches = [Launch("dot", f"dot_{how.size}_{dtype}", grid, block, args)]
+    launches: list[Launch | Product] = [Launch("dot", f"dot_{how.size}_{dtype}", grid, block, args)]
     if how.parts > 1:
         rest = map(int64, (how.parts, elements, n))
         last = workspace(), more, output_at(out), *rest, req(out)
         launches.append(job.spread("dot", f"dot_{dtype}_finish", elements, *last))
     return launches, sums
+
+
+def by_library(
+    job: Job, a: Operand, b: Operand, out: int, bias: Arg | None, count: int
+) -> tuple[list[Launch | Product], int]:
+    """The same: the bias goes into every row, and the library adds the products."""
+    dtype = job.inputs[0][1]
+    m, n, depth = a.rows, b.columns, a.columns
+    elements = count * m * n
+    room = -(-min(LIBRARY_ROOM, 16 * elements * WIDTH[dtype]) // 256) * 256
+    if elements == 0:
+        return [], 0
+    launches: list[Launch | Product] = []
+    if bias is not None:
+        layout = packed_walk((count * m, n), [n, 1], [0, 1])
+        assert layout is not None, "two axes are not too many"
+        rows = bias, output_at(out), layout, req(out)
+        launches.append(job.spread("elemwise", f"elemwise_copy_{dtype}", elements, *rows))
+    factors, flips = (a.at, b.at), (a.flip, b.flip)
+    given = factors, flips, out, dtype, count, (m, n, depth), bias is not None, room
+    launches.append(Product(*given))
+    return launches, room
 
 
 @recipe("dot", "batch_dot")

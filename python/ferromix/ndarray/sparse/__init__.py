@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...context import Context, current_context
 from ...error import NotSupportedForSparseNDArray
-from ...ops.card import exists, names
-from ..function import function
+from ...ops.namespaces import serve
+from ..function import member
 from ..ndarray import NDArray
 from .arithmetic import add, divide, multiply, subtract
 from .arrays import CSRNDArray, RowSparseNDArray
@@ -27,28 +25,14 @@ __all__ = [
     "current_context",
     "divide",
     "empty",
+    "gs_retain",
     "multiply",
+    "retain",
     "row_sparse_array",
     "subtract",
     "zeros",
 ]
 
-OPERATORS = {
-    "retain": "_sparse_retain",
-    "gs_retain": "_sparse_retain",
-    "adagrad_update": "_sparse_adagrad_update",
-}
-"""Names that operators have here only."""
+retain = gs_retain = member("_sparse_retain", "retain", __name__)
 
-
-def __getattr__(name: str) -> Any:
-    found = OPERATORS.get(name, name)
-    if not exists(found):
-        raise AttributeError(f"module 'ferromix.ndarray.sparse' has no attribute {name!r}")
-    made = function(found)
-    globals()[name] = made
-    return made
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *names(), *OPERATORS})
+__getattr__, __dir__ = serve(__name__, member)

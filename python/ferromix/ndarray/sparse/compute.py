@@ -17,6 +17,7 @@ from ...error import InvalidArgumentError
 from ...ops.card import OperatorProperty
 from ...ops.reduce import reduced_axes, reduced_shape
 from ...ops.row_updates import ROW_STEPS
+from ..creation import array
 from ..ndarray import NDArray
 from . import convert, graphs, merging
 from .arrays import CSRNDArray, RowSparseNDArray
@@ -171,7 +172,7 @@ def _sampled(card: OperatorProperty, source: Any, other: NDArray, dense_first: b
         found = op("_csr_sample")(stored.indices, stored.indptr, matrix, columns=columns)
     else:
         found = op("_rows_gather")(other, stored.rows, stored.counter)
-    name = f"elemwise_{card.name.removeprefix('elemwise_').removeprefix('broadcast_')}"
+    name = f"elemwise_{card.name.rpartition('_')[2]}"
     both = (found, stored[0]) if dense_first else (stored[0], found)
     return _like(source, type(stored)(op(name)(*both), *stored[1:]))
 
@@ -196,6 +197,18 @@ def sum_csr(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
     ones = _ones(source.shape[0], data.dtype_name, source.handle.context)
     found = _product(stored._replace(data=data), ones, columns, transpose=True)
     return _finish(card, source, axes, found, dtype)
+
+
+def stored_csr(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """How many elements are stored: in all, in each column or in each row."""
+    (source,) = inputs
+    stored, axis = _csr(source), card.attrs["axis"]
+    starts = stored.indptr.asnumpy()
+    counts = {None: starts[-1:] - starts[:1], 1: np.diff(starts)}
+    if axis == 0:
+        columns = stored.indices.asnumpy()[int(starts[0]) : int(starts[-1])]
+        counts[0] = np.bincount(columns, minlength=source.shape[1])
+    return array(counts[axis].astype(np.int64), source.context, "int64")
 
 
 def _summable(values: NDArray, mean: bool) -> tuple[NDArray, str | None]:
@@ -286,6 +299,7 @@ IMPLEMENTATIONS: dict[str, Any] = {
         sample_right,
         norm,
         sum_csr,
+        stored_csr,
         embedding,
         embedding_rows,
         retain,

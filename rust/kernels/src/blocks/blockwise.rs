@@ -137,3 +137,27 @@ pub(crate) fn lifted<'a, T: Float>(from: &'a [T], scratch: &'a mut Vec<T::Real>)
         }
     }
 }
+
+/// Has `fill` set every element of an output, as numbers to compute with, and keeps what `req` says.
+///
+/// # Errors
+/// Another element type, gaps, or what `fill` says.
+pub(crate) fn settle<T: Float>(
+    out: &mut View,
+    req: Req,
+    fill: impl FnOnce(&mut [T::Real]) -> Result<()>,
+) -> Result<()> {
+    if req == Req::Null || out.is_empty() {
+        return Ok(());
+    }
+    let out = out.write::<T>()?;
+    if req != Req::Add
+        && let Some(plain) = T::plain_mut(out)
+    {
+        return fill(plain);
+    }
+    let mut results = vec![T::Real::ZERO; out.len()];
+    fill(&mut results)?;
+    store(&results, out, req);
+    Ok(())
+}

@@ -124,12 +124,20 @@ impl<'a> Scratch<'a> {
         Scratch { rest: workspace }
     }
 
+    /// What is left.
+    pub(crate) fn rest(self) -> &'a mut [u8] {
+        self.rest
+    }
+
     /// The next `n` elements, with arbitrary values.
     ///
     /// # Errors
     /// Less memory than the kernel asked for.
     pub(crate) fn take<T: crate::math::real::Real>(&mut self, n: usize) -> Result<&'a mut [T]> {
         let bytes = scratch_bytes::<T>(n);
+        if bytes == 0 {
+            return Ok(&mut []);
+        }
         let rest = std::mem::take(&mut self.rest);
         if rest.len() < bytes || !rest.as_ptr().addr().is_multiple_of(align_of::<T>()) {
             return Err(ferromix_base::Error::internal(format!(

@@ -1,64 +1,96 @@
 //! Sums of rows in a fixed order: lanes within a block of elements, blocks one after another in
 //! `f64`. The order depends on the length alone.
 
+use crate::api::Req;
+use crate::blocks::blockwise::store;
+use crate::blocks::raw::Target;
 use crate::math::real::Real;
+use crate::par;
 use crate::simd::vector::multiversion;
 
 const LANES: usize = 32;
 const BLOCK: usize = 2048;
 
-/// The sum of `n` terms; for use inside [`multiversion`] functions.
+/// The sums of the numbers that `terms` makes of an element of each input; for use inside
+/// [`multiversion`] functions. Rows of [`LANES`] elements are taken at once, without a look at bounds
+/// for each; loops are plain, as closures over arrays are not sure to become a part of them.
 #[inline(always)]
-pub(crate) fn blocks<R: Real>(n: usize, term: impl Fn(usize) -> R) -> f64 {
-    let mut total = 0.0;
+#[allow(clippy::needless_range_loop)]
+pub(crate) fn sums_of<R: Real, const N: usize, const M: usize>(
+    inputs: [&[R]; N],
+    terms: impl Fn([R; N]) -> [R; M],
+) -> [f64; M] {
+    let mut n = usize::MAX;
+    for x in &inputs {
+        n = n.min(x.len());
+    }
+    let mut totals = [0.0; M];
     for start in (0..n).step_by(BLOCK) {
         let end = (start + BLOCK).min(n);
-        let mut lanes = [R::ZERO; LANES];
-        let whole = start + (end - start) / LANES * LANES;
-        for at in (start..whole).step_by(LANES) {
-            for (i, lane) in lanes.iter_mut().enumerate() {
-                *lane += term(at + i);
+        let mut part = inputs;
+        for x in &mut part {
+            *x = &x[start..end];
+        }
+        let mut lanes = [[R::ZERO; LANES]; M];
+        let whole = (end - start) / LANES * LANES;
+        for at in (0..whole).step_by(LANES) {
+            let mut rows = [[R::ZERO; LANES]; N];
+            for (row, x) in rows.iter_mut().zip(part) {
+                row.copy_from_slice(&x[at..at + LANES]);
+            }
+            for i in 0..LANES {
+                let mut x = [R::ZERO; N];
+                for j in 0..N {
+                    x[j] = rows[j][i];
+                }
+                for (lane, y) in lanes.iter_mut().zip(terms(x)) {
+                    lane[i] += y;
+                }
             }
         }
-        for (i, lane) in lanes.iter_mut().enumerate().take(end - whole) {
-            *lane += term(whole + i);
-        }
-        let mut width = LANES / 2;
-        while width > 0 {
-            for i in 0..width {
-                let upper = lanes[i + width];
-                lanes[i] += upper;
+        for i in 0..end - start - whole {
+            let mut x = [R::ZERO; N];
+            for j in 0..N {
+                x[j] = part[j][whole + i];
             }
-            width /= 2;
+            for (lane, y) in lanes.iter_mut().zip(terms(x)) {
+                lane[i] += y;
+            }
         }
-        total += lanes[0].f64();
+        for (total, lanes) in totals.iter_mut().zip(&mut lanes) {
+            let mut width = LANES / 2;
+            while width > 0 {
+                for i in 0..width {
+                    let upper = lanes[i + width];
+                    lanes[i] += upper;
+                }
+                width /= 2;
+            }
+            *total += lanes[0].f64();
+        }
     }
-    total
+    totals
 }
 
 multiversion! {
     /// The sum of `x`.
     pub(crate) fn sum<R: Real>(x: &[R]) -> f64 {
-        blocks(x.len(), |i| x[i])
+        sums_of([x], |x| x)[0]
     }
 
     /// The sum of `(x - center)^2`.
     pub(crate) fn sum_squares<R: Real>(x: &[R], center: R) -> f64 {
-        blocks(x.len(), |i| (x[i] - center) * (x[i] - center))
+        sums_of([x], |[x]| [(x - center) * (x - center)])[0]
     }
 
     /// The sum of `g * (x - center)`.
     pub(crate) fn sum_products<R: Real>(g: &[R], x: &[R], center: R) -> f64 {
-        let n = g.len().min(x.len());
-        let (g, x) = (&g[..n], &x[..n]);
-        blocks(n, |i| g[i] * (x[i] - center))
+        sums_of([g, x], |[g, x]| [g * (x - center)])[0]
     }
 
     /// The sum of `g * x` where `x` is not positive.
     pub(crate) fn sum_below<R: Real>(g: &[R], x: &[R]) -> f64 {
-        let n = g.len().min(x.len());
-        let (g, x) = (&g[..n], &x[..n]);
-        blocks(n, |i| if x[i] > R::ZERO { R::ZERO } else { g[i] * x[i] })
+        sums_of([g, x], |[g, x]| [if x > R::ZERO { R::ZERO } else { g * x }])[0]
     }
 
     /// Adds each row of `x` (rows of `out.len()` elements, `stride` apart) to `out`.
@@ -69,6 +101,22 @@ multiversion! {
             }
         }
     }
+}
+
+/// The sums over rows of `width` elements, each in the order of the rows.
+pub(crate) fn columns<T: Real>(x: &[T], width: usize, out: &mut [T], req: Req) {
+    const COLUMNS: usize = 64;
+    let target = Target::of_slice(out);
+    let grain = if x.len() < 65_536 { width } else { COLUMNS };
+    par::for_ranges(width, grain, |columns| {
+        let mut totals = vec![0.0; columns.len()];
+        if let Some(from) = x.get(columns.start..) {
+            add_rows(from, width, &mut totals);
+        }
+        let totals: Vec<T> = totals.into_iter().map(T::of).collect();
+        // SAFETY: columns belong to one task each.
+        store(&totals, unsafe { target.slice(columns) }, req);
+    });
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
 //! Products of matrices: `C = alpha A B + beta C` for operands of any strides, on the `gemm`
-//! crate, or on our own loops where packing would take as long as multiplying. `C` is cut into tiles by the sizes of the problem alone, one task each, so that the
+//! crate, or on our own loops: where packing would take as long as multiplying, and where the CPU has
+//! wider registers than that crate uses. `C` is cut into tiles by the sizes of the problem alone, one task each, so that the
 //! result has the same bits whatever the number of threads.
 
 use crate::blocks::raw::Target;
+use crate::linalg::packed;
 use crate::linalg::rows_dot::{self, RowsDot};
 use crate::par;
 
 /// A matrix in memory: element `(i, j)` stands at `i * rows + j * cols`.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<'a, T> {
-    data: &'a [T],
-    rows: usize,
-    cols: usize,
+    pub(super) data: &'a [T],
+    pub(super) rows: usize,
+    pub(super) cols: usize,
 }
 
 impl<'a, T> Operand<'a, T> {
@@ -38,6 +40,25 @@ impl<'a, T> Operand<'a, T> {
     #[must_use]
     pub(crate) fn flipped(self, flip: bool) -> Self {
         if flip { self.transposed() } else { self }
+    }
+
+    /// Element `(i, j)`, which there must be.
+    #[inline(always)]
+    pub(crate) fn at(&self, i: usize, j: usize) -> T
+    where
+        T: Copy,
+    {
+        self.data[i * self.rows + j * self.cols]
+    }
+
+    /// The matrix from row `i` and column `j` on.
+    #[must_use]
+    pub(crate) fn from(self, i: usize, j: usize) -> Self {
+        let start = (i * self.rows + j * self.cols).min(self.data.len());
+        Operand {
+            data: &self.data[start..],
+            ..self
+        }
     }
 
     fn fits(&self, m: usize, n: usize) -> bool {
@@ -77,33 +98,73 @@ fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
 /// # Panics
 /// Operands that are too short, which is a fault of the caller.
 pub(crate) fn gemm<T: RowsDot>(
-    (m, n, k): (usize, usize, usize),
+    size: (usize, usize, usize),
     alpha: T,
     a: Operand<'_, T>,
     b: Operand<'_, T>,
     beta: T,
     c: &mut [T],
 ) {
-    assert!(a.fits(m, k) && b.fits(k, n) && c.len() >= m * n);
+    gemm_within(size, alpha, a, b, beta, (c, size.1));
+}
+
+/// The same for a `C` that is part of a wider matrix, with `width` elements between its rows.
+///
+/// # Panics
+/// As [`gemm`].
+pub(crate) fn gemm_within<T: RowsDot>(
+    size: (usize, usize, usize),
+    alpha: T,
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    beta: T,
+    (c, width): (&mut [T], usize),
+) {
+    // SAFETY: all of `c` is ours.
+    unsafe { gemm_into(size, alpha, a, b, beta, (Target::of_slice(c), 0, width)) }
+}
+
+/// As [`gemm_within`] for a `C` whose rows stand anywhere: from a place in memory on.
+///
+/// # Panics
+/// Operands that are too short, which is a fault of the caller.
+///
+/// # Safety
+/// Nobody else uses the elements of `C` meanwhile.
+pub(crate) unsafe fn gemm_into<T: RowsDot>(
+    (m, n, k): (usize, usize, usize),
+    alpha: T,
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    beta: T,
+    (target, start, width): (Target<T>, usize, usize),
+) {
     if m == 0 || n == 0 {
         return;
+    }
+    assert!(a.fits(m, k) && b.fits(k, n) && n <= width);
+    assert!(start + (m - 1) * width + n <= target.len());
+    if alpha == T::ONE && (beta == T::ZERO || beta == T::ONE) && packed::pays::<T>((m, n, k)) {
+        let c = (target, start, width);
+        // SAFETY: `C` fits, and the caller vouches for its elements.
+        return unsafe { packed::product((m, n, k), a, b, beta == T::ONE, c) };
     }
     let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
     let (rows, cols) = tile(m, n, k);
     let across = n.div_ceil(cols);
-    let target = Target::of_slice(c);
     par::for_each(m.div_ceil(rows) * across, |task| {
         let (i, j) = (task / across * rows, task % across * cols);
         let (mt, nt) = (rows.min(m - i), cols.min(n - j));
-        // SAFETY: `fits` has checked the operands. The tiles of different tasks do not overlap.
+        // SAFETY: the operands and the last element of `C` have been checked. The tiles of different
+        // tasks do not overlap, and the caller vouches for the whole.
         unsafe {
-            let c = target.at(i * n + j);
+            let c = target.at(start + i * width + j);
             if by_rows {
                 let (a, b) = (
                     (&a.data[i * a.rows..], a.rows),
                     (&b.data[j * b.cols..], b.cols),
                 );
-                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, n));
+                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, width));
             }
             let a_at = a.data.as_ptr().wrapping_add(i * a.rows);
             let b_at = b.data.as_ptr().wrapping_add(j * b.cols);
@@ -113,7 +174,7 @@ pub(crate) fn gemm<T: RowsDot>(
                 k,
                 c,
                 1,
-                n as isize,
+                width as isize,
                 beta != T::ZERO,
                 a_at,
                 a.cols as isize,

@@ -1,6 +1,14 @@
-//! Products of matrices.
+//! Products of matrices, and what factors them.
 
+pub(crate) mod batch;
+pub(crate) mod cholesky;
+pub(crate) mod eigen;
 pub(crate) mod gemm;
 pub(crate) mod lanes;
+pub(crate) mod lu;
+pub(crate) mod packed;
+pub(crate) mod panels;
+pub(crate) mod reflect;
 pub(crate) mod rows_dot;
 pub(crate) mod tile;
+pub(crate) mod triangle;

@@ -3,6 +3,7 @@
 //! four rows of the other. This serves fully connected layers on small batches.
 
 use crate::linalg::lanes::{Lanes, Plain};
+use crate::linalg::tile::Tiled;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
 
@@ -16,7 +17,7 @@ type Micro<T> = unsafe fn(usize, *const T, usize, *const T, usize, &mut [[T; N];
 type Table<T> = [[Micro<T>; N]; N];
 
 /// Types that there are loops for.
-pub(crate) trait RowsDot: Real {
+pub(crate) trait RowsDot: Tiled {
     fn table() -> &'static Table<Self>;
 }
 

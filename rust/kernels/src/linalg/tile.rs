@@ -48,12 +48,30 @@ impl<T: Tiled> Tiles<T> {
     /// # Panics
     /// Slices that are too short, which is a fault of the caller.
     pub(crate) fn panels(&self, n: usize, o: Operands<'_, T>) {
-        assert!(o.a.len() >= o.depth * n);
-        assert!(n >= 1 && o.b.len() >= o.depth * self.width);
-        assert!(o.c.len() >= (n - 1) * o.c_stride + self.width);
-        let (a, b, c) = (o.a.as_ptr(), o.b.as_ptr(), o.c.as_mut_ptr());
-        // SAFETY: the table is for this CPU, and the lengths were checked here and by the caller.
-        unsafe { self.panels[n - 1](o.depth, a, b, c, o.c_stride, o.fresh) };
+        assert!(n >= 1 && o.c.len() >= (n - 1) * o.c_stride + self.width);
+        let c = o.c.as_mut_ptr();
+        // SAFETY: the lengths were checked here.
+        unsafe { self.panels_at(n, (o.depth, o.a, o.b), (c, o.c_stride), o.fresh) };
+    }
+
+    /// As [`Tiles::panels`], for `(depth, a, b)` and rows at `c` that are `c_stride` apart.
+    ///
+    /// # Safety
+    /// The columns of the tile can be read and written in `n` rows at `c`, and nobody else uses them
+    /// meanwhile.
+    ///
+    /// # Panics
+    /// Slices that are too short, which is a fault of the caller.
+    pub(crate) unsafe fn panels_at(
+        &self,
+        n: usize,
+        (depth, a, b): (usize, &[T], &[T]),
+        (c, c_stride): (*mut T, usize),
+        fresh: bool,
+    ) {
+        assert!(n >= 1 && a.len() >= depth * n && b.len() >= depth * self.width);
+        // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
+        unsafe { self.panels[n - 1](depth, a.as_ptr(), b.as_ptr(), c, c_stride, fresh) };
     }
 }
 

@@ -28,6 +28,10 @@ pub(crate) trait Real:
     fn f64(self) -> f64;
     fn abs(self) -> Self;
     fn sqrt(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    /// The nearest whole number, of two the one away from zero.
+    fn round(self) -> Self;
     /// The larger one; `self` where either is NaN.
     #[inline(always)]
     fn at_least(self, other: Self) -> Self {
@@ -49,6 +53,12 @@ macro_rules! reals {
             fn abs(self) -> Self { <$t>::abs(self) }
             #[inline(always)]
             fn sqrt(self) -> Self { <$t>::sqrt(self) }
+            #[inline(always)]
+            fn floor(self) -> Self { <$t>::floor(self) }
+            #[inline(always)]
+            fn ceil(self) -> Self { <$t>::ceil(self) }
+            #[inline(always)]
+            fn round(self) -> Self { <$t>::round(self) }
         }
     )*};
 }

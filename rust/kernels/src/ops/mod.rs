@@ -4,6 +4,7 @@
 pub(crate) mod detection;
 pub(crate) mod elementwise;
 pub(crate) mod foreign;
+pub(crate) mod image;
 pub(crate) mod indexing;
 pub(crate) mod linalg;
 pub(crate) mod nn;
@@ -11,5 +12,6 @@ pub(crate) mod optimizer;
 pub(crate) mod quantization;
 pub(crate) mod random;
 pub(crate) mod reduce;
+pub(crate) mod sampling;
 pub(crate) mod shape;
 pub(crate) mod sparse;

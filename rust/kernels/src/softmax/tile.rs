@@ -5,7 +5,7 @@ use crate::api::Req;
 use crate::blocks::along_axis::AlongAxis;
 use crate::blocks::blockwise::store;
 use crate::blocks::raw::{Source, Target};
-use crate::blocks::sums::blocks;
+use crate::blocks::sums::sums_of;
 use crate::math::real::{Float, Real};
 use crate::simd::vector::multiversion;
 
@@ -31,10 +31,10 @@ multiversion! {
             let top = lanes.iter().chain(rest).fold(R::LOWEST, |m, &v| m.at_least(v));
             let sum = if exponentiate {
                 x.iter_mut().for_each(|v| *v = ((*v - top) / t).exp());
-                blocks(x.len(), |i| x[i])
+                sums_of([&*x], |x| x)[0]
             } else {
                 x.iter_mut().for_each(|v| *v = (*v - top) / t);
-                blocks(x.len(), |i| x[i].exp())
+                sums_of([&*x], |[x]| [x.exp()])[0]
             };
             sums[0] = R::of(sum);
             return;

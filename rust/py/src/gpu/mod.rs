@@ -4,7 +4,7 @@ use crate::protocol::Frontend;
 use crate::support::convert::{desc, dtype, runtime};
 use crate::support::errors::to_py;
 use ferromix_base::Error;
-use ferromix_runtime::gpu::{Arg, Launch, Recipe};
+use ferromix_runtime::gpu::{Arg, Launch, Product, Recipe, Step};
 use ferromix_runtime::{self as rt};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -67,8 +67,31 @@ pub(crate) fn ready(py: Python<'_>, number: u16) -> PyResult<()> {
     }
 }
 
-/// One launch: function, blocks, threads, bytes of shared memory, arguments.
-pub(crate) type PyLaunch<'py> = (usize, [u32; 3], [u32; 3], u32, Vec<Bound<'py, PyTuple>>);
+/// Loads the library of matrix products for GPUs, unless there is one.
+#[pyfunction]
+fn gpu_install_blas(py: Python<'_>, library: PathBuf) -> PyResult<()> {
+    let gpus = runtime()?.gpus().map_err(to_py)?;
+    py.detach(|| gpus.install_blas(&library)).map_err(to_py)
+}
+
+/// One launch.
+#[derive(FromPyObject)]
+pub(crate) enum PyLaunch<'py> {
+    /// Function, blocks, threads, bytes of shared memory, arguments.
+    Kernel(usize, [u32; 3], [u32; 3], u32, Vec<Bound<'py, PyTuple>>),
+    /// Factors, whether each is flipped, output, type, batch, extents, whether it adds, workspace.
+    #[allow(clippy::type_complexity)] // the fields of a product, in their order
+    Product(
+        [Bound<'py, PyTuple>; 2],
+        [bool; 2],
+        usize,
+        String,
+        usize,
+        [usize; 3],
+        bool,
+        usize,
+    ),
+}
 
 /// The launches of an operator.
 pub(crate) struct Launches<'py> {
@@ -106,13 +129,27 @@ pub(crate) fn prepared(
     ))
 }
 
-fn launch((function, grid, block, shared, args): &PyLaunch<'_>) -> PyResult<Launch> {
-    Ok(Launch {
-        function: *function,
-        grid: *grid,
-        block: *block,
-        shared: *shared,
-        args: args.iter().map(arg).collect::<PyResult<_>>()?,
+fn launch(given: &PyLaunch<'_>) -> PyResult<Step> {
+    Ok(match given {
+        PyLaunch::Kernel(function, grid, block, shared, args) => Step::Kernel(Launch {
+            function: *function,
+            grid: *grid,
+            block: *block,
+            shared: *shared,
+            args: args.iter().map(arg).collect::<PyResult<_>>()?,
+        }),
+        PyLaunch::Product([a, b], flips, out, of, batch, extents, adds, workspace) => {
+            Step::Product(Product {
+                factors: [arg(a)?, arg(b)?],
+                flips: *flips,
+                out: *out,
+                dtype: dtype(of)?,
+                batch: *batch,
+                extents: *extents,
+                adds: *adds,
+                workspace: *workspace,
+            })
+        }
     })
 }
 
@@ -143,6 +180,7 @@ fn arg(given: &Bound<'_, PyTuple>) -> PyResult<Arg> {
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(gpu_install, m)?)?;
+    m.add_function(wrap_pyfunction!(gpu_install_blas, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_count, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_properties, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_memory_info, m)?)?;

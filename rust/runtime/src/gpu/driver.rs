@@ -76,10 +76,11 @@ type Declare = unsafe extern "C" fn(*const u64, usize, *const u64, usize);
 type Touch = unsafe extern "C" fn(u64, u64);
 
 /// A library, open for as long as the process lives.
-struct Library(*mut c_void);
+pub(super) struct Library(*mut c_void);
 
 impl Library {
-    fn open(path: &Path) -> Result<Self> {
+    /// Opens the library at `path`, which errors call `what`.
+    pub(super) fn open(path: &Path, what: &str) -> Result<Self> {
         let text = path.to_string_lossy().into_owned();
         let name = CString::new(text.as_str())
             .map_err(|_| Error::value(format!("'{text}' is no path of a library")))?;
@@ -87,14 +88,14 @@ impl Library {
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(Error::device(format!(
-                "the driver of GPUs, '{text}', cannot be loaded: {}",
+                "{what}, '{text}', cannot be loaded: {}",
                 dl_error()
             )));
         }
         Ok(Library(handle))
     }
 
-    fn find(&self, symbol: &str) -> Option<*mut c_void> {
+    pub(super) fn find(&self, symbol: &str) -> Option<*mut c_void> {
         let name = CString::new(symbol).ok()?;
         // SAFETY: the handle stays open.
         let found = unsafe { libc::dlsym(self.0, name.as_ptr()) };
@@ -138,7 +139,7 @@ unsafe impl Sync for Driver {}
 impl Driver {
     /// Loads and starts the library at `path`.
     pub(crate) fn load(path: &Path) -> Result<Self> {
-        let library = Library::open(path)?;
+        let library = Library::open(path, "the driver of GPUs")?;
         let table = Table::of(&library)?;
         let declare = library.find("fm_host_declare").map(|found| {
             // SAFETY: only the stand-in of the tests has a function of this name.

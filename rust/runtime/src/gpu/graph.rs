@@ -106,9 +106,13 @@ impl Segment {
             }
             State::New | State::Refused => self.launch(&staged, port, stream),
         };
-        let ticket = self
+        let enqueued = self
             .device
-            .enqueue(gpus, Lane::Compute, origin, &uses, work)?;
+            .enqueue(gpus, Lane::Compute, origin, &uses, work);
+        if let (Err(_), Some(Some(graph))) = (&enqueued, next) {
+            self.device.port().destroy_graph(graph);
+        }
+        let ticket = enqueued?;
         match (&*state, next) {
             (State::New, _) => *state = State::Warm,
             (_, Some(Some(graph))) => {

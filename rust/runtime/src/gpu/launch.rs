@@ -163,10 +163,9 @@ impl Staged {
             draws: operands.draws,
             temporary: self.start,
         };
-        for launch in &recipe.launches {
+        recipe.enqueue(port, stream, &filling, || {
             port.driver().declare(&self.spans.reads, &self.spans.writes);
-            launch.enqueue(port, stream, &filling)?;
-        }
+        })?;
         outs.iter()
             .try_for_each(|&i| device.launch_copy(stream, &self.outputs[i], &operands.outputs[i]))
     }

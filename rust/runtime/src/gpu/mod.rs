@@ -1,6 +1,7 @@
 //! Operators on GPUs. The engine orders operations, and starts each one where its inputs have been
 //! *enqueued*; streams run them later, in an order that events keep. See docs/design/gpu.md.
 
+mod blas;
 mod copy;
 mod device;
 mod driver;
@@ -14,13 +15,15 @@ mod there;
 mod uses;
 mod walk;
 
+use blas::Blas;
+pub use blas::Product;
 pub(crate) use copy::{Place, read, run as run_copy};
 pub(crate) use device::Device;
 pub use device::{DeviceFailure, Origin, Properties};
 pub(crate) use graph::{Segment, are_wanted as graphs_are_wanted};
 pub(crate) use launch::elsewhere;
 pub(crate) use memory::{DeviceMemory, PinnedForDevices};
-pub use recipe::{Arg, Launch, Recipe};
+pub use recipe::{Arg, Launch, Recipe, Step};
 pub(crate) use there::There;
 pub(crate) use uses::Uses;
 
@@ -41,6 +44,7 @@ pub struct Gpus {
     /// Streams of each device that compute.
     compute: usize,
     devices: Vec<OnceLock<Result<Arc<Device>>>>,
+    blas: OnceLock<Arc<Blas>>,
 }
 
 impl Gpus {
@@ -55,7 +59,24 @@ impl Gpus {
             driver,
             compute,
             devices,
+            blas: OnceLock::new(),
         })
+    }
+
+    /// Loads the library of matrix products, unless there is one.
+    ///
+    /// # Errors
+    /// A library that cannot be loaded, or has other functions.
+    pub fn install_blas(&self, path: &Path) -> Result<()> {
+        if self.blas.get().is_none() {
+            // Of two threads that load it at once, either will do.
+            let _ = self.blas.set(Arc::new(Blas::load(path)?));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn blas(&self) -> Option<Arc<Blas>> {
+        self.blas.get().cloned()
     }
 
     /// How many there are.

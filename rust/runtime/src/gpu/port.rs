@@ -57,6 +57,11 @@ impl Port {
         &self.driver
     }
 
+    /// The driver's number of the device.
+    pub(crate) fn number(&self) -> c_int {
+        self.number
+    }
+
     /// Makes the device this thread's.
     pub(crate) fn enter(&self) -> Result<()> {
         call!(self.driver(), set_current, "cuCtxSetCurrent", self.context)

@@ -1,5 +1,6 @@
 //! What an operator launches: kernels, grids, and what each argument is.
 
+use super::blas::{Blas, Product};
 use super::device::Device;
 use super::driver::Object;
 use super::port::Port;
@@ -48,10 +49,29 @@ pub struct Launch {
     pub args: Vec<Arg>,
 }
 
-/// The launches of an operator on a device.
+/// What a recipe has a stream do.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A kernel.
+    Kernel(Launch),
+    /// A product of matrices, by the vendor's library.
+    Product(Product),
+}
+
+impl Step {
+    fn args(&self) -> &[Arg] {
+        match self {
+            Step::Kernel(launch) => &launch.args,
+            Step::Product(product) => &product.factors,
+        }
+    }
+}
+
+/// What an operator launches on a device.
 pub struct Recipe {
     pub(crate) device: Arc<Device>,
-    pub(crate) launches: Vec<Launch>,
+    steps: Vec<Step>,
+    blas: Option<Arc<Blas>>,
     /// Bytes of temporary memory.
     pub(crate) temporary: usize,
     pub(crate) strided: bool,
@@ -63,27 +83,61 @@ impl Recipe {
     /// attributes.
     ///
     /// # Errors
-    /// A device that there is not, or arguments that the operator does not have.
+    /// A device that there is not, arguments that the operator does not have, or a product without a
+    /// library for it.
     pub fn new(
         gpus: &super::Gpus,
         id: u16,
-        launches: Vec<Launch>,
+        steps: Vec<Step>,
         temporary: usize,
         strided: bool,
         counts: (usize, usize, usize),
     ) -> Result<Self> {
-        let args = || launches.iter().flat_map(|launch| &launch.args);
+        let args = || steps.iter().flat_map(Step::args);
         for arg in args() {
             check(arg, counts)?;
+        }
+        let blas = gpus.blas();
+        for step in &steps {
+            if let Step::Product(product) = step {
+                check(&Arg::Output(product.out), counts)?;
+                if blas.is_none() || product.workspace > temporary {
+                    return Err(Error::internal(format!(
+                        "no library, or no room, for {product:?}"
+                    )));
+                }
+            }
         }
         let random = args().any(draws);
         Ok(Recipe {
             device: gpus.device(id)?.clone(),
-            launches,
+            steps,
+            blas,
             temporary,
             strided,
             random,
         })
+    }
+
+    /// Enqueues its steps, each after `before`.
+    pub(crate) fn enqueue(
+        &self,
+        port: &Port,
+        stream: Object,
+        filling: &Filling<'_>,
+        before: impl Fn(),
+    ) -> Result<()> {
+        for step in &self.steps {
+            before();
+            match (step, &self.blas) {
+                (Step::Kernel(launch), _) => launch.enqueue(port, stream, filling)?,
+                (Step::Product(product), Some(blas)) => {
+                    product.enqueue(blas, port, stream, filling)?;
+                }
+                (Step::Product(_), None) => {} // which `new` excludes
+            }
+        }
+        Ok(())
     }
 }
 
@@ -130,6 +184,15 @@ pub(crate) struct Filling<'a> {
 }
 
 impl Filling<'_> {
+    /// What an input, an output or a place in the temporary memory has for an address; 0 for all else.
+    pub(crate) fn address(&self, arg: &Arg) -> usize {
+        match arg {
+            Arg::Input(_) | Arg::Output(_) => self.view(arg).ptr().addr(),
+            Arg::Temporary(offset) => self.temporary as usize + offset,
+            _ => 0,
+        }
+    }
+
     fn view(&self, operand: &Arg) -> &View {
         match operand {
             Arg::Output(i) => &self.outputs[*i],
@@ -153,8 +216,7 @@ impl Filling<'_> {
         into.resize(into.len().next_multiple_of(Self::alignment(arg)), 0);
         let mut word = |word: u64| into.extend_from_slice(&word.to_ne_bytes());
         match arg {
-            Arg::Input(_) | Arg::Output(_) => word(self.view(arg).ptr().addr() as u64),
-            Arg::Temporary(offset) => word(self.temporary + *offset as u64),
+            Arg::Input(_) | Arg::Output(_) | Arg::Temporary(_) => word(self.address(arg) as u64),
             Arg::Bytes(bytes) => into.extend_from_slice(bytes),
             Arg::Dynamic(slot) => word(self.scalars[*slot].to_bits()),
             Arg::Req(i) => {

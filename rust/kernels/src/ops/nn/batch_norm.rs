@@ -11,6 +11,7 @@ use crate::blocks::along_axis::AlongAxis;
 use crate::blocks::blockwise::{self, Buffers};
 use crate::blocks::raw::{Source, Target};
 use crate::blocks::sums;
+use crate::blocks::widened::widened_mixed;
 use crate::math::real::{Real, by_real};
 use crate::par;
 use crate::simd::vector::multiversion;
@@ -18,9 +19,29 @@ use ferromix_base::{Error, Result};
 use std::ops::Range;
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("BatchNorm", prepare_forward),
-    Row::new("_backward_BatchNorm", prepare_backward),
+    Row::new("BatchNorm", |a, i, o| {
+        widened_mixed(|a, i, o| prepare_forward(Kind::Plain, a, i, o), a, i, o)
+    }),
+    Row::new("_contrib_BatchNormWithReLU", |a, i, o| {
+        widened_mixed(|a, i, o| prepare_forward(Kind::Relu, a, i, o), a, i, o)
+    }),
+    Row::new("_contrib_SyncBatchNorm", |a, i, o| {
+        widened_mixed(|a, i, o| prepare_forward(Kind::Variance, a, i, o), a, i, o)
+    }),
+    Row::new("_backward_BatchNorm", |a, i, o| {
+        widened_mixed(prepare_backward, a, i, o)
+    }),
 ];
+
+/// What is different about relatives of `BatchNorm`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// What is negative becomes 0 in the end.
+    Relu,
+    /// The third output is the variance itself.
+    Variance,
+}
 
 /// What both passes need to know.
 #[derive(Clone, Copy)]
@@ -31,6 +52,7 @@ struct Norm {
     fix_gamma: bool,
     eps: f64,
     momentum: f64,
+    kind: Kind,
 }
 
 impl Norm {
@@ -42,6 +64,7 @@ impl Norm {
             fix_gamma: attrs.bool("fix_gamma")?,
             eps: attrs.float("eps")?,
             momentum: attrs.float("momentum")?,
+            kind: Kind::Plain,
         })
     }
 
@@ -79,10 +102,18 @@ impl Norm {
     }
 }
 
-fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+fn prepare_forward(
+    kind: Kind,
+    attrs: &Attrs,
+    ins: &[Desc],
+    outs: &[Desc],
+) -> Result<Box<dyn Kernel>> {
     let name = "BatchNorm";
     check_args(name, (ins, 5), (outs, 5))?;
-    let norm = Norm::new(attrs, &ins[0])?;
+    let norm = Norm {
+        kind,
+        ..Norm::new(attrs, &ins[0])?
+    };
     check_shape(name, "output", &outs[0], &ins[0].shape)?;
     for (what, d) in ["gamma", "beta", "moving_mean", "moving_var"]
         .into_iter()
@@ -135,6 +166,7 @@ fn channel_values<T: Real>(view: &View) -> Result<Vec<T>> {
 /// Mean and inverse deviation of some channels, and the new moving statistics.
 struct Stats<T> {
     mean: Vec<T>,
+    var: Vec<T>,
     inverse: Vec<T>,
     moving_mean: Vec<T>,
     moving_var: Vec<T>,
@@ -155,6 +187,7 @@ unsafe fn statistics<T: Real>(
     if !norm.batch {
         return Stats {
             mean: old_mean.to_vec(),
+            var: old_var.to_vec(),
             inverse: old_var.iter().map(|v| inverse(v.f64())).collect(),
             moving_mean: old_mean.to_vec(),
             moving_var: old_var.to_vec(),
@@ -192,6 +225,7 @@ unsafe fn statistics<T: Real>(
             .map(|(o, &v)| blend(o, v))
             .collect(),
         inverse: var.iter().map(|&v| inverse(v)).collect(),
+        var: var.iter().map(|&v| T::of(v)).collect(),
         mean,
     }
 }
@@ -218,7 +252,11 @@ fn forward<T: Real>(norm: Norm, call: &mut Call<'_>) -> Result<()> {
         let stats = unsafe { statistics(&norm, &data, (&moving.0, &moving.1), &channels) };
         let small = [
             &stats.mean,
-            &stats.inverse,
+            if norm.kind == Kind::Variance {
+                &stats.var
+            } else {
+                &stats.inverse
+            },
             &stats.moving_mean,
             &stats.moving_var,
         ];
@@ -248,6 +286,9 @@ fn forward<T: Real>(norm: Norm, call: &mut Call<'_>) -> Result<()> {
                     shift_scale_each(x, &stats.mean, &scale, beta, y);
                 } else {
                     shift_scale(x, stats.mean[0], scale[0], beta[0], y);
+                }
+                if norm.kind == Kind::Relu {
+                    y.iter_mut().for_each(|y| *y = y.at_least(T::ZERO));
                 }
             };
             let (from, to) = ([(data, range.start)], (out, range.start));

@@ -1,67 +1,114 @@
-//! `Convolution` over one to three spatial axes, with groups, strides, dilation and padding, and
-//! its gradients.
-
-mod apply;
-mod direct;
-mod field;
-mod gather;
-mod geometry;
-mod plan;
-mod weight;
+//! `Convolution` over one to three spatial axes, with groups, strides, dilation and padding,
+//! `Deconvolution`, which goes the other way, and their gradients. What one does forwards the other does
+//! backwards, so that both have the same parts.
 
 use crate::api::prepared::{check_args, check_shape};
-use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
-use crate::blocks::blockwise;
-use crate::blocks::raw::{Scratch, Target, scratch_bytes};
-use crate::blocks::sums;
+use crate::api::{Attrs, Call, Desc, Kernel, Row};
+use crate::blocks::widened::widened;
+use crate::convolve::direct::Direct;
+use crate::convolve::geometry::{Geometry, volume};
+use crate::convolve::plan;
+use crate::convolve::products::{Products, bias_gradient};
+use crate::convolve::weight::WeightSums;
 use crate::math::real::by_real;
 use crate::par;
-use apply::{Apply, Arguments};
-use direct::Direct;
 use ferromix_base::Result;
-use geometry::{Geometry, volume};
 use std::marker::PhantomData;
-use weight::WeightSums;
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("Convolution", prepare_forward).unknown_cost(),
-    Row::new("_backward_Convolution", prepare_backward).unknown_cost(),
+    Row::new("Convolution", |a, i, o| {
+        widened(
+            "Convolution",
+            |a, i, o| prepare_forward(false, a, i, o),
+            a,
+            i,
+            o,
+        )
+    })
+    .unknown_cost(),
+    Row::new("_backward_Convolution", |a, i, o| {
+        widened(
+            "_backward_Convolution",
+            |a, i, o| prepare_backward(false, a, i, o),
+            a,
+            i,
+            o,
+        )
+    })
+    .unknown_cost(),
+    Row::new("Deconvolution", |a, i, o| {
+        widened(
+            "Deconvolution",
+            |a, i, o| prepare_forward(true, a, i, o),
+            a,
+            i,
+            o,
+        )
+    })
+    .unknown_cost(),
+    Row::new("_backward_Deconvolution", |a, i, o| {
+        widened(
+            "_backward_Deconvolution",
+            |a, i, o| prepare_backward(true, a, i, o),
+            a,
+            i,
+            o,
+        )
+    })
+    .unknown_cost(),
 ];
 
+/// The products from the data to the output, or back.
+fn products(g: &Geometry, down: bool) -> Products {
+    Products(if down {
+        vec![plan::forward(g)]
+    } else {
+        plan::backward(g)
+    })
+}
+
+/// The sizes for data, weight and output of either operator.
+fn geometry(up: bool, attrs: &Attrs, [data, weight, out]: [&Desc; 3]) -> Result<Geometry> {
+    if up {
+        Geometry::transposed(attrs, data, weight, out)
+    } else {
+        Geometry::new(attrs, data, weight, out)
+    }
+}
+
 struct Forward<T> {
-    apply: Apply,
+    products: Products,
     bias: bool,
     element: PhantomData<fn() -> T>,
 }
 
-fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
-    let name = "Convolution";
+fn prepare_forward(
+    up: bool,
+    attrs: &Attrs,
+    ins: &[Desc],
+    outs: &[Desc],
+) -> Result<Box<dyn Kernel>> {
+    let name = if up { "Deconvolution" } else { "Convolution" };
     let bias = !attrs.bool("no_bias")?;
     check_args(name, (ins, if bias { 3 } else { 2 }), (outs, 1))?;
-    let g = Geometry::new(attrs, &ins[0], &ins[1], &outs[0])?;
+    let g = geometry(up, attrs, [&ins[0], &ins[1], &outs[0]])?;
     if bias {
-        check_shape(name, "bias", &ins[2], &[g.groups * g.filters])?;
+        check_shape(name, "bias", &ins[2], &outs[0].shape[1..2])?;
     }
-    let apply = plan::forward(&g);
+    let products = products(&g, !up);
     by_real!(name, ins[0].dtype, T => {
-        Ok(Box::new(Forward::<T> { apply, bias, element: PhantomData }) as Box<dyn Kernel>)
+        let kernel = Forward::<T> { products, bias, element: PhantomData };
+        Ok(Box::new(kernel) as Box<dyn Kernel>)
     })
 }
 
 impl<T: Direct> Kernel for Forward<T> {
     fn workspace(&self) -> usize {
-        let a = &self.apply;
-        scratch_bytes::<T>(a.field.scratch())
-            + scratch_bytes::<T>(a.packed())
-            + scratch_bytes::<T>(a.per_thread::<T>() * par::threads())
+        self.products.workspace::<T>()
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
-        let a = &self.apply;
-        if call.reqs[0] == Req::Null || a.grid.len() == 0 {
-            return Ok(());
-        }
-        if a.small() {
+        if self.products.small() {
             self.product(call)
         } else {
             par::install(|| self.product(call))
@@ -71,141 +118,60 @@ impl<T: Direct> Kernel for Forward<T> {
 
 impl<T: Direct> Forward<T> {
     fn product(&self, call: &mut Call<'_>) -> Result<()> {
-        let a = &self.apply;
-        let mut scratch = Scratch::new(call.workspace);
-        let border = scratch.take(a.field.scratch())?;
-        let source = a.field.fill(call.inputs[0].read::<T>()?, border);
-        let bias = if self.bias {
-            Some(call.inputs[2].read::<T>()?)
-        } else {
-            None
-        };
-        a.run(Arguments {
-            source,
-            weights: call.inputs[1].read::<T>()?,
-            bias,
-            target: Target::of(&mut call.outputs[0])?,
-            req: call.reqs[0],
-            packed: scratch.take(a.packed())?,
-            threads: scratch.take(a.per_thread::<T>() * par::threads())?,
-        });
-        Ok(())
+        let bias = self.bias.then(|| &call.inputs[2]);
+        let args = (&call.inputs[0], &call.inputs[1], bias);
+        let (out, req) = (&mut call.outputs[0], call.reqs[0]);
+        self.products.run::<T>(args, call.workspace, out, req)
     }
 }
 
 struct Backward<T> {
-    /// Products of the gradient of the data; all read the same field.
-    data: Vec<Apply>,
+    data: Products,
     weight: WeightSums,
+    /// Whether the output is what the convolution reads.
+    up: bool,
     bias: bool,
+    /// Batch, channels and elements of a plane of the output.
     planes: [usize; 3],
     element: PhantomData<fn() -> T>,
 }
 
-fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
-    let name = "_backward_Convolution";
+fn prepare_backward(
+    up: bool,
+    attrs: &Attrs,
+    ins: &[Desc],
+    outs: &[Desc],
+) -> Result<Box<dyn Kernel>> {
+    let name = if up {
+        "_backward_Deconvolution"
+    } else {
+        "_backward_Convolution"
+    };
     let bias = !attrs.bool("no_bias")?;
     check_args(name, (ins, 3), (outs, if bias { 3 } else { 2 }))?;
-    let g = Geometry::new(attrs, &ins[1], &ins[2], &ins[0])?;
+    let g = geometry(up, attrs, [&ins[1], &ins[2], &ins[0]])?;
     check_shape(name, "data gradient", &outs[0], &ins[1].shape)?;
     check_shape(name, "weight gradient", &outs[1], &ins[2].shape)?;
+    let head = &ins[0].shape;
     if bias {
-        check_shape(name, "bias gradient", &outs[2], &[g.groups * g.filters])?;
+        check_shape(name, "bias gradient", &outs[2], &head[1..2])?;
     }
-    let data = plan::backward(&g);
+    let data = products(&g, up);
     let weight = WeightSums::new(plan::forward(&g));
-    let planes = [g.batch, g.groups * g.filters, volume(&g.output)];
+    let planes = [
+        head[0],
+        head[1],
+        volume(if up { &g.input } else { &g.output }),
+    ];
     by_real!(name, ins[0].dtype, T => {
-        let kernel = Backward::<T> { data, weight, bias, planes, element: PhantomData };
+        let kernel = Backward::<T> { data, weight, up, bias, planes, element: PhantomData };
         Ok(Box::new(kernel) as Box<dyn Kernel>)
     })
 }
 
-impl<T: Direct> Backward<T> {
-    /// Scratch numbers of the gradient of the data: field, weights, threads.
-    fn data_scratch(&self) -> [usize; 3] {
-        let most = |f: &dyn Fn(&Apply) -> usize| self.data.iter().map(f).max().unwrap_or(0);
-        [
-            most(&|a| a.field.scratch()),
-            most(&Apply::packed),
-            most(&|a| a.per_thread::<T>()) * par::threads(),
-        ]
-    }
-
-    /// Scratch numbers of the gradient of the weights: field, partial sums, threads.
-    fn weight_scratch(&self) -> [usize; 3] {
-        [
-            self.weight.apply.field.scratch(),
-            self.weight.partials::<T>(),
-            self.weight.per_thread::<T>() * par::threads(),
-        ]
-    }
-
-    fn data_gradient(&self, call: &mut Call<'_>) -> Result<()> {
-        let sizes = self.data_scratch();
-        let mut scratch = Scratch::new(call.workspace);
-        let field = scratch.take(sizes[0])?;
-        let packed = scratch.take(sizes[1])?;
-        let threads = scratch.take(sizes[2])?;
-        let Some(first) = self.data.first() else {
-            return Ok(());
-        };
-        let source = first.field.fill(call.inputs[0].read::<T>()?, field);
-        let target = Target::of(&mut call.outputs[0])?;
-        for phase in &self.data {
-            phase.run(Arguments {
-                source,
-                weights: call.inputs[2].read::<T>()?,
-                bias: None,
-                target,
-                req: call.reqs[0],
-                packed: &mut packed[..phase.packed()],
-                threads,
-            });
-        }
-        Ok(())
-    }
-
-    fn weight_gradient(&self, call: &mut Call<'_>) -> Result<()> {
-        let sizes = self.weight_scratch();
-        let mut scratch = Scratch::new(call.workspace);
-        let field = scratch.take(sizes[0])?;
-        let partials = scratch.take(sizes[1])?;
-        let threads = scratch.take(sizes[2])?;
-        let source = self
-            .weight
-            .apply
-            .field
-            .fill(call.inputs[1].read::<T>()?, field);
-        let head = call.inputs[0].read::<T>()?;
-        let out = call.outputs[1].write::<T>()?;
-        self.weight
-            .run((source, head), partials, threads, out, call.reqs[1]);
-        Ok(())
-    }
-
-    fn bias_gradient(&self, call: &mut Call<'_>) -> Result<()> {
-        let head = call.inputs[0].read::<T>()?;
-        let target = Target::<T>::of(&mut call.outputs[2])?;
-        let [batch, filters, plane] = self.planes;
-        let req = call.reqs[2];
-        let grain = (65_536 / (batch * plane).max(1)).max(1);
-        par::for_ranges(filters, grain, |range| {
-            for f in range {
-                let row = |n: usize| &head[(n * filters + f) * plane..][..plane];
-                let total: f64 = (0..batch).map(|n| sums::sum(row(n))).sum();
-                // SAFETY: filters belong to one task each.
-                blockwise::store(&[T::of(total)], unsafe { target.slice(f..f + 1) }, req);
-            }
-        });
-        Ok(())
-    }
-}
-
 impl<T: Direct> Kernel for Backward<T> {
     fn workspace(&self) -> usize {
-        let bytes = |sizes: [usize; 3]| sizes.map(scratch_bytes::<T>).iter().sum::<usize>();
-        bytes(self.data_scratch()).max(bytes(self.weight_scratch()))
+        self.data.workspace::<T>().max(self.weight.workspace::<T>())
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
@@ -219,14 +185,16 @@ impl<T: Direct> Kernel for Backward<T> {
 
 impl<T: Direct> Backward<T> {
     fn gradients(&self, call: &mut Call<'_>) -> Result<()> {
-        if call.reqs[0] != Req::Null {
-            self.data_gradient(call)?;
-        }
-        if call.reqs[1] != Req::Null {
-            self.weight_gradient(call)?;
-        }
-        if self.bias && call.reqs[2] != Req::Null {
-            self.bias_gradient(call)?;
+        let [head, data, weight] = [0, 1, 2].map(|i| &call.inputs[i]);
+        let (outs, reqs) = (&mut *call.outputs, call.reqs);
+        let args = (head, weight, None);
+        self.data
+            .run::<T>(args, call.workspace, &mut outs[0], reqs[0])?;
+        let pair = if self.up { (head, data) } else { (data, head) };
+        self.weight
+            .gradient::<T>(pair, call.workspace, &mut outs[1], reqs[1])?;
+        if self.bias {
+            bias_gradient::<T>(self.planes, head, &mut outs[2], reqs[2])?;
         }
         Ok(())
     }

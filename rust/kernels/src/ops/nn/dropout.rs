@@ -6,6 +6,7 @@ use crate::api::random::Stream;
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
 use crate::blocks::blockwise;
 use crate::blocks::blockwise::store;
+use crate::blocks::coin::Coin;
 use crate::blocks::raw::{Source, Target};
 use crate::math::real::{Float, Real, by_float};
 use crate::par;
@@ -16,42 +17,6 @@ pub(crate) const ROWS: &[Row] = &[Row::new("Dropout", prepare).random()];
 /// Elements per task and per block; a multiple of the four words of a random block.
 const GRAIN: usize = 16_384;
 const BLOCK: usize = 512;
-
-/// Which elements stay: `word < threshold`, scaled by `factor`.
-#[derive(Clone, Copy)]
-struct Coin {
-    threshold: u64,
-    factor: f64,
-}
-
-impl Coin {
-    /// A coin that drops with probability `p`. With `p` = 1 everything is zero.
-    fn new(p: f64) -> Self {
-        let keep = 1.0 - p;
-        Coin {
-            threshold: (keep * 4_294_967_296.0) as u64,
-            factor: if keep > 0.0 { 1.0 / keep } else { 0.0 },
-        }
-    }
-
-    fn toss<R: Real>(&self, word: u32) -> R {
-        if u64::from(word) < self.threshold {
-            R::of(self.factor)
-        } else {
-            R::ZERO
-        }
-    }
-
-    /// The factors of elements `start..start + out.len()`; `start` is a multiple of four.
-    fn fill<R: Real>(&self, stream: Stream, start: usize, out: &mut [R]) {
-        for (i, four) in out.chunks_mut(4).enumerate() {
-            let words = stream.block((start / 4 + i) as u64);
-            four.iter_mut()
-                .zip(words)
-                .for_each(|(o, w)| *o = self.toss(w));
-        }
-    }
-}
 
 fn prepare(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
     check_args("Dropout", (ins, 1), (outs, 2))?;

@@ -3,17 +3,22 @@
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
 use crate::blocks::blockwise;
-use crate::blocks::raw::Target;
 use crate::blocks::sums;
+use crate::blocks::widened::widened;
 use crate::linalg::gemm::{Operand, gemm};
 use crate::linalg::rows_dot::RowsDot;
 use crate::math::real::{Real, by_real};
-use crate::par;
 use ferromix_base::{Error, Result};
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("FullyConnected", prepare_forward).unknown_cost(),
-    Row::new("_backward_FullyConnected", prepare_backward).unknown_cost(),
+    Row::new("FullyConnected", |a, i, o| {
+        widened("FullyConnected", prepare_forward, a, i, o)
+    })
+    .unknown_cost(),
+    Row::new("_backward_FullyConnected", |a, i, o| {
+        widened("_backward_FullyConnected", prepare_backward, a, i, o)
+    })
+    .unknown_cost(),
 ];
 
 /// Sizes of the product.
@@ -129,7 +134,7 @@ fn backward<T: RowsDot>(s: Sizes, call: &mut Call<'_>) -> Result<()> {
         );
     }
     if s.bias && call.reqs[2] != Req::Null {
-        column_sums(head, s.hidden, call.outputs[2].write::<T>()?, call.reqs[2]);
+        sums::columns(head, s.hidden, call.outputs[2].write::<T>()?, call.reqs[2]);
     }
     Ok(())
 }
@@ -141,23 +146,4 @@ fn wanted<T: Real>(req: Req) -> Option<T> {
         Req::Add => Some(T::ONE),
         Req::Write | Req::Inplace => Some(T::ZERO),
     }
-}
-
-/// The sums over rows of `width` elements, each in the order of the rows.
-fn column_sums<T: Real>(x: &[T], width: usize, out: &mut [T], req: Req) {
-    const COLUMNS: usize = 64;
-    let target = Target::of_slice(out);
-    par::for_ranges(
-        width,
-        if x.len() < 65_536 { width } else { COLUMNS },
-        |columns| {
-            let mut totals = vec![0.0; columns.len()];
-            if let Some(from) = x.get(columns.start..) {
-                sums::add_rows(from, width, &mut totals);
-            }
-            let totals: Vec<T> = totals.into_iter().map(T::of).collect();
-            // SAFETY: columns belong to one task each.
-            blockwise::store(&totals, unsafe { target.slice(columns) }, req);
-        },
-    );
 }

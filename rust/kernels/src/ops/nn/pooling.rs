@@ -7,10 +7,10 @@
 //! element that has it.
 
 mod geometry;
-mod planes;
 
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
+use crate::blocks::planes;
 use crate::math::Math;
 use crate::math::real::{Float, Real, by_float};
 use crate::simd::vector::multiversion;

@@ -1,8 +1,8 @@
 //! What pooling pools: the windows along each axis, and how many elements an average counts.
 
-use super::planes::Planes;
 use crate::api::prepared::check_shape;
 use crate::api::{Attrs, Desc};
+use crate::blocks::planes::Planes;
 use crate::math::real::Real;
 use ferromix_base::{Error, Result};
 use std::ops::Range;

@@ -1,0 +1,227 @@
+"""The base of all initializers, which sorts parameters by their names.
+
+A symbol's variables carry names such as ``conv1_weight`` or ``bn_moving_var``; an initializer
+sets weights in its own way, and everything else to what its name calls for. A variable that has
+an initializer of its own (attribute ``__init__``) is set by that one.
+
+All random numbers come from :mod:`ferromix.random`, so ``mx.random.seed`` fixes them, whatever
+the number of threads.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..error import ArgumentTypeError, InvalidArgumentError
+from ..ndarray import NDArray
+from ..registry import Registry
+
+__all__ = [
+    "InitDesc",
+    "Initializer",
+    "alias",
+    "create",
+    "register",
+]
+
+
+class InitDesc(str):
+    """The name of a parameter together with what is known of it.
+
+    Parameters
+    ----------
+    name
+        The name of the variable.
+    attrs
+        The variable's attributes, as in ``Symbol.attr_dict()[name]``.
+    global_init
+        The initializer that a wrapping initializer may fall back to.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> desc = mx.init.InitDesc("fc_weight", {"__init__": mx.init.One().dumps()})
+    >>> weight = mx.nd.empty((2, 3))
+    >>> mx.init.Zero()(desc, weight)
+    >>> float(weight.asnumpy().sum())
+    6.0
+    """
+
+    attrs: Mapping[str, str]
+    global_init: Initializer | None
+
+    def __new__(
+        cls,
+        name: str,
+        attrs: Mapping[str, str] | None = None,
+        global_init: Initializer | None = None,
+    ) -> InitDesc:
+        """A string with attributes."""
+        desc = super().__new__(cls, name)
+        desc.attrs = attrs or {}
+        desc.global_init = global_init
+        return desc
+
+
+class Initializer:
+    """The base of all initializers: sorts parameters by the ending of their names.
+
+    ====================================================  =====================
+    ending                                                value
+    ====================================================  =====================
+    ``weight``                                            :meth:`_init_weight`
+    ``bias``, ``beta``, ``min``                           0
+    ``gamma``, ``max``                                    1
+    ``moving_mean``, ``running_mean``, ``moving_avg``     0
+    ``moving_var``, ``running_var``                       1
+    ====================================================  =====================
+
+    A subclass overrides :meth:`_init_weight`, and any other method for another rule.
+
+    Parameters
+    ----------
+    **kwargs
+        The arguments of the subclass, which :meth:`dumps` writes.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+        self._verbose = False
+        self._print: Callable[[NDArray], Any] = _spread
+
+    def set_verbosity(
+        self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
+    ) -> Initializer:
+        """Has every parameter that is set be told to the log, and gives the initializer.
+
+        Parameters
+        ----------
+        verbose
+            Whether to.
+        print_func
+            What is told of a parameter; by default the norm over the root of its size.
+        """
+        self._verbose, self._print = verbose, print_func or _spread
+        return self
+
+    def __call__(self, desc: InitDesc | str, arr: NDArray) -> None:
+        """Sets the parameter `arr` whose name is `desc`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For what is no array.
+        InvalidArgumentError
+            For a name with an unknown ending, unless the variable has its own initializer.
+        """
+        if not hasattr(arr, "shape"):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: arr must be an NDArray, got {type(arr).__name__}"
+            )
+        if not isinstance(desc, InitDesc):
+            desc = InitDesc(desc)
+        if desc.global_init is None:
+            desc.global_init = self
+        self._set(desc, arr)
+        if self._verbose:
+            logging.info("%s initialized: %s", desc, self._print(arr))
+
+    def _set(self, desc: InitDesc, arr: NDArray) -> None:
+        """Sets a parameter by its own initializer, or by the ending of its name."""
+        own = desc.attrs.get("__init__", "")
+        if own:
+            create(own)._init_weight(desc, arr)
+            return
+        for ending, method in _BY_ENDING:
+            if desc.endswith(ending):
+                getattr(self, method)(desc, arr)
+                return
+        self._init_default(desc, arr)
+
+    def dumps(self) -> str:
+        """The initializer as JSON, as kept in a variable's attribute ``__init__``.
+
+        Examples
+        --------
+        >>> import ferromix as mx
+        >>> mx.init.Normal(0.5).dumps()
+        '["normal", {"sigma": 0.5}]'
+        """
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.dumps() == other.dumps()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self.dumps())
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{k}={v!r}" for k, v in self._kwargs.items())
+        return f"{type(self).__name__}({given})"
+
+    def _init_weight(self, desc: InitDesc, arr: NDArray) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must override _init_weight")
+
+    def _init_bias(self, desc: InitDesc, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_beta(self, desc: InitDesc, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_gamma(self, desc: InitDesc, arr: NDArray) -> None:
+        arr[:] = 1.0
+
+    def _init_zero(self, desc: InitDesc, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_one(self, desc: InitDesc, arr: NDArray) -> None:
+        arr[:] = 1.0
+
+    def _init_default(self, desc: InitDesc, arr: NDArray) -> None:
+        endings = ", ".join(ending for ending, _ in _BY_ENDING)
+        raise InvalidArgumentError(
+            f"no rule sets the parameter '{desc}' of shape {arr.shape}: its name ends in none of "
+            f"{endings}; give the variable its own initializer, "
+            f"as in mx.sym.Variable('{desc}', init=mx.init.Zero())"
+        )
+
+
+def _spread(arr: NDArray) -> str:
+    """The root of the mean of the squares."""
+    return f"{float((arr**2).mean().asnumpy().item()) ** 0.5:g}"
+
+
+_BY_ENDING = (
+    ("weight", "_init_weight"),
+    ("bias", "_init_bias"),
+    ("gamma", "_init_gamma"),
+    ("beta", "_init_beta"),
+    ("moving_mean", "_init_zero"),
+    ("running_mean", "_init_zero"),
+    ("moving_avg", "_init_zero"),
+    ("moving_var", "_init_one"),
+    ("running_var", "_init_one"),
+    ("min", "_init_zero"),
+    ("max", "_init_one"),
+)
+
+_registry = Registry(Initializer, "initializer")
+register = _registry.register
+"""Decorator that makes a class known by its name."""
+alias: Callable[..., Callable[[type], type]] = _registry.alias
+"""Decorator that makes a class known by further names."""
+
+
+def create(init: Initializer | str, *args: Any, **kwargs: Any) -> Initializer:
+    """An initializer from its name, or from what :meth:`Initializer.dumps` wrote.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> mx.init.create("xavier", magnitude=2)
+    Xavier(rnd_type='uniform', factor_type='avg', magnitude=2)
+    """
+    return _registry.create(init, *args, **kwargs)

@@ -1,0 +1,107 @@
+"""Trained networks on disk: the graph as JSON beside the parameters of each epoch.
+
+A prefix names a family of files: ``prefix-symbol.json`` and ``prefix-0001.params``,
+``prefix-0002.params`` and so on, in MXNet's formats.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .. import ndarray, symbol
+from ..error import ArgumentTypeError, FileFormatError
+from ..ndarray import NDArray
+from ..symbol import Symbol
+
+__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+
+Params = dict[str, NDArray]
+
+
+class BatchEndParam(NamedTuple):
+    """What a callback is told after each batch."""
+
+    epoch: int
+    nbatch: int
+    """The number of the batch just done, counted from 0."""
+    eval_metric: Any
+    locals: Mapping[str, Any] | None
+
+
+def save_checkpoint(
+    prefix: str | os.PathLike[str],
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray],
+    remove_amp_cast: bool = True,
+) -> None:
+    """Writes the graph and the parameters after an epoch.
+
+    Parameters
+    ----------
+    prefix
+        The beginning of the files' names, with their folder, which must exist.
+    epoch
+        The number in the name of the file of parameters.
+    symbol
+        The graph; not written where None.
+    arg_params, aux_params
+        Arguments and auxiliary states by name.
+    remove_amp_cast
+        As for :meth:`Symbol.save`.
+    """
+    prefix = os.fspath(prefix)
+    if symbol is not None and not isinstance(symbol, Symbol):
+        raise ArgumentTypeError(f"symbol must be a Symbol or None, got {type(symbol).__name__}")
+    for what, params in (("arg_params", arg_params), ("aux_params", aux_params)):
+        if not isinstance(params, Mapping):
+            raise ArgumentTypeError(f"{what} must be a dict, got {type(params).__name__}")
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json", remove_amp_cast)
+    named = {f"arg:{name}": array for name, array in arg_params.items()}
+    named |= {f"aux:{name}": array for name, array in aux_params.items()}
+    ndarray.save(_params_path(prefix, epoch), named)
+
+
+def load_params(prefix: str | os.PathLike[str], epoch: int) -> tuple[Params, Params]:
+    """Arguments and auxiliary states by name, as saved after `epoch`.
+
+    Raises
+    ------
+    FileFormatError
+        For a file whose names do not begin with ``arg:`` or ``aux:``.
+    """
+    path = _params_path(os.fspath(prefix), epoch)
+    loaded = ndarray.load(path)
+    if not isinstance(loaded, dict):
+        if loaded:
+            raise FileFormatError(f"{path}: not the parameters of a checkpoint: no names")
+        loaded = {}
+    found: dict[str, Params] = {"arg": {}, "aux": {}}
+    for key, array in loaded.items():
+        kind, colon, name = key.partition(":")
+        if not colon or kind not in found:
+            raise FileFormatError(
+                f"{path}: not the parameters of a checkpoint: expected names that begin with "
+                f"'arg:' or 'aux:', found {key!r}"
+            )
+        found[kind][name] = array
+    return found["arg"], found["aux"]
+
+
+def load_checkpoint(prefix: str | os.PathLike[str], epoch: int) -> tuple[Symbol, Params, Params]:
+    """The graph, the arguments and the auxiliary states that :func:`save_checkpoint` wrote.
+
+    Examples
+    --------
+    >>> import ferromix as mx
+    >>> symbol, arg_params, aux_params = mx.model.load_checkpoint("lenet", 10)  # doctest: +SKIP
+    """
+    return (symbol.load(f"{os.fspath(prefix)}-symbol.json"), *load_params(prefix, epoch))
+
+
+def _params_path(prefix: str, epoch: int) -> str:
+    return f"{prefix}-{epoch:04d}.params"

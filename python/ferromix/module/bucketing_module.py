@@ -1,0 +1,292 @@
+"""Modules whose graph depends on the batch: one for each bucket, with the same parameters."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from ..error import InvalidArgumentError
+from ..initializer import Uniform
+from ..io import DataBatch, DataDesc
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from .base_module import BaseModule
+from .describe import Shapes
+from .module import Module
+from .steps import Params
+
+__all__ = ["BucketingModule"]
+
+Made = tuple[Symbol, Sequence[str] | None, Sequence[str] | None]
+
+
+class BucketingModule(BaseModule):
+    """A network for batches of several kinds, such as sentences of several lengths.
+
+    Parameters
+    ----------
+    sym_gen
+        Gives for the key of a bucket a symbol, the names of the data and those of the labels.
+    default_bucket_key
+        The largest bucket, whose module has all parameters; others share its memory.
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
+        As for :class:`Module`.
+    """
+
+    def __init__(
+        self,
+        sym_gen: Callable[[Any], Made],
+        default_bucket_key: Hashable = None,
+        logger: Any = logging,
+        context: Any = None,
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(logger)
+        if default_bucket_key is None:
+            raise InvalidArgumentError("BucketingModule: default_bucket_key must be given")
+        self._sym_gen, self._default_key = sym_gen, default_bucket_key
+        self._settings = {
+            "logger": logger,
+            "context": context,
+            "work_load_list": work_load_list,
+            "fixed_param_names": fixed_param_names,
+            "state_names": state_names,
+            "group2ctxs": group2ctxs,
+            "compression_params": compression_params,
+        }
+        self._modules: dict[Any, Module] = {}
+        self._key = default_bucket_key
+        # Checks the names of the default bucket at once.
+        self._module = self._make(default_bucket_key)
+        self._requests: Any = "write"
+        self._monitor: Any = None
+
+    def _make(self, key: Hashable) -> Module:
+        symbol, data_names, label_names = self._sym_gen(key)
+        return Module(symbol, data_names, label_names, **self._settings)
+
+    # -- files ---------------------------------------------------------------------------------
+
+    @staticmethod
+    def load(
+        prefix: str,
+        epoch: int,
+        sym_gen: Callable[[Any], Made],
+        default_bucket_key: Hashable = None,
+        **kwargs: Any,
+    ) -> BucketingModule:
+        """The module of a checkpoint of :meth:`save_checkpoint`."""
+        from ..model.checkpoint import load_params
+
+        args, auxs = load_params(prefix, epoch)
+        return BucketingModule.load_dict(sym_gen, default_bucket_key, args, auxs, **kwargs)
+
+    @staticmethod
+    def load_dict(
+        sym_gen: Callable[[Any], Made],
+        default_bucket_key: Hashable,
+        arg_params: Params,
+        aux_params: Params,
+        **kwargs: Any,
+    ) -> BucketingModule:
+        """A module whose parameters are set, when it is bound, to arrays by name."""
+        module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        module._module._arg_params = dict(arg_params or {})
+        module._module._aux_params = dict(aux_params or {})
+        module._module.params_initialized = module.params_initialized = True
+        return module
+
+    def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
+        """Writes the parameters; graphs come from `sym_gen`."""
+        self._require()
+        self.save_params(f"{prefix}-{epoch:04d}.params")
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def data_names(self) -> Sequence[str]:
+        """The names of the data of the current bucket."""
+        return self._module.data_names
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """The names of the outputs of the current bucket."""
+        return self._module.output_names
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """What the data of the current bucket are bound as."""
+        return self._module.data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc]:
+        """What the labels of the current bucket are bound as."""
+        return self._module.label_shapes
+
+    @property
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the outputs of the current bucket."""
+        return self._module.output_shapes
+
+    @property
+    def symbol(self) -> Symbol:
+        """The graph of the current bucket."""
+        return self._module.symbol
+
+    # -- set-up --------------------------------------------------------------------------------
+
+    def bind(
+        self,
+        data_shapes: Shapes,
+        label_shapes: Shapes = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Binds the default bucket, as :meth:`Module.bind` does; others follow when they come."""
+        if shared_module is not None:
+            raise InvalidArgumentError("BucketingModule.bind: shared_module is not supported")
+        if self.binded and not force_rebind:
+            self.logger.warning("the module is bound already; bind does nothing")
+            return
+        whole = self._modules.get(self._default_key, self._module)
+        if self.params_initialized and self.binded:
+            self.get_params()
+        self._modules = {self._default_key: whole}
+        self._module, self._key, self._requests = whole, self._default_key, grad_req
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        whole.bind(
+            data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req
+        )
+        self.binded = True
+
+    def switch_bucket(
+        self, bucket_key: Hashable, data_shapes: Shapes, label_shapes: Shapes = None
+    ) -> None:
+        """Makes a bucket the current one; a new one is bound to these shapes."""
+        self._require(initialized=False)
+        if bucket_key not in self._modules:
+            whole = self._modules[self._default_key]
+            made = self._make(bucket_key)
+            made.bind(
+                data_shapes,
+                label_shapes,
+                self.for_training,
+                self.inputs_need_grad,
+                shared_module=whole,
+                grad_req=self._requests,
+            )
+            if self._monitor is not None:
+                made.install_monitor(self._monitor)
+            self._modules[bucket_key] = made
+        self._module, self._key = self._modules[bucket_key], bucket_key
+        whole = self._modules[self._default_key]
+        if whole.optimizer_initialized and not self._module.optimizer_initialized:
+            self._module.borrow_optimizer(whole)
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Arguments and auxiliary states by name, on the CPU."""
+        self._require()
+        return self._modules[self._default_key].get_params()
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - it keeps nothing between calls
+        arg_params: Params = None,
+        aux_params: Params = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Sets all parameters, as :meth:`Module.init_params` does."""
+        self._require(initialized=False)
+        self._modules[self._default_key].init_params(
+            initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
+        )
+        self.params_initialized = True
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Sets up the optimizer that all buckets share."""
+        self._require()
+        whole = self._modules[self._default_key]
+        whole.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        for module in self._modules.values():
+            if module is not whole:
+                module.borrow_optimizer(whole)
+        self.optimizer_initialized = True
+
+    def install_monitor(self, mon: Any) -> None:
+        """Has a monitor look at all buckets, those to come included."""
+        self._require(initialized=False)
+        self._monitor = mon
+        for module in self._modules.values():
+            module.install_monitor(mon)
+
+    # -- batches -------------------------------------------------------------------------------
+
+    def prepare(
+        self,
+        data_batch: DataBatch,
+        sparse_row_id_fn: Callable[[DataBatch], Mapping[str, NDArray]] | None = None,
+    ) -> None:
+        """Binds the bucket of a batch to come; the current one stays until it does."""
+        self._require()
+        key = self._key
+        self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
+        self._module.prepare(data_batch, sparse_row_id_fn)
+        self._module, self._key = self._modules[key], key
+
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+        """Computes the outputs of a batch, in its bucket."""
+        self._require()
+        self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
+        self._module.forward(data_batch, is_train)
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Computes gradients, in the bucket of the last batch."""
+        self._require()
+        self._module.backward(out_grads)
+
+    def update(self) -> None:
+        """Changes the parameters, which all buckets share."""
+        self._require(optimizer=True)
+        self._module.update()
+        self._modules[self._default_key]._params_dirty = True
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """The outputs of the last batch."""
+        self._require()
+        return self._module.get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """The gradients of the data of the last batch."""
+        self._require()
+        return self._module.get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """The states of the current bucket."""
+        self._require()
+        return self._module.get_states(merge_multi_context)
+
+    def set_states(self, states: Any = None, value: float | None = None) -> None:
+        """Sets the states of the current bucket."""
+        self._require()
+        self._module.set_states(states, value)
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Has a metric look at the outputs of the last batch."""
+        self._require()
+        self._module.update_metric(eval_metric, labels, pre_sliced)

@@ -1,0 +1,103 @@
+"""What modules know of the arrays of a batch: what they are, and their names."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from ..error import InvalidArgumentError
+from ..io import DataDesc
+from ..symbol import Symbol
+
+__all__ = ["Shapes", "check_names", "described", "described_all", "shapes_and_types"]
+
+Shapes = Sequence[DataDesc | tuple[Any, ...]] | None
+"""Descriptions, or pairs of a name and a shape, of which a type and a layout may follow."""
+
+PARAMETERS = ("_weight", "_bias", "_gamma", "_beta")
+
+
+def described(given: Shapes) -> list[DataDesc]:
+    """Descriptions of all arrays of a list.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For what is neither a description nor a name with a shape.
+    """
+    found = []
+    for one in given or []:
+        if isinstance(one, DataDesc):
+            found.append(one)
+        elif isinstance(one, (tuple, list)) and 2 <= len(one) <= 4 and isinstance(one[0], str):
+            found.append(DataDesc(*one))
+        else:
+            raise InvalidArgumentError(
+                "expected a DataDesc, or a name and a shape such as ('data', (32, 10)), "
+                f"got {one!r}"
+            )
+    return found
+
+
+def described_all(
+    data_names: Sequence[str], label_names: Sequence[str], data: Shapes, labels: Shapes
+) -> tuple[list[DataDesc], list[DataDesc]]:
+    """Descriptions of data and labels, which must be of the names that the module has.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Other names; says which were expected. Other names of labels are a warning, since a graph
+        may not use them.
+    """
+    data, labels = described(data), described(labels)
+    _check_same("data", [d.name for d in data], data_names)
+    try:
+        _check_same("label", [d.name for d in labels], label_names)
+    except InvalidArgumentError as error:
+        if labels:
+            logging.warning("%s", error)
+    return data, labels
+
+
+def _check_same(what: str, given: Sequence[str], expected: Sequence[str]) -> None:
+    if sorted(given) != sorted(expected):
+        raise InvalidArgumentError(
+            f"the {what}_shapes are of {list(given)}, but {what}_names are {list(expected)}"
+        )
+
+
+def check_names(symbol: Symbol, names: Sequence[str], what: str, required: bool) -> None:
+    """Looks for names among the arguments of a symbol.
+
+    Parameters
+    ----------
+    what
+        What the names are of, as in ``"data"``.
+    required
+        Whether a name that is missing is an error, or a warning.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Says which arguments may have been meant.
+    """
+    arguments = symbol.list_arguments()
+    for name in names:
+        if name in arguments:
+            continue
+        likely = [a for a in arguments if not a.endswith(PARAMETERS)]
+        message = (
+            f"the symbol has no argument {name!r}, which {what}_names={list(names)} names; "
+            f"it has, besides parameters: {', '.join(likely) or 'none'}"
+        )
+        if required:
+            raise InvalidArgumentError(message)
+        logging.warning("%s", message)
+
+
+def shapes_and_types(*lists: Sequence[DataDesc]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Shapes and element types by name."""
+    every = [one for part in lists for one in part]
+    return {d.name: d.shape for d in every}, {d.name: d.dtype for d in every}

@@ -1,0 +1,229 @@
+"""A symbol with its parameters: what they are, how they are set, and their files."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import ndarray as nd
+from ..context import Context, cpu
+from ..error import ArgumentTypeError, InvalidArgumentError
+from ..initializer import InitDesc, Uniform
+from ..io import DataDesc
+from ..model.checkpoint import save_checkpoint
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from .assign import check_known, set_param
+from .base_module import BaseModule
+from .describe import check_names
+from .steps import Params
+from .updating import Updating
+
+__all__ = ["SymbolModule"]
+
+
+class SymbolModule(BaseModule):
+    """What a :class:`~.module.Module` is, and its parameters; it takes the same arguments."""
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        data_names: Sequence[str] | None = ("data",),
+        label_names: Sequence[str] | None = ("softmax_label",),
+        logger: Any = logging,
+        context: Context | Sequence[Context] | None = None,
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(logger)
+        if not isinstance(symbol, Symbol):
+            raise ArgumentTypeError(f"Module: symbol must be a Symbol, got {symbol!r}")
+        self._symbol = self._graph = symbol
+        several = isinstance(context, (list, tuple))
+        self._context: list[Any] = list(context) if several else [context or cpu()]
+        self._work_load_list = list(work_load_list or [1] * len(self._context))
+        if len(self._work_load_list) != len(self._context):
+            raise InvalidArgumentError(
+                f"work_load_list has {len(self._work_load_list)} shares for "
+                f"{len(self._context)} devices"
+            )
+        self._data_names, self._label_names = list(data_names or []), list(label_names or [])
+        self._state_names = list(state_names or [])
+        self._fixed_param_names = list(fixed_param_names or [])
+        for names, what, required in (
+            (self._data_names, "data", True),
+            (self._label_names, "label", False),
+            (self._state_names, "state", True),
+            (self._fixed_param_names, "fixed_param", True),
+        ):
+            check_names(symbol, names, what, required)
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
+        self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
+        self._aux_names = symbol.list_auxiliary_states()
+        self._output_names = symbol.list_outputs()
+        self._group2ctxs = group2ctxs
+        self._compression_params = dict(compression_params or {})
+        self._arg_params: dict[str, NDArray] | None = None
+        self._aux_params: dict[str, NDArray] | None = None
+        self._params_dirty = False
+        self._updating: Updating | None = None
+        self._preload_opt_states: str | None = None
+        self._exec_group: Any = None
+        self._data_shapes: list[DataDesc] = []
+        self._label_shapes: list[DataDesc] = []
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def save_checkpoint(
+        self,
+        prefix: str,
+        epoch: int,
+        save_optimizer_states: bool = False,
+        remove_amp_cast: bool = True,
+    ) -> None:
+        """Writes graph, parameters and, if wanted, the states of the optimizer."""
+        args, auxs = self.get_params()
+        save_checkpoint(prefix, epoch, self._graph, args, auxs, remove_amp_cast)
+        if save_optimizer_states:
+            self.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
+
+    def save_optimizer_states(self, fname: str) -> None:
+        """Writes the states of the optimizer, of all parameters."""
+        self._require(optimizer=True)
+        assert self._updating is not None
+        self._updating.save(fname)
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Sets the states of the optimizer to those of a file."""
+        self._require(optimizer=True)
+        assert self._updating is not None
+        self._updating.load(fname)
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def symbol(self) -> Symbol:
+        """The graph."""
+        return self._graph
+
+    @property
+    def data_names(self) -> list[str]:
+        """The names of the data."""
+        return self._data_names
+
+    @property
+    def label_names(self) -> list[str]:
+        """The names of the labels."""
+        return self._label_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """What the data are bound as."""
+        self._require(initialized=False)
+        return self._data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc]:
+        """What the labels are bound as."""
+        self._require(initialized=False)
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the outputs."""
+        self._require(initialized=False)
+        return self._exec_group.get_output_shapes()
+
+    # -- parameters ----------------------------------------------------------------------------
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Arguments and auxiliary states by name, on the CPU: the means over the devices."""
+        self._require()
+        args, auxs = self._arg_params, self._aux_params
+        assert args is not None
+        assert auxs is not None
+        if self._params_dirty:
+            self._exec_group.get_params(args, auxs)
+            self._params_dirty = False
+        return args, auxs
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - it keeps nothing between calls
+        arg_params: Params = None,
+        aux_params: Params = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Sets all parameters, and copies them to the devices.
+
+        Parameters
+        ----------
+        initializer
+            Makes parameters that are not given; None leaves them as they are.
+        arg_params, aux_params
+            Arrays by name.
+        allow_missing
+            Whether what is given may lack parameters, which the initializer then makes.
+        force_init
+            Whether parameters that are set are set again; without it they stay, with a warning.
+        allow_extra
+            Whether what is given may have names that the module has not, without an initializer
+            and with `allow_missing`; otherwise it may, as in MXNet.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A parameter that is missing, of another shape, or unknown; names it.
+        """
+        self._require(initialized=False)
+        if self.params_initialized and not force_init:
+            warnings.warn(
+                "the parameters are set already; init_params without force_init=True does nothing",
+                stacklevel=2,
+            )
+            return
+        group, attrs = self._exec_group, self._graph.attr_dict()
+        for names, arrays, given, allocated in (
+            (self._param_names, group.param_arrays, arg_params, self._arg_params),
+            (self._aux_names, group.aux_arrays, aux_params, self._aux_params),
+        ):
+            made = dict(allocated or {})
+            for name, block in zip(names, arrays, strict=True):
+                if name not in made:
+                    made[name] = nd.zeros(block[0].shape, cpu(), dtype=block[0].dtype)
+            for name, array in sorted(made.items()):
+                desc = InitDesc(name, attrs.get(name, {}))
+                set_param(desc, array, given, initializer, allow_missing)
+            if allow_missing and not allow_extra and initializer is None:
+                check_known(made, given)
+            if names is self._param_names:
+                self._arg_params = made
+            else:
+                self._aux_params = made
+        self.params_initialized, self._params_dirty = True, False
+        assert self._arg_params is not None
+        assert self._aux_params is not None
+        group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
+
+    def set_params(
+        self,
+        arg_params: Params,
+        aux_params: Params,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Sets parameters to arrays by name; with `allow_missing` others stay as they are."""
+        self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)

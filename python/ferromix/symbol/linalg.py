@@ -1,0 +1,8 @@
+"""``mx.sym.linalg``: the functions of the operators whose names begin with ``_linalg_``."""
+
+from __future__ import annotations
+
+from ..ops.namespaces import serve
+from .functions import member
+
+__getattr__, __dir__ = serve(__name__, member)

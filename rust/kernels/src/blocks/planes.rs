@@ -1,0 +1,141 @@
+//! Which elements make up a plane, one channel of one image, where channels come second and where they
+//! come last, and the loop over all planes.
+
+use crate::api::{Req, View};
+use crate::blocks::blockwise::{lifted, store};
+use crate::blocks::raw::{Source, Target};
+use crate::math::real::{Float, Real};
+use crate::par;
+use ferromix_base::Result;
+
+/// Channels that are taken from an image together where they come last: neighbours in memory.
+const LANES: usize = 16;
+
+/// The planes of the tensors.
+#[derive(Clone, Copy)]
+pub(crate) struct Planes {
+    pub(crate) images: usize,
+    pub(crate) channels: usize,
+    /// Whether channels come last.
+    pub(crate) last: bool,
+    /// Planes per task.
+    pub(crate) grain: usize,
+}
+
+/// Runs work on each plane, in parallel: from the planes of `inputs`, of so many elements, to that of
+/// the output. Each task makes its own work by `worker`.
+///
+/// # Errors
+/// Arguments of other element types, or with gaps.
+pub(crate) fn each<T: Float, const N: usize, W>(
+    planes: &Planes,
+    inputs: [(&View, usize); N],
+    (output, size): (&mut View, usize),
+    req: Req,
+    worker: impl Fn() -> W + Sync,
+) -> Result<()>
+where
+    W: FnMut([&[T::Real]; N], &mut [T::Real]),
+{
+    if req == Req::Null || output.is_empty() {
+        return Ok(());
+    }
+    let mut sources = Vec::with_capacity(N);
+    for (view, size) in inputs {
+        sources.push((Source::<T>::of(view)?, size));
+    }
+    let target = (Target::<T>::of(output)?, size);
+    if planes.last {
+        channels_last(planes, &sources, target, req, worker);
+    } else {
+        channels_second(planes, &sources, target, req, worker);
+    }
+    Ok(())
+}
+
+fn channels_second<T: Float, const N: usize, W>(
+    planes: &Planes,
+    sources: &[(Source<T>, usize)],
+    (target, size): (Target<T>, usize),
+    req: Req,
+    worker: impl Fn() -> W + Sync,
+) where
+    W: FnMut([&[T::Real]; N], &mut [T::Real]),
+{
+    par::for_ranges(planes.images * planes.channels, planes.grain, |range| {
+        let mut work = worker();
+        let (mut buffers, mut result) = ([const { Vec::new() }; N], Vec::new());
+        for plane in range {
+            let mut args: [&[T::Real]; N] = [&[]; N];
+            for ((arg, buffer), (source, n)) in args.iter_mut().zip(&mut buffers).zip(sources) {
+                // SAFETY: inputs are only read.
+                let raw = unsafe { source.slice(plane * n..(plane + 1) * n) };
+                *arg = lifted(raw, buffer);
+            }
+            // SAFETY: planes belong to one task each.
+            let out = unsafe { target.slice(plane * size..(plane + 1) * size) };
+            match T::plain_mut(out) {
+                Some(out) if req != Req::Add => work(args, out),
+                _ => {
+                    result.resize(size, T::Real::ZERO);
+                    work(args, &mut result);
+                    store(&result, out, req);
+                }
+            }
+        }
+    });
+}
+
+fn channels_last<T: Float, const N: usize, W>(
+    planes: &Planes,
+    sources: &[(Source<T>, usize)],
+    (target, size): (Target<T>, usize),
+    req: Req,
+    worker: impl Fn() -> W + Sync,
+) where
+    W: FnMut([&[T::Real]; N], &mut [T::Real]),
+{
+    let channels = planes.channels;
+    let groups = channels.div_ceil(LANES);
+    let grain = (planes.grain / LANES.min(channels.max(1))).max(1);
+    par::for_ranges(planes.images * groups, grain, |range| {
+        let mut work = worker();
+        let (mut buffers, mut result) = ([const { Vec::new() }; N], Vec::new());
+        for i in range {
+            let (image, first) = (i / groups, i % groups * LANES);
+            let count = LANES.min(channels - first);
+            // Where the neighbours of one position of a tensor with `n` positions are.
+            let place = |n: usize, at: usize| {
+                let start = (image * n + at) * channels + first;
+                start..start + count
+            };
+            for (buffer, (source, n)) in buffers.iter_mut().zip(sources) {
+                buffer.resize(n * count, T::Real::ZERO);
+                for at in 0..*n {
+                    // SAFETY: inputs are only read.
+                    let raw = unsafe { source.slice(place(*n, at)) };
+                    raw.iter()
+                        .enumerate()
+                        .for_each(|(lane, x)| buffer[lane * n + at] = x.up());
+                }
+            }
+            result.resize(size * count, T::Real::ZERO);
+            for (lane, out) in result.chunks_exact_mut(size).enumerate() {
+                let args = std::array::from_fn(|j| {
+                    let n = sources[j].1;
+                    &buffers[j][lane * n..(lane + 1) * n]
+                });
+                work(args, out);
+            }
+            for at in 0..size {
+                let mut row = [T::Real::ZERO; LANES];
+                let row = &mut row[..count];
+                row.iter_mut()
+                    .enumerate()
+                    .for_each(|(lane, x)| *x = result[lane * size + at]);
+                // SAFETY: channels of an image belong to one task.
+                store(row, unsafe { target.slice(place(size, at)) }, req);
+            }
+        }
+    });
+}

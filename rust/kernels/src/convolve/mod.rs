@@ -1,0 +1,11 @@
+//! Products of weights with windows of images, which make up convolutions, their gradients and what is
+//! their reverse.
+
+pub(crate) mod apply;
+pub(crate) mod direct;
+mod field;
+mod gather;
+pub(crate) mod geometry;
+pub(crate) mod plan;
+pub(crate) mod products;
+pub(crate) mod weight;

@@ -1,0 +1,147 @@
+//! What operators run: products with the weights, sums of their gradients, and those of the bias. Each
+//! brings its scratch memory.
+
+use super::apply::{Apply, Arguments};
+use super::direct::Direct;
+use super::weight::WeightSums;
+use crate::api::{Req, View};
+use crate::blocks::blockwise;
+use crate::blocks::raw::{Scratch, Target, scratch_bytes};
+use crate::blocks::sums;
+use crate::par;
+use ferromix_base::Result;
+
+fn bytes<T>(sizes: [usize; 3]) -> usize {
+    sizes.map(scratch_bytes::<T>).iter().sum()
+}
+
+/// Products that fill one tensor from another and the weights; all read the same field.
+pub(crate) struct Products(pub(crate) Vec<Apply>);
+
+impl Products {
+    /// Scratch numbers: field, weights, threads.
+    fn scratch<T: Direct>(&self) -> [usize; 3] {
+        let most = |f: &dyn Fn(&Apply) -> usize| self.0.iter().map(f).max().unwrap_or(0);
+        [
+            most(&|a| a.field.scratch()),
+            most(&Apply::packed),
+            most(&|a| a.per_thread::<T>()) * par::threads(),
+        ]
+    }
+
+    /// Bytes of scratch memory.
+    pub(crate) fn workspace<T: Direct>(&self) -> usize {
+        bytes::<T>(self.scratch::<T>())
+    }
+
+    /// Whether there is too little work to enter the thread pool for it.
+    pub(crate) fn small(&self) -> bool {
+        self.0.iter().all(Apply::small)
+    }
+
+    /// Fills `out` from `data`.
+    ///
+    /// # Errors
+    /// Arguments of other element types, or with gaps.
+    pub(crate) fn run<T: Direct>(
+        &self,
+        (data, weights, bias): (&View, &View, Option<&View>),
+        workspace: &mut [u8],
+        out: &mut View,
+        req: Req,
+    ) -> Result<()> {
+        let (Some(first), false) = (self.0.first(), req == Req::Null || out.is_empty()) else {
+            return Ok(());
+        };
+        let sizes = self.scratch::<T>();
+        let mut scratch = Scratch::new(workspace);
+        let field = scratch.take(sizes[0])?;
+        let packed = scratch.take(sizes[1])?;
+        let threads = scratch.take(sizes[2])?;
+        let source = first.field.fill(data.read::<T>()?, field);
+        let weights = weights.read::<T>()?;
+        let bias = bias.map(View::read::<T>).transpose()?;
+        let target = Target::of(out)?;
+        for product in &self.0 {
+            product.run(Arguments {
+                source,
+                weights,
+                bias,
+                target,
+                req,
+                packed: &mut packed[..product.packed()],
+                threads,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl WeightSums {
+    /// Scratch numbers: field, partial sums, threads.
+    fn scratch<T: Direct>(&self) -> [usize; 3] {
+        [
+            self.apply.field.scratch(),
+            self.partials::<T>(),
+            self.per_thread::<T>() * par::threads(),
+        ]
+    }
+
+    /// Bytes of scratch memory.
+    pub(crate) fn workspace<T: Direct>(&self) -> usize {
+        bytes::<T>(self.scratch::<T>())
+    }
+
+    /// Sums the gradient of the weights from what the convolution reads and the gradient of what it
+    /// gives.
+    ///
+    /// # Errors
+    /// Arguments of other element types, or with gaps.
+    pub(crate) fn gradient<T: Direct>(
+        &self,
+        (data, head): (&View, &View),
+        workspace: &mut [u8],
+        out: &mut View,
+        req: Req,
+    ) -> Result<()> {
+        if req == Req::Null {
+            return Ok(());
+        }
+        let sizes = self.scratch::<T>();
+        let mut scratch = Scratch::new(workspace);
+        let field = scratch.take(sizes[0])?;
+        let partials = scratch.take(sizes[1])?;
+        let threads = scratch.take(sizes[2])?;
+        let source = self.apply.field.fill(data.read::<T>()?, field);
+        let (head, out) = (head.read::<T>()?, out.write::<T>()?);
+        self.run((source, head), partials, threads, out, req);
+        Ok(())
+    }
+}
+
+/// Sums the gradient of the bias: `head` has a batch, channels, and so many elements of each.
+///
+/// # Errors
+/// Arguments of other element types, or with gaps.
+pub(crate) fn bias_gradient<T: Direct>(
+    [batch, filters, plane]: [usize; 3],
+    head: &View,
+    out: &mut View,
+    req: Req,
+) -> Result<()> {
+    if req == Req::Null {
+        return Ok(());
+    }
+    let head = head.read::<T>()?;
+    let target = Target::<T>::of(out)?;
+    let grain = (65_536 / (batch * plane).max(1)).max(1);
+    par::for_ranges(filters, grain, |range| {
+        for f in range {
+            let row = |n: usize| &head[(n * filters + f) * plane..][..plane];
+            let total: f64 = (0..batch).map(|n| sums::sum(row(n))).sum();
+            // SAFETY: filters belong to one task each.
+            blockwise::store(&[T::of(total)], unsafe { target.slice(f..f + 1) }, req);
+        }
+    });
+    Ok(())
+}

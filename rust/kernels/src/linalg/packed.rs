@@ -1,0 +1,104 @@
+//! Products of large matrices on the tiles of this crate, for CPUs whose registers are wider than those
+//! that the `gemm` crate uses. `B` is packed once for all, `A` by each task for itself. What a
+//! task computes depends on the sizes alone.
+
+use crate::blocks::raw::Target;
+use crate::linalg::gemm::Operand;
+use crate::linalg::panels::{Panels, Rows, Shape};
+use crate::linalg::tile::Tiled;
+use crate::par;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::vector::{Level, level};
+
+/// The part of the contracted axis that is packed at a time: as much as leaves room in the first-level
+/// cache for other things than a panel of `B`.
+const DEPTH: usize = 256;
+
+/// Columns of a task at least, so that packing its rows does not count.
+const COLUMNS: usize = 512;
+
+/// Whether this is the way for a product of these sizes.
+pub(super) fn pays<T: Tiled>((m, n, k): (usize, usize, usize)) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let wide = level() == Level::V4;
+    #[cfg(not(target_arch = "x86_64"))]
+    let wide = false;
+    let width = T::tiles().width;
+    let padded = n.next_multiple_of(width);
+    wide && m >= 24 && k >= 32 && n >= 2 * width && padded - n <= n / 8
+}
+
+/// `C = A B`, or `C += A B`, for a `C` whose rows stand from a place in memory on, so far apart.
+///
+/// # Safety
+/// The rows are within the memory, and nobody else uses the elements of `C` meanwhile.
+pub(super) unsafe fn product<T: Tiled>(
+    (m, n, k): (usize, usize, usize),
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    add: bool,
+    c: (Target<T>, usize, usize),
+) {
+    let rows = Rows::new::<T>(m);
+    let mut room = vec![T::ZERO; Shape::new::<T>(1, n, DEPTH.min(k)).size()];
+    for start in (0..k).step_by(DEPTH) {
+        let depth = DEPTH.min(k - start);
+        let shape = Shape::new::<T>(1, n, depth);
+        let columns = &mut room[..shape.size()];
+        shape.pack(&b.data[start * b.rows..], [b.rows, 0, b.cols], columns);
+        let panels = Panels {
+            data: columns,
+            shape,
+        };
+        let across = (COLUMNS / shape.width()).max(1);
+        let tasks = shape.blocks().div_ceil(across);
+        par::for_each(rows.chunks() * tasks, |i| {
+            let (chunk, first) = (i / tasks, i % tasks * across);
+            let blocks = first..shape.blocks().min(first + across);
+            // SAFETY: these rows and columns belong to this task; the caller vouches for the whole.
+            unsafe {
+                let a = (&a.data[start * a.cols..], [a.rows, a.cols]);
+                part(&rows, chunk, a, &panels, blocks, c, add || start > 0);
+            }
+        });
+    }
+}
+
+/// The product of a chunk of rows with some blocks of columns.
+///
+/// # Safety
+/// Nobody else uses these rows and columns of `c` meanwhile.
+unsafe fn part<T: Tiled>(
+    rows: &Rows,
+    chunk: usize,
+    (a, steps): (&[T], [usize; 2]),
+    panels: &Panels<'_, T>,
+    blocks: std::ops::Range<usize>,
+    (c, place, stride): (Target<T>, usize, usize),
+    add: bool,
+) {
+    let Panels { shape, .. } = *panels;
+    let range = rows.range(chunk);
+    let mut packed = vec![T::ZERO; range.len() * shape.depth];
+    rows.pack_from(chunk, a, steps, (&mut packed, shape.depth));
+    for block in blocks {
+        let columns = shape.range(block);
+        if columns.len() == shape.width() {
+            // SAFETY: as the caller vouches.
+            unsafe {
+                panels.multiply_into((rows, chunk), &packed, block, (c, place, stride), !add)
+            };
+            continue;
+        }
+        let mut out = vec![T::ZERO; range.len() * shape.width()];
+        panels.multiply_chunk((rows, chunk), &packed, block, &mut out);
+        for (row, from) in range.clone().zip(out.chunks_exact(shape.width())) {
+            let at = place + row * stride;
+            // SAFETY: as the caller vouches.
+            let to = unsafe { c.slice(at + columns.start..at + columns.end) };
+            for (to, &from) in to.iter_mut().zip(from) {
+                *to = if add { *to + from } else { from };
+            }
+        }
+    }
+}

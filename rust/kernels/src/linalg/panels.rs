@@ -1,0 +1,256 @@
+//! Products of packed rows with packed columns, on the tiles of this crate. Where rows are new at each
+//! step and the columns stay, as in recurrent networks, these are packed once.
+
+use crate::blocks::raw::Target;
+use crate::linalg::tile::{Operands, Tiled, tile_rows};
+use crate::par;
+use std::ops::Range;
+
+/// Tiles of rows that a task takes at once.
+const TILES: usize = 4;
+
+/// Multiplications that are worth a task.
+const GRAIN: usize = 1 << 17;
+
+/// Numbers packed by a task.
+const PACK_GRAIN: usize = 16_384;
+
+/// Rows, cut into tiles and the tiles into chunks. Packed, they are a panel for each tile.
+pub(crate) struct Rows {
+    tiles: Vec<(usize, usize)>,
+}
+
+impl Rows {
+    pub(crate) fn new<T: Tiled>(rows: usize) -> Self {
+        Rows {
+            tiles: tile_rows(rows, T::tiles().most_rows).collect(),
+        }
+    }
+
+    pub(crate) fn chunks(&self) -> usize {
+        self.tiles.len().div_ceil(TILES)
+    }
+
+    fn tiles(&self, chunk: usize) -> &[(usize, usize)] {
+        let first = chunk * TILES;
+        &self.tiles[first..self.tiles.len().min(first + TILES)]
+    }
+
+    /// The rows of a chunk.
+    pub(crate) fn range(&self, chunk: usize) -> Range<usize> {
+        match self.tiles(chunk) {
+            [] => 0..0,
+            [first, .., last] => first.0..last.0 + last.1,
+            [only] => only.0..only.0 + only.1,
+        }
+    }
+
+    /// Packs `depth` columns of a chunk of a matrix of which element `(row, k)` stands at the sum of these
+    /// times `steps`.
+    pub(crate) fn pack_from<T: Tiled>(
+        &self,
+        chunk: usize,
+        from: &[T],
+        steps: [usize; 2],
+        (packed, depth): (&mut [T], usize),
+    ) {
+        let start = self.range(chunk).start;
+        for &(row, n) in self.tiles(chunk) {
+            let panel = &mut packed[(row - start) * depth..][..n * depth];
+            for (k, column) in panel.chunks_exact_mut(n).enumerate() {
+                for (r, x) in column.iter_mut().enumerate() {
+                    *x = from[(row + r) * steps[0] + k * steps[1]];
+                }
+            }
+        }
+    }
+
+    /// Packs columns `to` of a chunk: `from` has `width` numbers for each row of the chunk.
+    ///
+    /// # Safety
+    /// Nobody else uses these columns of `packed` meanwhile, which has `depth` for each row.
+    pub(crate) unsafe fn pack<T: Tiled>(
+        &self,
+        chunk: usize,
+        (from, width): (&[T], usize),
+        (packed, depth): (Target<T>, usize),
+        to: Range<usize>,
+    ) {
+        let start = self.range(chunk).start;
+        for &(row, n) in self.tiles(chunk) {
+            let from = &from[(row - start) * width..];
+            // SAFETY: columns of this chunk, which are the caller's.
+            let panel =
+                unsafe { packed.slice(row * depth + to.start * n..row * depth + to.end * n) };
+            for (k, column) in panel.chunks_exact_mut(n).enumerate() {
+                for (r, x) in column.iter_mut().enumerate() {
+                    *x = from[r * width + k];
+                }
+            }
+        }
+    }
+}
+
+/// A matrix of `depth` rows and `groups * columns` columns, packed.
+#[derive(Clone, Copy)]
+pub(crate) struct Panels<'a, T> {
+    pub(crate) data: &'a [T],
+    pub(crate) shape: Shape,
+}
+
+/// Its sizes.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) groups: usize,
+    pub(crate) columns: usize,
+    pub(crate) depth: usize,
+    width: usize,
+}
+
+impl Shape {
+    pub(crate) fn new<T: Tiled>(groups: usize, columns: usize, depth: usize) -> Self {
+        Shape {
+            groups,
+            columns,
+            depth,
+            width: T::tiles().width,
+        }
+    }
+
+    /// Blocks of columns.
+    pub(crate) fn blocks(&self) -> usize {
+        self.columns.div_ceil(self.width)
+    }
+
+    /// The columns of a block.
+    pub(crate) fn range(&self, block: usize) -> Range<usize> {
+        let first = block * self.width;
+        first..self.columns.min(first + self.width)
+    }
+
+    /// Columns that a product has room for.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Numbers of the packed matrix.
+    pub(crate) fn size(&self) -> usize {
+        self.blocks() * self.groups * self.depth * self.width
+    }
+
+    /// Blocks of rows and columns that are worth a task together.
+    pub(crate) fn grain(&self, rows: usize) -> usize {
+        let work = rows.min(TILES * 12) * self.groups * self.depth * self.width;
+        GRAIN / work.max(1)
+    }
+
+    /// Packs the matrix of which element `(k, g, j)` stands at the sum of these times `steps`.
+    pub(crate) fn pack<T: Tiled>(&self, from: &[T], steps: [usize; 3], to: &mut [T]) {
+        let (to, panel) = (Target::of_slice(to), self.depth * self.width);
+        let count = self.blocks() * self.groups;
+        par::for_ranges(count, PACK_GRAIN / panel.max(1), |range| {
+            for i in range {
+                let (block, group) = (i / self.groups, i % self.groups);
+                let columns = self.range(block);
+                // SAFETY: each panel belongs to one task.
+                let to = unsafe { to.slice(i * panel..(i + 1) * panel) };
+                for (k, row) in to.chunks_exact_mut(self.width).enumerate() {
+                    let first = k * steps[0] + group * steps[1] + columns.start * steps[2];
+                    let (row, rest) = row.split_at_mut(columns.len());
+                    for (j, x) in row.iter_mut().enumerate() {
+                        *x = from[first + j * steps[2]];
+                    }
+                    rest.fill(T::ZERO);
+                }
+            }
+        });
+    }
+}
+
+impl<T: Tiled> Panels<'_, T> {
+    /// The product of a chunk of rows, packed alone, with a block of columns that is whole, into rows
+    /// of `c` that begin at `start` and are `stride` apart.
+    ///
+    /// # Safety
+    /// `c` has these rows and columns, and nobody else uses them meanwhile.
+    pub(crate) unsafe fn multiply_into(
+        &self,
+        (rows, chunk): (&Rows, usize),
+        packed: &[T],
+        block: usize,
+        (c, start, stride): (Target<T>, usize, usize),
+        fresh: bool,
+    ) {
+        let Shape { depth, width, .. } = self.shape;
+        let (tiles, range) = (T::tiles(), rows.range(chunk));
+        let b = &self.data[block * depth * width..(block + 1) * depth * width];
+        for &(row, n) in rows.tiles(chunk) {
+            let first = row - range.start;
+            let a = &packed[first * depth..(first + n) * depth];
+            // SAFETY: as the caller vouches.
+            unsafe {
+                let c = c.at(start + row * stride + block * width);
+                tiles.panels_at(n, (depth, a, b), (c, stride), fresh);
+            }
+        }
+    }
+
+    /// The product of a chunk of rows, packed alone, with a block of columns; as [`Self::multiply`].
+    pub(crate) fn multiply_chunk(
+        &self,
+        (rows, chunk): (&Rows, usize),
+        packed: &[T],
+        block: usize,
+        out: &mut [T],
+    ) {
+        self.multiply_from(rows, chunk, (packed, rows.range(chunk).start), block, out);
+    }
+
+    /// The product of a chunk of packed rows with a block of columns of every group, to
+    /// `(group, row, column)`, with [`Shape::width`] columns.
+    pub(crate) fn multiply(
+        &self,
+        rows: &Rows,
+        chunk: usize,
+        packed: &[T],
+        block: usize,
+        out: &mut [T],
+    ) {
+        self.multiply_from(rows, chunk, (packed, 0), block, out);
+    }
+
+    /// `packed` begins with row `first`.
+    fn multiply_from(
+        &self,
+        rows: &Rows,
+        chunk: usize,
+        (packed, first): (&[T], usize),
+        block: usize,
+        out: &mut [T],
+    ) {
+        let Shape {
+            groups,
+            depth,
+            width,
+            ..
+        } = self.shape;
+        let (tiles, range) = (T::tiles(), rows.range(chunk));
+        let panel = depth * width;
+        for group in 0..groups {
+            let at = (block * groups + group) * panel;
+            let b = &self.data[at..at + panel];
+            for &(row, n) in rows.tiles(chunk) {
+                let to = (group * range.len() + row - range.start) * width;
+                let operands = Operands {
+                    depth,
+                    a: &packed[(row - first) * depth..(row - first + n) * depth],
+                    b,
+                    c: &mut out[to..to + n * width],
+                    c_stride: width,
+                    fresh: true,
+                };
+                tiles.panels(n, operands);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+"""Layers of cells as one operator: the same as the cells that they are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ferromix as mx
+from ferromix.error import InvalidArgumentError
+
+LENGTH, BATCH, WIDTH, UNITS = 4, 2, 3, 5
+
+
+@pytest.mark.parametrize("mode", ["rnn_relu", "rnn_tanh", "lstm", "gru"])
+@pytest.mark.parametrize(("layers", "both"), [(1, False), (2, True)])
+def test_it_gives_what_its_cells_give(mode, layers, both):
+    fused = mx.rnn.FusedRNNCell(UNITS, layers, mode, both, prefix="p_", get_next_state=True)
+    data = mx.sym.Variable("data")
+    outputs, states = fused.unroll(LENGTH, data, layout="TNC", merge_outputs=True)
+    shape = (LENGTH, BATCH, WIDTH)
+    net = mx.sym.Group([outputs, *states])
+    sizes = dict(zip(net.list_arguments(), net.infer_shape(data=shape)[0], strict=True))
+    random = np.random.default_rng(0)
+    args = {"p_parameters": mx.nd.array(random.normal(size=sizes["p_parameters"]) * 0.3)}
+    x = mx.nd.array(random.normal(size=shape))
+    found = net.bind(mx.cpu(), {**args, "data": x}).forward()
+    cells, weights = fused.unfuse(), fused.unpack_weights(args)
+    apart, _ = cells.unroll(LENGTH, data, layout="TNC", merge_outputs=True)
+    own = cells.pack_weights(weights)
+    expected = apart.bind(mx.cpu(), {**own, "data": x}).forward()[0].asnumpy()
+    np.testing.assert_allclose(found[0].asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    assert [s.shape for s in found[1:]] == [(layers * (1 + both), BATCH, UNITS)] * len(states)
+    packed = fused.pack_weights(weights)["p_parameters"]
+    assert np.array_equal(packed.asnumpy(), args["p_parameters"].asnumpy())
+
+
+def test_gates_are_set_as_variables_of_their_own():
+    fused = mx.rnn.FusedRNNCell(UNITS, 2, "lstm", forget_bias=2.0, prefix="p_")
+    with pytest.warns(UserWarning, match="TNC is faster"):
+        outputs, states = fused.unroll(LENGTH, mx.sym.Variable("data"), merge_outputs=True)
+    assert states == []
+    module = mx.mod.Module(outputs, label_names=None)
+    module.bind([("data", (BATCH, LENGTH, WIDTH))])
+    module.init_params(mx.init.Constant(0.5))
+    parts = fused.unpack_weights(module.get_params()[0])
+    for name, part in parts.items():
+        value = 2.0 if name.endswith("_f_bias") else 0.0 if name.endswith("_bias") else 0.5
+        assert (part.asnumpy() == value).all(), name
+
+
+def test_what_is_refused():
+    with pytest.raises(InvalidArgumentError, match="mode must be one of"):
+        mx.rnn.FusedRNNCell(3, mode="elman")
+    with pytest.raises(NotImplementedError, match="unfuse"):
+        mx.rnn.FusedRNNCell(3)(mx.sym.Variable("x"), [])
+    cell = mx.rnn.FusedRNNCell(3, prefix="p_")
+    with pytest.raises(InvalidArgumentError, match="7 parameters are not those of 1 layers"):
+        cell.unpack_weights({"p_parameters": mx.nd.ones(7)})
