@@ -179,7 +179,8 @@ RUST_LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "kernels": (
         *("api", "par", "simd", "iter", "math", "loops", "copy", "elementwise", "fold"),
-        *("affine", "blocks", "draws", "sparse", "update", "softmax", "linalg", "convolve"),
+        *("affine", "blocks", "boxes", "levels", "draws", "sparse", "update", "softmax"),
+        *("linalg", "convolve"),
         *("ops", "table"),
     ),
 }

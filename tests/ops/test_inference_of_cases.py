@@ -24,6 +24,7 @@ from .table import CASES, REFUSED
 
 PARTLY = {"batch_dot", "Concat", "Convolution", "Crop", "diag", "FullyConnected", "Pooling"}
 PARTLY |= {"repeat", "Reshape", "slice", "slice_like", "squeeze", "where"}
+PARTLY |= {f"_contrib_quantized_{n}" for n in ("concat", "conv", "fully_connected", "pooling")}
 PARTLY |= {"_rnn_param_concat", "scatter_nd", "_backward_gather_nd", "_scatter_set_nd"}
 PARTLY |= {"_random_pdf_dirichlet"}
 PARTLY |= {"im2col", "_image_resize", "_contrib_BilinearResize2D"}

@@ -16,8 +16,14 @@ def is_public(case):
 
 
 PUBLIC = list(filter(is_public, CASES))
-REQUESTS = [(c, "write") for c in filter(is_public, EDGES) if c.card.differentiable]
-REQUESTS += [(c, "add") for c in filter(is_public, ONE_EACH) if c.card.differentiable]
+
+
+def is_differentiated(case):
+    return case.card.differentiable and "float64" in case.types()
+
+
+REQUESTS = [(c, "write") for c in filter(is_public, EDGES) if is_differentiated(c)]
+REQUESTS += [(c, "add") for c in filter(is_public, ONE_EACH) if is_differentiated(c)]
 
 
 def bound(case, arrays, grad_req):

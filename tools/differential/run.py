@@ -21,6 +21,7 @@ from typing import Any
 
 import basics
 import cases
+import detection
 import distributions
 import linear
 import networks
@@ -45,6 +46,7 @@ FAMILIES = {
     **sampling.FAMILIES,
     **linear.FAMILIES,
     **steps.FAMILIES,
+    **detection.FAMILIES,
     "layers": layers,
     "recurrent": recurrent,
 }

@@ -14,6 +14,7 @@ from .operators import (
     invoke,
     prepare,
     record_view,
+    require_fit,
     state_request,
 )
 
@@ -32,5 +33,6 @@ __all__ = [
     "invoke",
     "prepare",
     "record_view",
+    "require_fit",
     "state_request",
 ]

@@ -9,7 +9,7 @@ from .._core import Array
 from ..context import placement
 from ..error import InvalidArgumentError
 from ..literal import names_of
-from ..ops.card import OperatorProperty, make
+from ..ops.card import MaybeShape, OperatorProperty, make
 from ..ops.composed import Composed
 from ..ops.own_backward import PythonRun
 from ..ops.remembered import remembered
@@ -29,15 +29,17 @@ __all__ = [
     "invoke",
     "prepare",
     "record_view",
+    "require_fit",
     "state_request",
 ]
 
 NULL, WRITE, INPLACE, ADD = range(4)
 
 
-@remembered(8192)
-def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
-    """Shapes and types of all outputs from those of all inputs, auxiliary states included.
+def require_fit(
+    card: OperatorProperty, inputs: Sequence[Desc]
+) -> tuple[list[MaybeShape], list[str | None]]:
+    """What the card says of its outputs, if these are shapes and types that it takes.
 
     Raises
     ------
@@ -63,6 +65,24 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
                 f"{card.label}: argument '{name}' is {given[1]}, expected {dtype}"
             )
         card.check_dtype(given[1], name)
+    return out_shapes, out_types
+
+
+@remembered(8192)
+def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
+    """Shapes and types of all outputs from those of all inputs, auxiliary states included.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As :func:`require_fit`; or a shape or a type does not follow.
+    """
+    out_shapes, out_types = require_fit(card, inputs)
+    if card.by_values:
+        raise InvalidArgumentError(
+            f"{card.label}: shapes of outputs depend on values, and what surrounds it needs them "
+            "before it runs; keep the shape by where, or call the operator by itself"
+        )
     outputs = []
     for shape, dtype, name in zip(out_shapes, out_types, card.list_outputs(), strict=True):
         if shape is None or any(d < 0 for d in shape) or dtype is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..error import InvalidArgumentError
 from ..graph.node import Entry, Node
-from ..ndarray import NDArray, empty
+from ..ndarray import NDArray, empty, zeros
 from ..ops.storage import DENSE
 from .interpreted import Interpreted, makes_sparse, storage_types
 from .network import Network, Placement, build
@@ -80,19 +80,19 @@ class BoundGraph:
         known = {e: a.stype for e, a in self.arrays.items() if a.stype != DENSE}
         sparse = bool(known) or makes_sparse(network.forward)
         stored = storage_types(network, known) if sparse else {}
-        self._sparse = any(stype != DENSE for stype in stored.values()) or any(
-            a.stype != DENSE for a in grads.values()
-        )
+        stypes = [*stored.values(), *(a.stype for a in grads.values())]
+        self._interpreted = bool(network.open) or any(stype != DENSE for stype in stypes)
         for entry in heads:
             if entry not in self.arrays:
                 self.arrays[entry] = self._new(entry, stored.get(entry))
         self.arrays.update({e: grads[n] for n, e in network.gradients.items()})
 
     def _new(self, entry: Entry, stype: str | None = None) -> NDArray:
-        """A new array for an entry, where its node runs."""
+        """A new array for an entry, where its node runs; empty where a pass finds the shape."""
         network = self.network
         place = network.devices[entry.node]
-        return empty(network.shapes[entry], place, network.types[entry], stype=stype)
+        shape = tuple(max(extent, 0) for extent in network.shapes[entry])
+        return empty(shape, place, network.types[entry], stype=stype)
 
     # -- running -------------------------------------------------------------------------------
 
@@ -106,6 +106,7 @@ class BoundGraph:
             for number in range(len(self.network.steps)):
                 self._run_step(number)
         self._steps_done = len(self.network.steps)
+        self._find_outputs()
 
     def step(self, is_train: bool, number: int) -> int:
         """Launches one step of the forward pass, and says how many are left.
@@ -128,7 +129,13 @@ class BoundGraph:
         self._require_memory("partial_forward")
         self._run_step(number)
         self._steps_done = number + 1
+        self._find_outputs()
         return count - self._steps_done
+
+    def _find_outputs(self) -> None:
+        """Takes the outputs from where a pass left new arrays, whose shapes it found."""
+        if self.network.open:
+            self.outputs[:] = [self.arrays[e] for e in self.network.heads]
 
     def _begin(self, is_train: bool) -> None:
         """Gets ready for a forward pass; what the last one left is no longer there."""
@@ -187,6 +194,14 @@ class BoundGraph:
             raise InvalidArgumentError("backward needs a forward pass before it; call forward")
         self._require_memory("backward")
 
+    def head_gradient(self, node: Node) -> NDArray:
+        """The array of an output's gradient; a new one where its shape is that of the last pass."""
+        entry = Entry(node, 0)
+        if entry in self.network.open:
+            output = self.outputs[self.network.head_grads.index(node)]
+            self.arrays[entry] = zeros(output.shape, output.context, output.dtype_name)
+        return self.arrays[entry]
+
     def backward(self, is_train: bool) -> None:
         """Launches the backward pass."""
         program = self._last
@@ -236,7 +251,7 @@ class BoundGraph:
         if program is None:
             adds = {e for n, e in self.network.gradients.items() if self.requests[n] == "add"}
             mode = {"backward": backward, "is_train": is_train, "monitored": monitored}
-            if self._sparse:
+            if self._interpreted:
                 program = Interpreted(self.network, self.arrays, adds, **mode)
             else:
                 program = Program(self.network, self._handles(mode), adds, self.pool, **mode)

@@ -99,7 +99,7 @@ class Executor:
         """The auxiliary states by name."""
         return by_name("auxiliary state", self._network.states, self.aux_arrays)
 
-    @cached_property
+    @property
     def output_dict(self) -> dict[str, NDArray]:
         """The outputs by name."""
         return named("output", self._network.names, self.outputs)
@@ -267,7 +267,7 @@ class Executor:
                     "out_grads as an NDArray; to minimize the output itself, pass it through "
                     "make_loss"
                 )
-            target = self.handle.arrays[Entry(node, 0)]
+            target = self.handle.head_gradient(node)
             if value.shape != target.shape:
                 raise InvalidArgumentError(
                     f"backward: the gradient of output '{name}' has shape {value.shape}, "

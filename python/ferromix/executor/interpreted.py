@@ -1,4 +1,5 @@
-"""Programs of networks with sparse arrays, whose shapes of what is stored differ from run to run.
+"""Programs of networks with sparse arrays, whose shapes of what is stored differ from run to run,
+or with operators whose results have shapes that depend on values.
 
 So there is nothing to plan: the nodes run one by one, as the operators of ``mx.nd`` do.
 """
@@ -94,7 +95,7 @@ class Interpreted:
     def __init__(
         self,
         network: Network,
-        arrays: Mapping[Entry, NDArray],
+        arrays: dict[Entry, NDArray],
         adds: set[Entry],
         *,
         backward: bool,
@@ -156,7 +157,9 @@ class Interpreted:
                     target = self._bound.get(entry)
                     if target is result:
                         continue
-                    if target is not None:
+                    if entry in self._network.open and entry in self._bound:
+                        self._bound[entry] = result
+                    elif target is not None:
                         self._deliver(entry, result, target)
                     elif entry in self._last or self.monitored:
                         self._table[entry] = result

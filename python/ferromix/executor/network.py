@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ..context import Context
@@ -70,7 +71,9 @@ class Network:
     gradients
         For each wanted argument the entry to be written to the caller's array.
     shapes, types
-        Of every entry of every node.
+        Of every entry of every node; extents that depend on values are -1.
+    open
+        The entries of which an extent depends on values.
     devices
         Where every node runs, and every variable is.
     """
@@ -87,6 +90,7 @@ class Network:
     gradients: dict[Node, Entry]
     shapes: dict[Entry, Shape]
     types: dict[Entry, str]
+    open: frozenset[Entry]
     devices: dict[Node, Context]
 
 
@@ -136,6 +140,7 @@ def build(
         # The cards of composed operators may ask for more than their parts do.
         infer_known(written, known, known_types)
     shapes, types = infer_known(nodes, known, known_types)
+    loose = _by_values(nodes)
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
     forward = [n for n in nodes if n.op is not None]
@@ -149,10 +154,12 @@ def build(
         head_grads = found.head_grads
         back_steps = _steps([(n, [], g) for n, g in found.of_inputs.items()], backward)
         seeds = {Entry(g, 0): h for h, g in zip(heads, head_grads, strict=True) if g is not None}
+        loose |= {s for s, h in seeds.items() if h in loose}
         shapes, types = infer_known(
             [*nodes, *(s.node for s in seeds), *backward],
             {**shapes, **{s: shapes[h] for s, h in seeds.items()}},
             {**types, **{s: types[h] for s, h in seeds.items()}},
+            loose=loose,
         )
     copies = {e: placed.entries[part] for e, part in graph.items()}
     operators = [n for n in written if n.op is not None]
@@ -170,6 +177,7 @@ def build(
         gradients,
         shapes,
         types,
+        frozenset(e for e, shape in shapes.items() if not is_known(shape)),
         placed.devices,
     )
 
@@ -179,6 +187,7 @@ def infer_known(
     shapes: Mapping[Entry, MaybeShape],
     types: Mapping[Entry, str | None],
     given: Sequence[str] = (),
+    loose: AbstractSet[Entry] = frozenset(),
 ) -> tuple[dict[Entry, Shape], dict[Entry, str]]:
     """Shapes and types of all entries; types that nothing decides are float32.
 
@@ -190,6 +199,8 @@ def infer_known(
         What is known.
     given
         Names for which the caller gave shapes, for the error's text.
+    loose
+        Entries whose shapes may stay unknown, as may those of what depends on them.
 
     Raises
     ------
@@ -198,17 +209,27 @@ def infer_known(
     """
     found = infer_shapes(nodes, shapes)
     found_types = infer_types(nodes, types, "float32")
+    loose = _by_values(nodes, loose)
     complete: dict[Entry, Shape] = {}
     complete_types: dict[Entry, str] = {}
     for entry, shape in found.items():
         dtype = found_types[entry]
-        if shape is None or not is_known(shape):
-            raise _incomplete(nodes, found, given)
+        if entry not in loose and not is_known(shape):
+            raise _incomplete(nodes, {e: s for e, s in found.items() if e not in loose}, given)
         if dtype is None:
             raise _untyped(entry)
-        complete[entry] = shape
+        complete[entry] = (-1,) if shape is None else shape
         complete_types[entry] = dtype
     return complete, complete_types
+
+
+def _by_values(nodes: Sequence[Node], loose: AbstractSet[Entry] = frozenset()) -> set[Entry]:
+    """The entries of nodes whose shapes may depend on values, from those that do."""
+    found = set(loose)
+    for node in nodes:
+        if node.op is not None and (node.op.by_values or not found.isdisjoint(node.inputs)):
+            found.update(node.outputs())
+    return found
 
 
 def _incomplete(

@@ -76,6 +76,7 @@ class GraphOperator(Composed):
                 number, size = size, size + 1
             outputs.append(number)
         self.composition = Composition(tuple(parts), tuple(outputs), size)
+        self.by_values = any(part.card.by_values for part in parts)
 
     def list_arguments(self) -> list[str]:
         """The names of the variables."""

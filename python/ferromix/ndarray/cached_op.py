@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import _core
@@ -11,7 +11,7 @@ from ..error import ArgumentTypeError, DTypeError, InvalidArgumentError
 from ..graph.node import Entry
 from ..graph.operator import GraphOperator
 from ..literal import names_of
-from .ndarray import NDArray
+from .ndarray import NDArray, invoke
 
 __all__ = ["CachedOp"]
 
@@ -106,12 +106,25 @@ class CachedOp:
             )
         for name, value in zip(names, args, strict=True):
             _require_array(f"input '{name}'", value)
-        inputs = [a.handle for a in conform(self._card, args)]
-        results = self.handle(inputs, self._targets(out))
+        targets = self._targets(out)
+        if self._card.by_values:
+            arrays = self._one_by_one(args)
+            for array, target in zip(arrays, targets, strict=False):
+                array.copyto(NDArray(target))
+        else:
+            results = self.handle([a.handle for a in conform(self._card, args)], targets)
+            arrays = [NDArray(r) for r in results]
         if out is not None:
             return out
-        arrays = [NDArray(r) for r in results]
         return arrays[0] if len(arrays) == 1 else arrays
+
+    def _one_by_one(self, args: Sequence[NDArray]) -> list[NDArray]:
+        """The outputs where shapes depend on values: nothing is known before an operator runs."""
+        table = dict(enumerate(args))
+        for part in self._card.composition.parts:
+            found = invoke(part.card, [table[i] for i in part.inputs])
+            table.update(zip(part.outputs, found, strict=False))
+        return [table[i] for i in self._card.composition.outputs]
 
     def _targets(self, out: Any) -> list[_core.Array]:
         """The arrays of `out`, one for each output, or none."""

@@ -9,7 +9,6 @@ from ..ops.namespaces import serve
 from .control_flow import cond, foreach, while_loop
 from .finite import isfinite, isinf, isnan
 from .function import member
-from .masks import boolean_mask
 from .random import rand_zipfian
 from .steps import (
     adamw_update,
@@ -22,7 +21,6 @@ from .steps import (
 
 __all__ = [
     "adamw_update",
-    "boolean_mask",
     "cond",
     "current_context",
     "foreach",

@@ -54,7 +54,8 @@ def _make(
     dynamic = call.dynamic_places(operator)
     most = FEW if operator.few_kept else 4096
     plain = _core.function(name, module, doc, operator, dynamic, most)
-    if says_storage(getattr(operator, "property_class", None), "infer_storage_type"):
+    says = says_storage(getattr(operator, "property_class", None), "infer_storage_type")
+    if says or operator.by_values:
         return _storing(operator, plain)
     without_inputs = not operator.arguments and "ctx" in operator.params
     return sources.source(name, operator, plain) if without_inputs else plain
@@ -71,7 +72,8 @@ def with_storage(
 
 
 def _storing(operator: type[OperatorProperty], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of an operator of a user's own that says something of storage types."""
+    """The function of an operator of a user's own that says something of storage types, or of one
+    whose shapes depend on values."""
 
     @functools.wraps(plain)
     def run(*args: Any, **kwargs: Any) -> Any:

@@ -51,7 +51,7 @@ def invoke(
     given = [] if out is None else [out] if isinstance(out, NDArray) else list(out)
     try:
         casts = makes_sparse(card.name, card.attrs)
-        casts = casts or (isinstance(card, OwnOperator) and card.gives_sparse)
+        casts = casts or card.by_values or (isinstance(card, OwnOperator) and card.gives_sparse)
         if casts or any(a.stype != DENSE for a in (*inputs, *given)):
             return sparse_run(card, inputs, given, is_train)
         arrays, into = [a.handle for a in inputs], [o.handle for o in given]

@@ -119,6 +119,8 @@ class OperatorProperty:
     """Whether there are more attributes than :attr:`params`, of any name."""
     private_outputs: ClassVar[int] = 0
     """How many of the outputs, the last ones, are no outputs in MXNet."""
+    by_values: bool = False
+    """Whether shapes of outputs depend on values: inference leaves them open, Python runs them."""
     few_kept: ClassVar[bool] = False
     """Whether cards hold objects of a user's, which may be large, so that few are remembered."""
 

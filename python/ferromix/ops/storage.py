@@ -150,6 +150,17 @@ RULES: Final[Table] = _table()
 """By operator and storage types of its arguments, what it does; the first rule that holds."""
 
 
+GRAPHS: Final[Mapping[str, str]] = {
+    "_contrib_dgl_adjacency": "adjacency",
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": "sample",
+    "_contrib_dgl_csr_neighbor_uniform_sample": "sample",
+    "_contrib_dgl_graph_compact": "compact",
+    "_contrib_dgl_subgraph": "subgraph",
+    "_contrib_edge_id": "edge_id",
+}
+"""What is done with graphs, which are csr arrays, and any number of dense ones behind them."""
+
+
 def makes_sparse(name: str, attrs: Mapping[str, Any]) -> bool:
     """Whether an operator makes sparse arrays of dense ones, as its attributes say."""
     made = attrs["stype"] if name == "cast_storage" else attrs.get("forward_stype")
@@ -166,5 +177,7 @@ def rule_of(name: str, attrs: Mapping[str, Any], stypes: Sequence[str]) -> Rule 
         return Rule(C, "concat_csr")
     if name == "add_n" and all(s == R for s in stypes):
         return Rule(R, "add_rows")
+    if name in GRAPHS and C in stypes and set(stypes[stypes.count(C) :]) <= {D}:
+        return Rule(C, GRAPHS[name])
     found = RULES.get(name, {}).get(tuple(stypes), ())
     return next((rule for rule in found if rule.when(attrs)), None)

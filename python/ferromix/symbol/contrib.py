@@ -8,7 +8,6 @@ from ..attribute import AttrScope
 from ..ops.namespaces import serve
 from .control_flow import cond, foreach, while_loop
 from .functions import member
-from .masks import boolean_mask
 from .random import rand_zipfian
 from .steps import (
     adamw_update,
@@ -20,7 +19,6 @@ __all__ = [
     "AttrScope",
     "Symbol",
     "adamw_update",
-    "boolean_mask",
     "cond",
     "foreach",
     "mp_adamw_update",

@@ -6,12 +6,14 @@
 mod affine;
 mod api;
 mod blocks;
+mod boxes;
 mod convolve;
 mod copy;
 mod draws;
 mod elementwise;
 mod fold;
 mod iter;
+mod levels;
 mod linalg;
 mod loops;
 mod math;

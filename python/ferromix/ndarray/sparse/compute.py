@@ -19,7 +19,7 @@ from ...ops.reduce import reduced_axes, reduced_shape
 from ...ops.row_updates import ROW_STEPS
 from ..creation import array
 from ..ndarray import NDArray
-from . import convert, merging
+from . import convert, graphs, merging
 from .arrays import CSRNDArray, RowSparseNDArray
 from .base import make
 from .parts import Csr, Rows, numbers, op
@@ -309,6 +309,7 @@ IMPLEMENTATIONS: dict[str, Any] = {
         merging.slice_csr,
         merging.take_csr,
         merging.concat_csr,
+        *graphs.GRAPHS,
     )
 }
 """By the name that a rule has for it."""

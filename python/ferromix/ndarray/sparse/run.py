@@ -1,4 +1,5 @@
-"""Runs of operators of which an input, a result or a gradient is sparse."""
+"""Runs of operators of which an input, a result or a gradient is sparse, or whose shapes depend on
+values."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from ...ops.card import OperatorProperty
 from ...ops.own_backward import PythonRun
 from ...ops.remembered import remembered
 from ...ops.storage import DENSE, Rule, rule_of
+from ..masks import by_values
 from ..ndarray import NDArray
 from . import compute, convert, own, taped
 from .base import BaseSparseNDArray
@@ -25,6 +27,8 @@ def run(
     is_train: bool | None = None,
 ) -> list[NDArray]:
     """The visible outputs of one run, recorded where the thread records; see `ndarray.invoke`."""
+    if card.by_values:
+        return by_values(card, conform(card, inputs), out)
     train = _core.is_training() if is_train is None else is_train
     with modes(False, None):
         results = evaluate(card, inputs, train, out[0] if out else None)
@@ -63,12 +67,15 @@ def evaluate(
 
     `state` and `wanted` are for operators of one's own; see :func:`own.run`.
     """
+    if card.by_values:
+        return by_values(card, conform(card, inputs))
     if isinstance(card, PythonRun):
         return own.run(card, inputs, is_train, state, wanted)
     rule = _rule(card, tuple(a.stype for a in inputs))
     if rule is not None:
         dispatch.infer(card, tuple((a.shape, a.dtype_name) for a in inputs))
-        return [compute.IMPLEMENTATIONS[rule.how](card, inputs, out)]
+        found = compute.IMPLEMENTATIONS[rule.how](card, inputs, out)
+        return found if isinstance(found, list) else [found]
     dense = conform(card, inputs)
     handles = dispatch.invoke(card, [a.handle for a in dense], None, is_train)
     for i in card.mutated_inputs():

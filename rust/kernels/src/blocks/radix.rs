@@ -30,6 +30,30 @@ pub(crate) fn sort_by_upper(keys: &mut Vec<u64>, spare: &mut Vec<u64>) {
     }
 }
 
+/// The bits of a number in the order of the numbers; both zeros are one, and NaN is above all.
+#[inline(always)]
+pub(crate) fn short(x: f32) -> u64 {
+    let bits = (x + 0.0).to_bits();
+    let ordered = if bits >> 31 == 1 {
+        !bits
+    } else {
+        bits | 1 << 31
+    };
+    u64::from(if x.is_nan() { u32::MAX } else { ordered })
+}
+
+/// As [`short`], of more bits.
+#[inline(always)]
+pub(crate) fn long(x: f64) -> u64 {
+    let bits = (x + 0.0).to_bits();
+    let ordered = if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits | 1 << 63
+    };
+    if x.is_nan() { u64::MAX } else { ordered }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,9 @@
 //! Outputs of kernels that know only how to overwrite.
 
-use crate::api::{Req, View};
+use crate::api::{Call, Req, View};
+use crate::blocks::raw::Target;
 use crate::copy::assign;
-use ferromix_base::{Result, contiguous_strides};
+use ferromix_base::{Element, Result, contiguous_strides};
 
 /// The output itself, or memory that is added to it at the end.
 pub(crate) struct Staged {
@@ -53,5 +54,30 @@ impl Staged {
             None => Ok(()),
             Some(_own) => assign(&self.view, out, Req::Add),
         }
+    }
+    /// The places for results of all outputs of a run.
+    pub(crate) fn all(call: &Call<'_>) -> Vec<Option<Self>> {
+        let pairs = call.outputs.iter().zip(call.reqs);
+        pairs.map(|(out, req)| Staged::new(out, *req)).collect()
+    }
+
+    /// The elements of a place, if there is one.
+    ///
+    /// # Errors
+    /// Another element type.
+    pub(crate) fn target<T: Element>(place: &mut Option<Self>) -> Result<Option<Target<T>>> {
+        let target = place.as_mut().map(|staged| Target::of(&mut staged.view));
+        target.transpose()
+    }
+
+    /// Ends a run with the places of [`all`](Staged::all).
+    ///
+    /// # Errors
+    /// As [`finish`](Staged::finish).
+    pub(crate) fn finish_all(places: Vec<Option<Self>>, outputs: &[View]) -> Result<()> {
+        for (staged, out) in places.into_iter().zip(outputs) {
+            staged.map_or(Ok(()), |staged| staged.finish(out))?;
+        }
+        Ok(())
     }
 }

@@ -35,34 +35,11 @@ macro_rules! keys {
     })* };
 }
 
-/// The bits of a number in the order of the numbers; both zeros are one.
-#[inline(always)]
-fn short(x: f32) -> u64 {
-    let bits = (x + 0.0).to_bits();
-    let ordered = if bits >> 31 == 1 {
-        !bits
-    } else {
-        bits | 1 << 31
-    };
-    u64::from(if x.is_nan() { u32::MAX } else { ordered })
-}
-
-#[inline(always)]
-fn long(x: f64) -> u64 {
-    let bits = (x + 0.0).to_bits();
-    let ordered = if bits >> 63 == 1 {
-        !bits
-    } else {
-        bits | 1 << 63
-    };
-    if x.is_nan() { u64::MAX } else { ordered }
-}
-
 keys! {
-    f32: x => short(x);
-    f64: x => long(x);
-    f16: x => short(x.to_f32());
-    bf16: x => short(x.to_f32());
+    f32: x => radix::short(x);
+    f64: x => radix::long(x);
+    f16: x => radix::short(x.to_f32());
+    bf16: x => radix::short(x.to_f32());
     u8: x => u64::from(x);
     i8: x => u64::from(x as u8 ^ 1 << 7);
     i32: x => u64::from(x as u32 ^ 1 << 31);

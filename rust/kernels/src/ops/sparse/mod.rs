@@ -2,4 +2,5 @@
 //! of `row_sparse` the stored rows, their numbers and how many there are. Parts may have room to spare.
 
 pub(crate) mod csr;
+pub(crate) mod graphs;
 pub(crate) mod row_sparse;

@@ -1,0 +1,3 @@
+"""Graphs are csr arrays, so operators on them are tried in ``tests/sparse``."""
+
+CASES = []
