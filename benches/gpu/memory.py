@@ -1,8 +1,8 @@
 """Rows that move memory: GB/s of what must be read and written at least.
 
-Reductions read everything once. BatchNorm in training reads twice, for the statistics and for the
-result, and so does its gradient, from two arrays. Dropout and pooling count arrays only, not masks
-or places.
+Reductions read everything once. BatchNorm in training and LayerNorm read twice, for the statistics
+and for the result, and so do their gradients, from two arrays. Dropout and pooling count arrays
+only, not masks or places.
 """
 
 from __future__ import annotations
@@ -107,6 +107,24 @@ def lines(wide: tuple[int, int], narrow: tuple[int, int]) -> Iterator[Row]:
             2 * shape[0] * shape[1],
             operator("softmax", axis=-1),
             calling(lambda torch, x: torch.softmax(x, -1)),
+        )
+        yield from layers(name, shape)
+
+
+def layers(name: str, shape: tuple[int, int]) -> Iterator[Row]:
+    n, width = shape[0] * shape[1], shape[1]
+
+    def norm(functional: Any, x: Any) -> Any:
+        gamma, beta = (bound.ones(x, width) for _ in range(2))
+        return lambda: functional.layer_norm(x, (width,), gamma, beta, 1e-5)
+
+    for both in (False, True):
+        yield Row(
+            f"LayerNorm, {name} rows{', and gradient' * both}",
+            [shape],
+            3 * n + both * 5 * n,
+            bound.symbol("LayerNorm", both, eps=1e-5),
+            bound.torch(norm, both),
         )
 
 

@@ -5,6 +5,7 @@
 #include "driver_blas.h"
 #include "driver_launch.h"
 #include "driver_memory.h"
+#include "driver_nccl.h"
 #include "driver_streams.h"
 
 /// A number from the environment, or what it is by default; false where it is no number.

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from processes import succeed
 
+from ferromix.dispatch import host_driver
+
 pytestmark = pytest.mark.slow
 
 RANKS = [pytest.param(1, marks=pytest.mark.nightly), pytest.param(2, marks=pytest.mark.nightly), 3]
@@ -280,3 +282,28 @@ def test_compressed_gradients(ranks, kind):
                 np.testing.assert_allclose(out.asnumpy(), weights[key], rtol=1e-6, atol=1e-6)
         """.replace("KIND", repr(kind)),
     )
+
+
+@pytest.mark.skipif(host_driver.COMPILER is None, reason="no compiler to stand in for a GPU")
+def test_several_gpus_of_each_process_add_up_first():
+    """By the library of the stand-in for GPUs; the processes add up what their GPUs have."""
+    lines = succeed(
+        2,
+        """
+        from ferromix.kvstore import devices
+        ran, reduce = [], devices.reduce
+        devices.reduce = lambda *given: ran.append(reduce(*given)) or ran[-1]
+        kv = mx.kv.create("dist_device_sync")
+        gpus = [mx.gpu(0), mx.gpu(1)]
+        kv.init("w", mx.nd.ones((3, 4)))
+        out = [mx.nd.zeros((3, 4), ctx=gpu) for gpu in gpus]
+        for step in range(3):
+            mine = [mx.nd.full((3, 4), 10 * kv.rank + i + step, g) for i, g in enumerate(gpus)]
+            kv.push("w", mine)
+            kv.pull("w", out)
+            say(*{float(x) for o in out for x in o.asnumpy().ravel()}, *ran)
+        """,
+        FERROMIX_GPU_DRIVER="host",
+    )
+    expected = [f"{22.0 + 4 * step} {' '.join(['True'] * (step + 1))}" for step in range(3)]
+    assert lines == {0: expected, 1: expected}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -23,7 +24,15 @@ from ..error import DeviceError, FileFormatError, InvalidArgumentError
 from . import source
 from .recipe import Limits
 
-__all__ = ["Toolkit", "compiled", "function", "limits", "load_gpus", "open_gpu"]
+__all__ = [
+    "Toolkit",
+    "compiled",
+    "function",
+    "has_collectives",
+    "limits",
+    "load_gpus",
+    "open_gpu",
+]
 
 INSTALL = (
     "install Ferromix with the extra for your driver's CUDA: ferromix[cuda12] or ferromix[cuda13]"
@@ -58,6 +67,10 @@ class Toolkit(Protocol):
 
     def blas(self) -> str | None:
         """The path, or the name, of a library of matrix products."""
+        ...
+
+    def collectives(self) -> str | None:
+        """The path, or the name, of a library of sums among devices."""
         ...
 
 
@@ -97,9 +110,22 @@ class _Cuda:
             _cupy().cuda.device.get_cublas_handle()
         except (ImportError, RuntimeError):
             return None
-        with open("/proc/self/maps", encoding="utf-8") as maps:
-            found = [path for path in maps.read().split() if re.search(r"/libcublas\.so", path)]
-        return found[0] if found else None
+        return _loaded("libcublas")
+
+    def collectives(self) -> str | None:
+        """As in :class:`Toolkit`: the NCCL that CuPy has loaded."""
+        try:
+            import_module("cupy.cuda.nccl").get_version()
+        except (ImportError, AttributeError, RuntimeError):
+            return None
+        return _loaded("libnccl")
+
+
+def _loaded(name: str) -> str | None:
+    """The path of a library that this process has loaded."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        found = [path for path in maps.read().split() if re.search(rf"/{name}\.so", path)]
+    return found[0] if found else None
 
 
 @cache
@@ -177,6 +203,10 @@ class _Host:
         return Limits(processors=1, threads=32, tf32=_rounds())
 
     def blas(self) -> str | None:
+        """As in :class:`Toolkit`."""
+        return self.driver
+
+    def collectives(self) -> str | None:
         """As in :class:`Toolkit`."""
         return self.driver
 
@@ -296,3 +326,26 @@ def _has_blas() -> bool:
     if library is not None:
         _core.gpu_install_blas(library, _rounds())
     return library is not None
+
+
+@cache
+def has_collectives() -> bool:
+    """Loads the library of sums among GPUs; says once where there is none.
+
+    ``FERROMIX_GPU_NCCL=0`` does without.
+    """
+    if os.environ.get("FERROMIX_GPU_NCCL") == "0":
+        return False
+    library = _toolkit().collectives()
+    if library is not None:
+        _core.gpu_install_collectives(library)
+        return True
+    if os.environ.get("FERROMIX_GPU_FALLBACK_LOG") != "0":
+        warnings.warn(
+            "arrays of several GPUs are added up by copies, as CuPy has no NCCL; "
+            "install nvidia-nccl-cu12 or nvidia-nccl-cu13, or set FERROMIX_GPU_NCCL=0, which "
+            "silences this",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return False

@@ -9,6 +9,7 @@ from ..error import InvalidArgumentError
 from ..ndarray import NDArray
 from ..ops.storage import DENSE
 from ..optimizer import Updater
+from . import devices
 from .base import Key, Keys, Values
 from .compressed import Residuals, require_compressible, sum_into
 from .kvstore import KVStore
@@ -75,7 +76,7 @@ class LocalKVStore(KVStore):
             if self._updater is None:
                 if all(a.stype != DENSE for a in arrays):
                     arrays = [nd.add_n(*arrays)]
-                _sum_into(stored, arrays)
+                self._add_up(stored, arrays)
                 continue
             self._updater(k, self._received(k, arrays), stored)
 
@@ -89,6 +90,8 @@ class LocalKVStore(KVStore):
         for k, arrays in grouped:
             self._check(k, arrays, "pull")
         for k, arrays in grouped:
+            if "device" in self.type and devices.broadcast(self._stored[k], arrays):
+                continue
             for array in arrays:
                 if array.stype == DENSE or not ignore_sparse:
                     self._stored[k].copyto(array)
@@ -132,8 +135,13 @@ class LocalKVStore(KVStore):
             return arrays[0]  # an optimizer leaves gradients as they are
         if all(a.stype != DENSE for a in arrays):
             return nd.add_n(*(a.as_in_context(stored.context) for a in arrays))
-        _sum_into(self._sum(key), arrays)
+        self._add_up(self._sum(key), arrays)
         return self._sums[key]
+
+    def _add_up(self, total: NDArray, arrays: Sequence[NDArray]) -> None:
+        """Overwrites `total` with the sum of `arrays`; on their GPUs, in stores for devices."""
+        if "device" not in self.type or not devices.reduce(total, arrays):
+            _sum_into(total, arrays)
 
     def _sum(self, key: Key) -> NDArray:
         """Where what is pushed to a key is added up."""

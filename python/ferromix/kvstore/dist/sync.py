@@ -19,7 +19,7 @@ from ...optimizer.updater import pack_states
 from ..base import Key, Keys, Values
 from ..compressed import pack, require_compressible, unpack
 from ..kvstore import require_optimizer
-from ..local import LocalKVStore, _pair, _sum_into
+from ..local import LocalKVStore, _pair
 from .issued import gather, issue, key_number
 from .item import BARRIER, JOIN, Item, Kind, Name, Piece
 from .lane import the_lane
@@ -148,7 +148,7 @@ class DistSyncKVStore(LocalKVStore):
             if only.dtype_name == stored.dtype_name and only.handle.contiguous:
                 return only
         total = nd.zeros(stored.shape, dtype=stored.dtype_name)
-        _sum_into(total, [a.tostype(DENSE) for a in arrays])
+        self._add_up(total, [a.tostype(DENSE) for a in arrays])
         return total
 
     def _push_rows(self, key: Key, arrays: Sequence[NDArray], priority: int) -> None:

@@ -1,10 +1,14 @@
 //! GPUs as Python sees them: the driver, devices, and operators that launch kernels there.
 
+use crate::array::Array;
+use crate::callback::push;
 use crate::protocol::Frontend;
 use crate::support::convert::{desc, dtype, runtime};
 use crate::support::errors::to_py;
+use crate::support::site;
+use crate::tape;
 use ferromix_base::Error;
-use ferromix_runtime::gpu::{Arg, Launch, Product, Recipe, Step};
+use ferromix_runtime::gpu::{Arg, Collective, Launch, Product, Recipe, Step, among_devices};
 use ferromix_runtime::{self as rt};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -74,6 +78,43 @@ fn gpu_install_blas(py: Python<'_>, library: PathBuf, tf32: bool) -> PyResult<()
     let gpus = runtime()?.gpus().map_err(to_py)?;
     py.detach(|| gpus.install_blas(&library, tf32))
         .map_err(to_py)
+}
+
+/// Loads the library of sums among GPUs, unless there is one.
+#[pyfunction]
+fn gpu_install_collectives(py: Python<'_>, library: PathBuf) -> PyResult<()> {
+    let gpus = runtime()?.gpus().map_err(to_py)?;
+    py.detach(|| gpus.install_collectives(&library))
+        .map_err(to_py)
+}
+
+/// Pushes the sum of arrays, one on each of several GPUs, into one on one of these.
+#[pyfunction]
+fn reduce_on_gpus(py: Python<'_>, parts: Vec<PyRef<'_, Array>>, whole: &Array) -> PyResult<()> {
+    tape::require_unrecorded(whole, "_reduce_devices")?;
+    whole.0.chunk().note_write();
+    among(py, Collective::Reduce, &parts, whole)
+}
+
+/// Pushes copies of an array on a GPU into others, one on each of several GPUs, of which it is on one.
+#[pyfunction]
+fn broadcast_on_gpus(py: Python<'_>, whole: &Array, parts: Vec<PyRef<'_, Array>>) -> PyResult<()> {
+    for part in &parts {
+        tape::require_unrecorded(part, "_broadcast_devices")?;
+        part.0.chunk().note_write();
+    }
+    among(py, Collective::Broadcast, &parts, whole)
+}
+
+fn among(
+    py: Python<'_>,
+    what: Collective,
+    parts: &[PyRef<'_, Array>],
+    whole: &Array,
+) -> PyResult<()> {
+    let site = site::current(py);
+    let parts: Vec<rt::Array> = parts.iter().map(|part| part.0.clone()).collect();
+    push(py, || among_devices(what, &parts, &whole.0, site))
 }
 
 /// One launch.
@@ -183,6 +224,9 @@ fn arg(given: &Bound<'_, PyTuple>) -> PyResult<Arg> {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(gpu_install, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_install_blas, m)?)?;
+    m.add_function(wrap_pyfunction!(gpu_install_collectives, m)?)?;
+    m.add_function(wrap_pyfunction!(reduce_on_gpus, m)?)?;
+    m.add_function(wrap_pyfunction!(broadcast_on_gpus, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_count, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_properties, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_memory_info, m)?)?;

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// Elements somewhere: on the host, or on a device.
 pub(crate) struct Place {
-    view: View,
-    device: Option<(Arc<Device>, Arc<Uses>)>,
+    pub(super) view: View,
+    pub(super) device: Option<(Arc<Device>, Arc<Uses>)>,
 }
 
 impl Place {

@@ -2,6 +2,7 @@
 //! *enqueued*; streams run them later, in an order that events keep. See docs/design/gpu.md.
 
 mod blas;
+mod collective;
 mod copy;
 mod device;
 mod driver;
@@ -17,6 +18,8 @@ mod walk;
 
 use blas::Blas;
 pub use blas::Product;
+use collective::Collectives;
+pub use collective::{Collective, among_devices};
 pub(crate) use copy::{Place, read, run as run_copy};
 pub(crate) use device::Device;
 pub use device::{DeviceFailure, Origin, Properties};
@@ -45,6 +48,7 @@ pub struct Gpus {
     compute: usize,
     devices: Vec<OnceLock<Result<Arc<Device>>>>,
     blas: OnceLock<Arc<Blas>>,
+    collectives: OnceLock<Arc<Collectives>>,
 }
 
 impl Gpus {
@@ -60,6 +64,7 @@ impl Gpus {
             compute,
             devices,
             blas: OnceLock::new(),
+            collectives: OnceLock::new(),
         })
     }
 
@@ -77,6 +82,22 @@ impl Gpus {
 
     pub(crate) fn blas(&self) -> Option<Arc<Blas>> {
         self.blas.get().cloned()
+    }
+
+    /// Loads the library of sums among devices, unless there is one.
+    ///
+    /// # Errors
+    /// A library that cannot be loaded, or has other functions.
+    pub fn install_collectives(&self, path: &Path) -> Result<()> {
+        if self.collectives.get().is_none() {
+            // Of two threads that load it at once, either will do.
+            let _ = self.collectives.set(Arc::new(Collectives::load(path)?));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn collectives(&self) -> Option<Arc<Collectives>> {
+        self.collectives.get().cloned()
     }
 
     /// How many there are.
