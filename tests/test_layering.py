@@ -52,6 +52,7 @@ USES_CORE = {
     "context",
     "foreign",
     "libinfo",
+    "graph",
     "dispatch",
     "ndarray",
     "random",

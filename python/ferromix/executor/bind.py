@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -158,11 +159,11 @@ def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:
     nodes = topological(symbol.entries)
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
-    names = [n.name for n in inputs]
-    twice = [n for n in names if names.count(n) > 1]
-    if twice:
+    counts = Counter(n.name for n in inputs)
+    if len(counts) < len(inputs):
+        twice = next(name for name, count in counts.items() if count > 1)
         raise InvalidArgumentError(
-            f"cannot bind: there is more than one variable called '{twice[0]}'; use one Variable "
+            f"cannot bind: there is more than one variable called '{twice}'; use one Variable "
             "in all places, or give them different names"
         )
     return [n for n in inputs if n not in changed], [n for n in inputs if n in changed]

@@ -362,7 +362,7 @@ class Executor:
             for n in nodes
         }
         types = {Entry(n, 0): self.handle.arrays[Entry(n, 0)].dtype_name for n in nodes}
-        shapes, _ = infer_known(topological(self._symbol.entries), known, types, list(kwargs))
+        shapes, _ = infer_known(topological(net.written), known, types, list(kwargs))
 
         def changed(node: Node, old: NDArray, shape: tuple[int, ...]) -> NDArray:
             if shape == old.shape:
@@ -385,7 +385,7 @@ class Executor:
         args = arrays(net.arguments, self.arg_arrays)
         grads = by_node(net.arguments, self.grad_arrays)
         bound = BoundGraph(
-            self._symbol.entries,
+            net.written,
             self.handle.placement,
             args,
             {n: changed(n, grads[n], args[n].shape) for n in self.handle.requests if n in grads},

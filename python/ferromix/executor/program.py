@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from math import prod
 from typing import Any
 
 from .. import _core
 from ..context import Context, placement
-from ..dispatch import ADD, INPLACE, NULL, WRITE, device_of, fusion, prepare, state_request
-from ..dispatch.backend import CPU
-from ..graph.fuse import fuse, readers_of
+from ..dispatch import device_of, fusion, prepare, state_request
+from ..dispatch.backend import CPU, Desc
+from ..graph.fuse import FusedNode, fuse, readers_of
 from ..graph.node import Entry, Node, mutated_variables
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
-from ..ops.card import Shape
 from .network import Network
 
 __all__ = ["BufferPool", "Program", "item_size"]
@@ -47,14 +48,16 @@ class BufferPool:
 
     def take(self, sizes: Sequence[int], devices: Sequence[Context | None]) -> list[Any]:
         """A buffer of at least each size on its device; the largest get the largest buffers."""
-        free = sorted(self._buffers, key=lambda b: -b.shape[0])
+        free: dict[tuple[int, int], list[Any]] = {}
+        for buffer in sorted(self._buffers, key=lambda b: b.shape[0]):
+            free.setdefault(buffer.context, []).append(buffer)
         taken: dict[int, Any] = {}
+        places = {device: placement(device) for device in set(devices)}
         for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-            place = placement(devices[i])
-            near = next((b for b in free if b.context == place), None)
-            if near is not None and near.shape[0] >= sizes[i]:
-                free.remove(near)
-                taken[i] = near
+            place = places[devices[i]]
+            near = free.get(place)
+            if near and near[-1].shape[0] >= sizes[i]:
+                taken[i] = near.pop()
             else:
                 taken[i] = _core.Array((sizes[i],), "uint8", *place)
                 self._buffers.append(taken[i])
@@ -96,22 +99,22 @@ class Program:
         self.monitored = monitored
         self._network = network
         self._is_train = is_train
-        self._devices = dict(network.devices)
-        halves = [network.forward, network.backward] if backward else [network.forward]
-        nodes = [n for half in halves for n in half]
-        fused = halves if monitored else self._fuse(halves, nodes, arrays)
-        order, self._backward = [n for half in fused for n in half], fused[-1]
-        self.memory = _plan(network, order, arrays, adds, self._devices)
-        self._adds = adds
-        self._arrays = dict(arrays)
-        self._buffers = pool.take(self.memory.buffers, self.memory.devices)
+        self._arrays = arrays
+        # What a reshape may be a view of depends on how arrays lie in memory.
+        usual = not monitored and all(array.contiguous for array in arrays.values())
+        mode = (backward, is_train, fusion.is_on())
+        made = network.programs.get(mode) if usual else None
+        if made is None:
+            made = _Made.of(network, arrays, adds, backward, is_train, monitored)
+            if usual:
+                network.programs[mode] = made
+        self._made = made
+        self.memory = made.memory
+        self._buffers = pool.take(made.memory.buffers, made.memory.devices)
         self._token = pool.token
-        self._place(order, self._buffers)
-        self._plan = self._make_plan(order, is_train)
+        self._plan = self._bind(made.lowered)
+        self._starts = made.starts
         self._predicting: Any = None
-        # Views take no step of the plan; a group of fused nodes takes one, with the last of them.
-        runs = {e.node for node in order if not self._is_view(node) for e in node.outputs()[:1]}
-        self._starts = [0, *accumulate(node in runs for node in nodes)]
 
     def forward(self, first: int = 0, last: int | None = None) -> None:
         """Launches the forward half, or its nodes from `first` to before `last`."""
@@ -130,7 +133,7 @@ class Program:
             self._plan.run(start, stop)
             return
         if self._predicting is None:
-            self._predicting = self._make_plan(self._backward, False)
+            self._predicting = self._bind(self._made.predicting)
         split = self._starts[before]
         self._predicting.run(start - split, stop - split)
 
@@ -139,106 +142,159 @@ class Program:
         found = self._arrays.get(entry)
         return None if found is None else NDArray(found)
 
-    def _fuse(
-        self, halves: Sequence[list[Node]], nodes: Sequence[Node], kept: Mapping[Entry, Any]
-    ) -> list[list[Node]]:
-        """The halves with groups of nodes that compute element by element on a GPU as one."""
-        if not fusion.is_on() or all(device_of(self._devices[n]) == CPU for n in nodes):
-            return list(halves)
-        readers = readers_of(nodes)
-        changed = mutated_variables(nodes)
+    def _bind(self, lowered: _core.Lowered) -> _core.Plan:
+        arrays = [self._arrays[e] for e in self._made.given]
+        return _core.Plan(lowered, arrays, self._buffers, self._token)
 
-        def may_join(node: Node, last: Node) -> bool:
-            assert node.op is not None
-            output = self._desc(Entry(node, 0))
-            device = self._devices[node]
-            near = device == self._devices[last] and output == self._desc(Entry(last, 0))
-            sources = [e.node for e in node.inputs]
-            if not near or device_of(device) == CPU or not changed.isdisjoint(sources):
-                return False
-            if any(self._devices.get(source, device) != device for source in sources):
-                return False
-            inputs = tuple(self._desc(e) for e in node.inputs)
-            return fusion.is_elementwise(node.op, inputs, output, self._is_train)
 
-        fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
-        for half in fused:
-            for node in half:
-                self._devices.setdefault(node, self._devices[node.outputs()[0].node])
-        return fused
+@dataclass
+class _Made:
+    """What programs of one network in one mode have in common, whatever their arrays are.
 
-    def _make_plan(self, nodes: Sequence[Node], is_train: bool) -> Any:
-        steps = [self._step(node, is_train) for node in nodes if not self._is_view(node)]
-        return _core.Plan(steps, self._buffers, self._token)
+    Attributes
+    ----------
+    network
+        The graph.
+    given
+        The entries that have arrays, in the order in which a plan takes these.
+    adds
+        Gradients that are added to what their array holds.
+    devices
+        Where nodes run, fused ones included.
+    backward
+        The nodes of the backward half.
+    memory
+        The plan of all other memory.
+    lowered
+        The steps.
+    starts
+        For each node of the network the number of steps before it.
+    """
 
-    def _is_view(self, node: Node) -> bool:
-        return Entry(node, 0) in self.memory.views
+    network: Network
+    given: tuple[Entry, ...]
+    adds: set[Entry]
+    devices: dict[Node, Context]
+    backward: list[Node]
+    memory: MemoryPlan
+    lowered: _core.Lowered
+    starts: list[int]
 
-    def _place(self, order: Sequence[Node], buffers: Sequence[Any]) -> None:
-        """Finds the array of every result."""
-        for node in order:
-            for entry in node.outputs():
-                shape = self._network.shapes[entry]
-                if entry in self._arrays:
-                    continue
-                if entry in self.memory.places:
-                    self._arrays[entry] = self._within(buffers, entry)
-                elif entry in self.memory.views:
-                    source = self._arrays[self.memory.views[entry]]
-                    self._arrays[entry] = source.reshape(shape)
+    @classmethod
+    def of(
+        cls,
+        network: Network,
+        arrays: Mapping[Entry, Any],
+        adds: set[Entry],
+        backward: bool,
+        is_train: bool,
+        monitored: bool,
+    ) -> _Made:
+        """What :class:`Program` needs for its parameters."""
+        devices = dict(network.devices)
+        halves = [network.forward, network.backward] if backward else [network.forward]
+        nodes = [n for half in halves for n in half]
+        fused = halves if monitored else _fuse(network, devices, halves, nodes, arrays, is_train)
+        order = [n for half in fused for n in half]
+        memory = _plan(network, order, arrays, devices)
+        given = tuple(arrays)
+        lowered = _lower(network, devices, given, adds, memory, order, is_train)
+        # Views take no step of the plan; a group of fused nodes takes one, with the last of them.
+        views = {e.node for e in memory.views}
+        runs = {_last_of(node) for node in order}.difference(views)
+        starts = [0, *accumulate(node in runs for node in nodes)]
+        return cls(network, given, adds, devices, fused[-1], memory, lowered, starts)
 
-    def _within(self, buffers: Sequence[Any], entry: Entry) -> Any:
-        """The part of a buffer that a result has been given."""
-        shape, dtype = self._network.shapes[entry], self._network.types[entry]
-        number, offset = self.memory.places[entry]
-        if not offset:
-            return buffers[number].cast_view(dtype, shape)
-        # Offsets are multiples of the largest element.
-        elements = offset // item_size(dtype)
-        whole = buffers[number].cast_view(dtype, (elements + prod(shape),))
-        return whole.view(elements, (prod(shape),), (1,)).reshape(shape)
+    @cached_property
+    def predicting(self) -> _core.Lowered:
+        """The backward half for prediction, after a forward half for training."""
+        parts = (self.network, self.devices, self.given, self.adds, self.memory)
+        return _lower(*parts, self.backward, False)
 
-    def _step(self, node: Node, is_train: bool) -> tuple[Any, str, list[Any], list[Any], list[int]]:
+
+def _lower(
+    network: Network,
+    devices: Mapping[Node, Context],
+    given: Sequence[Entry],
+    adds: set[Entry],
+    memory: MemoryPlan,
+    nodes: Sequence[Node],
+    is_train: bool,
+) -> _core.Lowered:
+    """The steps of some nodes."""
+
+    def ask(node: Node, inputs: tuple[Desc, ...], outputs: tuple[Desc, ...]) -> Any:
         card = node.op
         assert card is not None
-        inputs = [self._arrays[e] for e in node.inputs]
-        entries = node.outputs()
-        outputs = [self._arrays.get(e) for e in entries]
-        reqs = [self._request(e) for e in entries]
-        changed = [inputs[i] for i in card.mutated_inputs()]
-        state = state_request(card, is_train)
-        prepared = prepare(
-            card,
-            tuple(self._desc(e) for e in node.inputs),
-            tuple(self._desc(e) for e in entries),
-            is_train,
-            device_of(self._devices[node]),
-        )
-        return prepared, node.name, inputs, outputs + changed, reqs + [state] * len(changed)
+        prepared = prepare(card, inputs, outputs, is_train, device_of(devices[node]))
+        return prepared, card.mutated_inputs(), state_request(card, is_train)
 
-    def _request(self, entry: Entry) -> int:
-        if entry not in self._arrays:
-            return NULL
-        if entry in self._adds:
-            return ADD
-        return INPLACE if entry in self.memory.inplace else WRITE
+    decided = {
+        "shapes": network.shapes,
+        "types": network.types,
+        "given": dict.fromkeys(given),
+        "places": memory.places,
+        "views": memory.views,
+        "inplace": memory.inplace,
+        "adds": adds,
+        "devices": devices,
+    }
+    return _core.lower(list(nodes), decided, ask)
 
-    def _desc(self, entry: Entry) -> tuple[Shape, str]:
-        return self._network.shapes[entry], self._network.types[entry]
+
+def _fuse(
+    network: Network,
+    devices: dict[Node, Context],
+    halves: Sequence[list[Node]],
+    nodes: Sequence[Node],
+    kept: Mapping[Entry, Any],
+    is_train: bool,
+) -> list[list[Node]]:
+    """The halves with groups of nodes that compute element by element on a GPU as one."""
+    places = {devices[n] for n in nodes}
+    if not fusion.is_on() or all(device_of(place) == CPU for place in places):
+        return list(halves)
+    readers = readers_of(nodes)
+    changed = mutated_variables(nodes)
+
+    def desc(entry: Entry) -> Desc:
+        return network.shapes[entry], network.types[entry]
+
+    def may_join(node: Node, last: Node) -> bool:
+        assert node.op is not None
+        output = desc(Entry(node, 0))
+        device = devices[node]
+        near = device == devices[last] and output == desc(Entry(last, 0))
+        sources = [e.node for e in node.inputs]
+        if not near or device_of(device) == CPU or not changed.isdisjoint(sources):
+            return False
+        if any(devices.get(source, device) != device for source in sources):
+            return False
+        inputs = tuple(desc(e) for e in node.inputs)
+        return fusion.is_elementwise(node.op, inputs, output, is_train)
+
+    fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
+    for half in fused:
+        for node in half:
+            devices.setdefault(node, devices[node.outputs()[0].node])
+    return fused
+
+
+def _last_of(node: Node) -> Node:
+    """The node by which the rest of the graph knows this one's results."""
+    return node.members[-1] if isinstance(node, FusedNode) else node
 
 
 def _plan(
     network: Network,
     order: Sequence[Node],
     arrays: Mapping[Entry, Any],
-    adds: set[Entry],
     devices: Mapping[Node, Context],
 ) -> MemoryPlan:
-    sizes = {
-        entry: prod(network.shapes[entry]) * item_size(network.types[entry])
-        for node in order
-        for entry in node.outputs()
-    }
+    pairs = set(zip(network.shapes.values(), network.types.values(), strict=True))
+    bytes_of = {(shape, dtype): prod(shape) * item_size(dtype) for shape, dtype in pairs}
+    types = network.types
+    sizes = {entry: bytes_of[shape, types[entry]] for entry, shape in network.shapes.items()}
     # A view needs no copy, but must not see changes that are made after it was read.
     states = {Entry(n, 0) for n in network.states}
     own = set(network.gradients.values())

@@ -12,19 +12,17 @@ a place is preferred where few others are alive.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from .. import _core
 from ..context import Context
-from .liveness import last_reads
+from ..ops.card import OperatorProperty
 from .node import Entry, Node, entry_name
 
 __all__ = ["MemoryPlan", "plan_memory"]
 
 VIEWS = ("_copy", "_reshape")
 """Kernels whose output holds the elements of their input in the same order."""
-
-ALIGNMENT = 64
-"""Offsets in a buffer are multiples of this, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,55 +76,6 @@ class MemoryPlan:
         return "\n".join(rows)
 
 
-@dataclass(eq=False, slots=True)
-class _Life:
-    """Results that share memory because each takes the place of, or is a view of, another.
-
-    `apart` are lives that end before, but whose memory must still not be written at `first`.
-    """
-
-    size: int
-    first: int
-    last: int
-    fixed: bool
-    device: Context | None
-    entries: list[Entry]
-    apart: list[_Life] = field(default_factory=list)
-
-    def steps(self) -> int:
-        """The steps of this life, as bits."""
-        return ((1 << (self.last - self.first + 1)) - 1) << self.first
-
-    def clashes(self, other: _Life) -> bool:
-        """Whether the two may not share a buffer."""
-        overlap = self.first <= other.last and other.first <= self.last
-        return overlap or other in self.apart or self in other.apart
-
-
-@dataclass(slots=True)
-class _Buffer:
-    """A buffer and the lives that have a place in it, with their offsets.
-
-    The bits of `full` are the steps at which one life fills the whole buffer.
-    """
-
-    size: int
-    device: Context | None
-    members: list[tuple[_Life, int]]
-    full: int
-
-    def fit(self, life: _Life) -> tuple[int, int, int] | None:
-        """The tightest place for `life`: how many others are alive, bytes left over, offset."""
-        busy = sorted((at, at + one.size) for one, at in self.members if life.clashes(one))
-        gaps: list[tuple[int, int, int]] = []
-        start = 0
-        for low, high in [*busy, (self.size, self.size)]:
-            if low - start >= life.size:
-                gaps.append((len(busy), low - start - life.size, start))
-            start = max(start, -(-high // ALIGNMENT) * ALIGNMENT)
-        return min(gaps, default=None)
-
-
 def plan_memory(
     order: Sequence[Node],
     sizes: Mapping[Entry, int],
@@ -151,134 +100,13 @@ def plan_memory(
         Where each node runs, and each variable is. Memory is shared on one device only; None stands
         for the same one everywhere.
     """
-    planner = _Planner(order, sizes, fixed, viewable, devices or {})
-    for step, node in enumerate(order):
-        planner.place(step, node)
-    return planner.finish()
+    found = _core.plan_memory(
+        list(order), dict(sizes), fixed, viewable, dict(devices or {}), _facts_of
+    )
+    return MemoryPlan(*found, sizes)
 
 
-class _Planner:
-    """Goes through the steps and groups results that share memory, then hands out buffers."""
-
-    def __init__(
-        self,
-        order: Sequence[Node],
-        sizes: Mapping[Entry, int],
-        fixed: Collection[Entry],
-        viewable: Collection[Entry],
-        devices: Mapping[Node, Context],
-    ) -> None:
-        self.sizes = sizes
-        self.fixed = set(fixed)
-        self.viewable = set(viewable)
-        self.devices = devices
-        self.last = last_reads(order)
-        self.lives: dict[Entry, _Life] = {}
-        self.inplace: dict[Entry, Entry] = {}
-        self.views: dict[Entry, Entry] = {}
-
-    def place(self, step: int, node: Node) -> None:
-        """Decides for each output of `node` whether it shares the memory of an input."""
-        card = node.op
-        assert card is not None
-        taken: set[int] = set()
-        replaced: set[int] = set()
-        if card.kernel_name() in VIEWS and self._view(node):
-            return
-        for i, o in card.inplace_options():
-            out = node.outputs()[o]
-            if o in taken or i in replaced or not self._is_wanted(out):
-                continue
-            if self._may_replace(step, node, i, out):
-                self._join(out, node.inputs[i])
-                self.inplace[out] = node.inputs[i]
-                taken.add(o)
-                replaced.add(i)
-        ignored = [node.inputs[i] for i in card.ignored_inputs()]
-        apart = [self.lives[e] for e in ignored if e in self.lives]
-        for out in node.outputs():
-            if out.output not in taken and self._is_wanted(out):
-                last = max(step, self.last[out])
-                device = self.devices.get(node)
-                self.lives[out] = _Life(self.sizes[out], step, last, False, device, [out], apart)
-
-    def finish(self) -> MemoryPlan:
-        """Hands out places, to the largest lives first."""
-        lives = list(dict.fromkeys(life for life in self.lives.values() if not life.fixed))
-        buffers: list[_Buffer] = []
-        places: dict[Entry, tuple[int, int]] = {}
-        for life in sorted(lives, key=lambda one: (-one.size, -one.last)):
-            steps = life.steps()
-            fits = [
-                (*fit, b)
-                for b, buffer in enumerate(buffers)
-                if buffer.device == life.device
-                and not buffer.full & steps
-                and (fit := buffer.fit(life))
-            ]
-            _, _, offset, number = min(fits, default=(0, 0, 0, len(buffers)))
-            if number == len(buffers):
-                buffers.append(_Buffer(life.size, life.device, [], 0))
-            buffers[number].members.append((life, offset))
-            if life.size == buffers[number].size:
-                buffers[number].full |= steps
-            places.update(dict.fromkeys(life.entries, (number, offset)))
-        return MemoryPlan(
-            [buffer.size for buffer in buffers],
-            [buffer.device for buffer in buffers],
-            places,
-            self.inplace,
-            self.views,
-            _peak(lives),
-            self.sizes,
-        )
-
-    def _is_wanted(self, entry: Entry) -> bool:
-        return entry in self.last and entry not in self.fixed
-
-    def _view(self, node: Node) -> bool:
-        """Makes the output a view of the input where both are ours to decide on."""
-        source, out = node.inputs[0], Entry(node, 0)
-        if not self._is_wanted(out) or not self._is_near(source, node):
-            return False
-        if source not in self.lives:
-            if source not in self.viewable:
-                return False
-            self.lives[source] = _Life(0, -1, -1, True, None, [source])
-        self._join(out, source)
-        self.views[out] = source
-        return True
-
-    def _may_replace(self, step: int, node: Node, i: int, out: Entry) -> bool:
-        """Whether input `i` is read here for the last time, by this argument alone."""
-        life = self.lives.get(node.inputs[i])
-        if life is None or life.fixed or life.last != step:
-            return False
-        if not self._is_near(node.inputs[i], node):
-            return False
-        if life.size != self.sizes[out]:
-            return False
-        return sum(self.lives.get(e) is life for e in node.inputs) == 1
-
-    def _is_near(self, entry: Entry, node: Node) -> bool:
-        """Whether a value is on the device of the node that reads it."""
-        return self.devices.get(entry.node) == self.devices.get(node)
-
-    def _join(self, out: Entry, source: Entry) -> None:
-        life = self.lives[source]
-        life.entries.append(out)
-        life.last = max(life.last, self.last[out])
-        self.lives[out] = life
-
-
-def _peak(lives: Sequence[_Life]) -> int:
-    """The largest sum of sizes that are alive at one step."""
-    change: dict[int, int] = {}
-    for life in lives:
-        change[life.first] = change.get(life.first, 0) + life.size
-        change[life.last + 1] = change.get(life.last + 1, 0) - life.size
-    alive = peak = 0
-    for step in sorted(change):
-        alive += change[step]
-        peak = max(peak, alive)
-    return peak
+def _facts_of(card: OperatorProperty) -> tuple[bool, list[tuple[int, int]], list[int]]:
+    """Whether a result is a view of the input, pairs of input and output that may share memory, and
+    inputs of which only the shape matters."""
+    return card.kernel_name() in VIEWS, card.inplace_options(), card.ignored_inputs()

@@ -15,7 +15,7 @@ from typing import Any
 from ..attribute import HIDDEN_KEYS, hide
 from ..error import DTypeError, FileFormatError, InvalidArgumentError
 from ..literal import MOST, brief, names_of
-from ..ops.card import OperatorProperty, exists, find
+from ..ops.card import OperatorProperty, exists, find, make
 from .control_flow import ControlFlow
 from .node import Entry, Node, argument_names, mutated_variables, topological
 
@@ -24,6 +24,7 @@ __all__ = ["dump", "parse"]
 VERSION = 10901
 """The version of MXNet whose form is written."""
 
+_ENCODE = json.JSONEncoder().encode
 _INDEX_WIDTH = range(2, 4)
 _DEEPEST = 16
 """Levels of graphs within graphs."""
@@ -71,7 +72,7 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
 
 def _object(row: Mapping[str, Any], indent: str) -> str:
     """JSON with each key on a line of its own."""
-    lines = [f'{indent}  "{key}": {json.dumps(value)}' for key, value in row.items()]
+    lines = [f'{indent}  "{key}": {_ENCODE(value)}' for key, value in row.items()]
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
@@ -101,6 +102,10 @@ def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
     return _Reader(source).read(graph)
 
 
+_Known = tuple[OperatorProperty, dict[str, str], dict[str, str], list[str]]
+"""A card, the symbol's own attributes, those for variables of its inputs, and the inputs' names."""
+
+
 class _Reader:
     """Builds nodes from JSON, trusting nothing in it."""
 
@@ -109,6 +114,7 @@ class _Reader:
         self.depth = depth
         self.nodes: list[Node] = []
         self.implicit: list[tuple[Node, dict[str, str]]] = []
+        self.known: dict[tuple[Any, ...], _Known] = {}
         self.room = 0
 
     def read(self, graph: Any) -> list[Entry]:
@@ -160,7 +166,7 @@ class _Reader:
             raise self.wrong(f"{where}: expected strings 'op' and 'name'", (op, name))
         where = f"{where} '{_cut(name)}'"
         inputs = [
-            self.entry(e, len(self.nodes), f"{where}, input {i}")
+            self.usual_entry(e) or self.entry(e, len(self.nodes), f"{where}, input {i}")
             for i, e in enumerate(self.listed(row, "inputs", where))
         ]
         attrs = self.attributes(row, where)
@@ -186,6 +192,11 @@ class _Reader:
         `place` is what errors call the node, and its subgraphs.
         """
         where, subgraphs = place
+        # Large graphs have few operators that differ in more than names.
+        known = self.known.get((op, len(inputs), *attrs.items())) if subgraphs is None else None
+        if known is not None:
+            made, own, moved, names = known
+            return self.append(name, made, (own, moved), inputs, names, where)
         if not exists(op):
             raise FileFormatError(f"{self.source}: {where}: unknown operator '{_cut(op)}'")
         where = f"{where} ({op})"
@@ -197,7 +208,7 @@ class _Reader:
         if "subgraphs" in params:
             raise FileFormatError(f"{self.source}: {where}: unknown attribute 'subgraphs'")
         try:
-            made = card(**graphs, **params)
+            made = card(**graphs, **params) if graphs else make(op, params)
         except InvalidArgumentError as error:
             raise FileFormatError(f"{self.source}: {where}: {_cut(str(error), 600)}") from None
         # The number first: names are not made for however many a file claims.
@@ -215,10 +226,26 @@ class _Reader:
                 f"{self.source}: {where}: takes {len(names)} inputs "
                 f"({_cut(names_of(names), 200)}), got {len(inputs)}"
             )
+        if subgraphs is None:
+            self.known[op, len(inputs), *attrs.items()] = made, own, moved, names
+        return self.append(name, made, (own, moved), inputs, names, where)
+
+    def append(
+        self,
+        name: str,
+        made: OperatorProperty,
+        attrs: tuple[dict[str, str], dict[str, str]],
+        inputs: list[Entry],
+        names: list[str],
+        where: str,
+    ) -> Node:
+        """The node of a card; `attrs` are the symbol's own, and those for its variables."""
+        own, moved = attrs
         missing = names[len(inputs) :]
         inputs += [Entry(Node(None, f"{name}_{n}"), 0) for n in missing]
         node = Node(made, name, inputs, own)
-        self.implicit.append((node, moved))
+        if moved:
+            self.implicit.append((node, moved))
         self.room -= node.num_outputs
         if self.room < 0:
             raise FileFormatError(
@@ -263,7 +290,9 @@ class _Reader:
         """All attributes of a node, from whichever keys its version uses."""
         found: dict[str, str] = {}
         for key in ("param", "attr", "attrs"):
-            attrs = row.get(key, {})
+            attrs = row.get(key)
+            if attrs is None and key not in row:
+                continue
             if not isinstance(attrs, dict):
                 raise self.wrong(f"{where}: expected an object '{key}'", attrs)
             for name, value in attrs.items():
@@ -272,6 +301,17 @@ class _Reader:
                     raise self.wrong(f"{where}: expected {what}", value)
                 found[name] = value
         return found
+
+    def usual_entry(self, value: Any) -> Entry | None:
+        """The output that three numbers mean, as most do; None for what takes a closer look."""
+        if type(value) is not list or len(value) != 3:
+            return None
+        index, output, version = value
+        if type(index) is type(output) is type(version) is int and 0 <= index < len(self.nodes):
+            node = self.nodes[index]
+            if 0 <= output < node.num_outputs:
+                return Entry(node, output)
+        return None
 
     def entry(self, value: Any, limit: int, where: str) -> Entry:
         """The output that a pair or triple of numbers means."""
