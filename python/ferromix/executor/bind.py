@@ -8,7 +8,14 @@ from typing import Any
 
 from ..context import Context, current_context, require_place
 from ..error import DTypeError, InvalidArgumentError
-from ..graph.node import Entry, Node, mutated_variables, topological, variables
+from ..graph.node import (
+    Entry,
+    Node,
+    many_nodes,
+    mutated_variables,
+    topological,
+    variables,
+)
 from ..ndarray import NDArray, zeros
 from ..ops.param import dtype_name
 from ..ops.storage import DENSE, STORAGE_TYPES
@@ -24,6 +31,7 @@ from .sharing import Sources, pool_of
 __all__ = ["bind", "simple_bind"]
 
 
+@many_nodes()
 def bind(
     symbol: Symbol,
     ctx: Context | None,
@@ -53,6 +61,7 @@ def bind(
     return Executor(bound, symbol, placement.default, grad_req, group2ctx)
 
 
+@many_nodes()
 def simple_bind(
     symbol: Symbol,
     ctx: Context | None,

@@ -14,7 +14,7 @@ import numpy as np
 from ..base import require_kind
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
-from ..graph.node import Entry, Node, topological
+from ..graph.node import Entry, Node, many_nodes, topological
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..symbol.inference import declared_shape, from_user_shape
@@ -331,6 +331,7 @@ class Executor:
                     )
                 assign(value, arrays[name])
 
+    @many_nodes()
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
     ) -> Executor:

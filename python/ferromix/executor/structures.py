@@ -3,8 +3,8 @@
 Networks for sequences of several lengths, and executors that are reshaped to and fro, bind equal
 graphs again and again. What is made of such a graph (inference, the gradient, the memory plan,
 the kernels) depends on its operators, names and edges, and on shapes, types and devices, but on
-no array; so it is made once. A network is known as long as somebody uses it; of those that nobody uses, the
-last ones are kept, up to a number of nodes.
+no array; so it is made once. A network is known as long as somebody uses it; of those that nobody
+uses, the last ones are kept, up to a number of nodes.
 """
 
 from __future__ import annotations

@@ -136,9 +136,10 @@ class _Builder:
 
     def total(self, entry: Entry) -> Entry | None:
         """The gradient of `entry`, with a node that sums where there are several summands."""
-        if entry in self._totals:
-            return self._totals[entry]
-        parts = self._parts.get(entry, [])
+        known = self._totals.get(entry)
+        if known is not None:
+            return known
+        parts = self._parts.get(entry)
         if not parts:
             return None
         found = parts[0]
@@ -167,24 +168,30 @@ class _Builder:
         assert card is not None
         facts = self._facts.get(card) or self._look_at(card)
         arguments = node.inputs[: facts.arguments]
-        outputs = [Entry(node, i) for i in range(facts.outputs)]
-        visible = outputs[: facts.visible]
-        if not any(e[0] in reached for e in arguments):
+        for entry in arguments:
+            if entry[0] in reached:
+                break
+        else:
             return
-        given = tuple([e in self._parts for e in visible])
-        if facts.needs_out_grad and not any(e in self._parts for e in outputs):
+        outputs = [Entry(node, i) for i in range(facts.outputs)]
+        there = [e in self._parts for e in outputs]
+        if facts.needs_out_grad and True not in there:
             return
         if not card.differentiable:
             # Public operators of this kind are constant almost everywhere; hidden ones are not.
             if card.hidden:
                 raise MissingRuleError(node)
             return
-        rule = (_rule_of if facts.lasts else _write_down)(card, given)
+        rule = (_rule_of if facts.lasts else _write_down)(card, tuple(there[: facts.visible]))
         gradients = self._follow(rule, node, outputs)
         self.of_inputs[node] = gradients
+        parts = self._parts
         for entry, gradient in zip(arguments, gradients, strict=True):
             if gradient is not None and entry[0] in reached:
-                self.add(entry, gradient)
+                if entry in parts:
+                    parts[entry].append(gradient)
+                else:
+                    parts[entry] = [gradient]
 
     def _look_at(self, card: OperatorProperty) -> _Facts:
         arguments, outputs = len(card.list_arguments()), len(card.output_names)

@@ -6,7 +6,9 @@ exist before it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from .. import _core
@@ -20,6 +22,7 @@ __all__ = [
     "cards",
     "copy_graph",
     "entry_name",
+    "many_nodes",
     "mutated_variables",
     "topological",
     "variables",
@@ -61,7 +64,7 @@ class Node:
         self.op = op
         self.name = name
         self.inputs = list(inputs)
-        self.attrs = dict(attrs or {})
+        self.attrs = dict(attrs) if attrs else {}
 
     @property
     def num_outputs(self) -> int:
@@ -101,6 +104,20 @@ def cards(nodes: Iterable[Node]) -> set[OperatorProperty]:
     return {n.op for n in nodes if n.op is not None}
 
 
+@contextmanager
+def many_nodes() -> Iterator[None]:
+    """For code that makes a graph: its nodes all stay, so that to look among them for garbage, as
+    Python does the more often the more there are, would take more time than making them."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def variables(nodes: Iterable[Node]) -> list[Node]:
     """The variables among `nodes`."""
     return [n for n in nodes if n.op is None]
@@ -135,6 +152,7 @@ def entry_name(entry: Entry) -> str:
     return node.name if node.op is None else f"{node.name}_{node.op.output_names[entry.output]}"
 
 
+@many_nodes()
 def copy_graph(
     heads: Sequence[Entry],
     replace: Mapping[Node, Entry] | None = None,

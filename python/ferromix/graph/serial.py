@@ -17,7 +17,7 @@ from ..error import DTypeError, FileFormatError, InvalidArgumentError
 from ..literal import MOST, brief, names_of
 from ..ops.card import OperatorProperty, exists, find, make
 from .control_flow import ControlFlow
-from .node import Entry, Node, argument_names, mutated_variables, topological
+from .node import Entry, Node, argument_names, many_nodes, mutated_variables, topological
 
 __all__ = ["dump", "parse"]
 
@@ -25,6 +25,7 @@ VERSION = 10901
 """The version of MXNet whose form is written."""
 
 _ENCODE = json.JSONEncoder().encode
+_QUOTE = json.encoder.encode_basestring_ascii
 _INDEX_WIDTH = range(2, 4)
 _DEEPEST = 16
 """Levels of graphs within graphs."""
@@ -32,6 +33,7 @@ _OUTPUTS_PER_NODE = 16
 """Outputs come out of a number in the file; beyond so many for each node they are bounded."""
 
 
+@many_nodes()
 def dump(heads: Sequence[Entry]) -> str:
     """The graph of `heads` as JSON that MXNet 1.9 loads."""
     graph = _described(heads)
@@ -52,11 +54,17 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
 
     rows = [0]
     nodes: list[dict[str, Any]] = []
+    # Of nodes that have no attributes of their own.
+    formatted: dict[OperatorProperty | None, dict[str, str]] = {}
     for node in order:
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
-        attrs = node.all_attrs()
+        attrs = formatted.get(node.op)
+        if attrs is None or node.attrs:
+            attrs = dict(sorted(node.all_attrs().items()))
+            if not node.attrs:
+                formatted[node.op] = attrs
         if attrs:
-            row["attrs"] = dict(sorted(attrs.items()))
+            row["attrs"] = attrs
         row["inputs"] = [entry(e) for e in node.inputs]
         if isinstance(node.op, ControlFlow):
             row["subgraphs"] = [_described(graph.heads) for graph in node.op.subgraphs]
@@ -72,10 +80,20 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
 
 def _object(row: Mapping[str, Any], indent: str) -> str:
     """JSON with each key on a line of its own."""
-    lines = [f'{indent}  "{key}": {_ENCODE(value)}' for key, value in row.items()]
+    lines = [f'{indent}  "{key}": {_text(value)}' for key, value in row.items()]
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
+def _text(value: Any) -> str:
+    """JSON of a value; the quickest way for each kind."""
+    if type(value) is str:
+        return _QUOTE(value)
+    if type(value) is list and not (value and isinstance(value[0], dict)):
+        return repr(value)  # numbers, or lists of them, look the same
+    return _ENCODE(value)
+
+
+@many_nodes()
 def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
     """The heads of the graph in `text`.
 
