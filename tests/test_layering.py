@@ -54,6 +54,7 @@ USES_CORE = {
     "context",
     "foreign",
     "libinfo",
+    "graph",
     "dispatch",
     "ndarray",
     "random",

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from types import ModuleType
 from typing import Any, Self, TypeVar
@@ -242,6 +242,47 @@ def gradients(
     create_graph: bool,
     train_mode: bool,
 ) -> list[Array]: ...
+def topological(heads: Iterable[Any]) -> list[Any]: ...
+def infer(
+    nodes: list[Any],
+    known: dict[Any, Any],
+    ask: Callable[[Any, tuple[Any, ...]], Sequence[Any]],
+    to_and_fro: bool,
+    free: Sequence[Any],
+    default: Any,
+) -> dict[Any, Any]: ...
+def peak_of(
+    order: list[Any],
+    sizes: dict[Any, int],
+    fixed: Iterable[Any],
+    viewable: Iterable[Any],
+    devices: dict[Any, Context],
+    ask: Callable[
+        [Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]
+    ],
+) -> int: ...
+def plan_memory(
+    order: list[Any],
+    sizes: dict[Any, int],
+    fixed: Iterable[Any],
+    viewable: Iterable[Any],
+    devices: dict[Any, Context],
+    ask: Callable[
+        [Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]
+    ],
+) -> tuple[
+    list[int],
+    list[Context | None],
+    dict[Any, tuple[int, int]],
+    dict[Any, Any],
+    dict[Any, Any],
+    int,
+]: ...
+def lower(
+    order: list[Any],
+    decided: dict[str, Any],
+    ask: Callable[[Any, tuple[Desc, ...], tuple[Desc, ...]], tuple[Prepared, Sequence[int], int]],
+) -> Lowered: ...
 def is_recording() -> bool: ...
 def is_training() -> bool: ...
 def set_recording(value: bool) -> bool: ...
@@ -250,12 +291,14 @@ def record_python(
     card: object, name: str, inputs: Sequence[Array], outputs: Sequence[Array]
 ) -> None: ...
 
+class Lowered:
+    def __len__(self) -> int: ...
+
 class Plan:
     def __new__(
         cls,
-        steps: Sequence[
-            tuple[Prepared, str, Sequence[Array], Sequence[Array | None], Sequence[int]]
-        ],
+        lowered: Lowered,
+        arrays: Sequence[Array],
         buffers: Sequence[Array],
         token: Array,
     ) -> Plan: ...

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context, current_context, require_place
 from ..error import DTypeError, InvalidArgumentError
-from ..graph.node import Entry, Node, mutated_variables, topological, variables
+from ..graph.node import (
+    Entry,
+    Node,
+    many_nodes,
+    mutated_variables,
+    topological,
+    variables,
+)
 from ..ndarray import NDArray, zeros
 from ..ops.param import dtype_name
 from ..ops.storage import DENSE, STORAGE_TYPES
@@ -23,6 +31,7 @@ from .sharing import Sources, pool_of
 __all__ = ["bind", "simple_bind"]
 
 
+@many_nodes()
 def bind(
     symbol: Symbol,
     ctx: Context | None,
@@ -52,6 +61,7 @@ def bind(
     return Executor(bound, symbol, placement.default, grad_req, group2ctx)
 
 
+@many_nodes()
 def simple_bind(
     symbol: Symbol,
     ctx: Context | None,
@@ -158,11 +168,11 @@ def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:
     nodes = topological(symbol.entries)
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
-    names = [n.name for n in inputs]
-    twice = [n for n in names if names.count(n) > 1]
-    if twice:
+    counts = Counter(n.name for n in inputs)
+    if len(counts) < len(inputs):
+        twice = next(name for name, count in counts.items() if count > 1)
         raise InvalidArgumentError(
-            f"cannot bind: there is more than one variable called '{twice[0]}'; use one Variable "
+            f"cannot bind: there is more than one variable called '{twice}'; use one Variable "
             "in all places, or give them different names"
         )
     return [n for n in inputs if n not in changed], [n for n in inputs if n in changed]

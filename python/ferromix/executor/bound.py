@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..error import InvalidArgumentError
-from ..graph.node import Entry, Node
+from ..graph.node import Entry, Node, cards
 from ..ndarray import NDArray, empty, zeros
 from ..ops.storage import DENSE
 from .interpreted import Interpreted, makes_sparse, storage_types
-from .network import Network, Placement, build
+from .network import Placement
 from .program import BufferPool, Program
+from .structures import network_of
 
 __all__ = ["BoundGraph", "Monitor"]
 
@@ -51,15 +52,19 @@ class BoundGraph:
     ) -> None:
         self.placement = placement
         self.pool = pool
-        self.requests = {n: r for n, r in requests.items() if r != "null"}
+        wanted = {n: r for n, r in requests.items() if r != "null"}
         given = {**args, **states}
         descs = {n: (a.shape, a.dtype_name) for n, a in given.items()}
         devices = {n: a.context for n, a in given.items()}
-        self.network: Network = build(heads, descs, self.requests, placement, devices)
+        self.network, same = network_of(heads, descs, wanted, placement, devices)
+        self.requests = {same[n]: r for n, r in wanted.items()}
+        args = {same[n]: a for n, a in args.items()}
+        grads = {same[n]: a for n, a in grads.items()}
+        states = {same[n]: a for n, a in states.items()}
         self.arg_arrays = [args[n] for n in self.network.arguments]
         self.grad_arrays = [grads.get(n) for n in self.network.arguments]
         self.aux_arrays = [states[n] for n in self.network.states]
-        self.arrays = {Entry(n, 0): a for n, a in given.items()}
+        self.arrays = {Entry(n, 0): a for n, a in {**args, **states}.items()}
         self._make_outputs(grads)
         self.outputs = [self.arrays[e] for e in self.network.heads]
         self._monitor: Monitor | None = None
@@ -76,7 +81,10 @@ class BoundGraph:
         network = self.network
         heads = [*network.heads, *(Entry(n, 0) for n in network.head_grads if n is not None)]
         # What stands for the state of an operator outlives a pass.
-        heads += [e for n in network.forward for e in n.outputs()[n.num_public_outputs :]]
+        own = {card for card in cards(network.forward) if card.private_outputs}
+        if own:
+            private = [n for n in network.forward if n.op in own]
+            heads += [e for n in private for e in n.outputs()[n.num_public_outputs :]]
         known = {e: a.stype for e, a in self.arrays.items() if a.stype != DENSE}
         sparse = bool(known) or makes_sparse(network.forward)
         stored = storage_types(network, known) if sparse else {}
@@ -103,9 +111,9 @@ class BoundGraph:
             assert self._last is not None
             self._last.forward()
         else:
-            for number in range(len(self.network.steps)):
+            for number in range(len(self.network.operators)):
                 self._run_step(number)
-        self._steps_done = len(self.network.steps)
+        self._steps_done = len(self.network.operators)
         self._find_outputs()
 
     def step(self, is_train: bool, number: int) -> int:
@@ -116,7 +124,7 @@ class BoundGraph:
         InvalidArgumentError
             For a step whose predecessors did not run.
         """
-        count = len(self.network.steps)
+        count = len(self.network.operators)
         if number >= count:
             return 0
         if number == 0:
@@ -190,7 +198,7 @@ class BoundGraph:
         InvalidArgumentError
             If no forward pass ran to its end, or its results are gone.
         """
-        if self._last is None or self._steps_done < len(self.network.steps):
+        if self._last is None or self._steps_done < len(self.network.operators):
             raise InvalidArgumentError("backward needs a forward pass before it; call forward")
         self._require_memory("backward")
 

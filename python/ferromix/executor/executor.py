@@ -14,7 +14,7 @@ import numpy as np
 from ..base import require_kind
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
-from ..graph.node import Entry, Node, topological
+from ..graph.node import Entry, Node, many_nodes, topological
 from ..graph.timeline import Timeline
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -359,6 +359,7 @@ class Executor:
                     )
                 assign(value, arrays[name])
 
+    @many_nodes()
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
     ) -> Executor:
@@ -390,7 +391,7 @@ class Executor:
             for n in nodes
         }
         types = {Entry(n, 0): self.handle.arrays[Entry(n, 0)].dtype_name for n in nodes}
-        shapes, _ = infer_known(topological(self._symbol.entries), known, types, list(kwargs))
+        shapes, _ = infer_known(topological(net.written), known, types, list(kwargs))
 
         def changed(node: Node, old: NDArray, shape: tuple[int, ...]) -> NDArray:
             if shape == old.shape:
@@ -413,7 +414,7 @@ class Executor:
         args = arrays(net.arguments, self.arg_arrays)
         grads = by_node(net.arguments, self.grad_arrays)
         bound = BoundGraph(
-            self._symbol.entries,
+            net.written,
             self.handle.placement,
             args,
             {n: changed(n, grads[n], args[n].shape) for n in self.handle.requests if n in grads},

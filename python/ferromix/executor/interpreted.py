@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..dispatch.tape import modes
-from ..graph.compose import expand
+from ..graph.compose import expand, is_composed
 from ..graph.gradient import differentiate
 from ..graph.infer_storage import infer_storage
 from ..graph.liveness import last_uses
-from ..graph.node import Entry, Node, topological
+from ..graph.node import Entry, Node, cards, topological
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from ..ndarray.sparse.run import evaluate
@@ -29,12 +29,9 @@ __all__ = ["Interpreted", "gradient_storage", "makes_sparse", "storage_types"]
 def makes_sparse(nodes: Sequence[Node]) -> bool:
     """Whether an operator may give sparse results where everything before it is dense."""
     return any(
-        n.op is not None
-        and (
-            storage.makes_sparse(n.op.name, n.op.attrs)
-            or (isinstance(n.op, OwnOperator) and n.op.makes_sparse)
-        )
-        for n in nodes
+        storage.makes_sparse(card.name, card.attrs)
+        or (isinstance(card, OwnOperator) and card.makes_sparse)
+        for card in cards(nodes)
     )
 
 
@@ -56,10 +53,13 @@ def gradient_storage(
     known
         The storage types of variables that are sparse.
     """
-    graph = expand(symbol.entries)
-    heads = [graph[e] for e in symbol.entries]
+    heads = symbol.entries
     order = topological(heads)
-    sparse_grads = any(n.op is not None and n.op.attrs.get("sparse_grad") for n in order)
+    if is_composed(order):
+        graph = expand(heads)
+        heads = [graph[e] for e in heads]
+        order = topological(heads)
+    sparse_grads = any(card.attrs.get("sparse_grad") for card in cards(order))
     wanted = [n for n, request in requests.items() if request != "null"]
     if not (known or sparse_grads or makes_sparse(order)) or not wanted:
         return {}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
 
 from ..context import Context
 from ..error import InvalidArgumentError
-from ..graph.compose import expand
+from ..graph.compose import expand, is_composed
 from ..graph.gradient import Gradients, differentiate
 from ..graph.infer import infer_shapes, infer_types, is_known
 from ..graph.node import (
@@ -22,7 +25,7 @@ from ..graph.node import (
 )
 from ..graph.place import Placed, group_of, place
 from ..literal import names_of
-from ..ops.card import MaybeShape, Shape, make
+from ..ops.card import MaybeShape, OperatorProperty, Shape, make
 
 __all__ = ["Network", "Placement", "Step", "build", "infer_known"]
 
@@ -50,12 +53,14 @@ class Step:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Network:
     """The graph that an executor runs.
 
     Attributes
     ----------
+    written
+        The outputs of the graph as the user wrote it.
     heads
         The outputs.
     names
@@ -64,8 +69,12 @@ class Network:
         The variables: arguments and auxiliary states.
     forward, backward
         The operator nodes, each after its inputs.
-    steps, back_steps
-        The operators that these nodes are for.
+    operators
+        The operators as the user wrote them, which `forward` is for.
+    copies
+        What stands for their entries in this graph; None where each stands for itself.
+    of_inputs
+        For each differentiated node the gradients of its arguments, in the order of `backward`.
     head_grads
         For each head the variable of its gradient; None where nothing reads it.
     gradients
@@ -76,22 +85,51 @@ class Network:
         The entries of which an extent depends on values.
     devices
         Where every node runs, and every variable is.
+    programs
+        What programs of this network have in common, by their modes; see :mod:`.program`.
     """
 
+    written: list[Entry]
     heads: list[Entry]
     names: list[str]
     arguments: list[Node]
     states: list[Node]
     forward: list[Node]
     backward: list[Node]
-    steps: list[Step]
-    back_steps: list[Step]
+    operators: list[Node]
+    copies: dict[Entry, Entry] | None
+    of_inputs: dict[Node, list[Entry | None]]
     head_grads: list[Node | None]
     gradients: dict[Node, Entry]
     shapes: dict[Entry, Shape]
     types: dict[Entry, str]
     open: frozenset[Entry]
     devices: dict[Node, Context]
+    programs: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self.forward) + len(self.backward)
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The operators as steps of `forward`; made when somebody goes through them one by one."""
+        copies = self.copies
+        return _steps(
+            [
+                (n, n.inputs, n.outputs())
+                if copies is None
+                else (n, [copies[e] for e in n.inputs], [copies[e] for e in n.outputs()])
+                for n in self.operators
+            ],
+            self.forward,
+        )
+
+    @cached_property
+    def back_steps(self) -> list[Step]:
+        """The operators whose gradients are computed, as steps of `backward`."""
+        return _steps([(n, [], g) for n, g in self.of_inputs.items()], self.backward)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +169,18 @@ def build(
     InvalidArgumentError
         For shapes or types that do not fit; names the node, its operator and the argument.
     """
-    names, written, graph = list(map(entry_name, heads)), topological(heads), expand(heads)
-    placed = place([graph[h] for h in heads], placement.default, placement.groups, devices)
+    names, outputs, written = list(map(entry_name, heads)), list(heads), topological(heads)
+    graph = expand(heads) if is_composed(written) else None
+    placed = place(
+        list(heads) if graph is None else [graph[h] for h in heads],
+        placement.default,
+        placement.groups,
+        devices,
+    )
     heads, nodes = placed.heads, topological(placed.heads)
     known = {Entry(n, 0): d[0] for n, d in descs.items()}
     known_types = {Entry(n, 0): d[1] for n, d in descs.items()}
-    if any(entry != part for entry, part in graph.items()):
+    if graph is not None:
         # The cards of composed operators may ask for more than their parts do.
         infer_known(written, known, known_types)
     shapes, types = infer_known(nodes, known, known_types)
@@ -145,14 +189,13 @@ def build(
     inputs = variables(nodes)
     forward = [n for n in nodes if n.op is not None]
     backward: list[Node] = []
-    back_steps: list[Step] = []
+    of_inputs: dict[Node, list[Entry | None]] = {}
     head_grads: list[Node | None] = [None] * len(heads)
     gradients: dict[Node, Entry] = {}
     if requests:
         found = differentiate(placed.heads, list(requests))
         backward, gradients = _backward(placed, requests, found)
-        head_grads = found.head_grads
-        back_steps = _steps([(n, [], g) for n, g in found.of_inputs.items()], backward)
+        head_grads, of_inputs = found.head_grads, found.of_inputs
         seeds = {Entry(g, 0): h for h, g in zip(heads, head_grads, strict=True) if g is not None}
         loose |= {s for s, h in seeds.items() if h in loose}
         shapes, types = infer_known(
@@ -161,18 +204,20 @@ def build(
             {**types, **{s: types[h] for s, h in seeds.items()}},
             loose=loose,
         )
-    copies = {e: placed.entries[part] for e, part in graph.items()}
+    copies = _through(graph, placed)
     operators = [n for n in written if n.op is not None]
-    _check(operators, {e: types[copy] for e, copy in copies.items()})
+    _check(operators, types, copies)
     return Network(
+        outputs,
         heads,
         names,
         [n for n in inputs if n not in changed],
         [n for n in inputs if n in changed],
         forward,
         backward,
-        _steps([(n, *_mapped(n, copies)) for n in operators], forward),
-        back_steps,
+        operators,
+        copies,
+        of_inputs,
         head_grads,
         gradients,
         shapes,
@@ -180,6 +225,13 @@ def build(
         frozenset(e for e, shape in shapes.items() if not is_known(shape)),
         placed.devices,
     )
+
+
+def _through(graph: dict[Entry, Entry] | None, placed: Placed) -> dict[Entry, Entry] | None:
+    """What stands for each entry of the user's graph; None where each stands for itself."""
+    if graph is None or placed.entries is None:
+        return placed.entries if graph is None else graph
+    return {e: placed.entries[part] for e, part in graph.items()}
 
 
 def infer_known(
@@ -210,17 +262,14 @@ def infer_known(
     found = infer_shapes(nodes, shapes)
     found_types = infer_types(nodes, types, "float32")
     loose = _by_values(nodes, loose)
-    complete: dict[Entry, Shape] = {}
-    complete_types: dict[Entry, str] = {}
-    for entry, shape in found.items():
-        dtype = found_types[entry]
-        if entry not in loose and not is_known(shape):
-            raise _incomplete(nodes, {e: s for e, s in found.items() if e not in loose}, given)
-        if dtype is None:
-            raise _untyped(entry)
-        complete[entry] = (-1,) if shape is None else shape
-        complete_types[entry] = dtype
-    return complete, complete_types
+    bound = {e: s for e, s in found.items() if e not in loose} if loose else found
+    # Of a large graph few shapes differ.
+    if not all(map(is_known, set(bound.values()))):
+        raise _incomplete(nodes, bound, given)
+    if None in set(found_types.values()):
+        raise _untyped(next(e for e, dtype in found_types.items() if dtype is None))
+    complete = {e: (-1,) if s is None else s for e, s in found.items()} if loose else found
+    return cast("dict[Entry, Shape]", complete), cast("dict[Entry, str]", found_types)
 
 
 def _by_values(nodes: Sequence[Node], loose: AbstractSet[Entry] = frozenset()) -> set[Entry]:
@@ -276,8 +325,11 @@ def _backward(
     nodes = list(found.nodes)
     made = set(nodes)
     readers = {e for n in nodes for e in n.inputs}
+    wanted = Counter(e for e in found.entries if e is not None)
     gradients: dict[Node, Entry] = {}
     taken: set[Entry] = set()
+    # Copies go behind the node that they copy from, the last one first; behind None, in front.
+    behind: dict[Node | None, list[Node]] = {}
     for argument, entry in zip(requests, found.entries, strict=True):
         add = requests[argument] == "add"
         name = f"{argument.name}_grad"
@@ -288,25 +340,23 @@ def _backward(
                 placed.devices[nodes[-1]] = placed.devices[argument]
             continue
         shared = entry.node not in made or entry in taken
-        needed = entry in readers or found.entries.count(entry) > 1
+        needed = entry in readers or wanted[entry] > 1
         # What comes from another device is written there, and added by a step of its own.
         if shared or (add and (needed or _is_transfer(entry.node))):
             copy = Node(make("_copy", {}), name, [entry])
             placed.devices[copy] = placed.devices[entry.node]
-            nodes.insert(nodes.index(entry.node) + 1 if entry.node in made else 0, copy)
+            behind.setdefault(entry.node if entry.node in made else None, []).append(copy)
             entry = Entry(copy, 0)
         gradients[argument] = entry
         taken.add(entry)
+    if behind:
+        first = behind.get(None, [])[::-1]
+        nodes = [*first, *(c for n in nodes for c in (n, *behind.get(n, [])[::-1]))]
     return nodes, gradients
 
 
 def _is_transfer(node: Node) -> bool:
     return node.op is not None and node.op.name == "_CrossDeviceCopy"
-
-
-def _mapped(node: Node, copies: Mapping[Entry, Entry]) -> tuple[list[Entry], list[Entry]]:
-    """What stands for the inputs and the outputs of a node."""
-    return [copies[e] for e in node.inputs], [copies[e] for e in node.outputs()]
 
 
 def _steps(
@@ -324,12 +374,24 @@ def _steps(
     return steps
 
 
-def _check(nodes: Sequence[Node], types: Mapping[Entry, str]) -> None:
+def _check(
+    nodes: Sequence[Node], types: Mapping[Entry, str], copies: Mapping[Entry, Entry] | None
+) -> None:
     """Raises for an operator that does not claim the element type of an input."""
+    checked: set[tuple[OperatorProperty | str, ...]] = set()
     for node in nodes:
-        assert node.op is not None
-        for name, entry in zip(argument_names(node.op), node.inputs, strict=True):
+        card = node.op
+        assert card is not None
+        if copies is None:
+            found = [types[e] for e in node.inputs]
+        else:
+            found = [types[copies[e]] for e in node.inputs]
+        question = (card, *found)
+        if question in checked:
+            continue
+        checked.add(question)
+        for name, dtype in zip(argument_names(card), found, strict=True):
             try:
-                node.op.check_dtype(types[entry], name)
+                card.check_dtype(dtype, name)
             except InvalidArgumentError as error:
                 raise InvalidArgumentError(f"{error}; in node '{node.name}'") from None

@@ -25,11 +25,19 @@ from ..graph.recompute import Cost, is_forced, recomputed, select
 from ..graph.swap_pooling import swap_pooling
 from ..ops.card import OperatorProperty, Shape
 
-__all__ = ["Order", "optimise"]
+__all__ = ["Order", "item_size", "optimise", "settings"]
 
 T = TypeVar("T")
 
 _ITEM_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
+
+_SETTINGS = (
+    "FERROMIX_COMMON_EXPRESSIONS",
+    "FERROMIX_SWAP_POOLING",
+    "FERROMIX_RECOMPUTE",
+    "MXNET_BACKWARD_DO_MIRROR",
+    "FERROMIX_MEMORY_BUDGET",
+)
 
 BYTES_A_SECOND, OPERATIONS_A_SECOND = 2e10, 1e11
 """What one core does, about; only the ratio counts."""
@@ -110,6 +118,11 @@ def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) 
         backward = swap_pooling(order.backward, kept, alike)
         order = alike.with_nodes(order.forward, backward)
     return _recompute(order, kept) if order.backward else order
+
+
+def settings() -> tuple[str | None, ...]:
+    """What the environment says to the passes."""
+    return tuple(map(os.environ.get, _SETTINGS))
 
 
 def _flag(name: str) -> bool:

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from math import prod
 from typing import Any
 
 from .. import _core
 from ..context import Context, placement
-from ..dispatch import (
-    ADD,
-    INPLACE,
-    NULL,
-    WRITE,
-    chains,
-    device_of,
-    fusion,
-    prepare,
-    state_request,
-)
-from ..dispatch.backend import CPU
+from ..dispatch import chains, device_of, fusion, prepare, state_request
+from ..dispatch.backend import CPU, Desc
 from ..graph.fuse import fuse, readers_of
 from ..graph.node import Entry, Node, mutated_variables
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
-from ..ops.card import Shape
 from .network import Network
-from .passes import Order, item_size, optimise
+from .passes import Order, item_size, optimise, settings
 
 __all__ = ["BufferPool", "Program", "item_size"]
 
@@ -51,14 +42,16 @@ class BufferPool:
 
     def take(self, sizes: Sequence[int], devices: Sequence[Context | None]) -> list[Any]:
         """A buffer of at least each size on its device; the largest get the largest buffers."""
-        free = sorted(self._buffers, key=lambda b: -b.shape[0])
+        free: dict[tuple[int, int], list[Any]] = {}
+        for buffer in sorted(self._buffers, key=lambda b: b.shape[0]):
+            free.setdefault(buffer.context, []).append(buffer)
         taken: dict[int, Any] = {}
+        places = {device: placement(device) for device in set(devices)}
         for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-            place = placement(devices[i])
-            near = next((b for b in free if b.context == place), None)
-            if near is not None and near.shape[0] >= sizes[i]:
-                free.remove(near)
-                taken[i] = near
+            place = places[devices[i]]
+            near = free.get(place)
+            if near and near[-1].shape[0] >= sizes[i]:
+                taken[i] = near.pop()
             else:
                 taken[i] = _core.Array((sizes[i],), "uint8", *place)
                 self._buffers.append(taken[i])
@@ -100,24 +93,22 @@ class Program:
         self.monitored = monitored
         self._network = network
         self._is_train = is_train
-        made = network.backward if backward else []
-        known = Order(network.forward, made, network.shapes, network.types, network.devices)
-        if not monitored:
-            known = optimise(known, arrays.keys(), network.gradients.values())
-        self._known, self._devices = known, dict(known.devices)
-        halves = [known.forward, known.backward]
-        fused = halves if monitored else self._fuse(halves, arrays)
-        order, self._backward = [n for half in fused for n in half], fused[1]
-        self.order = order
-        self.memory = _plan(network, known, order, arrays, self._devices)
-        self._adds = adds
-        self._arrays = dict(arrays)
-        self._buffers = pool.take(self.memory.buffers, self.memory.devices)
+        self._arrays = arrays
+        # What a reshape may be a view of depends on how arrays lie in memory.
+        usual = not monitored and all(array.contiguous for array in arrays.values())
+        mode = (backward, is_train, fusion.is_on(), chains.is_on(), settings())
+        made = network.programs.get(mode) if usual else None
+        if made is None:
+            made = _Made.of(network, arrays, adds, backward, is_train, monitored)
+            if usual:
+                network.programs[mode] = made
+        self._made = made
+        self.order, self.memory = made.order, made.memory
+        self._buffers = pool.take(made.memory.buffers, made.memory.devices)
         self._token = pool.token
-        self._place(order, self._buffers)
-        self._plan = self._make_plan(order, is_train)
+        self._plan = self._bind(made.lowered)
+        self._starts = made.starts
         self._predicting: Any = None
-        self._starts = self._count_steps(fused, [*network.forward, *made])
 
     def forward(self, first: int = 0, last: int | None = None) -> None:
         """Launches the forward half, or its nodes from `first` to before `last`."""
@@ -136,7 +127,7 @@ class Program:
             self._plan.run(start, stop)
             return
         if self._predicting is None:
-            self._predicting = self._make_plan(self._backward, False)
+            self._predicting = self._bind(self._made.predicting)
         split = self._starts[before]
         self._predicting.run(start - split, stop - split)
 
@@ -145,113 +136,170 @@ class Program:
         found = self._arrays.get(entry)
         return None if found is None else NDArray(found)
 
-    def _count_steps(self, halves: Sequence[list[Node]], nodes: Sequence[Node]) -> list[int]:
-        """How many steps of the plan have run before each node of the network, and after the last.
+    def _bind(self, lowered: _core.Lowered) -> _core.Plan:
+        arrays = [self._arrays[e] for e in self._made.given]
+        return _core.Plan(lowered, arrays, self._buffers, self._token)
 
-        Views take none, nor does what a pass left out; a group of fused nodes takes one, with the
-        last of them; what a pass added goes with the next node.
-        """
-        ends: dict[Node, int] = {}
-        done = 0
-        for half in halves:
-            for node in half:
-                done += not self._is_view(node)
-                ends[node.outputs()[0].node] = done
-        return [0, *accumulate((ends.get(node, 0) for node in nodes), max)]
 
-    def _fuse(self, halves: Sequence[list[Node]], kept: Mapping[Entry, Any]) -> list[list[Node]]:
-        """The halves with groups of nodes that compute element by element as one."""
-        nodes = [n for half in halves for n in half]
-        on_cpu = {n for n in nodes if device_of(self._devices[n]) == CPU}
-        wanted = {n for n in nodes if n not in on_cpu} if fusion.is_on() else set()
-        if chains.is_on():
-            wanted |= {n for n in on_cpu if prod(self._desc(n.outputs()[0])[0]) >= chains.LEAST}
-        if not wanted:
-            return list(halves)
-        readers = readers_of(nodes)
-        changed = mutated_variables(nodes)
+@dataclass
+class _Made:
+    """What programs of one network in one mode have in common, whatever their arrays are.
 
-        def may_join(node: Node, last: Node) -> bool:
-            assert node.op is not None
-            if node not in wanted:
-                return False
-            output = self._desc(node.outputs()[0])
-            device = self._devices[node]
-            near = device == self._devices[last] and output == self._desc(last.outputs()[0])
-            sources = [e.node for e in node.inputs]
-            if not near or not changed.isdisjoint(sources):
-                return False
-            if any(self._devices.get(source, device) != device for source in sources):
-                return False
-            inputs = tuple(self._desc(e) for e in node.inputs)
-            if node in on_cpu:
-                return chains.is_elementwise(node.op, inputs, output)
-            return fusion.is_elementwise(node.op, inputs, output, self._is_train)
+    Attributes
+    ----------
+    known
+        The nodes after all passes but fusion, and what is known of their results.
+    given
+        The entries that have arrays, in the order in which a plan takes these.
+    adds
+        Gradients that are added to what their array holds.
+    devices
+        Where nodes run, fused ones included.
+    order, backward
+        The nodes of both halves, and of the backward half.
+    memory
+        The plan of all other memory.
+    lowered
+        The steps.
+    starts
+        For each node of the network the number of steps before it.
+    """
 
-        fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
-        for half in fused:
-            for node in half:
-                self._devices.setdefault(node, self._devices[node.outputs()[0].node])
-        return fused
+    known: Order
+    given: tuple[Entry, ...]
+    adds: set[Entry]
+    devices: dict[Node, Context]
+    order: list[Node]
+    backward: list[Node]
+    memory: MemoryPlan
+    lowered: _core.Lowered
+    starts: list[int]
 
-    def _make_plan(self, nodes: Sequence[Node], is_train: bool) -> Any:
-        steps = [self._step(node, is_train) for node in nodes if not self._is_view(node)]
-        return _core.Plan(steps, self._buffers, self._token)
+    @classmethod
+    def of(
+        cls,
+        network: Network,
+        arrays: Mapping[Entry, Any],
+        adds: set[Entry],
+        backward: bool,
+        is_train: bool,
+        monitored: bool,
+    ) -> _Made:
+        """What :class:`Program` needs for its parameters."""
+        back = network.backward if backward else []
+        known = Order(network.forward, back, network.shapes, network.types, network.devices)
+        if not monitored:
+            known = optimise(known, arrays.keys(), network.gradients.values())
+        devices = dict(known.devices)
+        halves = [known.forward, known.backward]
+        fused = halves if monitored else _fuse(known, devices, halves, arrays, is_train)
+        order = [n for half in fused for n in half]
+        memory = _plan(network, known, order, arrays, devices)
+        given = tuple(arrays)
+        lowered = _lower(known, devices, given, adds, memory, order, is_train)
+        starts = _count_steps(order, [*network.forward, *back], memory)
+        return cls(known, given, adds, devices, order, fused[1], memory, lowered, starts)
 
-    def _is_view(self, node: Node) -> bool:
-        return node.outputs()[0] in self.memory.views
+    @cached_property
+    def predicting(self) -> _core.Lowered:
+        """The backward half for prediction, after a forward half for training."""
+        parts = (self.known, self.devices, self.given, self.adds, self.memory)
+        return _lower(*parts, self.backward, False)
 
-    def _place(self, order: Sequence[Node], buffers: Sequence[Any]) -> None:
-        """Finds the array of every result."""
-        for node in order:
-            for entry in node.outputs():
-                shape = self._known.shapes[entry]
-                if entry in self._arrays:
-                    continue
-                if entry in self.memory.places:
-                    self._arrays[entry] = self._within(buffers, entry)
-                elif entry in self.memory.views:
-                    source = self._arrays[self.memory.views[entry]]
-                    self._arrays[entry] = source.reshape(shape)
 
-    def _within(self, buffers: Sequence[Any], entry: Entry) -> Any:
-        """The part of a buffer that a result has been given."""
-        shape, dtype = self._known.shapes[entry], self._known.types[entry]
-        number, offset = self.memory.places[entry]
-        if not offset:
-            return buffers[number].cast_view(dtype, shape)
-        # Offsets are multiples of the largest element.
-        elements = offset // item_size(dtype)
-        whole = buffers[number].cast_view(dtype, (elements + prod(shape),))
-        return whole.view(elements, (prod(shape),), (1,)).reshape(shape)
+def _lower(
+    known: Order,
+    devices: Mapping[Node, Context],
+    given: Sequence[Entry],
+    adds: set[Entry],
+    memory: MemoryPlan,
+    nodes: Sequence[Node],
+    is_train: bool,
+) -> _core.Lowered:
+    """The steps of some nodes."""
 
-    def _step(self, node: Node, is_train: bool) -> tuple[Any, str, list[Any], list[Any], list[int]]:
+    def ask(node: Node, inputs: tuple[Desc, ...], outputs: tuple[Desc, ...]) -> Any:
         card = node.op
         assert card is not None
-        inputs = [self._arrays[e] for e in node.inputs]
-        entries = node.outputs()
-        outputs = [self._arrays.get(e) for e in entries]
-        reqs = [self._request(e) for e in entries]
-        changed = [inputs[i] for i in card.mutated_inputs()]
-        state = state_request(card, is_train)
-        prepared = prepare(
-            card,
-            tuple(self._desc(e) for e in node.inputs),
-            tuple(self._desc(e) for e in entries),
-            is_train,
-            device_of(self._devices[node]),
-        )
-        return prepared, node.name, inputs, outputs + changed, reqs + [state] * len(changed)
+        prepared = prepare(card, inputs, outputs, is_train, device_of(devices[node]))
+        return prepared, card.mutated_inputs(), state_request(card, is_train)
 
-    def _request(self, entry: Entry) -> int:
-        if entry not in self._arrays:
-            return NULL
-        if entry in self._adds:
-            return ADD
-        return INPLACE if entry in self.memory.inplace else WRITE
+    decided = {
+        "shapes": known.shapes,
+        "types": known.types,
+        "given": dict.fromkeys(given),
+        "places": memory.places,
+        "views": memory.views,
+        "inplace": memory.inplace,
+        "adds": adds,
+        "devices": devices,
+    }
+    return _core.lower(list(nodes), decided, ask)
 
-    def _desc(self, entry: Entry) -> tuple[Shape, str]:
-        return self._known.shapes[entry], self._known.types[entry]
+
+def _count_steps(order: Sequence[Node], nodes: Sequence[Node], memory: MemoryPlan) -> list[int]:
+    """How many steps of a plan have run before each node of the network, and after the last.
+
+    Views take none, nor does what a pass left out; a group of fused nodes takes one, with the last
+    of them; what a pass added goes with the next node.
+    """
+    ends: dict[Node, int] = {}
+    done = 0
+    for node in order:
+        first = node.outputs()[0]
+        done += first not in memory.views
+        ends[first.node] = done
+    return [0, *accumulate((ends.get(node, 0) for node in nodes), max)]
+
+
+def _fuse(
+    known: Order,
+    devices: dict[Node, Context],
+    halves: Sequence[list[Node]],
+    kept: Mapping[Entry, Any],
+    is_train: bool,
+) -> list[list[Node]]:
+    """The halves with groups of nodes that compute element by element as one."""
+    nodes = [n for half in halves for n in half]
+    near = {place: device_of(place) == CPU for place in set(devices.values())}
+    on_gpu = fusion.is_on() and not all(near.values())
+
+    def is_wanted(node: Node) -> bool:
+        if near[devices[node]]:
+            return chains.is_on() and prod(known.shapes[node.outputs()[0]]) >= chains.LEAST
+        return on_gpu
+
+    wanted = {n for n in nodes if is_wanted(n)}
+    if not wanted:
+        return list(halves)
+    readers = readers_of(nodes)
+    changed = mutated_variables(nodes)
+
+    def desc(entry: Entry) -> Desc:
+        return known.shapes[entry], known.types[entry]
+
+    def may_join(node: Node, last: Node) -> bool:
+        assert node.op is not None
+        if node not in wanted:
+            return False
+        output, device = desc(node.outputs()[0]), devices[node]
+        sources = [e.node for e in node.inputs]
+        if device != devices[last] or output != desc(last.outputs()[0]):
+            return False
+        if not changed.isdisjoint(sources):
+            return False
+        if any(devices.get(source, device) != device for source in sources):
+            return False
+        inputs = tuple(desc(e) for e in node.inputs)
+        if near[device]:
+            return chains.is_elementwise(node.op, inputs, output)
+        return fusion.is_elementwise(node.op, inputs, output, is_train)
+
+    fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
+    for half in fused:
+        for node in half:
+            devices.setdefault(node, devices[node.outputs()[0].node])
+    return fused
 
 
 def _plan(
@@ -261,7 +309,10 @@ def _plan(
     arrays: Mapping[Entry, Any],
     devices: Mapping[Node, Context],
 ) -> MemoryPlan:
-    sizes = {entry: known.size(entry) for node in order for entry in node.outputs()}
+    pairs = set(zip(known.shapes.values(), known.types.values(), strict=True))
+    bytes_of = {(shape, dtype): prod(shape) * item_size(dtype) for shape, dtype in pairs}
+    types = known.types
+    sizes = {entry: bytes_of[shape, types[entry]] for entry, shape in known.shapes.items()}
     # A view needs no copy, but must not see changes that are made after it was read.
     states = {Entry(n, 0) for n in network.states}
     own = set(network.gradients.values())

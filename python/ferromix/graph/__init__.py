@@ -1,4 +1,5 @@
 """Passes over computation graphs: inference, gradients, memory plans and MXNet's JSON.
 
-Everything here is pure Python over operator cards and runs once per bound graph.
+Everything here runs once per bound graph and asks operator cards. What goes through all nodes of
+a graph and would take long in Python does so in the core: walks, inference, the memory plan.
 """

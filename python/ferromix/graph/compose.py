@@ -6,13 +6,13 @@ as they are, so that saved graphs and the names of outputs do, too, and other pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..ops.card import OperatorProperty
 from ..ops.composed import Composed
-from .node import Entry, Node, topological
+from .node import Entry, Node, cards, topological
 
-__all__ = ["expand", "parts_of"]
+__all__ = ["expand", "is_composed", "parts_of"]
 
 
 def parts_of(
@@ -42,6 +42,11 @@ def parts_of(
         nodes += found
         values.update(zip(part.outputs, outputs, strict=True))
     return nodes, [values[k] for k in made.outputs]
+
+
+def is_composed(nodes: Iterable[Node]) -> bool:
+    """Whether some operator is made of others."""
+    return any(isinstance(card, Composed) for card in cards(nodes))
 
 
 def expand(heads: Sequence[Entry]) -> dict[Entry, Entry]:

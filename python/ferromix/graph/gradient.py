@@ -1,17 +1,19 @@
 """The gradient pass: a graph that computes the gradients of a graph's variables.
 
-It asks each card for its rule, from the heads to the variables, and adds up what reaches an
-entry on several ways. Only what some wanted variable depends on is differentiated.
+It follows the rule of each node's card, from the heads to the variables, and adds up what reaches
+an entry on several ways. Only what some wanted variable depends on is differentiated. A card is
+asked for its rule once, and all its nodes follow what was written down then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from functools import lru_cache
+from typing import Any, NamedTuple, overload
 
 from ..error import InternalError, InvalidArgumentError
-from ..ops.card import OperatorProperty, make
+from ..ops.card import OperatorProperty, exists, find, make
 from .compose import parts_of
 from .node import Entry, Node, argument_names, topological
 
@@ -111,8 +113,10 @@ def _dependents(order: Sequence[Node], wanted: Sequence[Node]) -> set[Node]:
     """`wanted` and all nodes of `order` that depend on one of them."""
     found = set(wanted)
     for node in order:
-        if any(e.node in found for e in node.inputs):
-            found.add(node)
+        for entry in node.inputs:
+            if entry[0] in found:
+                found.add(node)
+                break
     return found
 
 
@@ -124,6 +128,7 @@ class _Builder:
         self.of_inputs: dict[Node, list[Entry | None]] = {}
         self._parts: dict[Entry, list[Entry]] = {}
         self._totals: dict[Entry, Entry] = {}
+        self._facts: dict[OperatorProperty, _Facts] = {}
 
     def add(self, entry: Entry, gradient: Entry) -> None:
         """Notes one more summand of the gradient of `entry`."""
@@ -131,9 +136,10 @@ class _Builder:
 
     def total(self, entry: Entry) -> Entry | None:
         """The gradient of `entry`, with a node that sums where there are several summands."""
-        if entry in self._totals:
-            return self._totals[entry]
-        parts = self._parts.get(entry, [])
+        known = self._totals.get(entry)
+        if known is not None:
+            return known
+        parts = self._parts.get(entry)
         if not parts:
             return None
         found = parts[0]
@@ -157,68 +163,162 @@ class _Builder:
         return outputs
 
     def differentiate(self, node: Node, reached: set[Node]) -> None:
-        """Asks the node's card for its rule and notes the gradients of its inputs."""
+        """Notes the gradients of a node's inputs, by the rule of its card."""
         card = node.op
         assert card is not None
-        arguments = node.inputs[: len(card.list_arguments())]
-        if not any(e.node in reached for e in arguments):
+        facts = self._facts.get(card) or self._look_at(card)
+        arguments = node.inputs[: facts.arguments]
+        for entry in arguments:
+            if entry[0] in reached:
+                break
+        else:
             return
-        if card.needs_out_grad() and not any(e in self._parts for e in node.outputs()):
+        outputs = [Entry(node, i) for i in range(facts.outputs)]
+        there = [e in self._parts for e in outputs]
+        if facts.needs_out_grad and True not in there:
             return
         if not card.differentiable:
             # Public operators of this kind are constant almost everywhere; hidden ones are not.
             if card.hidden:
                 raise MissingRuleError(node)
             return
-        surroundings = _Surroundings(self, node)
-        gradients = card.gradient(surroundings)
-        # The two refer to each other, and cards may hold arrays, which should not wait for the
-        # garbage collector.
-        surroundings.out_grad = ()
-        if len(gradients) != len(arguments):
-            raise InternalError(
-                f"{card.name}: the gradient rule gives {len(gradients)} gradients "
-                f"for {len(arguments)} arguments"
-            )
-        self.of_inputs[node] = list(gradients)
+        rule = (_rule_of if facts.lasts else _write_down)(card, tuple(there[: facts.visible]))
+        gradients = self._follow(rule, node, outputs)
+        self.of_inputs[node] = gradients
+        parts = self._parts
         for entry, gradient in zip(arguments, gradients, strict=True):
-            if gradient is not None and entry.node in reached:
-                self.add(entry, gradient)
+            if gradient is not None and entry[0] in reached:
+                if entry in parts:
+                    parts[entry].append(gradient)
+                else:
+                    parts[entry] = [gradient]
+
+    def _look_at(self, card: OperatorProperty) -> _Facts:
+        arguments, outputs = len(card.list_arguments()), len(card.output_names)
+        # Cards with objects of a user's, or with arrays, are nobody's to keep.
+        lasts = not card.few_kept and exists(card.name) and isinstance(card, find(card.name))
+        facts = _Facts(arguments, outputs, card.num_visible_outputs(), card.needs_out_grad(), lasts)
+        self._facts[card] = facts
+        return facts
+
+    def _follow(self, rule: _Rule, node: Node, outputs: Sequence[Entry]) -> list[Entry | None]:
+        """Adds the nodes that a rule gives for a node; gives the gradients of the arguments."""
+        values: list[Entry] = [*node.inputs, *outputs]
+        for step in rule.steps:
+            if isinstance(step, int):
+                total = self.total(outputs[step])
+                assert total is not None
+                values.append(total)
+                continue
+            made = Node(step.card, node.name + step.suffix, [values[i] for i in step.inputs])
+            self.origins[made] = node
+            values += [Entry(made, i) for i in range(step.outputs)]
+        return [None if i is None else values[i] for i in rule.gradients]
 
 
-class _Surroundings:
+class _Facts(NamedTuple):
+    """What the pass asks of every node of a card."""
+
+    arguments: int
+    outputs: int
+    visible: int
+    needs_out_grad: bool
+    lasts: bool
+
+
+class _Made(NamedTuple):
+    """A node of a rule: the end of its name, and the numbers of the values that it reads."""
+
+    card: OperatorProperty
+    suffix: str
+    inputs: tuple[int, ...]
+    outputs: int
+
+
+class _Rule(NamedTuple):
+    """A card's gradient written out once, for all nodes of the card.
+
+    Values are numbered: the node's inputs and outputs, then what the steps give. A step is a node,
+    or the number of the output whose gradient is read there.
+    """
+
+    steps: tuple[_Made | int, ...]
+    gradients: tuple[int | None, ...]
+
+
+@lru_cache(8192)
+def _rule_of(card: OperatorProperty, given: tuple[bool, ...]) -> _Rule:
+    """What :func:`_write_down` gives, remembered."""
+    return _write_down(card, given)
+
+
+def _write_down(card: OperatorProperty, given: tuple[bool, ...]) -> _Rule:
+    """Asks a card for its rule, where gradients of these of the visible outputs are there.
+
+    Raises
+    ------
+    InternalError
+        For a rule that gives another number of gradients than the card has arguments.
+    """
+    names = argument_names(card)
+    node = Node(card, "", [Entry(Node(None, name), 0) for name in names])
+    recorder = _Recorder(node, given)
+    gradients = card.gradient(recorder)
+    # The two refer to each other, and cards may hold arrays, which should not wait for the garbage
+    # collector.
+    recorder.out_grad = ()
+    if len(gradients) != len(card.list_arguments()):
+        raise InternalError(
+            f"{card.name}: the gradient rule gives {len(gradients)} gradients "
+            f"for {len(card.list_arguments())} arguments"
+        )
+    found = tuple([None if e is None else recorder.numbers[e] for e in gradients])
+    return _Rule(tuple(recorder.steps), found)
+
+
+class _Recorder:
     """What a gradient rule sees of one node; the rule adds nodes through it."""
 
-    def __init__(self, builder: _Builder, node: Node) -> None:
-        self._builder = builder
-        self._node = node
-        self._count = 0
+    def __init__(self, node: Node, given: Sequence[bool]) -> None:
+        self.steps: list[_Made | int] = []
         self.in_data: Sequence[Entry] = node.inputs
         self.out_data: Sequence[Entry] = node.outputs()
-        visible = self.out_data[: node.num_visible_outputs]
-        self.out_grad: Sequence[Entry] = _OutGrads(self, builder, visible)
+        self.numbers = {e: i for i, e in enumerate([*self.in_data, *self.out_data])}
+        self.out_grad: Sequence[Entry] = _OutGrads(self, given)
+        self._count = 0
 
     def op(self, name: str | OperatorProperty, *inputs: Entry, **attrs: Any) -> list[Entry]:
         """Adds a node of the operator `name`, or of a card, and returns all its outputs."""
         suffix = str(self._count) if self._count else ""
         self._count += 1
-        full_name = f"{self._node.name}_backward{suffix}"
-        return self._builder.append(self._node, name, full_name, inputs, **attrs)
+        card = make(name, attrs) if isinstance(name, str) else name
+        nodes, outputs = parts_of(card, f"_backward{suffix}", inputs)
+        for node in nodes:
+            assert node.op is not None
+            reads = tuple([self.numbers[e] for e in node.inputs])
+            self.steps.append(_Made(node.op, node.name, reads, node.num_outputs))
+            for entry in node.outputs():
+                self.numbers[entry] = len(self.numbers)
+        return outputs
+
+    def read(self, output: int) -> Entry:
+        """The gradient of an output, of which there is one."""
+        self.steps.append(output)
+        entry = Entry(Node(None, f"grad{output}"), 0)
+        self.numbers[entry] = len(self.numbers)
+        return entry
 
 
 class _OutGrads(Sequence[Entry]):
-    """The gradients of a node's outputs; zeros are made for one only when a rule reads it."""
+    """The gradients of visible outputs; zeros are made for one only when a rule reads it."""
 
-    def __init__(
-        self, surroundings: _Surroundings, builder: _Builder, out_data: Sequence[Entry]
-    ) -> None:
-        self._surroundings = surroundings
-        self._builder = builder
-        self._out_data = out_data
-        self._zeros: dict[int, Entry] = {}
+    def __init__(self, recorder: _Recorder, given: Sequence[bool]) -> None:
+        self._recorder = recorder
+        self._given = given
+        self._found: dict[int, Entry] = {}
 
     def __len__(self) -> int:
-        return len(self._out_data)
+        return len(self._given)
 
     @overload
     def __getitem__(self, index: int) -> Entry: ...
@@ -227,10 +327,11 @@ class _OutGrads(Sequence[Entry]):
     def __getitem__(self, index: int | slice) -> Entry | Sequence[Entry]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        entry = self._out_data[index]
-        found = self._builder.total(entry)
-        if found is not None:
-            return found
-        if entry.output not in self._zeros:
-            self._zeros[entry.output] = self._surroundings.op("zeros_like", entry)[0]
-        return self._zeros[entry.output]
+        number = range(len(self))[index]
+        if number not in self._found:
+            if self._given[number]:
+                self._found[number] = self._recorder.read(number)
+            else:
+                output = self._recorder.out_data[number]
+                self._found[number] = self._recorder.op("zeros_like", output)[0]
+        return self._found[number]

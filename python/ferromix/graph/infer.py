@@ -1,15 +1,19 @@
 """Shape and type inference over a whole graph, in both directions, to a fixed point.
 
-Cards infer for one node; here what they find travels along the edges until nothing new is learned.
+Cards infer for one node; what they find travels along the edges until nothing new is learned, in
+the core. A card is asked once for nodes that are alike, and its answers are remembered from graph
+to graph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from .. import _core
 from ..error import InvalidArgumentError
 from ..ops.card import MaybeShape, OperatorProperty
 from ..ops.inference import infer_shapes_of, infer_types_of
+from ..ops.remembered import remembered
 from ..ops.shapes import is_known
 from .node import Entry, Node, argument_names
 
@@ -34,49 +38,44 @@ def infer_shapes(
         Where shapes contradict each other; names the node, its operator, the argument and both
         shapes.
     """
-    return _Shapes(nodes, known).run()
+    return _core.infer(list(nodes), dict(known), _ask_shapes, True, [], None)
 
 
-class _Shapes:
-    """One run of shape inference: the table of shapes and the sweeps that fill it."""
-
-    def __init__(self, nodes: Sequence[Node], known: Mapping[Entry, MaybeShape]) -> None:
-        self.nodes = [n for n in nodes if n.op is not None]
-        self.table: dict[Entry, MaybeShape] = {e: None for n in nodes for e in n.outputs()}
-        self.table.update(known)
-        self.seen: dict[Node, list[MaybeShape]] = {}
-
-    def run(self) -> dict[Entry, MaybeShape]:
-        """Sweeps to and fro, starting forwards, until no node has anything new to look at."""
-        order = self.nodes
-        backwards = self.nodes[::-1]
-        while self._sweep(order):
-            order = backwards if order is self.nodes else self.nodes
-        return self.table
-
-    def _sweep(self, order: Sequence[Node]) -> bool:
-        return sum([self._visit(node) for node in order]) > 0
-
-    def _visit(self, node: Node) -> bool:
-        """Whether the node's card was asked, which is when its shapes changed since last time."""
-        entries = [*node.inputs, *node.outputs()]
-        before = [self.table[e] for e in entries]
-        if self.seen.get(node) == before:
-            return False
+def _ask_shapes(node: Node, before: tuple[MaybeShape, ...]) -> Sequence[MaybeShape]:
+    """What a node's card makes of the shapes of its inputs and outputs."""
+    card, count = _card(node), len(node.inputs)
+    if len(set(node.inputs)) == count:
         try:
-            infer_shapes_of(_card(node), node.inputs, node.outputs(), self.table)
-        except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"{error}; in {self._describe(node)}") from error.__cause__
-        self.seen[node] = [self.table[e] for e in entries]
-        return True
+            return _shapes_of(card, before[:count], before[count:])
+        except InvalidArgumentError:
+            pass
+    entries = [*node.inputs, *node.outputs()]
+    table = dict(zip(entries, before, strict=True))
+    try:
+        infer_shapes_of(card, node.inputs, node.outputs(), table)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"{error}; in {_describe(node, table)}") from error.__cause__
+    return [table[e] for e in entries]
 
-    def _describe(self, node: Node) -> str:
-        names = argument_names(_card(node))
-        inputs = ", ".join(
-            f"{name}='{entry.node.name}' {self.table[entry] or 'unknown'}"
-            for name, entry in zip(names, node.inputs, strict=True)
-        )
-        return f"node '{node.name}' ({_card(node).name}) with {inputs or 'no inputs'}"
+
+@remembered(8192)
+def _shapes_of(
+    card: OperatorProperty, inputs: tuple[MaybeShape, ...], outputs: tuple[MaybeShape, ...]
+) -> tuple[MaybeShape, ...]:
+    """What :func:`_ask_shapes` gives for a node whose inputs differ."""
+    table = dict(enumerate([*inputs, *outputs]))
+    count = len(inputs)
+    infer_shapes_of(card, range(count), range(count, len(table)), table)
+    return tuple(table.values())
+
+
+def _describe(node: Node, table: Mapping[Entry, MaybeShape]) -> str:
+    names = argument_names(_card(node))
+    inputs = ", ".join(
+        f"{name}='{entry.node.name}' {table[entry] or 'unknown'}"
+        for name, entry in zip(names, node.inputs, strict=True)
+    )
+    return f"node '{node.name}' ({_card(node).name}) with {inputs or 'no inputs'}"
 
 
 def infer_types(
@@ -98,31 +97,38 @@ def infer_types(
     InvalidArgumentError
         Where types contradict each other; names the node, its operator and the argument.
     """
-    table: dict[Entry, str | None] = {e: None for n in nodes for e in n.outputs()}
-    table.update(known)
-    operators = [n for n in nodes if n.op is not None]
-    free = iter([Entry(n, 0) for n in nodes if n.op is None])
-    while True:
-        while sum([_visit_types(node, table) for node in operators]):
+    free = [Entry(n, 0) for n in nodes if n.op is None] if default is not None else []
+    return _core.infer(list(nodes), dict(known), _ask_types, False, free, default)
+
+
+def _ask_types(node: Node, before: tuple[str | None, ...]) -> Sequence[str | None]:
+    """What a node's card makes of the types of its inputs and outputs."""
+    card, count = _card(node), len(node.inputs)
+    if len(set(node.inputs)) == count:
+        try:
+            return _types_of(card, before[:count], before[count:])
+        except InvalidArgumentError:
             pass
-        unknown = next((e for e in free if table[e] is None), None)
-        if unknown is None or default is None:
-            return table
-        table[unknown] = default
-
-
-def _visit_types(node: Node, table: dict[Entry, str | None]) -> bool:
-    """Whether the node taught anything."""
-    card = _card(node)
     entries = [*node.inputs, *node.outputs()]
-    before = [table[e] for e in entries]
+    table = dict(zip(entries, before, strict=True))
     try:
         infer_types_of(card, node.inputs, node.outputs(), table)
     except InvalidArgumentError as error:
         raise InvalidArgumentError(
             f"{error}; in node '{node.name}' ({card.name})"
         ) from error.__cause__
-    return before != [table[e] for e in entries]
+    return [table[e] for e in entries]
+
+
+@remembered(8192)
+def _types_of(
+    card: OperatorProperty, inputs: tuple[str | None, ...], outputs: tuple[str | None, ...]
+) -> tuple[str | None, ...]:
+    """What :func:`_ask_types` gives for a node whose inputs differ."""
+    table = dict(enumerate([*inputs, *outputs]))
+    count = len(inputs)
+    infer_types_of(card, range(count), range(count, len(table)), table)
+    return tuple(table.values())
 
 
 def _card(node: Node) -> OperatorProperty:

@@ -6,9 +6,12 @@ exist before it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
+from .. import _core
 from ..ops.card import OperatorProperty
 from ..ops.param import Param
 
@@ -16,8 +19,10 @@ __all__ = [
     "Entry",
     "Node",
     "argument_names",
+    "cards",
     "copy_graph",
     "entry_name",
+    "many_nodes",
     "mutated_variables",
     "topological",
     "variables",
@@ -59,7 +64,7 @@ class Node:
         self.op = op
         self.name = name
         self.inputs = list(inputs)
-        self.attrs = dict(attrs or {})
+        self.attrs = dict(attrs) if attrs else {}
 
     @property
     def num_outputs(self) -> int:
@@ -91,24 +96,26 @@ class Node:
 
 def topological(heads: Iterable[Entry]) -> list[Node]:
     """All nodes that `heads` depend on, each after its inputs, depth first as in MXNet."""
-    seen: set[Node] = set()
-    order: list[Node] = []
-    for head in heads:
-        if head.node in seen:
-            continue
-        seen.add(head.node)
-        stack = [(head.node, 0)]
-        while stack:
-            node, position = stack.pop()
-            if position == len(node.inputs):
-                order.append(node)
-                continue
-            stack.append((node, position + 1))
-            child = node.inputs[position].node
-            if child not in seen:
-                seen.add(child)
-                stack.append((child, 0))
-    return order
+    return _core.topological(heads)
+
+
+def cards(nodes: Iterable[Node]) -> set[OperatorProperty]:
+    """The cards of `nodes`, each once: graphs are large, and have few that differ."""
+    return {n.op for n in nodes if n.op is not None}
+
+
+@contextmanager
+def many_nodes() -> Iterator[None]:
+    """For code that makes a graph: its nodes all stay, so that to look among them for garbage, as
+    Python does the more often the more there are, would take more time than making them."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def variables(nodes: Iterable[Node]) -> list[Node]:
@@ -119,10 +126,18 @@ def variables(nodes: Iterable[Node]) -> list[Node]:
 def mutated_variables(nodes: Iterable[Node]) -> set[Node]:
     """The variables that some operator changes; MXNet calls them auxiliary states."""
     found: set[Node] = set()
+    changed: dict[OperatorProperty, list[int]] = {}
     for node in nodes:
-        if node.op is not None:
-            changed = (node.inputs[i].node for i in node.op.mutated_inputs())
-            found.update(n for n in changed if n.op is None)
+        card = node.op
+        if card is None:
+            continue
+        numbers = changed.get(card)
+        if numbers is None:
+            numbers = changed[card] = card.mutated_inputs()
+        for i in numbers:
+            source = node.inputs[i].node
+            if source.op is None:
+                found.add(source)
     return found
 
 
@@ -137,6 +152,7 @@ def entry_name(entry: Entry) -> str:
     return node.name if node.op is None else f"{node.name}_{node.op.output_names[entry.output]}"
 
 
+@many_nodes()
 def copy_graph(
     heads: Sequence[Entry],
     replace: Mapping[Node, Entry] | None = None,

@@ -33,13 +33,13 @@ class Placed:
     heads
         The outputs.
     entries
-        What stands for each entry of the graph without copies.
+        What stands for each entry of the graph without copies; None where each stands for itself.
     devices
         Where each node runs, and each variable is.
     """
 
     heads: list[Entry]
-    entries: dict[Entry, Entry]
+    entries: dict[Entry, Entry] | None
     devices: dict[Node, Context]
     _sources: dict[Node, Context] = field(default_factory=dict)
 
@@ -74,6 +74,8 @@ def place(
     """
     order = topological(heads)
     devices = {node: context.compute for node, context in variables.items()}
+    if not groups and all(device == default.compute for device in devices.values()):
+        return Placed(list(heads), None, dict.fromkeys(order, default.compute))
     grouped: set[Node] = set()
     for node in order:
         group = groups.get(group_of(node) or "")

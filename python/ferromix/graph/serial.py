@@ -17,9 +17,9 @@ from typing import Any
 from ..attribute import HIDDEN_KEYS, hide
 from ..error import DTypeError, FileFormatError, InvalidArgumentError
 from ..literal import MOST, brief, names_of
-from ..ops.card import OperatorProperty, exists, find
+from ..ops.card import OperatorProperty, exists, find, make
 from .control_flow import ControlFlow
-from .node import Entry, Node, argument_names, mutated_variables, topological
+from .node import Entry, Node, argument_names, many_nodes, mutated_variables, topological
 from .upgrade import Upgrades
 
 __all__ = ["dump", "parse", "parse_noting"]
@@ -29,6 +29,8 @@ _log = logging.getLogger(__name__)
 VERSION = 10901
 """The version of MXNet whose form is written."""
 
+_ENCODE = json.JSONEncoder().encode
+_QUOTE = json.encoder.encode_basestring_ascii
 _INDEX_WIDTH = range(2, 4)
 _DEEPEST = 16
 """Levels of graphs within graphs."""
@@ -36,6 +38,7 @@ _OUTPUTS_PER_NODE = 16
 """Outputs come out of a number in the file; beyond so many for each node they are bounded."""
 
 
+@many_nodes()
 def dump(heads: Sequence[Entry]) -> str:
     """The graph of `heads` as JSON that MXNet 1.9 loads."""
     graph = _described(heads)
@@ -56,11 +59,17 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
 
     rows = [0]
     nodes: list[dict[str, Any]] = []
+    # Of nodes that have no attributes of their own.
+    formatted: dict[OperatorProperty | None, dict[str, str]] = {}
     for node in order:
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
-        attrs = node.all_attrs()
+        attrs = formatted.get(node.op)
+        if attrs is None or node.attrs:
+            attrs = dict(sorted(node.all_attrs().items()))
+            if not node.attrs:
+                formatted[node.op] = attrs
         if attrs:
-            row["attrs"] = dict(sorted(attrs.items()))
+            row["attrs"] = attrs
         row["inputs"] = [entry(e) for e in node.inputs]
         if isinstance(node.op, ControlFlow):
             row["subgraphs"] = [_described(graph.heads) for graph in node.op.subgraphs]
@@ -76,8 +85,17 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
 
 def _object(row: Mapping[str, Any], indent: str) -> str:
     """JSON with each key on a line of its own."""
-    lines = [f'{indent}  "{key}": {json.dumps(value)}' for key, value in row.items()]
+    lines = [f'{indent}  "{key}": {_text(value)}' for key, value in row.items()]
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+
+
+def _text(value: Any) -> str:
+    """JSON of a value; the quickest way for each kind."""
+    if type(value) is str:
+        return _QUOTE(value)
+    if type(value) is list and not (value and isinstance(value[0], dict)):
+        return repr(value)  # numbers, or lists of them, look the same
+    return _ENCODE(value)
 
 
 def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
@@ -103,6 +121,7 @@ def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
     return heads
 
 
+@many_nodes()
 def parse_noting(text: str | bytes, source: str) -> tuple[list[Entry], Upgrades]:
     """As :func:`parse`, without a log; also what had to be upgraded."""
     if not isinstance(text, (str, bytes, bytearray)):
@@ -115,6 +134,10 @@ def parse_noting(text: str | bytes, source: str) -> tuple[list[Entry], Upgrades]
     return _Reader(source, upgrades).read(graph), upgrades
 
 
+_Known = tuple[OperatorProperty, dict[str, str], dict[str, str], list[str]]
+"""A card, the symbol's own attributes, those for variables of its inputs, and the inputs' names."""
+
+
 class _Reader:
     """Builds nodes from JSON, trusting nothing in it."""
 
@@ -124,6 +147,7 @@ class _Reader:
         self.depth = depth
         self.nodes: list[Node] = []
         self.implicit: list[tuple[Node, dict[str, str]]] = []
+        self.known: dict[tuple[Any, ...], _Known] = {}
         self.room = 0
 
     def read(self, graph: Any) -> list[Entry]:
@@ -175,7 +199,7 @@ class _Reader:
             raise self.wrong(f"{where}: expected strings 'op' and 'name'", (op, name))
         where = f"{where} '{_cut(name)}'"
         inputs = [
-            self.entry(e, len(self.nodes), f"{where}, input {i}")
+            self.usual_entry(e) or self.entry(e, len(self.nodes), f"{where}, input {i}")
             for i, e in enumerate(self.listed(row, "inputs", where))
         ]
         attrs = self.attributes(row, where)
@@ -202,20 +226,26 @@ class _Reader:
         `place` is what errors call the node, and its subgraphs.
         """
         where, subgraphs = place
+        # Large graphs have few operators that differ in more than names.
+        known = self.known.get((op, len(inputs), *attrs.items())) if subgraphs is None else None
+        if known is not None:
+            made, own, moved, names = known
+            return self.append(name, made, (own, moved), inputs, names, where)
         if not exists(op):
             raise FileFormatError(f"{self.source}: {where}: unknown operator '{_cut(op)}'")
         where = f"{where} ({op})"
         card = find(op)
         own, moved, params = _sort_attrs(card, attrs)
-        self.upgrades.hidden(k for k in attrs if hide(k) in own and hide(k) != k)
-        self.upgrades.operator(card.name, name, params)
+        renamed = [k for k in attrs if hide(k) in own and hide(k) != k]
+        self.upgrades.hidden(renamed)
+        noted = self.upgrades.operator(card.name, name, params) or bool(renamed)
         if card.variadic is not None:
             params.setdefault(card.variadic, str(card.count_inputs(len(inputs))))
         graphs = self.subgraphs(card, subgraphs, where)
         if "subgraphs" in params:
             raise FileFormatError(f"{self.source}: {where}: unknown attribute 'subgraphs'")
         try:
-            made = card(**graphs, **params)
+            made = card(**graphs, **params) if graphs else make(op, params)
         except InvalidArgumentError as error:
             raise FileFormatError(f"{self.source}: {where}: {_cut(str(error), 600)}") from None
         # The number first: names are not made for however many a file claims.
@@ -233,11 +263,27 @@ class _Reader:
                 f"{self.source}: {where}: takes {len(names)} inputs "
                 f"({_cut(names_of(names), 200)}), got {len(inputs)}"
             )
+        if subgraphs is None and not noted:
+            self.known[op, len(inputs), *attrs.items()] = made, own, moved, names
+        return self.append(name, made, (own, moved), inputs, names, where)
+
+    def append(
+        self,
+        name: str,
+        made: OperatorProperty,
+        attrs: tuple[dict[str, str], dict[str, str]],
+        inputs: list[Entry],
+        names: list[str],
+        where: str,
+    ) -> Node:
+        """The node of a card; `attrs` are the symbol's own, and those for its variables."""
+        own, moved = attrs
         missing = names[len(inputs) :]
         self.upgrades.inputs(f"{name}_{n}" for n in missing)
         inputs += [Entry(_variable(made, name, n), 0) for n in missing]
         node = Node(made, name, inputs, own)
-        self.implicit.append((node, moved))
+        if moved:
+            self.implicit.append((node, moved))
         self.room -= node.num_outputs
         if self.room < 0:
             raise FileFormatError(
@@ -286,7 +332,9 @@ class _Reader:
         """All attributes of a node, from whichever keys its version uses."""
         found: dict[str, str] = {}
         for key in ("param", "attr", "attrs"):
-            attrs = row.get(key, {})
+            attrs = row.get(key)
+            if attrs is None and key not in row:
+                continue
             if not isinstance(attrs, dict):
                 raise self.wrong(f"{where}: expected an object '{key}'", attrs)
             for name, value in attrs.items():
@@ -295,6 +343,17 @@ class _Reader:
                     raise self.wrong(f"{where}: expected {what}", value)
                 found[name] = value
         return found
+
+    def usual_entry(self, value: Any) -> Entry | None:
+        """The output that three numbers mean, as most do; None for what takes a closer look."""
+        if type(value) is not list or len(value) != 3:
+            return None
+        index, output, version = value
+        if type(index) is type(output) is type(version) is int and 0 <= index < len(self.nodes):
+            node = self.nodes[index]
+            if 0 <= output < node.num_outputs:
+                return Entry(node, output)
+        return None
 
     def entry(self, value: Any, limit: int, where: str) -> Entry:
         """The output that a pair or triple of numbers means."""

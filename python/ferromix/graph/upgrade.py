@@ -49,12 +49,14 @@ class Upgrades:
         self._inputs: list[str] = []
         self._axes: list[str] = []
 
-    def operator(self, op: str, name: str, params: dict[str, str]) -> None:
-        """Changes the attributes of an operator that had another meaning."""
+    def operator(self, op: str, name: str, params: dict[str, str]) -> bool:
+        """Changes the attributes of an operator that had another meaning; says whether any had."""
         before = (_UNSTATED if self.version is None else self.version) < _REDUCED_ALL
-        if before and op in ("argmax", "argmin") and params.get("axis", "").strip() == "-1":
-            del params["axis"]
-            self._axes.append(name)
+        if not before or op not in ("argmax", "argmin") or params.get("axis", "").strip() != "-1":
+            return False
+        del params["axis"]
+        self._axes.append(name)
+        return True
 
     def hidden(self, keys: Iterable[str]) -> None:
         """Notes attributes that are stored with underscores now."""

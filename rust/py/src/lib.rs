@@ -13,6 +13,7 @@ mod files;
 mod foreign;
 mod function;
 mod gpu;
+mod graph;
 mod index;
 mod lane;
 mod life;
@@ -47,6 +48,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     index::register(m)?;
     function::register(m)?;
     gpu::register(m)?;
+    graph::register(m)?;
     operator::register(m)?;
     engine::register(m)?;
     life::register(m)?;

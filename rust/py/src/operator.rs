@@ -3,11 +3,12 @@
 use crate::array::Array;
 use crate::callback::{Ticket, push};
 use crate::gpu;
+use crate::graph::{Lowered, Source};
 use crate::lane::PythonRun;
 use crate::life::let_forks_pass;
 use crate::protocol::Frontend;
 use crate::support::convert::{attrs, desc, req, runtime};
-use crate::support::errors::to_py;
+use crate::support::errors::{misuse, to_py};
 use crate::support::memory::attached;
 use crate::support::site;
 use crate::support::wait::{hold_back, settle, wait};
@@ -19,7 +20,7 @@ use ferromix_runtime as rt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What computes an operator.
@@ -324,14 +325,6 @@ impl Prepared {
     }
 }
 
-type Step<'py> = (
-    PyRef<'py, Prepared>,
-    String,
-    Vec<PyRef<'py, Array>>,
-    Vec<Option<PyRef<'py, Array>>>,
-    Vec<u8>,
-);
-
 /// A list of operators bound to arrays, launched by one call.
 #[pyclass(frozen, module = "ferromix._core")]
 pub(crate) struct Plan {
@@ -340,49 +333,93 @@ pub(crate) struct Plan {
     written: Vec<rt::Chunk>,
 }
 
+/// The array of each slot.
+fn arrays_of(lowered: &Lowered, given: &[Array], buffers: &[Array]) -> PyResult<Vec<Array>> {
+    let lacking = || misuse("Plan: an array or a buffer is missing");
+    let mut arrays: Vec<Array> = Vec::with_capacity(lowered.slots.len());
+    for slot in &lowered.slots {
+        let array = match slot {
+            Source::Given(number) => given.get(*number).ok_or_else(lacking)?.0.clone(),
+            Source::Within(buffer, offset, desc) => {
+                let buffer = &buffers.get(*buffer).ok_or_else(lacking)?.0;
+                within(buffer, *offset, desc).map_err(to_py)?
+            }
+            Source::View(of, desc) => {
+                let source = &arrays.get(*of).ok_or_else(lacking)?.0;
+                let view = source.reshape(&desc.shape);
+                view.ok_or_else(|| misuse("Plan: a view of what has gaps"))?
+            }
+        };
+        arrays.push(Array::from(array));
+    }
+    Ok(arrays)
+}
+
+/// The part of a buffer from a byte on.
+fn within(buffer: &rt::Array, offset: usize, desc: &kernels::Desc) -> Result<rt::Array, Error> {
+    if offset == 0 {
+        return buffer.cast_view(desc.dtype, &desc.shape);
+    }
+    // Offsets are multiples of the largest element.
+    let (first, count) = (offset / desc.dtype.size(), desc.shape.iter().product::<usize>());
+    let whole = buffer.cast_view(desc.dtype, &[first + count])?;
+    let strides = ferromix_base::contiguous_strides(&desc.shape);
+    whole.strided(first.cast_signed(), &desc.shape, &strides)
+}
+
 #[pymethods]
 impl Plan {
-    /// A plan of steps: prepared operator, name of the node, inputs, outputs, requests. Nobody but
+    /// A plan of steps on `arrays`, those that `lowered` was told are given, in that order. Nobody but
     /// plans uses the memory of `buffers`; plans that share one share `token`, which stands for them.
     #[new]
     fn new(
         py: Python<'_>,
-        steps: Vec<Step<'_>>,
-        buffers: Vec<PyRef<'_, Array>>,
+        lowered: PyRef<'_, Lowered>,
+        arrays: Vec<Bound<'_, Array>>,
+        buffers: Vec<Bound<'_, Array>>,
         token: PyRef<'_, Array>,
     ) -> PyResult<Self> {
-        let (mut bound, mut arrays) = (Vec::with_capacity(steps.len()), Vec::new());
+        let own = |a: &Bound<'_, Array>| Array::from(a.get().0.clone());
+        let given: Vec<Array> = arrays.iter().map(own).collect();
+        let buffers: Vec<Array> = buffers.iter().map(own).collect();
+        let slots = arrays_of(&lowered, &given, &buffers)?;
+        let mut bound = Vec::with_capacity(lowered.steps.len());
         let mut written = HashMap::new();
-        let private: HashSet<usize> = buffers.iter().map(|b| b.0.chunk().id()).collect();
-        for (prepared, name, inputs, outputs, reqs) in steps {
-            let name = Name::intern(&name);
-            let run = Run {
-                inputs: &given(&inputs),
-                outputs: &given_or_none(&outputs),
-                reqs: &requests(&reqs)?,
-                scalars: &[],
-            };
-            bound.push(match &prepared.work {
-                Work::Kernel(kernel) => {
-                    rt::Step::Kernel(bind(kernel, name, run.inputs, run.outputs, run.reqs)?)
-                }
-                Work::Python(function, ..) => {
-                    rt::Step::Async(Arc::new(PythonRun::new(py, function, name, &run)?))
-                }
-            });
-            arrays.extend(inputs.iter().map(|a| a.0.clone()));
-            for output in outputs.iter().flatten() {
-                let chunk = output.0.chunk();
-                if !private.contains(&chunk.id()) {
+        for step in &lowered.steps {
+            let inputs: SmallVec<[&Array; 4]> =
+                step.inputs.iter().map(|&i| &slots[i as usize]).collect();
+            let outputs: SmallVec<[Option<&Array>; 4]> = (step.outputs.iter())
+                .map(|slot| slot.map(|i| &slots[i as usize]))
+                .collect();
+            for &slot in step.outputs.iter().flatten() {
+                if let Source::Given(_) | Source::View(..) = lowered.slots[slot as usize] {
+                    let chunk = slots[slot as usize].0.chunk();
                     written.insert(chunk.id(), chunk.clone());
                 }
-                arrays.push(output.0.clone());
             }
+            let run = Run {
+                inputs: &inputs,
+                outputs: &outputs,
+                reqs: &step.reqs,
+                scalars: &[],
+            };
+            bound.push(match &step.prepared.get().work {
+                Work::Kernel(kernel) => {
+                    rt::Step::Kernel(bind(kernel, step.name, run.inputs, run.outputs, run.reqs)?)
+                }
+                Work::Python(function, ..) => {
+                    rt::Step::Async(Arc::new(PythonRun::new(py, function, step.name, &run)?))
+                }
+            });
+        }
+        for buffer in &buffers {
+            written.remove(&buffer.0.chunk().id());
         }
         let private = rt::Private {
-            buffers: buffers.iter().map(|a| a.0.clone()).collect(),
+            buffers: buffers.into_iter().map(|a| a.0).collect(),
             token: token.0.clone(),
         };
+        let arrays = slots.into_iter().map(|a| a.0).collect();
         Ok(Plan {
             plan: rt::Plan::new(runtime()?, bound, arrays, Some(private)),
             written: written.into_values().collect(),

@@ -12,6 +12,7 @@ pub mod held;
 pub mod loader;
 mod memory;
 mod place;
+pub mod places;
 mod plan;
 mod pools;
 mod prepared;

@@ -1,0 +1,93 @@
+"""Networks that were built before, found again by the structure of their graph.
+
+Networks for sequences of several lengths, and executors that are reshaped to and fro, bind equal
+graphs again and again. What is made of such a graph (inference, the gradient, the memory plan,
+the kernels) depends on its operators, names and edges, and on shapes, types and devices, but on
+no array; so it is made once. A network is known as long as somebody uses it; of those that nobody
+uses, the last ones are kept, up to a number of nodes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ..context import Context
+from ..graph.node import Entry, Node, cards, topological, variables
+from ..ops.card import Shape
+from .network import Network, Placement, build
+
+__all__ = ["MOST_NODES", "forget", "network_of"]
+
+MOST_NODES = 65536
+"""The nodes of all networks that are kept though nobody uses them."""
+
+_LOCK = threading.Lock()
+_KNOWN: WeakValueDictionary[Any, Network] = WeakValueDictionary()
+_RECENT: OrderedDict[Any, Network] = OrderedDict()
+
+
+def network_of(
+    heads: Sequence[Entry],
+    descs: Mapping[Node, tuple[Shape, str]],
+    requests: Mapping[Node, str],
+    placement: Placement,
+    devices: Mapping[Node, Context],
+) -> tuple[Network, dict[Node, Node]]:
+    """The network of a graph, as :func:`.network.build` makes it, and what stands for variables.
+
+    Returns
+    -------
+    The network, and for each variable of the graph the one of the network, which is another where
+    the network was built for an equal graph.
+    """
+    order = topological(heads)
+    own = variables(order)
+    if any(card.few_kept for card in cards(order)):
+        # Such cards hold objects of a user's, which are not ours to keep.
+        return build(heads, descs, requests, placement, devices), dict(zip(own, own, strict=True))
+    key = (
+        *_structure(order, heads),
+        tuple([(descs[n], requests.get(n), devices[n]) for n in own]),
+        placement.default,
+        tuple(placement.groups.items()),
+    )
+    with _LOCK:
+        found = _KNOWN.get(key)
+    if found is None:
+        found = build(heads, descs, requests, placement, devices)
+    with _LOCK:
+        found = _KNOWN.setdefault(key, found)
+        _keep(key, found)
+    return found, dict(zip(own, variables(topological(found.written)), strict=True))
+
+
+def forget() -> None:
+    """Lets go of all networks that nobody uses."""
+    with _LOCK:
+        _RECENT.clear()
+
+
+def _keep(key: Any, network: Network) -> None:
+    """Makes a network the one that is given up last."""
+    _RECENT[key] = network
+    _RECENT.move_to_end(key)
+    total = sum(n.size for n in _RECENT.values())
+    while total > MOST_NODES:
+        total -= _RECENT.popitem(last=False)[1].size
+
+
+def _structure(order: Sequence[Node], heads: Sequence[Entry]) -> tuple[Any, ...]:
+    """What two graphs have in common that are computed alike and look alike to a user."""
+    position = {node: i for i, node in enumerate(order)}
+    return (
+        tuple([n.op for n in order]),
+        tuple([n.name for n in order]),
+        tuple([tuple(n.attrs.items()) if n.attrs else () for n in order]),
+        tuple([(position[node], i) for n in order for node, i in n.inputs]),
+        tuple([len(n.inputs) for n in order]),
+        tuple([(position[node], i) for node, i in heads]),
+    )

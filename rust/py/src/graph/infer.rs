@@ -1,0 +1,297 @@
+//! Inference over a whole graph: what operators say of their inputs and outputs travels along the
+//! edges until nothing new is learned.
+
+use super::{ByAddress, Entry, Numbers, address, card, inputs};
+use crate::support::hash::Hashing;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use smallvec::SmallVec;
+use std::collections::{BTreeSet, HashMap};
+
+/// What `nodes` say of every output, as far as it follows from `known`, by entry: first the outputs of
+/// `nodes`, then the rest of `known`.
+///
+/// `ask(node, before)` gives what is known of a node's inputs and outputs once its operator was asked,
+/// from what was known before. It is called once for each card and each `before`, however many nodes
+/// are alike. Nodes are looked at again where something new is known: in sweeps through the graph, `to_and_fro`
+/// or always forwards. Where that ends, the next of the entries `free` of which nothing is known becomes
+/// `default`, and so on.
+#[pyfunction]
+pub(super) fn infer<'py>(
+    nodes: &Bound<'py, PyList>,
+    known: &Bound<'py, PyDict>,
+    ask: &Bound<'py, PyAny>,
+    to_and_fro: bool,
+    free: Vec<Bound<'py, PyAny>>,
+    default: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut run = Run::new(nodes, known)?;
+    run.settle(ask, to_and_fro)?;
+    if !default.is_none() {
+        let default = run.values.number(default)?;
+        for entry in free {
+            let Some(entry) = run.numbers.find(&Entry::of(&entry)?) else {
+                continue;
+            };
+            if run.found[entry as usize] == UNKNOWN {
+                run.learn(entry, default, None);
+                run.settle(ask, to_and_fro)?;
+            }
+        }
+    }
+    run.table(known)
+}
+
+/// The number of None.
+const UNKNOWN: u32 = 0;
+
+/// Numbers of values that are equal in Python.
+struct Values<'py> {
+    objects: Vec<Bound<'py, PyAny>>,
+    by_value: Bound<'py, PyDict>,
+    /// Objects that were met, which are kept, so that an address means one of them.
+    by_address: ByAddress<u32>,
+    kept: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> Values<'py> {
+    fn new(py: Python<'py>) -> PyResult<Self> {
+        let none = py.None().into_bound(py);
+        let mut values = Values {
+            objects: Vec::new(),
+            by_value: PyDict::new(py),
+            by_address: ByAddress::default(),
+            kept: Vec::new(),
+        };
+        values.number(&none)?;
+        Ok(values)
+    }
+
+    fn number(&mut self, value: &Bound<'py, PyAny>) -> PyResult<u32> {
+        if let Some(&number) = self.by_address.get(&address(value)) {
+            return Ok(number);
+        }
+        let number = if let Some(number) = self.by_value.get_item(value)? {
+            number.extract()?
+        } else {
+            let number = u32::try_from(self.objects.len())?;
+            self.objects.push(value.clone());
+            self.by_value.set_item(value, number)?;
+            number
+        };
+        self.by_address.insert(address(value), number);
+        self.kept.push(value.clone());
+        Ok(number)
+    }
+}
+
+/// A node with an operator: its card, and the numbers of its inputs and outputs.
+struct Operator<'py> {
+    node: Bound<'py, PyAny>,
+    card: u32,
+    entries: SmallVec<[u32; 4]>,
+    /// Whether an entry occurs more than once.
+    repeats: bool,
+}
+
+type Question = SmallVec<[u32; 8]>;
+
+struct Run<'py> {
+    numbers: Numbers<'py>,
+    values: Values<'py>,
+    /// The number of the value of each entry.
+    found: Vec<u32>,
+    operators: Vec<Operator<'py>>,
+    /// The outputs of all nodes, in their order.
+    outputs: Vec<u32>,
+    /// The operators that an entry belongs to: those of `users[starts[e]..starts[e + 1]]`.
+    starts: Vec<u32>,
+    users: Vec<u32>,
+    /// Those to be looked at.
+    waiting: BTreeSet<u32>,
+    answers: HashMap<Question, SmallVec<[u32; 4]>, Hashing>,
+}
+
+impl<'py> Run<'py> {
+    fn new(nodes: &Bound<'py, PyList>, known: &Bound<'py, PyDict>) -> PyResult<Self> {
+        let mut run = Run {
+            numbers: Numbers::default(),
+            values: Values::new(nodes.py())?,
+            found: Vec::new(),
+            operators: Vec::new(),
+            outputs: Vec::new(),
+            starts: Vec::new(),
+            users: Vec::new(),
+            waiting: BTreeSet::new(),
+            answers: HashMap::default(),
+        };
+        for (entry, value) in known {
+            run.numbers.of(&entry)?;
+            let value = run.values.number(&value)?;
+            run.found.push(value);
+        }
+        let mut cards: ByAddress<(u32, usize)> = ByAddress::default();
+        for node in nodes {
+            run.add(node, &mut cards)?;
+        }
+        run.found.resize(run.numbers.len(), UNKNOWN);
+        run.waiting = (0..u32::try_from(run.operators.len())?).collect();
+        run.find_users();
+        Ok(run)
+    }
+
+    fn add(
+        &mut self,
+        node: Bound<'py, PyAny>,
+        cards: &mut ByAddress<(u32, usize)>,
+    ) -> PyResult<()> {
+        let Some(card) = card(&node)? else {
+            self.outputs.push(self.numbers.at(node, 0)?.0);
+            return Ok(());
+        };
+        let (number, outputs) = if let Some(&known) = cards.get(&address(&card)) {
+            known
+        } else {
+            let names = card.getattr(intern!(node.py(), "output_names"))?;
+            let known = (u32::try_from(cards.len())?, names.len()?);
+            cards.insert(address(&card), known);
+            known
+        };
+        let mut entries = SmallVec::new();
+        for input in inputs(&node)? {
+            entries.push(self.numbers.of(&input)?.0);
+        }
+        for i in 0..outputs {
+            let output = self.numbers.at(node.clone(), i)?.0;
+            self.outputs.push(output);
+            entries.push(output);
+        }
+        let repeats = repeats(&entries);
+        self.operators.push(Operator {
+            node,
+            card: number,
+            entries,
+            repeats,
+        });
+        Ok(())
+    }
+
+    fn find_users(&mut self) {
+        let mut starts = vec![0_u32; self.numbers.len() + 1];
+        for entry in self.operators.iter().flat_map(|o| &o.entries) {
+            starts[*entry as usize + 1] += 1;
+        }
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut next = starts.clone();
+        let mut users = vec![0; starts.last().map_or(0, |&n| n as usize)];
+        for (operator, number) in self.operators.iter().zip(0..) {
+            for entry in &operator.entries {
+                let place = &mut next[*entry as usize];
+                users[*place as usize] = number;
+                *place += 1;
+            }
+        }
+        (self.starts, self.users) = (starts, users);
+    }
+
+    /// Notes what is known of an entry, for all operators but the one that it came from.
+    fn learn(&mut self, entry: u32, value: u32, from: Option<u32>) {
+        let entry = entry as usize;
+        if self.found[entry] == value {
+            return;
+        }
+        self.found[entry] = value;
+        let users = &self.users[self.starts[entry] as usize..self.starts[entry + 1] as usize];
+        let others = users.iter().filter(|&&user| Some(user) != from);
+        self.waiting.extend(others);
+    }
+
+    fn settle(&mut self, ask: &Bound<'py, PyAny>, to_and_fro: bool) -> PyResult<()> {
+        let mut forwards = true;
+        while !self.waiting.is_empty() {
+            let mut next = if forwards {
+                self.waiting.first().copied()
+            } else {
+                self.waiting.last().copied()
+            };
+            while let Some(number) = next {
+                self.waiting.remove(&number);
+                self.visit(number, ask)?;
+                next = if forwards {
+                    self.waiting.range(number..).next().copied()
+                } else {
+                    self.waiting.range(..number).next_back().copied()
+                };
+            }
+            forwards = forwards != to_and_fro;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, number: u32, ask: &Bound<'py, PyAny>) -> PyResult<()> {
+        let operator = &self.operators[number as usize];
+        let before = operator.entries.iter().map(|&e| self.found[e as usize]);
+        let mut question: Question = before.collect();
+        let count = question.len();
+        question.push(operator.card);
+        if operator.repeats {
+            question.extend(first_places(&operator.entries));
+        }
+        let answer = if let Some(answer) = self.answers.get(&question) {
+            answer
+        } else {
+            let objects = &self.values.objects;
+            let given = question[..count].iter().map(|&v| &objects[v as usize]);
+            let given = PyTuple::new(ask.py(), given.collect::<Vec<_>>())?;
+            let mut answer = SmallVec::new();
+            for value in ask.call1((&operator.node, given))?.try_iter()? {
+                answer.push(self.values.number(&value?)?);
+            }
+            answer.resize(count, UNKNOWN);
+            self.answers.entry(question).or_insert(answer)
+        };
+        let changes: SmallVec<[(u32, u32); 4]> = (operator.entries.iter().copied())
+            .zip(answer.iter().copied())
+            .filter(|&(entry, value)| self.found[entry as usize] != value)
+            .collect();
+        for (entry, value) in changes {
+            self.learn(entry, value, Some(number));
+        }
+        Ok(())
+    }
+
+    fn table(mut self, known: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(known.py());
+        for entry in std::mem::take(&mut self.outputs) {
+            let value = &self.values.objects[self.found[entry as usize] as usize];
+            table.set_item(self.numbers.object(entry)?, value)?;
+        }
+        for (number, entry) in known.keys().iter().enumerate() {
+            if !table.contains(&entry)? {
+                table.set_item(entry, &self.values.objects[self.found[number] as usize])?;
+            }
+        }
+        Ok(table)
+    }
+}
+
+fn repeats(entries: &[u32]) -> bool {
+    if entries.len() > 16 {
+        let mut sorted = entries.to_vec();
+        sorted.sort_unstable();
+        return sorted.windows(2).any(|pair| pair[0] == pair[1]);
+    }
+    (1..entries.len()).any(|i| entries[..i].contains(&entries[i]))
+}
+
+/// For each entry where it stands first.
+fn first_places(entries: &[u32]) -> Vec<u32> {
+    let mut places: HashMap<u32, u32, Hashing> = HashMap::default();
+    let numbered = entries.iter().zip(0..);
+    numbered
+        .map(|(&entry, place)| *places.entry(entry).or_insert(place))
+        .collect()
+}

@@ -1,0 +1,467 @@
+//! The memory plan of a graph: which results share memory, given the order of execution.
+
+use super::{ByAddress, Entry, Numbers, address, card, inputs, is_plain};
+use crate::support::hash::Hashing;
+use ferromix_runtime::places::{self, Life, Placed};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet};
+
+/// Sizes and devices of buffers, and by entry: places, what is written over which input, what is a view
+/// of which; and the bytes alive at the worst step.
+type Answer<'py> = (
+    Vec<u64>,
+    Vec<Bound<'py, PyAny>>,
+    Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
+    u64,
+);
+
+/// Plans the memory of one run of `order`; see `python/ferromix/graph/plan_memory.py`.
+///
+/// `ask(card)` says of an operator whether its output may be a view of its input, which pairs of input and
+/// output may share memory, anywhere and on the CPU alone, and of which inputs only the shape matters.
+#[pyfunction]
+pub(super) fn plan_memory<'py>(
+    order: &Bound<'py, PyList>,
+    sizes: &Bound<'py, PyDict>,
+    fixed: &Bound<'py, PyAny>,
+    viewable: &Bound<'py, PyAny>,
+    devices: &Bound<'py, PyDict>,
+    ask: &Bound<'py, PyAny>,
+) -> PyResult<Answer<'py>> {
+    let mut planner = Planner::new(order, sizes, fixed, viewable, devices, ask)?;
+    planner.place_all();
+    let found = planner.places();
+    let peak = places::peak(&planner.lives, planner.steps.len());
+    if planner.shrinks && found.total() > peak {
+        // Results that lie over what they are made from leave less choice of places.
+        planner.may_shrink = false;
+        planner.place_all();
+        let other = planner.places();
+        if other.total() < found.total() {
+            return planner.finish(order.py(), &other);
+        }
+        planner.may_shrink = true;
+        planner.place_all();
+    }
+    planner.finish(order.py(), &found)
+}
+
+/// The bytes alive at the worst step of `order`, without a plan; arguments as [`plan_memory`] has them.
+#[pyfunction]
+pub(super) fn peak_of(
+    order: &Bound<'_, PyList>,
+    sizes: &Bound<'_, PyDict>,
+    fixed: &Bound<'_, PyAny>,
+    viewable: &Bound<'_, PyAny>,
+    devices: &Bound<'_, PyDict>,
+    ask: &Bound<'_, PyAny>,
+) -> PyResult<u64> {
+    let mut planner = Planner::new(order, sizes, fixed, viewable, devices, ask)?;
+    planner.place_all();
+    Ok(places::peak(&planner.lives, planner.steps.len()))
+}
+
+/// What an operator says of itself.
+struct Facts {
+    views: bool,
+    inplace: Vec<(usize, usize)>,
+    /// More of these, where the node runs on the CPU.
+    on_cpu: Vec<(usize, usize)>,
+    ignored: Vec<usize>,
+}
+
+struct Step {
+    facts: usize,
+    device: usize,
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+}
+
+/// Devices by number; equal ones have one, and no device is number 0.
+struct Devices<'py> {
+    given: Bound<'py, PyDict>,
+    objects: Vec<Bound<'py, PyAny>>,
+    /// Whether each is a CPU; no device is taken for one.
+    cpus: Vec<bool>,
+    by_address: ByAddress<usize>,
+    kept: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> Devices<'py> {
+    fn of(&mut self, node: &Bound<'py, PyAny>) -> PyResult<usize> {
+        let Some(device) = self.given.get_item(node)? else {
+            return Ok(0);
+        };
+        if let Some(&number) = self.by_address.get(&address(&device)) {
+            return Ok(number);
+        }
+        let mut number = self.objects.len();
+        for (i, known) in self.objects.iter().enumerate() {
+            if known.eq(&device)? {
+                number = i;
+            }
+        }
+        if number == self.objects.len() {
+            let kind = device.getattr(intern!(device.py(), "device_type"))?;
+            self.cpus.push(kind.extract::<String>()?.starts_with("cpu"));
+            self.objects.push(device.clone());
+        }
+        self.by_address.insert(address(&device), number);
+        self.kept.push(device);
+        Ok(number)
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+struct Planner<'py> {
+    numbers: Numbers<'py>,
+    facts: Vec<Facts>,
+    steps: Vec<Step>,
+    devices: Devices<'py>,
+    // By entry: the device of its node; its bytes; the last step that reads it, -1 if a step only asks for
+    // its shape, and nothing for one that no step takes; whether it has memory of its own, and a view
+    // of that may be taken; its life.
+    device: Vec<usize>,
+    size: Vec<u64>,
+    last: Vec<Option<i64>>,
+    fixed: Vec<bool>,
+    viewable: Vec<bool>,
+    life: Vec<u32>,
+    lives: Vec<Life>,
+    /// The entries of each life.
+    members: Vec<Vec<u32>>,
+    inplace: Vec<(u32, u32)>,
+    views: Vec<(u32, u32)>,
+    /// Whether a result may begin where a larger input does, and whether any does.
+    may_shrink: bool,
+    shrinks: bool,
+}
+
+impl<'py> Planner<'py> {
+    fn new(
+        order: &Bound<'py, PyList>,
+        sizes: &Bound<'py, PyDict>,
+        fixed: &Bound<'py, PyAny>,
+        viewable: &Bound<'py, PyAny>,
+        devices: &Bound<'py, PyDict>,
+        ask: &Bound<'py, PyAny>,
+    ) -> PyResult<Self> {
+        let none = order.py().None().into_bound(order.py());
+        let mut planner = Planner {
+            numbers: Numbers::default(),
+            facts: Vec::new(),
+            steps: Vec::with_capacity(order.len()),
+            devices: Devices {
+                given: devices.clone(),
+                objects: vec![none],
+                cpus: vec![true],
+                by_address: ByAddress::default(),
+                kept: Vec::new(),
+            },
+            device: Vec::new(),
+            size: Vec::new(),
+            last: Vec::new(),
+            fixed: Vec::new(),
+            viewable: Vec::new(),
+            life: Vec::new(),
+            lives: Vec::new(),
+            members: Vec::new(),
+            inplace: Vec::new(),
+            views: Vec::new(),
+            may_shrink: true,
+            shrinks: false,
+        };
+        let mut cards: ByAddress<(usize, usize)> = ByAddress::default();
+        for node in order {
+            planner.add(&node, ask, &mut cards)?;
+        }
+        for (entry, size) in sizes {
+            if let Some(number) = planner.numbers.find(&Entry::of(&entry)?) {
+                planner.size[number as usize] = size.extract()?;
+            }
+        }
+        for (entries, flags) in [
+            (fixed, &mut planner.fixed),
+            (viewable, &mut planner.viewable),
+        ] {
+            for entry in entries.try_iter()? {
+                if let Some(number) = planner.numbers.find(&Entry::of(&entry?)?) {
+                    flags[number as usize] = true;
+                }
+            }
+        }
+        Ok(planner)
+    }
+
+    fn add(
+        &mut self,
+        node: &Bound<'py, PyAny>,
+        ask: &Bound<'py, PyAny>,
+        cards: &mut ByAddress<(usize, usize)>,
+    ) -> PyResult<()> {
+        let card = card(node)?.unwrap_or_else(|| node.clone());
+        let (facts, outputs) = if let Some(&known) = cards.get(&address(&card)) {
+            known
+        } else {
+            let (views, inplace, on_cpu, ignored) = ask.call1((&card,))?.extract()?;
+            let names = card.getattr(intern!(node.py(), "output_names"))?.len()?;
+            self.facts.push(Facts {
+                views,
+                inplace,
+                on_cpu,
+                ignored,
+            });
+            cards.insert(address(&card), (self.facts.len() - 1, names));
+            (self.facts.len() - 1, names)
+        };
+        let step = i64::try_from(self.steps.len())?;
+        let mut read = Vec::new();
+        for (i, entry) in inputs(node)?.iter().enumerate() {
+            let number = self.number(&entry)?;
+            let last = &mut self.last[number as usize];
+            if self.facts[facts].ignored.contains(&i) {
+                last.get_or_insert(-1);
+            } else {
+                *last = Some(step);
+            }
+            read.push(number);
+        }
+        let mut written = Vec::with_capacity(outputs);
+        if is_plain(node)? {
+            let device = self.devices.of(node)?;
+            for i in 0..outputs {
+                let (number, new) = self.numbers.at(node.clone(), i)?;
+                if new {
+                    self.grow(device);
+                }
+                written.push(number);
+            }
+        } else {
+            let own = node.call_method0(intern!(node.py(), "outputs"))?;
+            for entry in own.try_iter()? {
+                written.push(self.number(&entry?)?);
+            }
+        }
+        let device = self.devices.of(node)?;
+        self.steps.push(Step {
+            facts,
+            device,
+            inputs: read,
+            outputs: written,
+        });
+        Ok(())
+    }
+
+    fn number(&mut self, entry: &Bound<'py, PyAny>) -> PyResult<u32> {
+        let (number, new) = self.numbers.of(entry)?;
+        if new {
+            let device = self.devices.of(&Entry::of(entry)?.node)?;
+            self.grow(device);
+        }
+        Ok(number)
+    }
+
+    fn grow(&mut self, device: usize) {
+        self.device.push(device);
+        self.size.push(0);
+        self.last.push(None);
+        self.fixed.push(false);
+        self.viewable.push(false);
+        self.life.push(NONE);
+    }
+
+    /// Goes through all steps, from the start.
+    fn place_all(&mut self) {
+        self.life.fill(NONE);
+        self.lives.clear();
+        self.members.clear();
+        self.inplace.clear();
+        self.views.clear();
+        for step in 0..self.steps.len() {
+            self.place(step);
+        }
+    }
+
+    fn places(&self) -> Placed {
+        places::place(&self.lives, self.devices.objects.len())
+    }
+
+    /// Pairs of input and output that may share memory on the CPU alone, for a step that runs there.
+    fn cpu_options(&self, facts: usize, device: usize) -> &[(usize, usize)] {
+        if self.devices.cpus[device] {
+            &self.facts[facts].on_cpu
+        } else {
+            &[]
+        }
+    }
+
+    /// Decides for each output of a step whether it shares the memory of an input.
+    fn place(&mut self, number: usize) {
+        let step = &self.steps[number];
+        let (facts, device) = (step.facts, step.device);
+        let (inputs, outputs) = (step.inputs.clone(), step.outputs.clone());
+        if self.facts[facts].views && self.view(inputs[0], outputs[0], device) {
+            return;
+        }
+        let mut taken: HashSet<usize, Hashing> = HashSet::default();
+        let mut replaced: HashSet<usize, Hashing> = HashSet::default();
+        let readers = self.readers(&inputs);
+        let everywhere = self.facts[facts].inplace.iter();
+        let options: SmallVec<[(usize, usize); 4]> = everywhere
+            .chain(self.cpu_options(facts, device))
+            .copied()
+            .collect();
+        for (i, o) in options {
+            let (Some(&source), Some(&out)) = (inputs.get(i), outputs.get(o)) else {
+                continue;
+            };
+            if taken.contains(&o) || replaced.contains(&i) || !self.is_wanted(out) {
+                continue;
+            }
+            let life = self.life[source as usize];
+            if life != NONE
+                && readers.get(&life) == Some(&1)
+                && self.may_replace(number, source, out, device)
+            {
+                self.join(out, source);
+                self.inplace.push((out, source));
+                taken.insert(o);
+                replaced.insert(i);
+            }
+        }
+        let ignored = self.facts[facts].ignored.iter();
+        let apart: Vec<u32> = ignored
+            .map(|&i| self.life[inputs[i] as usize])
+            .filter(|&life| life != NONE)
+            .collect();
+        for (o, &out) in outputs.iter().enumerate() {
+            if !taken.contains(&o) && self.is_wanted(out) {
+                let first = i64::try_from(number).unwrap_or(i64::MAX);
+                let last = first.max(self.last[out as usize].unwrap_or(-1));
+                let size = self.size[out as usize];
+                self.live(out, Life::new(size, first, last, device, apart.clone()));
+                if self.may_shrink {
+                    self.shrink(number, (o, out), &readers);
+                }
+            }
+        }
+    }
+
+    /// Has a result begin where an input does that dies here, if the operator allows it.
+    fn shrink(
+        &mut self,
+        number: usize,
+        (o, out): (usize, u32),
+        readers: &HashMap<u32, usize, Hashing>,
+    ) {
+        let step = &self.steps[number];
+        for &(i, other) in self.cpu_options(step.facts, step.device) {
+            let Some(&source) = step.inputs.get(i) else {
+                continue;
+            };
+            let of = self.life[source as usize];
+            if other != o || of == NONE || readers.get(&of) != Some(&1) {
+                continue;
+            }
+            let from = &self.lives[of as usize];
+            let (fixed, size, end, whole) = (from.fixed, from.size, from.last, from.whole);
+            let near = self.device[source as usize] == step.device;
+            if fixed || usize::try_from(end) != Ok(number) || !near {
+                continue;
+            }
+            let life = &mut self.lives[self.life[out as usize] as usize];
+            if life.size.saturating_mul(2) > size {
+                continue;
+            }
+            life.whole = Some(whole.unwrap_or(of));
+            life.first = end + 1;
+            life.last = life.last.max(life.first);
+            self.inplace.push((out, source));
+            self.shrinks = true;
+            return;
+        }
+    }
+
+    /// How often each life is read by a step with these inputs.
+    fn readers(&self, inputs: &[u32]) -> HashMap<u32, usize, Hashing> {
+        let mut counts = HashMap::default();
+        for &entry in inputs {
+            *counts.entry(self.life[entry as usize]).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    fn live(&mut self, entry: u32, life: Life) {
+        self.life[entry as usize] = u32::try_from(self.lives.len()).unwrap_or(NONE);
+        self.lives.push(life);
+        self.members.push(vec![entry]);
+    }
+
+    fn is_wanted(&self, entry: u32) -> bool {
+        self.last[entry as usize].is_some() && !self.fixed[entry as usize]
+    }
+
+    /// Makes an output a view of the input where both are ours to decide on.
+    fn view(&mut self, source: u32, out: u32, device: usize) -> bool {
+        if !self.is_wanted(out) || self.device[source as usize] != device {
+            return false;
+        }
+        if self.life[source as usize] == NONE {
+            if !self.viewable[source as usize] {
+                return false;
+            }
+            let mut life = Life::new(0, -1, -1, device, Vec::new());
+            life.fixed = true;
+            self.live(source, life);
+        }
+        self.join(out, source);
+        self.views.push((out, source));
+        true
+    }
+
+    /// Whether an input is read here for the last time.
+    fn may_replace(&self, step: usize, source: u32, out: u32, device: usize) -> bool {
+        let life = &self.lives[self.life[source as usize] as usize];
+        !life.fixed
+            && usize::try_from(life.last) == Ok(step)
+            && self.device[source as usize] == device
+            && life.size == self.size[out as usize]
+    }
+
+    fn join(&mut self, out: u32, source: u32) {
+        let number = self.life[source as usize];
+        let life = &mut self.lives[number as usize];
+        life.last = life.last.max(self.last[out as usize].unwrap_or(-1));
+        self.life[out as usize] = number;
+        self.members[number as usize].push(out);
+    }
+
+    fn finish(mut self, py: Python<'py>, found: &Placed) -> PyResult<Answer<'py>> {
+        let table = PyDict::new(py);
+        for &life in &found.order {
+            let (buffer, offset) = found.places[life as usize];
+            let place = (buffer, offset).into_pyobject(py)?;
+            for entry in std::mem::take(&mut self.members[life as usize]) {
+                table.set_item(self.numbers.object(entry)?, &place)?;
+            }
+        }
+        let (inplace, views) = (PyDict::new(py), PyDict::new(py));
+        for (pairs, table) in [(&self.inplace, &inplace), (&self.views, &views)] {
+            for &(out, source) in pairs {
+                let source = self.numbers.object(source)?;
+                table.set_item(self.numbers.object(out)?, source)?;
+            }
+        }
+        let peak = places::peak(&self.lives, self.steps.len());
+        let sizes = found.buffers.iter().map(|b| b.0).collect();
+        let device = |b: &(u64, usize)| self.devices.objects[b.1].clone();
+        let devices = found.buffers.iter().map(device).collect();
+        Ok((sizes, devices, table, inplace, views, peak))
+    }
+}
