@@ -360,9 +360,10 @@ impl<'py> Planner<'py> {
         (o, out): (usize, u32),
         readers: &HashMap<u32, usize, Hashing>,
     ) {
-        let step = &self.steps[number];
-        for &(i, other) in self.cpu_options(step.facts, step.device) {
-            let Some(&source) = step.inputs.get(i) else {
+        let (facts, device) = (self.steps[number].facts, self.steps[number].device);
+        for k in 0..self.cpu_options(facts, device).len() {
+            let (i, other) = self.cpu_options(facts, device)[k];
+            let Some(&source) = self.steps[number].inputs.get(i) else {
                 continue;
             };
             let of = self.life[source as usize];
@@ -371,7 +372,7 @@ impl<'py> Planner<'py> {
             }
             let from = &self.lives[of as usize];
             let (fixed, size, end, whole) = (from.fixed, from.size, from.last, from.whole);
-            let near = self.device[source as usize] == step.device;
+            let near = self.device[source as usize] == device;
             if fixed || usize::try_from(end) != Ok(number) || !near {
                 continue;
             }
