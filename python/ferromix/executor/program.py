@@ -21,8 +21,9 @@ from ..dispatch import (
     state_request,
 )
 from ..dispatch.backend import CPU
+from ..graph.eliminate import mutated_entries
 from ..graph.fuse import fuse, readers_of
-from ..graph.node import Entry, Node, mutated_variables
+from ..graph.node import Entry, Node
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from ..ops.card import Shape
@@ -169,7 +170,7 @@ class Program:
         if not wanted:
             return list(halves)
         readers = readers_of(nodes)
-        changed = mutated_variables(nodes)
+        changed = mutated_entries(nodes)
 
         def may_join(node: Node, last: Node) -> bool:
             assert node.op is not None
@@ -179,7 +180,7 @@ class Program:
             device = self._devices[node]
             near = device == self._devices[last] and output == self._desc(last.outputs()[0])
             sources = [e.node for e in node.inputs]
-            if not near or not changed.isdisjoint(sources):
+            if not near or not changed.isdisjoint(node.inputs):
                 return False
             if any(self._devices.get(source, device) != device for source in sources):
                 return False
