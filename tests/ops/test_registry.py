@@ -14,6 +14,7 @@ from ferromix.ops import card as cards
 from ferromix.ops.card import OperatorProperty, builtin_names, find, make, names
 from ferromix.ops.composed import Composed
 from ferromix.ops.csr import Parts
+from ferromix.ops.fused import Fused
 from ferromix.ops.namespaces import PREFIXES, members
 from ferromix.ops.own_backward import PythonRun
 
@@ -78,6 +79,7 @@ def test_every_operator_has_a_kernel_or_is_made_of_others():
 def test_every_kernel_has_an_operator():
     used = {c.kernel or c.name for c in WITH_KERNELS}
     used |= {"_call_address", "_map_address"}  # of operators that users compile
+    used |= {Fused.name}  # of the cards that a pass makes
     used |= {make("LeakyReLU", {"act_type": "rrelu"}).kernel_name()}
     assert sorted(set(_core.kernel_names()) - used) == []
 
@@ -115,7 +117,10 @@ def test_every_hidden_operator_is_run_by_some_gradient():
     for case in CASES:
         if case.card.differentiable and "float64" in case.types():
             arrays = to_arrays(case, case.inputs("float64"), "float64")
-            outs = forward(case, arrays)[: case.card.num_visible_outputs()]
+            found = forward(case, arrays)
+            outs = found[: case.card.num_visible_outputs()]
+            again = case.card.again(arrays, found)
+            run |= {type(again[0])} if again else set()
             _, graph = backward(case, arrays, outs)
             run |= {type(c) for c, _ in graph.calls}
             run |= {type(c) for c, _ in second_order(case, graph.calls)}
