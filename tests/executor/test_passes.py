@@ -11,7 +11,6 @@ import pytest
 import ferromix as mx
 from ferromix import sym as S
 from ferromix.error import InvalidArgumentError
-from ferromix.executor.passes import Order, optimise
 
 SWITCHES = ("COMMON_EXPRESSIONS", "SWAP_POOLING", "FUSION", "RECOMPUTE")
 OFF = {f"FERROMIX_{name}": "0" for name in SWITCHES}
@@ -321,19 +320,6 @@ def test_convolutions_over_their_input(filters, attrs, over, dtype):
     found = executor.forward(x=values)[0].asnumpy()
     expected = mx.nd.sin(mx.nd.Convolution(mx.nd.cos(values), weight, **attrs))
     np.testing.assert_array_equal(found, expected.asnumpy())
-
-
-def test_what_a_gpu_lacks_a_kernel_for_is_kept_there():
-    x = S.Variable("x")
-    for i in range(3):
-        x = S.BatchNorm(S.sin(x), name=f"bn{i}", attr={"__force_mirroring__": "1"})
-    network = S.sin(x).simple_bind(mx.cpu(), x=SHAPE).handle.network
-    kept = list(network.gradients.values())
-    known = (network.forward, network.backward, network.shapes, network.types)
-    for device, count in ((mx.cpu(0), 3), (mx.gpu(0), 0)):
-        devices = dict.fromkeys(network.devices, device)
-        order = optimise(Order(*map(list, known[:2]), *known[2:], devices), kept, kept)
-        assert sum(n.op.name == "_batch_norm_again" for n in order.backward) == count
 
 
 def test_states_that_are_results_stay_apart(monkeypatch):
