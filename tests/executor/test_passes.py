@@ -11,7 +11,6 @@ import pytest
 import ferromix as mx
 from ferromix import sym as S
 from ferromix.error import InvalidArgumentError
-from ferromix.executor.passes import Order, optimise
 
 SWITCHES = ("COMMON_EXPRESSIONS", "SWAP_POOLING", "FUSION", "RECOMPUTE")
 OFF = {f"FERROMIX_{name}": "0" for name in SWITCHES}
@@ -323,14 +322,37 @@ def test_convolutions_over_their_input(filters, attrs, over, dtype):
     np.testing.assert_array_equal(found, expected.asnumpy())
 
 
-def test_what_a_gpu_lacks_a_kernel_for_is_kept_there():
-    x = S.Variable("x")
-    for i in range(3):
-        x = S.BatchNorm(S.sin(x), name=f"bn{i}", attr={"__force_mirroring__": "1"})
-    network = S.sin(x).simple_bind(mx.cpu(), x=SHAPE).handle.network
-    kept = list(network.gradients.values())
-    known = (network.forward, network.backward, network.shapes, network.types)
-    for device, count in ((mx.cpu(0), 3), (mx.gpu(0), 0)):
-        devices = dict.fromkeys(network.devices, device)
-        order = optimise(Order(*map(list, known[:2]), *known[2:], devices), kept, kept)
-        assert sum(n.op.name == "_batch_norm_again" for n in order.backward) == count
+def test_states_that_are_results_stay_apart(monkeypatch):
+    """Two steps of an optimizer whose momenta are made by the graph, from one expression each."""
+    w, g = S.Variable("w"), S.Variable("g")
+    made = []
+    for _ in range(2):
+        momentum = S.sin(g)
+        step = S.sgd_mom_update(w, g, momentum, lr=0.5, momentum=0.9)
+        made += [step, S.cos(momentum * 1)]
+    values = {n: mx.nd.array(np.random.RandomState(6).randn(2, 3)) for n in "wg"}
+    found = []
+    for value in ("1", "0"):
+        monkeypatch.setenv("FERROMIX_COMMON_EXPRESSIONS", value)
+        executor = S.Group(made).simple_bind(mx.cpu(), "null", w=(2, 3))
+        found.append([o.asnumpy() for o in executor.forward(**values)])
+    same(*found)
+
+
+def test_a_state_is_not_read_again_after_it_changed(monkeypatch):
+    x, mean = S.Variable("x"), S.Variable("bn_moving_mean")
+    before = S.broadcast_mul(S.tanh(S.identity(mean) * 2), S.mean(x, axis=0))
+    after = S.BatchNorm(x, moving_mean=mean, name="bn", fix_gamma=False)
+    net = S.sum(S.broadcast_mul(after, S.tanh(before)))
+    values = mx.nd.array(np.random.RandomState(1).randn(4, 3) + 2)
+    found = []
+    for value in ("1", "0"):
+        monkeypatch.setenv("MXNET_BACKWARD_DO_MIRROR", value)
+        executor = net.simple_bind(mx.cpu(), x=(4, 3))
+        executor.arg_dict["bn_gamma"][:] = 1
+        executor.aux_dict["bn_moving_mean"][:] = 0.3
+        executor.aux_dict["bn_moving_var"][:] = 1
+        executor.forward(is_train=True, x=values)
+        executor.backward(mx.nd.ones(()) if not executor.outputs[0].shape else mx.nd.ones((1,)))
+        found.append([g.asnumpy() for g in executor.grad_arrays])
+    same(*found)

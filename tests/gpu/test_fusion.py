@@ -9,6 +9,7 @@ import ferromix as mx
 from ferromix.dispatch import fusion, recipe, source
 from ferromix.dispatch.recipes import binary, elemwise, math, scalar
 from ferromix.executor import program as executor_program
+from ferromix.executor.passes import Order, optimise
 from ferromix.graph.fuse import FusedNode
 from ferromix.graph.plan_memory import plan_memory
 from ferromix.ops.card import find, make
@@ -118,3 +119,16 @@ def test_what_is_one_expression():
     assert not ask("softmax", 1)
     assert not ask("exp", 1, "int32")
     assert not ask("Dropout", 1)
+
+
+def test_what_a_gpu_lacks_a_kernel_for_is_kept_there():
+    x = mx.sym.Variable("x")
+    for i in range(3):
+        x = mx.sym.BatchNorm(mx.sym.sin(x), name=f"bn{i}", attr={"__force_mirroring__": "1"})
+    network = mx.sym.sin(x).simple_bind(mx.cpu(), x=(4, 3, 8, 8)).handle.network
+    kept = list(network.gradients.values())
+    known = (network.forward, network.backward, network.shapes, network.types)
+    for device, count in ((mx.cpu(0), 3), (GPU, 0)):
+        devices = dict.fromkeys(network.devices, device)
+        order = optimise(Order(*map(list, known[:2]), *known[2:], devices), kept, kept)
+        assert sum(n.op.name == "_batch_norm_again" for n in order.backward) == count

@@ -7,9 +7,11 @@ import inspect
 import json
 import pickle
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
+from described import network
 
 import ferromix as mx
 from ferromix.error import DTypeError, InvalidArgumentError, MXNetError
@@ -349,6 +351,21 @@ def test_debug_str_lists_nodes():
     text = layer(lr_mult="2").debug_str()
     for part in ("output[0]=fc(0)", "Variable:data", "Op:FullyConnected, Name=fc", "num_hidden=2"):
         assert part in text
+
+
+def test_debug_str_is_in_the_format_of_mxnet():
+    golden = Path(__file__).resolve().parents[1] / "golden" / "described"
+    net = network(mx)
+    assert net.debug_str() == (golden / "symbol.txt").read_text()
+    found = net.simple_bind(mx.cpu(), data=(2, 3)).debug_str().splitlines()
+    expected = (golden / "executor.txt").read_text().splitlines()
+    # The operators of the backward pass are our own.
+    first = expected.index("Op:SoftmaxOutput, Name=softmax") + 4
+    assert found[:7] == expected[:7]
+    assert found[8:first] == expected[8:first]
+    assert found[-2] == expected[-2] == "Total 0 MB allocated"
+    names = [line for line in expected if line.startswith("\tcdep")]
+    assert [line for line in found if line.startswith("\tcdep")] == names
 
 
 def test_inplace_changes_nothing():

@@ -287,7 +287,9 @@ class Executor:
         What is where and when is in :meth:`memory_plan`.
         """
         net = self._network
-        origins = {e.node: s.node for s in net.back_steps for e in s.outputs if e is not None}
+        # A gradient that is passed on belongs to the operator that gave it first.
+        steps = reversed(net.back_steps)
+        origins = {e.node: s.node for s in steps for e in s.outputs if e is not None}
         text = describe([*net.heads, *net.gradients.values()], origins)
         return (
             f"{text}Total {int(self.memory_planned())} MB allocated\n"

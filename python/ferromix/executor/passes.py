@@ -18,8 +18,8 @@ from ..context import Context
 from ..dispatch import device_of, recipe
 from ..dispatch.backend import CPU
 from ..error import InvalidArgumentError
-from ..graph.eliminate import live, merge
-from ..graph.node import Entry, Node, mutated_variables
+from ..graph.eliminate import live, merge, mutated_entries
+from ..graph.node import Entry, Node
 from ..graph.plan_memory import peak_of, plan_memory
 from ..graph.recompute import Cost, is_forced, recomputed, select
 from ..graph.swap_pooling import swap_pooling
@@ -135,7 +135,7 @@ def _flag(name: str) -> bool:
 
 def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) -> Order:
     nodes = [*order.forward, *order.backward]
-    states = {Entry(n, 0) for n in mutated_variables(nodes)}
+    states = mutated_entries(nodes)
 
     def about(node: Node) -> tuple[object, ...]:
         outputs = node.outputs()
@@ -180,10 +180,9 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
         small = sum(order.size(n.outputs()[0]) for n in order.forward) < WORTH
         if not most or small or len(order.forward) > MANY:
             nodes = [n for n in order.forward if is_forced(n)]
-            forced = {e: n for n in nodes if (e := _again(order, n, kept)) is not None}
-            return _with_dropped(order, forced) if forced else order
+            return _with_dropped(order, _able(order, nodes, kept)) if nodes else order
         most *= sum(_cost(order, n).seconds for n in order.forward)
-    able = {e: n for n in order.forward if (e := _again(order, n, kept)) is not None}
+    able = _able(order, order.forward, kept)
     forced = {e: n for e, n in able.items() if is_forced(n)}
     costs = {e: _cost(order, n) for e, n in able.items()}
     if budget is None:
@@ -265,18 +264,23 @@ def _with_dropped(order: Order, dropped: Mapping[Entry, Node]) -> Order:
     return alike.with_nodes(order.forward, backward)
 
 
-def _again(order: Order, node: Node, kept: Collection[Entry]) -> Entry | None:
-    """The first output of a node that may be computed again."""
+def _able(order: Order, nodes: Collection[Node], kept: Collection[Entry]) -> dict[Entry, Node]:
+    """The nodes that may be computed again, by their first outputs."""
+    states = mutated_entries([*order.forward, *order.backward])
+    return {n.outputs()[0]: n for n in nodes if _is_able(order, n, kept, states)}
+
+
+def _is_able(order: Order, node: Node, kept: Collection[Entry], states: set[Entry]) -> bool:
     card, outputs = node.op, node.outputs()
     assert card is not None
     if outputs[0] in kept or card.kernel_name() not in _PURE or not _is_builtin(type(card)):
-        return None
-    if card.private_outputs or card.few_kept:
-        return None
-    found = card.again(node.inputs, outputs)
+        return False
+    found = None if card.few_kept else card.again(node.inputs, outputs)
+    if card.private_outputs or not found or not states.isdisjoint((*found[1], outputs[0])):
+        return False
     # What has no kernel on a GPU would run on the CPU, on copies.
     near = device_of(order.devices[outputs[0].node]) == CPU
-    return outputs[0] if found and (near or recipe.find(found[0].kernel_name())) else None
+    return near or recipe.find(found[0].kernel_name()) is not None
 
 
 def _cost(order: Order, node: Node) -> Cost:

@@ -13,8 +13,9 @@ from .. import _core
 from ..context import Context, placement
 from ..dispatch import chains, device_of, fusion, prepare, state_request
 from ..dispatch.backend import CPU, Desc
+from ..graph.eliminate import mutated_entries
 from ..graph.fuse import fuse, readers_of
-from ..graph.node import Entry, Node, mutated_variables
+from ..graph.node import Entry, Node
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from .network import Network
@@ -273,7 +274,7 @@ def _fuse(
     if not wanted:
         return list(halves)
     readers = readers_of(nodes)
-    changed = mutated_variables(nodes)
+    changed = mutated_entries(nodes)
 
     def desc(entry: Entry) -> Desc:
         return known.shapes[entry], known.types[entry]
@@ -286,7 +287,7 @@ def _fuse(
         sources = [e.node for e in node.inputs]
         if device != devices[last] or output != desc(last.outputs()[0]):
             return False
-        if not changed.isdisjoint(sources):
+        if not changed.isdisjoint(node.inputs):
             return False
         if any(devices.get(source, device) != device for source in sources):
             return False

@@ -12,7 +12,16 @@ from typing import Any
 from .node import Entry, Node
 from .rewired import rewired
 
-__all__ = ["live", "merge"]
+__all__ = ["live", "merge", "mutated_entries"]
+
+
+def mutated_entries(order: Sequence[Node]) -> set[Entry]:
+    """The variables, and results of other operators, that some operator changes as its state."""
+    found: set[Entry] = set()
+    for node in order:
+        if node.op is not None:
+            found.update(node.inputs[i] for i in node.op.mutated_inputs())
+    return found
 
 
 def merge(

@@ -145,6 +145,7 @@ def _choices(
     # The most memory for the time first.
     heavy.sort(key=lambda e: -sizes[e] / max(costs[e].seconds, 1e-12))
     crossing = _crossing(forward)
+    seen: set[frozenset[Entry]] = {frozenset()}
     for share in (0, 0.25, 0.5, 0.75, 1) if heavy else (0,):
         level = {*cheap, *heavy[: round(len(heavy) * share)]}
         whole = sum(sizes[e] for e in level)
@@ -153,7 +154,10 @@ def _choices(
             chosen = level - _cuts(forward, level, sizes, crossing, most)
             # Or only the first of it, which stays longest.
             for part in (0.0625, 0.125, 0.1875, 0.25, 0.375, 0.5, 0.75, 1):
-                yield set([e for e in order if e in chosen][: round(len(chosen) * part)])
+                some = frozenset([e for e in order if e in chosen][: round(len(chosen) * part)])
+                if some not in seen:
+                    seen.add(some)
+                    yield set(some)
 
 
 FEW = 4
