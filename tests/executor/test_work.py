@@ -120,7 +120,7 @@ def test_an_equal_graph_finds_its_network(monkeypatch):
                 y = mx.nd.tanh(y * 0.5 + 0.25)
         y.backward()
         np.testing.assert_array_equal(executor.outputs[0].asnumpy(), y.asnumpy())
-        np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), x.grad.asnumpy())
+        np.testing.assert_array_equal(executor.grad_arrays[0].asnumpy(), x.grad.asnumpy())
         results.append(executor.outputs[0].asnumpy())
     assert not np.array_equal(*results)
 
@@ -188,7 +188,7 @@ def test_what_nobody_uses_is_kept_up_to_a_number_of_nodes(monkeypatch):
 
 def test_cards_with_objects_of_a_user_are_not_kept():
     class Property(mx.operator.CustomOpProp):
-        def create_operator(self, ctx, shapes, dtypes):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
             return mx.operator.CustomOp()
 
     mx.operator.register("work_of_a_user")(Property)
@@ -217,7 +217,8 @@ def test_a_long_chain_binds_and_runs():
 def test_many_copies_of_one_gradient_stand_in_their_order():
     names = [f"v{i}" for i in range(300)]
     total = mx.sym.add_n(*[mx.sym.var(n) for n in names])
-    executor = total.simple_bind(mx.cpu(), **dict.fromkeys(names, (2,)), grad_req="write")
+    shapes: dict[str, Any] = dict.fromkeys(names, (2,))
+    executor = total.simple_bind(mx.cpu(), "write", **shapes)
     executor.forward(is_train=True)
     executor.backward(mx.nd.array([2, 5]))
     assert len(executor.handle.network.backward) <= len(names)

@@ -10,13 +10,14 @@ import numpy as np
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Node
-from ..ndarray import NDArray, array, zeros
+from ..ndarray import NDArray, array, empty, full, zeros
 from ..ops.storage import DENSE
 
 __all__ = [
     "assign",
     "by_name",
     "by_node",
+    "cleared",
     "like",
     "list_of_grads",
     "match",
@@ -25,6 +26,7 @@ __all__ = [
     "shrunk",
 ]
 
+_ZEROS = bytes(1 << 16)
 REQUESTS = ("null", "write", "add")
 
 Given = Sequence[NDArray | None] | Mapping[str, NDArray | None] | None
@@ -125,7 +127,19 @@ def like(shape: tuple[int, ...], dtype: str, place: Context, shared: NDArray | N
     wanted = (shape, dtype, place)
     if shared is not None and (shared.shape, shared.dtype_name, shared.context) == wanted:
         return shared
-    return zeros(shape, place, dtype)
+    return cleared(shape, place, dtype)
+
+
+def cleared(shape: tuple[int, ...], place: Context, dtype: str) -> NDArray:
+    """New zeros; small ones without an operator, which would be prepared for each shape."""
+    if place.device_type == "gpu":
+        return zeros(shape, place, dtype)
+    array = empty(shape, place, dtype)
+    size = array.handle.nbytes
+    if size > len(_ZEROS):
+        return full(shape, 0.0, place, dtype, out=array)
+    array.handle.write_from(_ZEROS[:size])
+    return array
 
 
 def shrunk(old: NDArray, shape: tuple[int, ...]) -> NDArray:
@@ -136,7 +150,7 @@ def shrunk(old: NDArray, shape: tuple[int, ...]) -> NDArray:
         strides.append(size)
         size *= extent
     if size > old.size or not old.handle.contiguous:
-        return zeros(shape, old.context, old.dtype_name)
+        return cleared(shape, old.context, old.dtype_name)
     return NDArray(old.handle.view(0, shape, tuple(reversed(strides))))
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
-from ..ndarray import NDArray, zeros
-from .arrays import like, shrunk
+from ..ndarray import NDArray
+from .arrays import cleared, like, shrunk
 from .executor import Executor
 from .program import BufferPool
 
@@ -78,7 +78,7 @@ class Sources:
         if name not in self._names:
             return self._buffered(name, shape, dtype, place)
         if self._executor is None:
-            return zeros(shape, place, dtype)
+            return cleared(shape, place, dtype)
         return _fitting("argument", self._executor.arg_dict, name, shape, dtype)
 
     def gradient(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
@@ -86,7 +86,7 @@ class Sources:
         if name not in self._names:
             return self._buffered(f"grad of {name}", shape, dtype, place)
         if self._executor is None:
-            return zeros(shape, place, dtype)
+            return cleared(shape, place, dtype)
         return _fitting("gradient", self._executor.grad_dict, name, shape, dtype)
 
     def state(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
@@ -100,7 +100,7 @@ class Sources:
 
     def _buffered(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
         if self._buffer is None:
-            return zeros(shape, place, dtype)
+            return cleared(shape, place, dtype)
         old = self._buffer.get(name)
         if old is not None and old.dtype_name != dtype:
             raise InvalidArgumentError(
@@ -112,7 +112,7 @@ class Sources:
                 f"shared_buffer: '{name}' is a view of shape {old.shape} whose elements do not lie "
                 "in C order; copy it"
             )
-        array = zeros(shape, place, dtype) if old is None else shrunk(old, shape)
+        array = cleared(shape, place, dtype) if old is None else shrunk(old, shape)
         if old is None or array.size > old.size:
             self._made[name] = array
         return array
