@@ -257,9 +257,7 @@ def peak_of(
     fixed: Iterable[Any],
     viewable: Iterable[Any],
     devices: dict[Any, Context],
-    ask: Callable[
-        [Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]
-    ],
+    ask: Callable[[Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]],
 ) -> int: ...
 def plan_memory(
     order: list[Any],
@@ -267,9 +265,7 @@ def plan_memory(
     fixed: Iterable[Any],
     viewable: Iterable[Any],
     devices: dict[Any, Context],
-    ask: Callable[
-        [Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]
-    ],
+    ask: Callable[[Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]],
 ) -> tuple[
     list[int],
     list[Context | None],

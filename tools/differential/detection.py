@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from cases import Case, Draw
 
-__all__ = ["DETECTION"]
+__all__ = ["FAMILIES"]
 
 
 def corners(d: Draw, *shape: int, steps: int = 0) -> Any:

@@ -263,14 +263,7 @@ def _fuse(
     """The halves with groups of nodes that compute element by element as one."""
     nodes = [n for half in halves for n in half]
     near = {place: device_of(place) == CPU for place in set(devices.values())}
-    on_gpu = fusion.is_on() and not all(near.values())
-
-    def is_wanted(node: Node) -> bool:
-        if near[devices[node]]:
-            return chains.is_on() and prod(known.shapes[node.outputs()[0]]) >= chains.LEAST
-        return on_gpu
-
-    wanted = {n for n in nodes if is_wanted(n)}
+    wanted = _worth_fusing(known, devices, nodes, near)
     if not wanted:
         return list(halves)
     readers = readers_of(nodes)
@@ -281,15 +274,12 @@ def _fuse(
 
     def may_join(node: Node, last: Node) -> bool:
         assert node.op is not None
-        if node not in wanted:
+        if node not in wanted or not changed.isdisjoint(node.inputs):
             return False
         output, device = desc(node.outputs()[0]), devices[node]
-        sources = [e.node for e in node.inputs]
         if device != devices[last] or output != desc(last.outputs()[0]):
             return False
-        if not changed.isdisjoint(node.inputs):
-            return False
-        if any(devices.get(source, device) != device for source in sources):
+        if any(devices.get(e.node, device) != device for e in node.inputs):
             return False
         inputs = tuple(desc(e) for e in node.inputs)
         if near[device]:
@@ -301,6 +291,23 @@ def _fuse(
         for node in half:
             devices.setdefault(node, devices[node.outputs()[0].node])
     return fused
+
+
+def _worth_fusing(
+    known: Order,
+    devices: Mapping[Node, Context],
+    nodes: Sequence[Node],
+    near: Mapping[Context, bool],
+) -> set[Node]:
+    """The nodes that may be fused, on the CPU large ones only; `near` says which devices that is."""
+    on_cpu, on_gpu = chains.is_on(), fusion.is_on() and not all(near.values())
+
+    def is_wanted(node: Node) -> bool:
+        if near[devices[node]]:
+            return on_cpu and prod(known.shapes[node.outputs()[0]]) >= chains.LEAST
+        return on_gpu
+
+    return {n for n in nodes if is_wanted(n)} if on_cpu or on_gpu else set()
 
 
 def _plan(

@@ -114,9 +114,7 @@ def peak_of(
     devices: Mapping[Node, Context] | None = None,
 ) -> int:
     """The bytes alive at the worst step of `order`, without a plan; parameters as there."""
-    return _core.peak_of(
-        list(order), dict(sizes), fixed, viewable, dict(devices or {}), _facts_of
-    )
+    return _core.peak_of(list(order), dict(sizes), fixed, viewable, dict(devices or {}), _facts_of)
 
 
 Pairs = list[tuple[int, int]]

@@ -79,7 +79,9 @@ class Upgrades:
             "attributes moved to variables": self._moved,
             "axis=-1 left out, which meant all axes, of": self._axes,
         }
-        return [f"{what}: {names_of(names)}"[:_LONGEST] for what, names in found.items() if names]
+        lines = (f"{what}: {names_of(names)}"[:_LONGEST] for what, names in found.items() if names)
+        # JSON may hold halves of characters, which no terminal takes.
+        return [line.encode("utf-8", "backslashreplace").decode() for line in lines]
 
     def summary(self) -> str:
         """The version, and all that was changed."""
