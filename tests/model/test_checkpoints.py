@@ -100,7 +100,7 @@ def test_what_was_upgraded(tmp_path, caplog):
     lines = [line.split(maxsplit=1)[1] for line in text.splitlines() if line[:8] == "upgraded"]
     assert lines == [
         "inputs added: bn_moving_mean, bn_moving_var",
-        "attributes moved to variables: gamma_lr_mult (bn_gamma)",
+        "attributes moved to variables: gamma_lr_mult to 'bn_gamma'",
         "axis=-1 left out, which meant all axes, of: best",
     ]
     with caplog.at_level("INFO"):

@@ -299,7 +299,8 @@ def _worth_fusing(
     nodes: Sequence[Node],
     near: Mapping[Context, bool],
 ) -> set[Node]:
-    """The nodes that may be fused, on the CPU large ones only; `near` says which devices that is."""
+    """The nodes that may be fused, on the CPU large ones only; `near` says of devices
+    whether they are that."""
     on_cpu, on_gpu = chains.is_on(), fusion.is_on() and not all(near.values())
 
     def is_wanted(node: Node) -> bool:

@@ -100,7 +100,10 @@ pub fn place(lives: &[Life], devices: usize) -> Placed {
     for &life in &order {
         search.place(life);
     }
-    let order = order.iter().flat_map(|&life| search.groups[life as usize].iter().copied()).collect();
+    let order = order
+        .iter()
+        .flat_map(|&life| search.groups[life as usize].iter().copied())
+        .collect();
     Placed {
         buffers: search.buffers.iter().map(|b| (b.size, b.device)).collect(),
         places: search.places,
