@@ -129,14 +129,10 @@ _WITHOUT = {
     "_contrib_index_copy": "slices are put in at indices on the CPU",
 }
 
-_LONG = "lines of more than 2048 elements are sorted on the CPU"
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 _MIXED = "running sums of another type than the data are added up on the CPU"
 
 _IN_PART = {
-    "sort": _LONG,
-    "argsort": _LONG,
-    "topk": _LONG,
     "take": _CHECKED,
     "_backward_take": _CHECKED,
     "_linalg_gemm2": "matrices whose rows run between two batches are multiplied on the CPU",
