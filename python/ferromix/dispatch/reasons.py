@@ -7,7 +7,7 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
-_DRAWN = "classes, whole numbers, orders and slopes are drawn on the CPU"
+_DRAWN = "classes, orders and slopes are drawn on the CPU"
 _DENSITY = "densities of distributions are computed on the CPU"
 _IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
 _AUGMENT = "images are prepared on the CPU"
@@ -43,7 +43,6 @@ _WITHOUT = {
     "CTCLoss": "paths through sequences of labels are counted on the CPU",
     "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
     "_leaky_random": _DRAWN,
-    "_random_randint": _DRAWN,
     "_sample_multinomial": _DRAWN,
     "_backward_sample_multinomial": _DRAWN,
     "_sample_uniform": "intervals that tensors give are drawn from on the CPU",
