@@ -228,10 +228,8 @@ weigh_few(const T *grad, const T *data, const Sink<T> &sink, const Shape &shape)
 FM_IF_float32(FM_TILE_ENTRIES(float32, large, Large))
 FM_IF_float16(FM_TILE_ENTRIES(float16, large, Large))
 FM_IF_bfloat16(FM_TILE_ENTRIES(bfloat16, large, Large))
-#if FM_TENSOR_CORES
-FM_IF_float32(FM_TILE_ENTRIES(float32, tf32_large, Tf32<fm::Large>))
-FM_IF_float32(FM_TILE_ENTRIES(float32, tf32_medium, Tf32<fm::Medium>))
-#endif
+FM_IF_float32(FM_IF_tf32(FM_TILE_ENTRIES(float32, tf32_large, Tf32<fm::Large>)))
+FM_IF_float32(FM_IF_tf32(FM_TILE_ENTRIES(float32, tf32_medium, Tf32<fm::Medium>)))
 FM_FLOATS(FM_TILE_ENTRIES, medium, Medium)
 FM_FLOATS(FM_TILE_ENTRIES, small, Small)
 FM_FLOATS(FM_FEW_ENTRIES, )

@@ -3,7 +3,9 @@
 //
 // Entry points: distributions_LAW_DTYPE(out, count, first, second, firsts, seconds, per, stream, req) for the
 // laws normal, exponential, gamma, poisson, negative_binomial and generalized_negative_binomial. Parameters
-// are the two numbers, or, where there are arrays of float64, those of element i / per. No gaps.
+// are the two numbers, or, where there are arrays of float64, those of element i / per. And
+// distributions_integers_DTYPE(out, count, low, size, stream, req): whole numbers from `low` on, `size` of
+// them. No gaps.
 #include "grid.cuh"
 #include "map.cuh"
 #include "random.cuh"
@@ -190,8 +192,39 @@ generalized_negative_binomial(const Draw<R> &draw, float64 mu, float64 alpha) {
     return mixture(draw, 1.0 / alpha, alpha * mu);
 }
 
+/// The upper half of a product.
+__device__ __forceinline__ Word upper(Word a, Word b) {
+    const Word a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
+    const Word middle = a1 * b0 + (a0 * b0 >> 32), more = a0 * b1 + (middle & 0xffffffffu);
+    return a1 * b1 + (middle >> 32) + (more >> 32);
+}
+
+/// A number below `size`: random bits times it, of which the upper part counts.
+__device__ __forceinline__ Word below(const Stream &stream, Word element, Word size) {
+    if (size < 1ull << 32) {
+        const Block b = block_of(stream, element / 2);
+        const int k = (int)(element % 2 * 2);
+        return (b.at[k] * size + (b.at[k + 1] * size >> 32)) >> 32;
+    }
+    const Block b = block_of(stream, element);
+    const Word high = (Word)b.at[0] << 32 | b.at[1], low = (Word)b.at[2] << 32 | b.at[3];
+    const Word lower = high * size, sum = lower + upper(low, size);
+    return upper(high, size) + (sum < lower);
+}
+
 } // namespace fm
 
+#define FM_INTEGERS_ENTRY(T) \
+    extern "C" __global__ void distributions_integers_##T( \
+        T *out, int64 count, int64 low, int64 size, const __grid_constant__ fm::Stream stream, \
+        int req) { \
+        fm::each(req == fm::Null ? 0 : count, [&](int64 i) { \
+            const fm::Word found = fm::below(stream, (fm::Word)i, (fm::Word)size); \
+            fm::put(out[i], (T)((fm::Word)low + found), fm::opaque(req == fm::Add)); \
+        }); \
+    }
+FM_IF_int32(FM_INTEGERS_ENTRY(int32))
+FM_IF_int64(FM_INTEGERS_ENTRY(int64))
 #define FM_LAW_ENTRY(T, LAW) \
     extern "C" __global__ void distributions_##LAW##_##T( \
         T *out, int64 count, float64 first, float64 second, const float64 *firsts, \

@@ -66,10 +66,8 @@ dot(const T *a, const T *b, const T *bias, T *out, Compute<T> *partial, const Pr
 FM_IF_float32(FM_DOT_ENTRY(float32, large, Large))
 FM_IF_float16(FM_DOT_ENTRY(float16, large, Large))
 FM_IF_bfloat16(FM_DOT_ENTRY(bfloat16, large, Large))
-#if FM_TENSOR_CORES
-FM_IF_float32(FM_DOT_ENTRY(float32, tf32_large, Tf32<fm::Large>))
-FM_IF_float32(FM_DOT_ENTRY(float32, tf32_medium, Tf32<fm::Medium>))
-#endif
+FM_IF_float32(FM_IF_tf32(FM_DOT_ENTRY(float32, tf32_large, Tf32<fm::Large>)))
+FM_IF_float32(FM_IF_tf32(FM_DOT_ENTRY(float32, tf32_medium, Tf32<fm::Medium>)))
 FM_FLOATS(FM_DOT_ENTRY, medium, Medium)
 FM_FLOATS(FM_DOT_ENTRY, small, Small)
 FM_FLOATS(FM_FINISH_ENTRY, )

@@ -13,6 +13,13 @@ namespace fm {
 #define FM_TENSOR_CORES 0
 #endif
 
+// Entry points that round float32 are made where a dispatcher asks for them by FM_TF32: they take long.
+#if defined(FM_HOST) || (FM_TENSOR_CORES && defined(FM_TF32))
+#define FM_IF_tf32(...) __VA_ARGS__
+#else
+#define FM_IF_tf32(...)
+#endif
+
 /// A tile whose float32 is rounded to tf32; only where there are tensor cores.
 template <class TILE> struct Tf32 : TILE {
     static constexpr bool tf32 = true;

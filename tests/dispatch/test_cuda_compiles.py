@@ -51,7 +51,7 @@ def compiled():
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         jobs = {}
         real = [(stem, f"sm_{generation}", dtype) for stem, generation, dtype in HALVES]
-        real += [(stem, f"sm_{generation}", "float32") for stem, generation in ROUNDED]
+        real += [(stem, f"sm_{generation}", "tf32_float32") for stem, generation in ROUNDED]
         for stem, architecture, dtype in [*((s, OLDEST, "") for s in stems), *real]:
             options = [*OPTIONS, f"--gpu-architecture={architecture}", *only(f"_{dtype}")]
             job = pool.submit(compile_ptx, source(stem), f"{stem}.cu", options)
@@ -87,7 +87,7 @@ def test_halves_become_machine_code(compiled, stem, generation, dtype):
 
 @pytest.mark.parametrize(("stem", "generation"), ROUNDED)
 def test_tensor_cores_of_float32_become_machine_code(compiled, stem, generation):
-    ptx, log = compiled(stem, f"sm_{generation}", "float32")
+    ptx, log = compiled(stem, f"sm_{generation}", "tf32_float32")
     assert log == ""
     more = entries(ptx) - entries(compiled(stem, OLDEST, "")[0])
     assert more == {entry for entry in entries(ptx) if "_tf32_" in entry}

@@ -200,8 +200,12 @@ def test_orders(sources, ascending, dtype):
                         check(sources, card, [x], outputs(rng, card, [x]))
 
 
-def test_long_lines_are_left_to_the_cpu():
-    made = find("sort")
-    assert made is not None
-    x = np.ones(2049, np.float32)
-    assert made(job_of(make("sort", {}), [x], [x])) is None
+@pytest.mark.parametrize("dtype", ["float16", "float64", "uint8"])
+@pytest.mark.parametrize("name", ["sort", "argsort", "topk"])
+def test_lines_that_shared_memory_does_not_hold(sources, name, dtype):
+    rng = np.random.default_rng(8)
+    for shape, axis, ascends in (((2049,), 0, False), ((4100, 2), 0, True)):
+        more = {"k": 3, "ret_typ": "mask"} if name == "topk" else {}
+        card = make(name, {"axis": axis, "is_ascend": ascends, **more})
+        x = whole(rng, dtype, shape)
+        check(sources, card, [x], outputs(rng, card, [x]))

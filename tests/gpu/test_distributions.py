@@ -43,6 +43,25 @@ def test_attributes(law, dtype):
     assert races() == ""
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "dtype"),
+    [
+        (0, 6, "int32"),
+        (-(2**31), 2**31 - 1, "int32"),
+        (-5, 2**40, "int64"),
+        (-(2**63), 2**63 - 1, "int64"),
+    ],
+)
+def test_whole_numbers(low, high, dtype):
+    pairs = []
+    for ctx in (GPU, mx.cpu()):
+        mx.random.seed(7)
+        pairs.append(mx.nd.random.randint(low, high, shape=(501,), dtype=dtype, ctx=ctx).asnumpy())
+    np.testing.assert_array_equal(*pairs)
+    assert len(set(pairs[0])) > 5
+    assert races() == ""
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("law", ["normal", *LAWS])
 def test_tensors_of_parameters(law, dtype):

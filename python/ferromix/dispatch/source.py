@@ -51,8 +51,8 @@ def only(entry: str) -> tuple[str, ...]:
     >>> only("dot_large_float16")
     ('-DFM_ONLY=2',)
     """
-    found = ELEMENT.search(entry)
-    return (f"-DFM_ONLY={CODES[found[1]]}",) if found else ()
+    found, rounded = ELEMENT.search(entry), "_tf32_" in entry
+    return (f"-DFM_ONLY={CODES[found[1]]}", *["-DFM_TF32"] * rounded) if found else ()
 
 
 def folder() -> Traversable:

@@ -64,6 +64,24 @@ def from_tensors(job: Job) -> Recipe | None:
     return Recipe(tuple(launches), temporary=16 * count)
 
 
+@recipe("_random_randint")
+def integers(job: Job) -> Recipe | None:
+    """One launch, with a thread for each element."""
+    shape, dtype = job.outputs[0]
+    if dtype not in ("int32", "int64"):
+        return None
+    low, high = int(job.attrs["low"]), int(job.attrs["high"])
+    size = high - low
+    given = output_at(0), int64(prod(shape)), int64(low), words_of(size), draws(), req(0)
+    entry = f"distributions_integers_{dtype}"
+    return Recipe((job.spread("distributions", entry, prod(shape), *given),))
+
+
+def words_of(size: int) -> Arg:
+    """A number of 64 bits without a sign."""
+    return int64(size - (1 << 64) if size >= 1 << 63 else size)
+
+
 def drawn(job: Job, law: str, numbers: list[Arg], per: int) -> Launch:
     """The launch that draws."""
     shape, dtype = job.outputs[0]

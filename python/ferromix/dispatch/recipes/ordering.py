@@ -1,15 +1,18 @@
-"""Recipes of elements in order, where shared memory holds a line."""
+"""Recipes of elements in order."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from ..recipe import (
+    Arg,
     Job,
     Launch,
     Recipe,
     input_at,
     int32,
+    int64,
     nothing,
     output_at,
     recipe,
@@ -54,20 +57,77 @@ def ordered(
     places: int | None = None,
     mask: int | None = None,
 ) -> Recipe | None:
-    """A block for each line; the numbers are those of the outputs."""
+    """A block for each line, or many; the numbers are those of the outputs."""
     shape, dtype = job.inputs[0]
     outer, count, inner = lines_of(shape, job.attrs["axis"])
-    if count > LONGEST:
-        return None
     most = count if first < 1 else first
     numbers = outer, count, inner, most, not job.attrs["is_ascend"]
     ends = [nothing() if k is None else output_at(k) for k in (values, mask)]
     reqs = [int32(0) if k is None else req(k) for k in (values, mask)]
     found = nothing() if places is None else workspace()
+    room = 0 if places is None else 8 * prod(job.outputs[places][0])
+    last = () if places is None else (convert(job, workspace(), "int64", places),)
+    if count > LONGEST:
+        lines = Lines(outer * inner, count, words(*numbers))
+        made = long(job, lines, (ends[0], found, ends[1]), reqs, room)
+        if made is None:
+            return None
+        return Recipe((*made, *last), temporary=room + 12 * lines.total)
     args = input_at(0), ends[0], found, ends[1], words(*numbers), *reqs
     grid, block = (job.blocks(outer * inner, 1), 1, 1), (job.limits.threads, 1, 1)
     launch = Launch("ordering", f"ordering_{dtype}", grid, block, args)
-    if places is None:
-        return Recipe((launch,))
-    last = convert(job, workspace(), "int64", places)
-    return Recipe((launch, last), temporary=8 * prod(job.outputs[places][0]))
+    return Recipe((launch, *last), temporary=room)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines that shared memory does not hold; `order` is the ``fm::Order``."""
+
+    number: int
+    count: int
+    order: Arg
+
+    @property
+    def size(self) -> int:
+        """The keys of a line, a power of two."""
+        return 1 << (self.count - 1).bit_length()
+
+    @property
+    def total(self) -> int:
+        """Those of all."""
+        return self.number * self.size
+
+
+def long(
+    job: Job, lines: Lines, ends: tuple[Arg, Arg, Arg], reqs: list[Arg], room: int
+) -> list[Launch] | None:
+    """Keys in memory behind what is there, sorted in parts, and then by ever longer runs.
+
+    None where 32 bits do not number the places.
+    """
+    if lines.size >= 1 << 31:
+        return None
+    dtype, size, total = job.inputs[0][1], int64(lines.size), int64(lines.total)
+    keys, at = workspace(room), workspace(room + 8 * lines.total)
+    given = input_at(0), keys, at, lines.order, size
+    made = [job.spread("ordering", f"ordering_keys_{dtype}", lines.total, *given)]
+    grid, block = (job.blocks(lines.total // LONGEST, 1), 1, 1), (job.limits.threads, 1, 1)
+
+    def part(run: int) -> Launch:
+        args = keys, at, total, size, int64(run)
+        return Launch("ordering", "ordering_part_int64", grid, block, args)
+
+    made.append(part(0))
+    run = 2 * LONGEST
+    while run <= lines.size:
+        step = run // 2
+        while step >= LONGEST:
+            args = keys, at, total, size, int64(run), int64(step)
+            made.append(job.spread("ordering", "ordering_step_int64", lines.total // 2, *args))
+            step //= 2
+        made.append(part(run))
+        run *= 2
+    given = input_at(0), at, *ends, lines.order, size, *reqs
+    entry = f"ordering_write_{dtype}"
+    made.append(job.spread("ordering", entry, lines.number * lines.count, *given))
+    return made
