@@ -332,14 +332,14 @@ def single() -> set[str]:
 
 
 def run() -> dict[str, set[str]]:
-    """The kernel rows behind each operator, as those of the tests show."""
+    """The kernel rows behind each operator, as those of the tests show, where there are any."""
     from tests.ops.run import kernel_rows
     from tests.ops.table import CASES
 
     found: dict[str, set[str]] = {}
     for case in CASES:
         found.setdefault(case.card.name, set()).update(kernel_rows(case.card))
-    return found
+    return {c.name: {c.kernel or c.name} for c in public()} | found
 
 
 def files() -> dict[Path, str]:
