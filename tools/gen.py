@@ -58,7 +58,8 @@ def family(operator: Card) -> str:
 
 
 def stems() -> dict[str, str]:
-    """The family of each operator: that of its case in the tests, which has the card's stem."""
+    """The family of each operator: that of its case in the tests, which has the card's stem; of
+    operators without cases the stem itself."""
     sys.path.insert(0, str(ROOT))
     from tests.ops.table import MODULES
 
@@ -66,7 +67,7 @@ def stems() -> dict[str, str]:
     for module in MODULES:
         for case in module.CASES:
             found.setdefault(card.find(case.op).name, module.__name__.rsplit(".", 1)[1])
-    return found
+    return {c.name: c.__module__.rsplit(".", 1)[1] for c in public()} | found
 
 
 # -- reference -------------------------------------------------------------------------------------
