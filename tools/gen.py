@@ -58,7 +58,8 @@ def family(operator: Card) -> str:
 
 
 def stems() -> dict[str, str]:
-    """The family of each operator: that of its case in the tests, which has the card's stem."""
+    """The family of each operator: that of its case in the tests, which has the card's stem; of
+    operators without cases the stem itself."""
     sys.path.insert(0, str(ROOT))
     from tests.ops.table import MODULES
 
@@ -66,7 +67,7 @@ def stems() -> dict[str, str]:
     for module in MODULES:
         for case in module.CASES:
             found.setdefault(card.find(case.op).name, module.__name__.rsplit(".", 1)[1])
-    return found
+    return {c.name: c.__module__.rsplit(".", 1)[1] for c in public()} | found
 
 
 # -- reference -------------------------------------------------------------------------------------
@@ -332,14 +333,14 @@ def single() -> set[str]:
 
 
 def run() -> dict[str, set[str]]:
-    """The kernel rows behind each operator, as those of the tests show."""
+    """The kernel rows behind each operator, as those of the tests show, where there are any."""
     from tests.ops.run import kernel_rows
     from tests.ops.table import CASES
 
     found: dict[str, set[str]] = {}
     for case in CASES:
         found.setdefault(case.card.name, set()).update(kernel_rows(case.card))
-    return found
+    return {c.name: {c.kernel or c.name} for c in public()} | found
 
 
 def files() -> dict[Path, str]:

@@ -10,7 +10,6 @@ from .control_flow import while_loop as while_loop
 from .finite import isfinite as isfinite
 from .finite import isinf as isinf
 from .finite import isnan as isnan
-from .masks import boolean_mask as boolean_mask
 from .random import rand_zipfian as rand_zipfian
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
@@ -128,6 +127,63 @@ def ModulatedDeformableConvolution(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def MultiBoxDetection(
+    cls_prob: NDArray | None = None,
+    loc_pred: NDArray | None = None,
+    anchor: NDArray | None = None,
+    clip: bool = True,
+    threshold: float = 0.01,
+    background_id: int = 0,
+    nms_threshold: float = 0.5,
+    force_suppress: bool = False,
+    variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: int = -1,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def MultiBoxPrior(
+    data: NDArray | None = None,
+    sizes: float | Sequence[float] = (1.0,),
+    ratios: float | Sequence[float] = (1.0,),
+    clip: bool = False,
+    steps: float | Sequence[float] = (-1.0, -1.0),
+    offsets: float | Sequence[float] = (0.5, 0.5),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def MultiBoxTarget(
+    anchor: NDArray | None = None,
+    label: NDArray | None = None,
+    cls_pred: NDArray | None = None,
+    overlap_threshold: float = 0.5,
+    ignore_label: float = -1.0,
+    negative_mining_ratio: float = -1.0,
+    negative_mining_thresh: float = 0.5,
+    minimum_negative_samples: int = 0,
+    variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def MultiProposal(
+    cls_prob: NDArray | None = None,
+    bbox_pred: NDArray | None = None,
+    im_info: NDArray | None = None,
+    rpn_pre_nms_top_n: int = 6000,
+    rpn_post_nms_top_n: int = 300,
+    threshold: float = 0.7,
+    rpn_min_size: int = 16,
+    scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+    ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+    feature_stride: int = 16,
+    output_score: bool = False,
+    iou_loss: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def PSROIPooling(
     data: NDArray | None = None,
     rois: NDArray | None = None,
@@ -139,6 +195,23 @@ def PSROIPooling(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def Proposal(
+    cls_prob: NDArray | None = None,
+    bbox_pred: NDArray | None = None,
+    im_info: NDArray | None = None,
+    rpn_pre_nms_top_n: int = 6000,
+    rpn_post_nms_top_n: int = 300,
+    threshold: float = 0.7,
+    rpn_min_size: int = 16,
+    scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+    ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+    feature_stride: int = 16,
+    output_score: bool = False,
+    iou_loss: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def ROIAlign(
     data: NDArray | None = None,
     rois: NDArray | None = None,
@@ -210,6 +283,95 @@ def arange_like(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def bipartite_matching(
+    data: NDArray | None = None,
+    is_ascend: bool = False,
+    threshold: float | None = None,
+    topk: int = -1,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def boolean_mask(
+    data: NDArray | None = None,
+    index: NDArray | None = None,
+    axis: int = 0,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def box_decode(
+    data: NDArray | None = None,
+    anchors: NDArray | None = None,
+    std0: float = 1.0,
+    std1: float = 1.0,
+    std2: float = 1.0,
+    std3: float = 1.0,
+    clip: float = -1.0,
+    format: str = 'center',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def box_encode(
+    samples: NDArray | None = None,
+    matches: NDArray | None = None,
+    anchors: NDArray | None = None,
+    refs: NDArray | None = None,
+    means: NDArray | None = None,
+    stds: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def box_iou(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    format: str = 'corner',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def box_nms(
+    data: NDArray | None = None,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: str = 'corner',
+    out_format: str = 'corner',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def box_non_maximum_suppression(
+    data: NDArray | None = None,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: str = 'corner',
+    out_format: str = 'corner',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def calibrate_entropy(
+    hist: NDArray | None = None,
+    hist_edges: NDArray | None = None,
+    num_quantized_bins: int = 255,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def count_sketch(
     data: NDArray | None = None,
     h: NDArray | None = None,
@@ -232,8 +394,64 @@ def ctc_loss(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def dequantize(
+    data: NDArray | None = None,
+    min_range: NDArray | None = None,
+    max_range: NDArray | None = None,
+    out_type: str = 'float32',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def dgl_adjacency(
+    data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def dgl_csr_neighbor_non_uniform_sample(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    num_hops: int = 1,
+    num_neighbor: int = 2,
+    max_num_vertices: int = 100,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def dgl_csr_neighbor_uniform_sample(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    num_hops: int = 1,
+    num_neighbor: int = 2,
+    max_num_vertices: int = 100,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def dgl_graph_compact(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    return_mapping: bool | None = None,
+    graph_sizes: int | Sequence[int] | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def dgl_subgraph(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    return_mapping: bool | None = None,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def div_sqrt_dim(
     data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> NDArray: ...
+def edge_id(
+    data: NDArray | None = None,
+    u: NDArray | None = None,
+    v: NDArray | None = None,
     *,
     out: Any = None,
     name: Any = None,
@@ -347,6 +565,210 @@ def quadratic(
     out: Any = None,
     name: Any = None,
 ) -> NDArray: ...
+def quantize(
+    data: NDArray | None = None,
+    min_range: NDArray | None = None,
+    max_range: NDArray | None = None,
+    out_type: str = 'uint8',
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantize_asym(
+    data: NDArray | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantize_v2(
+    data: NDArray | None = None,
+    out_type: str = 'int8',
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_act(
+    data: NDArray | None = None,
+    min_data: NDArray | None = None,
+    max_data: NDArray | None = None,
+    act_type: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_batch_norm(
+    data: NDArray | None = None,
+    gamma: NDArray | None = None,
+    beta: NDArray | None = None,
+    moving_mean: NDArray | None = None,
+    moving_var: NDArray | None = None,
+    min_data: NDArray | None = None,
+    max_data: NDArray | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_concat(
+    *args: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    dim: int = 1,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_conv(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    min_data: NDArray | None = None,
+    max_data: NDArray | None = None,
+    min_weight: NDArray | None = None,
+    max_weight: NDArray | None = None,
+    min_bias: NDArray | None = None,
+    max_bias: NDArray | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: str | None = None,
+    cudnn_off: bool = False,
+    layout: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_elemwise_add(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    lhs_min: NDArray | None = None,
+    lhs_max: NDArray | None = None,
+    rhs_min: NDArray | None = None,
+    rhs_max: NDArray | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_elemwise_mul(
+    lhs: NDArray | None = None,
+    rhs: NDArray | None = None,
+    lhs_min: NDArray | None = None,
+    lhs_max: NDArray | None = None,
+    rhs_min: NDArray | None = None,
+    rhs_max: NDArray | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    enable_float_output: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_embedding(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    min_weight: NDArray | None = None,
+    max_weight: NDArray | None = None,
+    input_dim: int | None = None,
+    output_dim: int | None = None,
+    dtype: Any = 'float32',
+    sparse_grad: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_flatten(
+    data: NDArray | None = None,
+    min_data: NDArray | None = None,
+    max_data: NDArray | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_fully_connected(
+    data: NDArray | None = None,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    min_data: NDArray | None = None,
+    max_data: NDArray | None = None,
+    min_weight: NDArray | None = None,
+    max_weight: NDArray | None = None,
+    min_bias: NDArray | None = None,
+    max_bias: NDArray | None = None,
+    num_hidden: int | None = None,
+    no_bias: bool = False,
+    flatten: bool = True,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_pooling(
+    data: NDArray | None = None,
+    min_data: NDArray | None = None,
+    max_data: NDArray | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: str = 'max',
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: str = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: str | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def quantized_rnn(
+    data: NDArray | None = None,
+    parameters: NDArray | None = None,
+    state: NDArray | None = None,
+    state_cell: NDArray | None = None,
+    data_scale: NDArray | None = None,
+    data_shift: NDArray | None = None,
+    state_size: int | None = None,
+    num_layers: int | None = None,
+    bidirectional: bool = False,
+    mode: str | None = None,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
+def requantize(
+    data: NDArray | None = None,
+    min_range: NDArray | None = None,
+    max_range: NDArray | None = None,
+    out_type: str = 'int8',
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    out: Any = None,
+    name: Any = None,
+) -> Any: ...
 def round_ste(
     data: NDArray | None = None,
     *,

@@ -152,8 +152,8 @@ RULES: Final[Table] = _table()
 
 GRAPHS: Final[Mapping[str, str]] = {
     "_contrib_dgl_adjacency": "adjacency",
-    "_contrib_dgl_csr_neighbor_non_uniform_sample": "sample",
-    "_contrib_dgl_csr_neighbor_uniform_sample": "sample",
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": "neighbors",
+    "_contrib_dgl_csr_neighbor_uniform_sample": "neighbors",
     "_contrib_dgl_graph_compact": "compact",
     "_contrib_dgl_subgraph": "subgraph",
     "_contrib_edge_id": "edge_id",

@@ -7,7 +7,6 @@ from .symbol import Symbol
 from .control_flow import cond as cond
 from .control_flow import foreach as foreach
 from .control_flow import while_loop as while_loop
-from .masks import boolean_mask as boolean_mask
 from .random import rand_zipfian as rand_zipfian
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
@@ -121,6 +120,63 @@ def ModulatedDeformableConvolution(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def MultiBoxDetection(
+    cls_prob: Symbol | None = None,
+    loc_pred: Symbol | None = None,
+    anchor: Symbol | None = None,
+    clip: bool = True,
+    threshold: float = 0.01,
+    background_id: int = 0,
+    nms_threshold: float = 0.5,
+    force_suppress: bool = False,
+    variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: int = -1,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def MultiBoxPrior(
+    data: Symbol | None = None,
+    sizes: float | Sequence[float] = (1.0,),
+    ratios: float | Sequence[float] = (1.0,),
+    clip: bool = False,
+    steps: float | Sequence[float] = (-1.0, -1.0),
+    offsets: float | Sequence[float] = (0.5, 0.5),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def MultiBoxTarget(
+    anchor: Symbol | None = None,
+    label: Symbol | None = None,
+    cls_pred: Symbol | None = None,
+    overlap_threshold: float = 0.5,
+    ignore_label: float = -1.0,
+    negative_mining_ratio: float = -1.0,
+    negative_mining_thresh: float = 0.5,
+    minimum_negative_samples: int = 0,
+    variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def MultiProposal(
+    cls_prob: Symbol | None = None,
+    bbox_pred: Symbol | None = None,
+    im_info: Symbol | None = None,
+    rpn_pre_nms_top_n: int = 6000,
+    rpn_post_nms_top_n: int = 300,
+    threshold: float = 0.7,
+    rpn_min_size: int = 16,
+    scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+    ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+    feature_stride: int = 16,
+    output_score: bool = False,
+    iou_loss: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def PSROIPooling(
     data: Symbol | None = None,
     rois: Symbol | None = None,
@@ -132,6 +188,23 @@ def PSROIPooling(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def Proposal(
+    cls_prob: Symbol | None = None,
+    bbox_pred: Symbol | None = None,
+    im_info: Symbol | None = None,
+    rpn_pre_nms_top_n: int = 6000,
+    rpn_post_nms_top_n: int = 300,
+    threshold: float = 0.7,
+    rpn_min_size: int = 16,
+    scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+    ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+    feature_stride: int = 16,
+    output_score: bool = False,
+    iou_loss: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def ROIAlign(
     data: Symbol | None = None,
     rois: Symbol | None = None,
@@ -203,6 +276,95 @@ def arange_like(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def bipartite_matching(
+    data: Symbol | None = None,
+    is_ascend: bool = False,
+    threshold: float | None = None,
+    topk: int = -1,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def boolean_mask(
+    data: Symbol | None = None,
+    index: Symbol | None = None,
+    axis: int = 0,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def box_decode(
+    data: Symbol | None = None,
+    anchors: Symbol | None = None,
+    std0: float = 1.0,
+    std1: float = 1.0,
+    std2: float = 1.0,
+    std3: float = 1.0,
+    clip: float = -1.0,
+    format: str = 'center',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def box_encode(
+    samples: Symbol | None = None,
+    matches: Symbol | None = None,
+    anchors: Symbol | None = None,
+    refs: Symbol | None = None,
+    means: Symbol | None = None,
+    stds: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def box_iou(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    format: str = 'corner',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def box_nms(
+    data: Symbol | None = None,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: str = 'corner',
+    out_format: str = 'corner',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def box_non_maximum_suppression(
+    data: Symbol | None = None,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: str = 'corner',
+    out_format: str = 'corner',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def calibrate_entropy(
+    hist: Symbol | None = None,
+    hist_edges: Symbol | None = None,
+    num_quantized_bins: int = 255,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def count_sketch(
     data: Symbol | None = None,
     h: Symbol | None = None,
@@ -225,8 +387,64 @@ def ctc_loss(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def dequantize(
+    data: Symbol | None = None,
+    min_range: Symbol | None = None,
+    max_range: Symbol | None = None,
+    out_type: str = 'float32',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def dgl_adjacency(
+    data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def dgl_csr_neighbor_non_uniform_sample(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    num_hops: int = 1,
+    num_neighbor: int = 2,
+    max_num_vertices: int = 100,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def dgl_csr_neighbor_uniform_sample(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    num_hops: int = 1,
+    num_neighbor: int = 2,
+    max_num_vertices: int = 100,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def dgl_graph_compact(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    return_mapping: bool | None = None,
+    graph_sizes: int | Sequence[int] | None = None,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def dgl_subgraph(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    return_mapping: bool | None = None,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def div_sqrt_dim(
     data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Symbol: ...
+def edge_id(
+    data: Symbol | None = None,
+    u: Symbol | None = None,
+    v: Symbol | None = None,
     *,
     name: Any = None,
     attr: Any = None,
@@ -340,6 +558,210 @@ def quadratic(
     name: Any = None,
     attr: Any = None,
 ) -> Symbol: ...
+def quantize(
+    data: Symbol | None = None,
+    min_range: Symbol | None = None,
+    max_range: Symbol | None = None,
+    out_type: str = 'uint8',
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantize_asym(
+    data: Symbol | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantize_v2(
+    data: Symbol | None = None,
+    out_type: str = 'int8',
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_act(
+    data: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    act_type: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_batch_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_concat(
+    *args: Symbol | Sequence[Symbol],
+    num_args: int | None = None,
+    dim: int = 1,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_conv(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    min_weight: Symbol | None = None,
+    max_weight: Symbol | None = None,
+    min_bias: Symbol | None = None,
+    max_bias: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: str | None = None,
+    cudnn_off: bool = False,
+    layout: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_elemwise_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_min: Symbol | None = None,
+    lhs_max: Symbol | None = None,
+    rhs_min: Symbol | None = None,
+    rhs_max: Symbol | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_elemwise_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_min: Symbol | None = None,
+    lhs_max: Symbol | None = None,
+    rhs_min: Symbol | None = None,
+    rhs_max: Symbol | None = None,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    enable_float_output: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_embedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    min_weight: Symbol | None = None,
+    max_weight: Symbol | None = None,
+    input_dim: int | None = None,
+    output_dim: int | None = None,
+    dtype: Any = 'float32',
+    sparse_grad: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_flatten(
+    data: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_fully_connected(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    min_weight: Symbol | None = None,
+    max_weight: Symbol | None = None,
+    min_bias: Symbol | None = None,
+    max_bias: Symbol | None = None,
+    num_hidden: int | None = None,
+    no_bias: bool = False,
+    flatten: bool = True,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_pooling(
+    data: Symbol | None = None,
+    min_data: Symbol | None = None,
+    max_data: Symbol | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: str = 'max',
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: str = 'valid',
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: str | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def quantized_rnn(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    data_scale: Symbol | None = None,
+    data_shift: Symbol | None = None,
+    state_size: int | None = None,
+    num_layers: int | None = None,
+    bidirectional: bool = False,
+    mode: str | None = None,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
+def requantize(
+    data: Symbol | None = None,
+    min_range: Symbol | None = None,
+    max_range: Symbol | None = None,
+    out_type: str = 'int8',
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    name: Any = None,
+    attr: Any = None,
+) -> Any: ...
 def round_ste(
     data: Symbol | None = None,
     *,

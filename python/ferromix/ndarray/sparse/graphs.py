@@ -14,7 +14,7 @@ from .arrays import CSRNDArray
 from .base import make
 from .parts import csr_of, filled, op
 
-__all__ = ["GRAPHS", "adjacency", "compact", "edge_id", "sample", "subgraph"]
+__all__ = ["GRAPHS", "adjacency", "compact", "edge_id", "neighbors", "subgraph"]
 
 Inputs = Sequence[Any]
 Out = NDArray | None
@@ -170,7 +170,7 @@ def _search(card: OperatorProperty, edges: Edges, seeds: Any, weights: Any) -> t
     return hops, taken
 
 
-def sample(card: OperatorProperty, inputs: Inputs, out: Out) -> list[Any]:
+def neighbors(card: OperatorProperty, inputs: Inputs, out: Out) -> list[Any]:
     """Some of the edges around the vertices of each list."""
     weighted = card.list_arguments()[1] == "probability"
     graph, lists = inputs[0], inputs[1 + weighted :]
@@ -195,4 +195,4 @@ def sample(card: OperatorProperty, inputs: Inputs, out: Out) -> list[Any]:
     return [made for kind in zip(*found, strict=True) for made in kind]
 
 
-GRAPHS = (adjacency, compact, edge_id, sample, subgraph)
+GRAPHS = (adjacency, compact, edge_id, neighbors, subgraph)
