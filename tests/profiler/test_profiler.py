@@ -93,7 +93,8 @@ def test_slices_of_a_thread_nest_and_threads_have_names(path):
                 stack.pop()
             assert not stack or end <= stack[-1] + 0.0005
             stack.append(end)
-    assert slices(found, "mine") == {"outer": 1, "inner": 20}
+    assert slices(found, "mine") == {"outer": 1}
+    assert slices(found, "mine,frame") == {"inner": 20}
 
 
 def test_executors_show_their_nodes(path):

@@ -124,6 +124,7 @@ class _Profiler:
     def stop(self) -> None:
         if not self.running:
             return
+        self.sample()
         _core.profiler_pause()
         self.running = False
         self.stop_ticking()
@@ -139,14 +140,19 @@ class _Profiler:
         elapsed = 0.0
         while not quit.wait(every):
             elapsed += every
-            if self.settings.profile_memory and not self.paused:
-                used = stats()["in_use"]
-                self.memory.append(used)
-                del self.memory[:-1_000_000]
-                _core.profiler_count("memory", MEMORY, used)
+            if not self.paused:
+                self.sample()
             if self.settings.continuous_dump and elapsed >= self.settings.dump_period:
                 elapsed = 0.0
                 self.write()
+
+    def sample(self) -> None:
+        """Takes note of the memory in use, if the settings ask for it."""
+        if self.settings.profile_memory:
+            used = stats()["in_use"]
+            self.memory.append(used)
+            del self.memory[:-1_000_000]
+            _core.profiler_count("memory", MEMORY, used)
 
     def write(self) -> None:
         with access(self.settings.filename):
@@ -178,7 +184,8 @@ def set_config(**kwargs: object) -> None:
         Accepted, as in MXNet. All operations, pushes and waits are recorded in any case: they go
         into buffers of their threads, and leaving some out would save next to nothing.
     profile_memory
-        Also sample the pool's memory in use, every 10 ms. `profile_all` switches it on, too.
+        Also sample the pool's memory in use, every 10 ms and at the end. `profile_all` switches it
+        on, too.
     aggregate_stats
         Accepted, as in MXNet; the table of `dumps` is there in any case.
     continuous_dump, dump_period

@@ -71,7 +71,7 @@ class Frame(Span):
     """A stretch of time, one of a row of similar ones."""
 
     def __init__(self, domain: Domain, name: str) -> None:
-        super().__init__(str(domain), name)
+        super().__init__(f"{domain},frame", name)
 
 
 class Event(Span):
@@ -134,4 +134,4 @@ class Marker:
         scopes = ("global", "process", "thread", "task", "marker")
         if scope not in scopes:
             raise InvalidArgumentError(f"scope must be one of {', '.join(scopes)}, got '{scope}'")
-        _core.profiler_mark(self._domain, self.name)
+        _core.profiler_mark(f"{self._domain},instant_marker", self.name)

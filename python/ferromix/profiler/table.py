@@ -23,8 +23,9 @@ def as_json(sections: dict[str, list[Row]], memory: list[float]) -> str:
     if memory:
         average = sum(memory) / len(memory)
         used = {"Count": len(memory), "Min": min(memory), "Max": max(memory), "Avg": average}
-    units = {"Time": "ms", "Memory": "KB"}
-    return json.dumps({"Time": time, "Memory": {MEMORY: used} if used else {}, "Unit": units})
+    memory_of = {"Device Storage": {MEMORY: used}} if used else {}
+    units = {"Time": "ms", "Memory": "kB"}
+    return json.dumps({"Time": time, "Memory": memory_of, "Unit": units})
 
 
 def as_table(sections: dict[str, list[Row]], memory: list[float]) -> str:
@@ -43,7 +44,7 @@ def as_table(sections: dict[str, list[Row]], memory: list[float]) -> str:
 
     if memory:
         used = [min(memory), max(memory), sum(memory) / len(memory)]
-        columns = ["Min Use (kB)", "Max Use (kB)", "Avg Use (kB)"]
+        columns = ["Min Use  (kB)", "Max Use  (kB)", "Avg Use  (kB)"]
         section("Device Storage", columns, [(MEMORY, len(memory), used)])
     columns = ["Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"]
     for title, rows in sections.items():

@@ -1,0 +1,192 @@
+//! Reads from Python what a plan needs to know of a graph.
+
+use super::super::{ByAddress, Entry, Numbers, address, card, inputs, is_plain};
+use super::{NONE, Planner};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// What an operator says of itself.
+pub(super) struct Facts {
+    pub(super) views: bool,
+    pub(super) inplace: Vec<(usize, usize)>,
+    /// More of these, where the node runs on the CPU.
+    pub(super) on_cpu: Vec<(usize, usize)>,
+    pub(super) ignored: Vec<usize>,
+}
+
+pub(super) struct Step {
+    pub(super) facts: usize,
+    pub(super) device: usize,
+    pub(super) inputs: Vec<u32>,
+    pub(super) outputs: Vec<u32>,
+}
+
+/// Devices by number; equal ones have one, and no device is number 0.
+pub(super) struct Devices<'py> {
+    given: Bound<'py, PyDict>,
+    pub(super) objects: Vec<Bound<'py, PyAny>>,
+    /// Whether each is a CPU; no device is taken for one.
+    pub(super) cpus: Vec<bool>,
+    by_address: ByAddress<usize>,
+    kept: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> Devices<'py> {
+    fn of(&mut self, node: &Bound<'py, PyAny>) -> PyResult<usize> {
+        let Some(device) = self.given.get_item(node)? else {
+            return Ok(0);
+        };
+        if let Some(&number) = self.by_address.get(&address(&device)) {
+            return Ok(number);
+        }
+        let mut number = self.objects.len();
+        for (i, known) in self.objects.iter().enumerate() {
+            if known.eq(&device)? {
+                number = i;
+            }
+        }
+        if number == self.objects.len() {
+            let kind = device.getattr(intern!(device.py(), "device_type"))?;
+            self.cpus.push(kind.extract::<String>()?.starts_with("cpu"));
+            self.objects.push(device.clone());
+        }
+        self.by_address.insert(address(&device), number);
+        self.kept.push(device);
+        Ok(number)
+    }
+}
+
+impl<'py> Planner<'py> {
+    pub(super) fn new(
+        order: &Bound<'py, PyList>,
+        sizes: &Bound<'py, PyDict>,
+        fixed: &Bound<'py, PyAny>,
+        viewable: &Bound<'py, PyAny>,
+        devices: &Bound<'py, PyDict>,
+        ask: &Bound<'py, PyAny>,
+    ) -> PyResult<Self> {
+        let none = order.py().None().into_bound(order.py());
+        let mut planner = Planner {
+            numbers: Numbers::default(),
+            facts: Vec::new(),
+            steps: Vec::with_capacity(order.len()),
+            devices: Devices {
+                given: devices.clone(),
+                objects: vec![none],
+                cpus: vec![true],
+                by_address: ByAddress::default(),
+                kept: Vec::new(),
+            },
+            device: Vec::new(),
+            size: Vec::new(),
+            last: Vec::new(),
+            fixed: Vec::new(),
+            viewable: Vec::new(),
+            life: Vec::new(),
+            lives: Vec::new(),
+            members: Vec::new(),
+            inplace: Vec::new(),
+            views: Vec::new(),
+            may_shrink: true,
+            shrinks: false,
+        };
+        let mut cards: ByAddress<(usize, usize)> = ByAddress::default();
+        for node in order {
+            planner.add(&node, ask, &mut cards)?;
+        }
+        for (entry, size) in sizes {
+            if let Some(number) = planner.numbers.find(&Entry::of(&entry)?) {
+                planner.size[number as usize] = size.extract()?;
+            }
+        }
+        for (entries, flags) in [
+            (fixed, &mut planner.fixed),
+            (viewable, &mut planner.viewable),
+        ] {
+            for entry in entries.try_iter()? {
+                if let Some(number) = planner.numbers.find(&Entry::of(&entry?)?) {
+                    flags[number as usize] = true;
+                }
+            }
+        }
+        Ok(planner)
+    }
+
+    fn add(
+        &mut self,
+        node: &Bound<'py, PyAny>,
+        ask: &Bound<'py, PyAny>,
+        cards: &mut ByAddress<(usize, usize)>,
+    ) -> PyResult<()> {
+        let card = card(node)?.unwrap_or_else(|| node.clone());
+        let (facts, outputs) = if let Some(&known) = cards.get(&address(&card)) {
+            known
+        } else {
+            let (views, inplace, on_cpu, ignored) = ask.call1((&card,))?.extract()?;
+            let names = card.getattr(intern!(node.py(), "output_names"))?.len()?;
+            self.facts.push(Facts {
+                views,
+                inplace,
+                on_cpu,
+                ignored,
+            });
+            cards.insert(address(&card), (self.facts.len() - 1, names));
+            (self.facts.len() - 1, names)
+        };
+        let step = i64::try_from(self.steps.len())?;
+        let mut read = Vec::new();
+        for (i, entry) in inputs(node)?.iter().enumerate() {
+            let number = self.number(&entry)?;
+            let last = &mut self.last[number as usize];
+            if self.facts[facts].ignored.contains(&i) {
+                last.get_or_insert(-1);
+            } else {
+                *last = Some(step);
+            }
+            read.push(number);
+        }
+        let mut written = Vec::with_capacity(outputs);
+        if is_plain(node)? {
+            let device = self.devices.of(node)?;
+            for i in 0..outputs {
+                let (number, new) = self.numbers.at(node.clone(), i)?;
+                if new {
+                    self.grow(device);
+                }
+                written.push(number);
+            }
+        } else {
+            let own = node.call_method0(intern!(node.py(), "outputs"))?;
+            for entry in own.try_iter()? {
+                written.push(self.number(&entry?)?);
+            }
+        }
+        let device = self.devices.of(node)?;
+        self.steps.push(Step {
+            facts,
+            device,
+            inputs: read,
+            outputs: written,
+        });
+        Ok(())
+    }
+
+    fn number(&mut self, entry: &Bound<'py, PyAny>) -> PyResult<u32> {
+        let (number, new) = self.numbers.of(entry)?;
+        if new {
+            let device = self.devices.of(&Entry::of(entry)?.node)?;
+            self.grow(device);
+        }
+        Ok(number)
+    }
+
+    fn grow(&mut self, device: usize) {
+        self.device.push(device);
+        self.size.push(0);
+        self.last.push(None);
+        self.fixed.push(false);
+        self.viewable.push(false);
+        self.life.push(NONE);
+    }
+}
