@@ -143,6 +143,14 @@ def test_python_imports_point_one_way(path):
             assert used != ":mpi4py" or ours, f"{path} must not import mpi4py"
 
 
+ONNX = re.compile(r"^\s*(import|from) onnx", re.MULTILINE)
+
+
+def test_one_file_imports_onnx():
+    found = [p.relative_to(PACKAGE).as_posix() for p in FILES if ONNX.search(p.read_text())]
+    assert found == ["onnx/package.py"]
+
+
 CUPY = re.compile(r'import cupy|import_module\("cupy')
 
 

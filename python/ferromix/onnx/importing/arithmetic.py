@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import reduce
+from math import prod
 
 import numpy as np
 
@@ -118,9 +119,24 @@ def _mod(at: Use) -> Symbol:
 def _where(at: Use) -> Symbol:
     values, shapes = at.symbols(), [at.shape(i) for i in range(3)]
     if len(set(shapes)) > 1:  # MXNet's operator does not broadcast
-        common = np.broadcast_shapes(*(at.extents(i) for i in range(3)))
-        values = [stretched(at, *pair, common) for pair in zip(values, shapes, strict=True)]
+        values = _alike(at, values, shapes)
     return at.last("where", *values)
+
+
+def _alike(at: Use, values: list[Symbol], shapes: list[tuple[int, ...]]) -> list[Symbol]:
+    """All broadcast to one shape; it need not be known where the others are single numbers."""
+    most = max(range(3), key=lambda i: (len(shapes[i]), prod(map(abs, shapes[i]))))
+    rest = {s for s in shapes if s != shapes[most]}
+    if all(n == 1 for s in rest for n in s):
+        ones = (1,) * len(shapes[most])
+        return [
+            v
+            if s == shapes[most]
+            else at.op("broadcast_like", at.op("Reshape", v, shape=ones), values[most])
+            for v, s in zip(values, shapes, strict=True)
+        ]
+    common = np.broadcast_shapes(*(at.extents(i) for i in range(3)))
+    return [stretched(at, *pair, common) for pair in zip(values, shapes, strict=True)]
 
 
 def stretched(at: Use, x: Symbol, shape: tuple[int, ...], wanted: tuple[int, ...]) -> Symbol:
@@ -165,6 +181,25 @@ def _round(at: Use) -> Symbol:
 def _is_nan(at: Use) -> Symbol:
     x = at.symbol()
     return at.last("broadcast_not_equal", x, x)
+
+
+@reads("IsInf")
+def _is_inf(at: Use) -> Symbol:
+    at.require(detect_positive=1, detect_negative=1)
+    return at.last("_equal_scalar", at.op("abs", at.symbol()), scalar=math.inf)
+
+
+@reads("Trilu")
+def _trilu(at: Use) -> Symbol:
+    rows, columns = (at.axis_extent(i) for i in (-2, -1))
+    k = int(at.constant(1).reshape(-1)[0]) if at.has(1) else 0
+    mask = np.tri(rows, columns, k if not at.attrs.get("upper", 1) else k - 1)
+    kept = mask == 0 if at.attrs.get("upper", 1) else mask == 1
+    inside = at.constant_symbol(
+        "mask", kept.astype(np.float32).reshape((1,) * (at.rank() - 2) + kept.shape)
+    )
+    x = at.symbol()
+    return at.last("where", at.op("broadcast_like", inside, x), x, at.op("zeros_like", x))
 
 
 @reads("Softplus")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from ...error import FileFormatError, InvalidArgumentError, MXNetError
 from ...graph.infer import infer_shapes
 from ...graph.node import Entry, Node
 from ...ndarray import NDArray
-from ...ops.card import MaybeShape
+from ...ops.card import MaybeShape, merge_shapes
 from ...symbol import Symbol
 from ..package import onnx_package
 from .folding import fold
@@ -23,19 +25,24 @@ from .use import TABLE, Use, Value
 __all__ = ["get_model_metadata", "import_model"]
 
 Params = dict[str, NDArray]
+Shapes = Mapping[str, Sequence[int]]
 
 _OWN = ("", "ai.onnx")
 _MALFORMED = (ValueError, TypeError, KeyError, IndexError, OverflowError, RuntimeError)
 """What a node raises that does not fit together."""
 
 
-def import_model(model_file: str | os.PathLike[str]) -> tuple[Symbol, Params, Params]:
+def import_model(
+    model_file: str | os.PathLike[str], in_shapes: Shapes | None = None
+) -> tuple[Symbol, Params, Params]:
     """A network from an ONNX model.
 
     Parameters
     ----------
     model_file
         The path of the model.
+    in_shapes
+        Shapes of inputs by name, for a model that leaves extents open and works with them.
 
     Returns
     -------
@@ -58,12 +65,14 @@ def import_model(model_file: str | os.PathLike[str]) -> tuple[Symbol, Params, Pa
     >>> net, args, auxs = mx.onnx.import_model("model.onnx")  # doctest: +SKIP
     """
     path = os.fspath(model_file)
-    return read_model(_load(path), path)
+    return read_model(_load(path), path, in_shapes or {})
 
 
-def read_model(model: Any, path: str) -> tuple[Symbol, Params, Params]:
+def read_model(
+    model: Any, path: str, in_shapes: Shapes = MappingProxyType({})
+) -> tuple[Symbol, Params, Params]:
     """What :func:`import_model` gives, for a model that has been loaded from a path."""
-    reader = _Reader(path, model)
+    reader = _Reader(path, model, in_shapes)
     net = reader.run()
     states = set(net.list_auxiliary_states())
     arrays = {n: nd.array(v, dtype=v.dtype) for n, v in reader.parameters.items()}
@@ -133,8 +142,9 @@ class _Reader:
         The values of the variables that constants have become.
     """
 
-    def __init__(self, path: str, model: Any) -> None:
+    def __init__(self, path: str, model: Any, given: Shapes) -> None:
         self.path = path
+        self.given = dict(given)
         self.onnx = onnx_package()
         self.graph = model.graph
         versions = [o.version for o in model.opset_import if o.domain in _OWN]
@@ -154,6 +164,11 @@ class _Reader:
         for value in self.graph.input:
             if value.name not in self.values:
                 self._input(value)
+        unknown = sorted(set(self.given) - set(self.values))
+        if unknown:
+            raise InvalidArgumentError(
+                f"import_model: in_shapes has '{unknown[0]}', which is no input of {self.path}"
+            )
         for node in self.graph.node:
             self._node(node)
         outputs = [self._output(value.name) for value in self.graph.output]
@@ -172,9 +187,12 @@ class _Reader:
         tensor = value.type.tensor_type
         made = sym.Variable(value.name)
         self._names.add(value.name)
+        declared: MaybeShape = None
         if tensor.HasField("shape"):
-            extents = tensor.shape.dim
-            shape = tuple(d.dim_value if d.dim_value > 0 else -1 for d in extents)
+            declared = tuple(d.dim_value if d.dim_value > 0 else -1 for d in tensor.shape.dim)
+        wanted = tuple(self.given[value.name]) if value.name in self.given else None
+        shape = merge_shapes("import_model", value.name, wanted, declared)
+        if shape is not None:
             self.shapes[made.entries[0]] = shape
         self.values[value.name] = made
 

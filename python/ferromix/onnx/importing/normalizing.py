@@ -26,14 +26,17 @@ def _instance_norm(at: Use) -> Symbol:
 
 @reads("LayerNormalization")
 def _layer_norm(at: Use) -> list[Symbol]:
-    axis = at.axis(-1)
-    if axis != at.rank() - 1:
-        raise at.error(f"axis {axis} of {at.rank()}; along the last one alone it can be said")
+    axis, options = at.axis(-1), {"axis": -1, "eps": at.attrs.get("epsilon", 1e-5)}
     if at.outputs > 1:
         raise at.error("mean and deviation as outputs")
-    beta = at.symbol(2) if at.has(2) else at.op("zeros_like", at.symbol(1))
-    operands = at.symbol(0), at.symbol(1), beta
-    return [at.last("LayerNorm", *operands, axis=-1, eps=at.attrs.get("epsilon", 1e-5))]
+    x, gamma = at.symbol(0), at.symbol(1)
+    beta = at.symbol(2) if at.has(2) else at.op("zeros_like", gamma)
+    if axis == at.rank() - 1:
+        return [at.last("LayerNorm", x, gamma, beta, **options)]
+    # Over several axes, as one.
+    flat = at.op("Reshape", x, shape=(*[0] * axis, -1))
+    factors = [at.op("Reshape", v, shape=(-1,)) for v in (gamma, beta)]
+    return [at.last("reshape_like", at.op("LayerNorm", flat, *factors, **options), x)]
 
 
 @reads("GroupNormalization")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ...symbol import Symbol
@@ -77,3 +79,30 @@ def _stacked(at: Use, first: int, second: int) -> Symbol:
     operator = "batch_dot" if rank == 3 else "_linalg_gemm2"
     found = at.op(operator, a, b)
     return at.op("squeeze", found, axis=rank - 2) if first == 1 else found
+
+
+@reads("Einsum")
+def _einsum(at: Use) -> Symbol:
+    """Of two tensors: axes of both that stay, axes that are summed over, and each one's own."""
+    left, arrow, wanted = at.attrs["equation"].replace(" ", "").partition("->")
+    terms = left.split(",")
+    plain = arrow and all(t.isalpha() and len(set(t)) == len(t) for t in terms)
+    if len(terms) != 2 or not plain or not set(wanted) <= set(left):
+        raise at.error(f"equation '{at.attrs['equation']}'")
+    a, b = terms
+    stays = [c for c in a if c in b and c in wanted]
+    summed = [c for c in a if c in b and c not in wanted]
+    own = [[c for c in t if c not in o] for t, o in ((a, b), (b, a))]
+    if any(c not in wanted for part in own for c in part):
+        raise at.error(f"equation '{at.attrs['equation']}' sums over an axis of one tensor")
+    sizes = dict(zip(a + b, at.extents(0) + at.extents(1), strict=True))
+
+    def matrix(i: int, *parts: list[str]) -> Symbol:
+        order = [terms[i].index(c) for part in parts for c in part]
+        moved = at.op("transpose", at.symbol(i), axes=tuple(order))
+        return at.op("Reshape", moved, shape=tuple(prod(sizes[c] for c in p) for p in parts))
+
+    product = at.op("batch_dot", matrix(0, stays, own[0], summed), matrix(1, stays, summed, own[1]))
+    letters = [*stays, *own[0], *own[1]]
+    apart = at.op("Reshape", product, shape=tuple(sizes[c] for c in letters))
+    return at.last("transpose", apart, axes=tuple(letters.index(c) for c in wanted))

@@ -101,6 +101,17 @@ class Use:
         """A changed value of input `i` as a parameter."""
         return self._reading.variable(f"{self._given(i)[0]}_{self.name}", value)
 
+    def constant_symbol(self, what: str, value: np.ndarray) -> Symbol:
+        """A constant of the node's own as a parameter."""
+        return self._reading.variable(f"{self.name}_{what}", value)
+
+    def axis_extent(self, axis: int, i: int = 0) -> int:
+        """The extent of input `i` along an axis, which must be known."""
+        found = self.shape(i)[axis]
+        if found < 0:
+            raise self.error(f"input '{self._inputs[i][0]}' must be known along axis {axis}")
+        return found
+
     def shape(self, i: int = 0) -> tuple[int, ...]:
         """The shape of input `i`, -1 where an extent is not known."""
         value = self._given(i)[1]
