@@ -9,7 +9,7 @@ use crate::linalg::rows_dot::RowsDot;
 use crate::linalg::triangle::mirror;
 use crate::math::real::Real;
 use crate::par;
-use crate::simd::vector::multiversion;
+use crate::simd::vector::{multiversion, versions};
 
 /// Columns that a task rotates.
 const COLUMNS: usize = 128;
@@ -127,12 +127,26 @@ multiversion! {
 /// A rotation of two neighbouring rows: the first one, cosine and sine.
 type Rotation<T> = (usize, T, T);
 
-multiversion! {
-    fn rotate_pair<T: Real>(upper: &mut [T], lower: &mut [T], c: T, s: T) {
-        for (x, y) in upper.iter_mut().zip(lower) {
-            let (a, b) = (*x, *y);
-            *y = s * a + c * b;
-            *x = c * a - s * b;
+versions! {
+    /// Turns some columns of the rows of a matrix of `n` columns.
+    ///
+    /// # Safety
+    /// Nobody else uses these columns meanwhile.
+    unsafe fn turn[T: Real](
+        matrix: Target<T>,
+        n: usize,
+        columns: std::ops::Range<usize>,
+        rotations: &[Rotation<T>]
+    ) [T] {
+        for &(i, c, s) in rotations {
+            let [upper, lower] = [i, i + 1].map(|i| i * n + columns.start..i * n + columns.end);
+            // SAFETY: two rows, of columns that are the caller's.
+            let (upper, lower) = unsafe { (matrix.slice(upper), matrix.slice(lower)) };
+            for (x, y) in upper.iter_mut().zip(lower) {
+                let (a, b) = (*x, *y);
+                *y = s * a + c * b;
+                *x = c * a - s * b;
+            }
         }
     }
 }
@@ -140,12 +154,8 @@ multiversion! {
 fn rotate<T: RowsDot>(u: &mut [T], n: usize, rotations: &mut Vec<Rotation<T>>) {
     let target = Target::of_slice(u);
     par::for_ranges(n, COLUMNS, |columns| {
-        for &(i, c, s) in rotations.iter() {
-            let [upper, lower] = [i, i + 1].map(|i| i * n + columns.start..i * n + columns.end);
-            // SAFETY: two rows, of columns that no other task has.
-            let (upper, lower) = unsafe { (target.slice(upper), target.slice(lower)) };
-            rotate_pair(upper, lower, c, s);
-        }
+        // SAFETY: no other task has these columns.
+        unsafe { turn(target, n, columns, rotations) };
     });
     rotations.clear();
 }

@@ -40,7 +40,7 @@ pub(super) unsafe fn product<T: Tiled>(
     c: (Target<T>, usize, usize),
 ) {
     let rows = Rows::new::<T>(m);
-    let mut room = vec![T::ZERO; Shape::new::<T>(1, n, DEPTH.min(k)).size()];
+    let mut room = T::borrow_room(Shape::new::<T>(1, n, DEPTH.min(k)).size());
     for start in (0..k).step_by(DEPTH) {
         let depth = DEPTH.min(k - start);
         let shape = Shape::new::<T>(1, n, depth);
@@ -62,6 +62,7 @@ pub(super) unsafe fn product<T: Tiled>(
             }
         });
     }
+    T::return_room(room);
 }
 
 /// The product of a chunk of rows with some blocks of columns.
@@ -79,7 +80,7 @@ unsafe fn part<T: Tiled>(
 ) {
     let Panels { shape, .. } = *panels;
     let range = rows.range(chunk);
-    let mut packed = vec![T::ZERO; range.len() * shape.depth];
+    let mut packed = T::borrow_room(range.len() * shape.depth);
     rows.pack_from(chunk, a, steps, (&mut packed, shape.depth));
     for block in blocks {
         let columns = shape.range(block);
@@ -101,4 +102,5 @@ unsafe fn part<T: Tiled>(
             }
         }
     }
+    T::return_room(packed);
 }

@@ -6,6 +6,7 @@
 use crate::linalg::lanes::{Lanes, Plain};
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
+use std::cell::RefCell;
 
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 12;
@@ -28,7 +29,15 @@ pub(crate) trait Tiled: Real {
     fn tiles() -> Tiles<Self>;
     /// Tiles of one vector of columns.
     fn narrow_tiles() -> Tiles<Self>;
+    /// So many numbers of any value: memory that this thread gave back, where it has some.
+    fn borrow_room(size: usize) -> Vec<Self>;
+    /// Gives it back; what is large goes back to the system.
+    fn return_room(room: Vec<Self>);
 }
+
+/// Most numbers of a room, and rooms, that a thread keeps.
+const ROOM: usize = 1 << 16;
+const ROOMS: usize = 2;
 
 /// The operands of one tile.
 pub(crate) struct Operands<'a, T> {
@@ -179,8 +188,13 @@ macro_rules! tiles {
     };
 }
 
+thread_local! {
+    static SINGLES: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
+    static DOUBLES: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
+}
+
 macro_rules! tiled {
-    ($($t:ty: $v4:ident, $v3:ident, $lanes:literal);*) => {$(
+    ($($t:ty: $rooms:ident, $v4:ident, $v3:ident, $lanes:literal);*) => {$(
         impl Tiled for $t {
             fn tiles() -> Tiles<$t> {
                 tiles!($t, $v4, $v3, $lanes, 2)
@@ -188,10 +202,24 @@ macro_rules! tiled {
             fn narrow_tiles() -> Tiles<$t> {
                 tiles!($t, $v4, $v3, $lanes, 1)
             }
+            fn borrow_room(size: usize) -> Vec<$t> {
+                let kept = $rooms.with(|r| r.borrow_mut().pop());
+                let mut room = kept.unwrap_or_default();
+                room.resize(size, 0.0);
+                room
+            }
+            fn return_room(room: Vec<$t>) {
+                $rooms.with(|r| {
+                    let mut kept = r.borrow_mut();
+                    if room.capacity() <= ROOM && kept.len() < ROOMS {
+                        kept.push(room);
+                    }
+                });
+            }
         }
     )*};
 }
-tiled!(f32: __m512, __m256, 4; f64: __m512d, __m256d, 2);
+tiled!(f32: SINGLES, __m512, __m256, 4; f64: DOUBLES, __m512d, __m256d, 2);
 
 /// Cuts `n` rows into as few tiles as possible, of nearly the same number of rows each; gives the
 /// first row and the number of rows.

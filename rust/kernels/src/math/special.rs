@@ -42,6 +42,40 @@ impl Staged for ErrorFunction {
     }
 }
 
+/// `erf_inv(x) / x` to seven digits, from `w = -ln(1 - x^2)` up to 16 (Giles, GPU Computing Gems, 2012).
+fn giles(w: f64) -> f64 {
+    let (x, terms) = if w < 5.0 {
+        (w - 2.5, &CENTRE)
+    } else {
+        (w.sqrt() - 3.0, &TAIL)
+    };
+    terms.iter().fold(0.0, |sum, term| sum * x + term)
+}
+
+/// From the highest power on.
+const CENTRE: [f64; 9] = [
+    2.810_226_36e-8,
+    3.432_739_39e-7,
+    -3.523_387_7e-6,
+    -4.391_506_54e-6,
+    0.000_218_580_87,
+    -0.001_253_725_03,
+    -0.004_177_681_64,
+    0.246_640_727,
+    1.501_409_41,
+];
+const TAIL: [f64; 9] = [
+    -0.000_200_214_257,
+    0.000_100_950_558,
+    0.001_349_343_22,
+    -0.003_673_428_44,
+    0.005_739_507_73,
+    -0.007_622_461_3,
+    0.009_438_870_47,
+    1.001_674_06,
+    2.832_976_82,
+];
+
 /// The inverse of the error function: the estimate of Winitzki ("A handy approximation for the
 /// error function and its inverse", 2008), made exact by steps of Halley's method.
 pub(super) fn erf_inv(x: f64) -> f64 {
@@ -54,12 +88,14 @@ pub(super) fn erf_inv(x: f64) -> f64 {
         };
     }
     let logarithm = (-t * t).ln_1p();
-    let middle = 2.0 / (PI * 0.147) + logarithm / 2.0;
-    let mut y = ((middle * middle - logarithm / 0.147).sqrt() - middle).sqrt();
-    if t < 1e-8 {
-        y = t * PI.sqrt() / 2.0;
-    }
-    for _ in 0..3 {
+    let (mut y, steps) = if logarithm > -16.0 {
+        (t * giles(-logarithm), 1)
+    } else {
+        let middle = 2.0 / (PI * 0.147) + logarithm / 2.0;
+        let square = (middle * middle - logarithm / 0.147).sqrt() - middle;
+        (square.sqrt(), 3)
+    };
+    for _ in 0..steps {
         // Near 1 the complements tell numbers apart.
         let error = if t < 0.5 {
             libm::erf(y) - t

@@ -5,6 +5,7 @@ use crate::api::{Attrs, Call, Desc, Kernel, Row};
 use crate::blocks::blockwise::map;
 use crate::math::Math;
 use crate::math::real::{Float, Real, by_float};
+use crate::simd::vector::multiversion;
 use ferromix_base::{Error, Result};
 
 pub(crate) const ROWS: &[Row] = &[
@@ -16,6 +17,14 @@ pub(crate) const ROWS: &[Row] = &[
     }),
     Row::new("_backward_regression", prepare),
 ];
+
+multiversion! {
+    fn sigmoids<R: Real>(x: &[R], y: &mut [R]) {
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = Math::sigmoid(x);
+        }
+    }
+}
 
 /// The data, or the logistic function of them; the labels do not matter.
 fn forward(
@@ -29,8 +38,10 @@ fn forward(
     by_float!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| {
         let data = &call.inputs[0];
         map::<T, 1>([data], &mut call.outputs[0], call.reqs[0], &|[x], y| {
-            for (y, &x) in y.iter_mut().zip(x) {
-                *y = if logistic { Math::sigmoid(x) } else { x };
+            if logistic {
+                sigmoids(x, y);
+            } else {
+                y.copy_from_slice(x);
             }
         })
     }))

@@ -27,7 +27,14 @@ const BLOCK: usize = 256;
 versions! {
     /// Densities of samples of one distribution, or their logarithms.
     fn densities[D: Density](ready: &[f64; 3], is_log: bool, x: &[f64], out: &mut [f64]) [D] {
+        if D::FLAT {
+            let same = D::log(0.0, ready);
+            return out.fill(if is_log { same } else { Math::exp(same) });
+        }
         for (y, x) in out.iter_mut().zip(x) {
+            *y = D::quick(*x, ready);
+        }
+        for (y, x) in out.iter_mut().zip(x).filter(|(y, _)| y.is_nan()) {
             *y = D::log(*x, ready);
         }
         if !is_log {
@@ -118,7 +125,11 @@ fn forward<T: Float, D: Density>(per: usize, is_log: bool, call: &mut Call<'_>) 
         let (mut at, mut row, mut ready) = (range.start, usize::MAX, [0.0; 3]);
         while at < range.end {
             let n = BLOCK.min(range.end - at);
-            let x = read(&inputs[0], at..at + n, &mut x);
+            let x = if D::FLAT {
+                &x[..n]
+            } else {
+                read(&inputs[0], at..at + n, &mut x)
+            };
             let mut done = 0;
             if per == 1 {
                 let a = read(&inputs[1], at..at + n, &mut a);
@@ -188,6 +199,7 @@ fn backward<T: Float, D: Density>(per: usize, is_log: bool, call: &mut Call<'_>)
         for row in range {
             let params = params(&inputs[2..], row);
             let (ready, mut sums) = (D::ready(params), [0.0; 2]);
+            let own = D::ready_slope(params);
             for at in (row * per..(row + 1) * per).step_by(BLOCK) {
                 let n = BLOCK.min((row + 1) * per - at);
                 let g = read(&inputs[0], at..at + n, &mut g);
@@ -198,7 +210,7 @@ fn backward<T: Float, D: Density>(per: usize, is_log: bool, call: &mut Call<'_>)
                     } else {
                         D::log(*x, &ready).exp()
                     };
-                    let [by_sample, by_first, by_second] = D::slopes(*x, params);
+                    let [by_sample, by_first, by_second] = D::slopes(*x, params, own);
                     let g = g * density;
                     *slope = g * by_sample;
                     sums[0] += g * by_first;

@@ -62,11 +62,15 @@ impl Points {
         let n = self.classes;
         par::for_ranges(target.len(), (GRAIN / n.max(1)).max(1), |range| {
             let (mut x, mut alpha) = (vec![0.0; n], vec![0.0; n]);
+            let (mut last, mut top) = (usize::MAX, 0.0);
             for at in range {
                 let row = at / self.per;
+                if row != last {
+                    read(&inputs[1], row * n..(row + 1) * n, &mut alpha);
+                    (last, top) = (row, Self::top(&alpha));
+                }
                 let x = read(&inputs[0], at * n..(at + 1) * n, &mut x);
-                let alpha = read(&inputs[1], row * n..(row + 1) * n, &mut alpha);
-                write(target, at, &[self.density(x, alpha, Self::top(alpha))], req);
+                write(target, at, &[self.density(x, &alpha, top)], req);
             }
         });
         Ok(())
@@ -78,9 +82,14 @@ impl Points {
         let targets = targets::<T>(call)?;
         par::for_ranges(rows, (GRAIN / (n * self.per).max(1)).max(1), |range| {
             let [mut x, mut alpha, mut slopes, mut sums] = std::array::from_fn(|_| vec![0.0; n]);
+            let mut own = vec![0.0; n];
             for row in range {
                 let alpha = read(&inputs[2], row * n..(row + 1) * n, &mut alpha);
-                let (top, total) = (Self::top(alpha), alpha.iter().sum::<f64>());
+                let top = Self::top(alpha);
+                let total = Math::digamma(alpha.iter().sum::<f64>());
+                for (own, a) in own.iter_mut().zip(alpha) {
+                    *own = total - Math::digamma(*a);
+                }
                 sums.fill(0.0);
                 for at in row * self.per..(row + 1) * self.per {
                     let mut g = [0.0];
@@ -93,8 +102,7 @@ impl Points {
                     };
                     for i in 0..n {
                         slopes[i] = g * (alpha[i] - 1.0) / x[i];
-                        let own = Math::digamma(total) - Math::digamma(alpha[i]);
-                        sums[i] += g * (Math::ln(x[i]) + own);
+                        sums[i] += g * (Math::ln(x[i]) + own[i]);
                     }
                     put(&targets[0], at * n, &slopes, reqs[0]);
                 }
