@@ -9,7 +9,7 @@ from ..ops.namespaces import serve
 from .control_flow import cond, foreach, while_loop
 from .functions import member
 from .masks import boolean_mask
-from .random import rand_zipfian
+from .random import rand_zipfian, uniform
 from .steps import (
     adamw_update,
     mp_adamw_update,
@@ -25,6 +25,7 @@ __all__ = [
     "foreach",
     "mp_adamw_update",
     "rand_zipfian",
+    "uniform",
     "while_loop",
 ]
 
