@@ -176,7 +176,7 @@ def test_graphs_within_graphs_have_an_end():
     assert mx.sym.load_json(loop(3)).list_arguments() == ["x", "s"]
     with pytest.raises(FileFormatError, match="levels"):
         mx.sym.load_json(loop(40))
-    with pytest.raises(FileFormatError, match=r"not JSON|levels"):
+    with pytest.raises(FileFormatError, match="not JSON"):
         mx.sym.load_json('{"nodes": ' + "[" * 10**6)
 
 

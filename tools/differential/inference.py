@@ -128,14 +128,21 @@ def _answers(package):
         print(json.dumps(answer(mx, json.loads(line))), flush=True)
 
 
+def _lacks(a, b):
+    """Whether `b` says something that `a` does not: a type, a rank or an extent."""
+    if a is None or b is None or isinstance(a, str):
+        return a is None and b is not None
+    return len(a) < len(b) or any(m == 0 and n for m, n in zip(a, b))
+
+
 def _kind(ours, theirs):
-    """How two answers differ, in a word."""
+    """How two answers differ, in a few words."""
     if isinstance(ours, str) or isinstance(theirs, str):
         return "here an error" if isinstance(ours, str) else "there an error"
     pairs = [(a, b) for x, y in zip(ours, theirs) for a, b in zip(x, y)]
-    if any(a not in (b, None, []) and b in (None, []) for a, b in pairs):
-        return "more is known here"
-    return "other knowledge"
+    if any(_lacks(a, b) for a, b in pairs):
+        return "less is known here"
+    return "more is known here" if any(_lacks(b, a) for a, b in pairs) else "another answer"
 
 
 def main() -> None:

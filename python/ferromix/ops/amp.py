@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
 from ..literal import MOST
-from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, register
+from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .elemwise import Cast
 from .family import ALL_TYPES, Types
 from .param import Param, Params
@@ -88,6 +88,13 @@ class AmpMulticast(OperatorProperty):
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
         """Each output has the shape of its input."""
         return list(in_shapes), list(in_shapes), []
+
+    def infer_shape_backward(
+        self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
+    ) -> list[MaybeShape]:
+        """Each input has the shape of its output."""
+        rows = zip(self.list_arguments(), in_shapes, out_shapes, strict=True)
+        return [merge_shapes(self.name, *row) for row in rows]
 
     def infer_type(self, in_types: Sequence[str | None]) -> Types:
         """The common type for floats of at most 32 bits, the types of the others unchanged.

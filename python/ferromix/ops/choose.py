@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
-from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, register
+from .card import Claims, Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .composed import Composed
 from .family import ALL_TYPES, FLOATS, NUMBERS, Backward, Types
 from .init import CTX, SHAPE, Source
@@ -250,4 +250,4 @@ class Shuffle(Composed):
         self, in_shapes: Sequence[MaybeShape], out_shapes: Sequence[MaybeShape]
     ) -> list[MaybeShape]:
         """The data have the shape of the output."""
-        return [out_shapes[0] if in_shapes[0] is None else in_shapes[0]]
+        return [merge_shapes(self.name, "data", in_shapes[0], out_shapes[0])]

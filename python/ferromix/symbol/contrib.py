@@ -8,7 +8,7 @@ from ..attribute import AttrScope
 from ..ops.namespaces import serve
 from .control_flow import cond, foreach, while_loop
 from .functions import member
-from .random import rand_zipfian
+from .random import rand_zipfian, uniform
 from .steps import (
     adamw_update,
     mp_adamw_update,
@@ -23,6 +23,7 @@ __all__ = [
     "foreach",
     "mp_adamw_update",
     "rand_zipfian",
+    "uniform",
     "while_loop",
 ]
 

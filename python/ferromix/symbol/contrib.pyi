@@ -8,6 +8,7 @@ from .control_flow import cond as cond
 from .control_flow import foreach as foreach
 from .control_flow import while_loop as while_loop
 from .random import rand_zipfian as rand_zipfian
+from .random import uniform as uniform
 from .steps import adamw_update as adamw_update
 from .steps import mp_adamw_update as mp_adamw_update
 
