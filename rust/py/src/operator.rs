@@ -361,7 +361,10 @@ fn within(buffer: &rt::Array, offset: usize, desc: &kernels::Desc) -> Result<rt:
         return buffer.cast_view(desc.dtype, &desc.shape);
     }
     // Offsets are multiples of the largest element.
-    let (first, count) = (offset / desc.dtype.size(), desc.shape.iter().product::<usize>());
+    let (first, count) = (
+        offset / desc.dtype.size(),
+        desc.shape.iter().product::<usize>(),
+    );
     let whole = buffer.cast_view(desc.dtype, &[first + count])?;
     let strides = ferromix_base::contiguous_strides(&desc.shape);
     whole.strided(first.cast_signed(), &desc.shape, &strides)

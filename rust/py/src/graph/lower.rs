@@ -233,7 +233,13 @@ impl<'py> Run<'py> {
         }
         let answer = self.ask(node, number, (&read, &outputs), decided, ask)?;
         let name = node.getattr(intern!(node.py(), "name"))?;
-        let step = self.step(&name.extract::<String>()?, &answer, &read, &outputs, node.py())?;
+        let step = self.step(
+            &name.extract::<String>()?,
+            &answer,
+            &read,
+            &outputs,
+            node.py(),
+        )?;
         self.steps.push(step);
         Ok(())
     }
@@ -281,11 +287,14 @@ impl<'py> Run<'py> {
             return Ok(answer.clone());
         }
         let descs = |entries: &[usize]| {
-            let pairs = entries.iter().map(|&e| &self.descs[self.facts[e].desc as usize].1);
+            let pairs = entries
+                .iter()
+                .map(|&e| &self.descs[self.facts[e].desc as usize].1);
             PyTuple::new(node.py(), pairs.collect::<Vec<_>>())
         };
-        let (prepared, changed, state): (Py<Prepared>, Vec<usize>, u8) =
-            ask.call1((node, descs(read)?, descs(outputs)?))?.extract()?;
+        let (prepared, changed, state): (Py<Prepared>, Vec<usize>, u8) = ask
+            .call1((node, descs(read)?, descs(outputs)?))?
+            .extract()?;
         self.kernels.push(prepared);
         let answer = Answer {
             prepared: self.kernels.len() - 1,
