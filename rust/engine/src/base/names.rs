@@ -4,8 +4,8 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use crate::base::grow_only::GrowOnly;
 
-/// Lists, by hash.
-const LISTS: usize = 256;
+/// Lists, by hash: enough for the nodes of a large graph, which all have names.
+const LISTS: usize = 1 << 14;
 
 static NAMES: [GrowOnly<Box<str>>; LISTS] = [const { GrowOnly::new() }; LISTS];
 

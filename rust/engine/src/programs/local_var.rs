@@ -1,5 +1,6 @@
 //! Variables of one program alone.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::programs::program_builder::ProgramBuilder;
@@ -63,9 +64,17 @@ impl ProgramBuilder {
     /// ```
     pub fn locals(mut self, reads: &[LocalVar], writes: &[LocalVar]) -> Self {
         if let Some(uses) = self.uses.last_mut() {
+            // An operation may use very many.
+            let mut places: HashMap<ProgramVar, usize> = HashMap::new();
+            places.extend(
+                uses.iter()
+                    .enumerate()
+                    .map(|(place, (var, _))| (*var, place)),
+            );
             for (vars, mutates) in [(writes, true), (reads, false)] {
                 for var in vars.iter().map(|var| ProgramVar::Local(*var)) {
-                    match uses.iter_mut().find(|(used, _)| *used == var) {
+                    let place = *places.entry(var).or_insert(uses.len());
+                    match uses.get_mut(place) {
                         Some((_, writes)) => *writes |= mutates,
                         None => uses.push((var, mutates)),
                     }
