@@ -130,7 +130,8 @@ def proposal(d: Draw) -> Case:
         "iou_loss": d.maybe(),
     }
     scores = d.random.permutation(b * 2 * k * h * w).reshape(b, 2 * k, h, w) / 1000
-    info = np.stack([d.random.integers(20, 90, (b,)), d.random.integers(20, 90, (b,)), [1] * b], 1)
+    sides = (np.array([h, w]) * attrs["feature_stride"]).tolist()
+    info = np.stack([*(d.random.integers(8, n + 1, (b,)) for n in sides), [1] * b], 1)
     inputs = [scores, d.array((b, 4 * k, h, w), "float32", -0.5, 0.5), info]
     name = "_contrib_Proposal" if b == 1 else "_contrib_MultiProposal"
     return Case(name, [np.asarray(x, "float32") for x in inputs], attrs)
@@ -171,8 +172,6 @@ def layers(d: Draw) -> Case:
     """Layers in eight bits."""
     kind, pick = d.one(("int8", "uint8")), d.int(0, 4)
     known = {"min_calib_range": -d.int(1, 9) / 2, "max_calib_range": d.int(1, 9) / 2}
-    # Normalization of numbers without sign differs by one now and then.
-    kind = "int8" if pick == 4 else kind
     data = eight(d, kind, d.int(1, 3), d.int(1, 4), d.int(3, 7), d.int(3, 7))
     if pick == 0:
         shape = d.shape(2, 3)

@@ -283,8 +283,8 @@ class QuantizedBatchNorm(Quantized):
 
     Formula: the number that stands for ``gamma * (data - moving_mean) / sqrt(moving_var + eps) +
     beta``, of the real numbers that the data stand for, in the range ``min_calib_range`` to
-    ``max_calib_range``, which must be given; rounded as in `quantize`. As in MXNet, ``gamma``
-    counts whatever ``fix_gamma`` says, and channels are on axis 1.
+    ``max_calib_range``, which must be given; rounded as in `quantize`. As in MXNet, the data count
+    ``1 / sqrt(1 + eps)`` times, ``gamma`` whatever ``fix_gamma`` says, and channels are on axis 1.
     Shapes: ``data`` and ``out`` are ``(n, c, ...)``, the statistics ``(c,)``, the ends of ranges
     ``(1,)``. Types: int8 or uint8; ``out`` is int8, the statistics are float32.
     Gradient: none, nothing flows back.

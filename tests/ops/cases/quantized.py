@@ -59,8 +59,8 @@ def norm(data, gamma, beta, mean, var, low, high, dtype="int8"):
         return x.reshape(-1, *[1] * (data.ndim - 2))
 
     data = whole(data * (127.5 / LEVELS[dtype]))
-    real = (data * step(low, high, "int8") - spread(mean)) / np.sqrt(spread(var) + 1e-3)
-    found = real * spread(gamma) + spread(beta)
+    real = data * step(low, high, "int8") / np.sqrt(1 + 1e-3) - spread(mean)
+    found = real / np.sqrt(spread(var) + 1e-3) * spread(gamma) + spread(beta)
     return whole(found / step(-4.0, 40.0, "int8")), [-4.0], [40.0]
 
 

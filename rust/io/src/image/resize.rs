@@ -157,7 +157,7 @@ pub fn resize<T: Sample>(
 }
 
 fn pick<T: Sample>(image: &[T], from: [usize; 2], out: &mut [T], to: [usize; 2], channels: usize) {
-    let [down, along] = [0, 1].map(|i| Taps::new(Interpolation::Nearest, from[i], to[i]).places);
+    let [down, along] = Taps::pair(Interpolation::Nearest, from, to).map(|taps| taps.places);
     let lines = out.chunks_exact_mut(to[1] * channels);
     for (line, y) in lines.zip(down) {
         let source = &image[y * from[1] * channels..][..from[1] * channels];
@@ -175,7 +175,7 @@ fn interpolate<T: Sample>(
     channels: usize,
     how: Interpolation,
 ) {
-    let [down, along] = [0, 1].map(|i| Taps::new(how, from[i], to[i]));
+    let [down, along] = Taps::pair(how, from, to);
     let count = down.count;
     let weights = |taps: &Taps| taps.weights.iter().map(|&part| T::weight(part)).collect();
     let (down_weights, along_weights): (Vec<_>, Vec<_>) = (weights(&down), weights(&along));

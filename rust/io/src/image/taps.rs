@@ -10,8 +10,15 @@ pub(super) struct Taps {
 }
 
 impl Taps {
-    /// The taps of a line of `to` samples, made of `from`.
-    pub(super) fn new(how: Interpolation, from: usize, to: usize) -> Self {
+    /// The taps of columns and of lines of images of `to` rows and columns, made of `from`. Beyond the
+    /// ends of a line its last sample is taken alone, beyond those of a column twice, with both weights:
+    /// sums of bytes show the difference.
+    pub(super) fn pair(how: Interpolation, from: [usize; 2], to: [usize; 2]) -> [Self; 2] {
+        [0, 1].map(|axis| Taps::new(how, from[axis], to[axis], axis == 1))
+    }
+
+    /// The taps of `to` samples, made of `from`; `alone` is for lines.
+    fn new(how: Interpolation, from: usize, to: usize, alone: bool) -> Self {
         let count = match how {
             Interpolation::Nearest => 1,
             Interpolation::Linear | Interpolation::Area => 2,
@@ -43,6 +50,12 @@ impl Taps {
                 let place = ((x as f64 + 0.5) * scale - 0.5) as f32;
                 (place.floor() as isize, place - place.floor())
             };
+            let outside = first < 0 || first >= from as isize - 1;
+            let part = if alone && outside && count == 2 {
+                0.0
+            } else {
+                part
+            };
             taps.push(how, first, part, from as isize - 1);
         }
         taps
@@ -59,8 +72,6 @@ impl Taps {
                 return;
             }
             Interpolation::Linear | Interpolation::Area => {
-                let outside = first < 0 || first >= last;
-                let part = if outside { 0.0 } else { part };
                 self.weights.extend([1.0 - part, part]);
             }
             Interpolation::Cubic => self.weights.extend(cubic(part)),

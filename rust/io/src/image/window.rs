@@ -74,7 +74,7 @@ fn linear(
     out: &mut [u8],
     lines: &mut Vec<i32>,
 ) {
-    let [down, along] = [0, 1].map(|i| Taps::new(Interpolation::Linear, from[i], to[i]));
+    let [down, along] = Taps::pair(Interpolation::Linear, from, to);
     let weigh =
         |taps: &Taps, i: usize| [taps.weights[2 * i], taps.weights[2 * i + 1]].map(u8::weight);
     let columns: Vec<([usize; 2], [i32; 2])> = (window.origin[1]

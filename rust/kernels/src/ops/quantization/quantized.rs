@@ -307,8 +307,7 @@ fn normalize<S: Whole>(
     let [gamma, beta, mean, var] = given;
     let most = Range::of(&call.inputs[5], &call.inputs[6])?.most();
     // Numbers without sign become such with one first, as in MXNet.
-    let (signed, unit) = (i8::LEVELS / S::LEVELS, most / i8::LEVELS);
-    let scale = i8::LEVELS / range.most();
+    let signed = i8::LEVELS / S::LEVELS;
     let mut staged = Staged::all(call);
     if let Some(out) = &mut staged[0] {
         let out = out.view.write::<i8>()?;
@@ -319,10 +318,12 @@ fn normalize<S: Whole>(
         for (k, (out, data)) in planes.enumerate() {
             let c = k % channels;
             let root = gamma[c] / (var[c] + eps).sqrt();
-            let (by, more) = (unit * root * scale, (beta[c] - mean[c] * root) * scale);
+            // In MXNet a normalization by variance 1 follows, which adds epsilon once more.
+            let by = root * most / range.most() / (1.0 + eps).sqrt();
+            let more = (beta[c] - mean[c] * root) * i8::LEVELS / range.most();
             for (out, x) in out.iter_mut().zip(data) {
                 let x = i8::nearest(x.real() * signed).real();
-                *out = i8::nearest(x * by + more);
+                *out = i8::nearest(x.mul_add(by, more));
             }
         }
     }
