@@ -355,7 +355,7 @@ impl Plan {
         let mut written = HashMap::new();
         let private: HashSet<usize> = buffers.iter().map(|b| b.0.chunk().id()).collect();
         for (prepared, name, inputs, outputs, reqs) in steps {
-            let name = Name::intern(&name);
+            let name = Name::intern_of(prepared.name.as_str(), &name);
             let run = Run {
                 inputs: &given(&inputs),
                 outputs: &given_or_none(&outputs),
