@@ -105,7 +105,11 @@ def test_executors_show_their_nodes(path):
         executor.forward()
     mx.nd.waitall()
     profiler.dump()
-    assert slices(events(path), "operation")["dense"] == 7
+    found = events(path)
+    assert slices(found, "operation")["FullyConnected"] == 7
+    assert [e["args"].get("node") for e in found if e["name"] == "FullyConnected"].count(
+        "dense"
+    ) == 7
 
 
 def test_pause_leaves_out_and_resume_goes_on(path):

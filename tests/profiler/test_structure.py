@@ -50,14 +50,14 @@ def work():
 
 
 def test_what_a_viewer_relies_on(path):
-    """Every beginning has its end, and all have names, times, and threads that are known."""
+    """Every beginning has its end, times of a thread never go back, and all have names."""
     profiler.set_config(profile_all=True)
     profiler.set_state("run")
     work()
     profiler.dump()
     document = json.loads(path.read_text())
     assert set(document) == {"displayTimeUnit", "traceEvents"}
-    stacks = defaultdict(list)
+    last, stacks = defaultdict(float), defaultdict(list)
     open_, flows = defaultdict(int), {}
     threads = {e["tid"] for e in document["traceEvents"] if e["name"] == "thread_name"}
     for event in document["traceEvents"]:
@@ -70,7 +70,8 @@ def test_what_a_viewer_relies_on(path):
         assert event["cat"]
         thread = event["pid"], event["tid"]
         assert event["tid"] in threads
-        assert event["ts"] >= 0
+        assert event["ts"] >= last[thread]
+        last[thread] = event["ts"]
         match event["ph"]:
             case "X":
                 assert event["dur"] >= 0
@@ -94,6 +95,25 @@ def test_what_a_viewer_relies_on(path):
         assert begun <= end["ts"]
     categories = {e.get("cat") for e in document["traceEvents"]}
     assert {"operation", "push", "wait", "python", "mine", "mine,frame"} <= categories
+
+
+def test_operators_of_graphs_are_counted_by_their_kind(path):
+    profiler.set_state("run")
+    work()
+    profiler.set_state("stop")
+    times = json.loads(profiler.dumps(format="json"))["Time"]["operator"]
+    assert times["FullyConnected"]["Count"] == times["Activation"]["Count"] == 12
+    assert times["_backward_Activation"]["Count"] == 12
+    assert times["dot"]["Count"] == 4
+    assert not [name for name in times if name.startswith(("dense", "tanh"))]
+    profiler.dump()
+    nodes = [
+        (e["args"]["node"], e["name"])
+        for e in json.loads(path.read_text())["traceEvents"]
+        if e["ph"] == "X" and "node" in e["args"]
+    ]
+    assert nodes.count(("dense1", "FullyConnected")) == 4
+    assert nodes.count(("tanh2", "Activation")) == 4
 
 
 HEAD = "Name                          Total Count        {}    {}    {}    {}".format

@@ -258,6 +258,58 @@ fn users_add_what_they_like() {
 }
 
 #[test]
+fn names_of_a_kind_are_counted_together() {
+    let engine = Engine::builder().workers(1).build();
+    engine.start_trace();
+    for name in [
+        Name::intern_of("layer", "layer 1"),
+        Name::intern_of("layer", "layer 2"),
+        Name::intern("layer 1"),
+    ] {
+        engine.push_sync(&OpSpec::new(name), |_| Ok(())).unwrap();
+    }
+    engine.wait_for_all().unwrap();
+    let trace = engine.stop_trace().unwrap();
+    let rows = trace.summary();
+    let ran = rows.iter().filter(|row| row.category == "operation");
+    let mut counts: Vec<_> = ran.map(|row| (row.name, row.count)).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [("layer", 2), ("layer 1", 1)]);
+    let nodes = events(&trace)
+        .into_iter()
+        .filter(|e| e["ph"] == "X" && e.get("cat").is_some_and(|cat| cat == "operation"))
+        .filter_map(|mut e| e.remove("node"));
+    assert_eq!(nodes.collect::<Vec<_>>(), ["layer 1", "layer 2"]);
+}
+
+#[test]
+fn times_of_a_thread_never_go_back() {
+    let engine = Engine::builder().workers(2).build();
+    let vars: Vec<Var> = (0..4).map(|_| engine.new_variable()).collect();
+    engine.start_trace();
+    for i in 0..200 {
+        let spec = OpSpec::new("near");
+        engine
+            .push_sync(&spec.writes(&[vars[i % 4]]), |_| Ok(()))
+            .unwrap();
+        let spec = OpSpec::new("far");
+        engine
+            .push_async(&spec.writes(&[vars[(i + 1) % 4]]), |_, done| {
+                std::thread::spawn(move || done.complete(Ok(())));
+            })
+            .unwrap();
+    }
+    engine.wait_for_all().unwrap();
+    let events = events(&engine.stop_trace().unwrap());
+    let mut last = HashMap::new();
+    for event in events.iter().filter(|e| e["ph"] != "M") {
+        let at: f64 = event["ts"].parse().unwrap();
+        let before = last.insert(event["tid"].clone(), at).unwrap_or(0.0);
+        assert!(before <= at, "{before} is before {event:?}");
+    }
+}
+
+#[test]
 fn traces_start_and_stop_among_running_operations() {
     let engine = Engine::builder().workers(2).build();
     let stop = Arc::new(AtomicBool::new(false));

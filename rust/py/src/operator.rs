@@ -34,7 +34,7 @@ enum Work {
 #[pyclass(frozen, module = "ferromix._core")]
 pub(crate) struct Prepared {
     work: Work,
-    name: Name,
+    pub(crate) name: Name,
     card: Option<Py<PyAny>>,
     reads: OnceLock<Reads>,
     /// How many of the inputs it changes: its last outputs.
@@ -92,7 +92,7 @@ impl Prepared {
 
 fn bind(
     prepared: &Arc<rt::Prepared>,
-    name: Name,
+    pub(crate) name: Name,
     inputs: &[&Array],
     outputs: &[Option<&Array>],
     reqs: &[Req],

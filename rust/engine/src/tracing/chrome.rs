@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::operation::op::NO_STEP;
 use crate::tracing::event::{Event, What};
 use crate::tracing::recorder::Session;
+use crate::types::spec::Name;
 
 /// What was recorded between [`start_trace`](crate::Engine::start_trace) and
 /// [`stop_trace`](crate::Engine::stop_trace).
@@ -48,7 +49,7 @@ pub struct Trace {
 pub struct Summary {
     /// `operation`, `delete`, `wait`, or the category of the user's own spans.
     pub category: &'static str,
-    /// The name they were pushed with.
+    /// The kind of the name they were pushed with.
     pub name: &'static str,
     /// How many ended.
     pub count: u64,
@@ -64,18 +65,22 @@ pub struct Summary {
 #[derive(Clone, Copy, Default)]
 struct Story {
     number: u64,
-    push: Option<(usize, Instant)>,
-    start: Option<(usize, Event)>,
+    push: Option<Instant>,
+    start: Option<Event>,
 }
 
 /// An event and what the events before it on the same address say about it.
 struct Line<'a> {
     thread: usize,
     event: &'a Event,
+    /// Number of the operation, of pushes and beginnings.
+    number: u64,
+    /// Of a push or a beginning: the name of what it leads to, if that was recorded, too.
+    leads_to: Option<Name>,
     /// Number of the operation, if its push was recorded and this is the first event after it.
-    pushed: Option<(u64, usize, Instant)>,
-    /// For the completion of an asynchronous operation: where and when its function was called.
-    started: Option<(u64, usize, Event)>,
+    pushed: Option<(u64, Instant)>,
+    /// For the completion of an asynchronous operation: when its function was called.
+    started: Option<(u64, Event)>,
 }
 
 impl Trace {
@@ -141,6 +146,8 @@ impl Trace {
             lines.extend(events.iter().map(|event| Line {
                 thread,
                 event,
+                number: 0,
+                leads_to: None,
                 pushed: None,
                 started: None,
             }));
@@ -148,6 +155,7 @@ impl Trace {
         lines.sort_by_key(|line| line.event.begin);
         let mut stories: HashMap<(usize, u32), Story> = HashMap::new();
         let mut number = 0;
+        let (mut runs, mut ends) = (HashMap::new(), HashMap::new());
         for line in &mut lines {
             let event = line.event;
             if event.op == 0 {
@@ -159,9 +167,10 @@ impl Trace {
                     number += 1;
                     *story = Story {
                         number,
-                        push: Some((line.thread, event.begin)),
+                        push: Some(event.begin),
                         start: None,
                     };
+                    line.number = number;
                     continue;
                 }
                 What::Begin => {
@@ -169,16 +178,26 @@ impl Trace {
                         number += 1; // Steps are not pushed.
                         story.number = number;
                     }
-                    story.start = Some((line.thread, *event));
+                    story.start = Some(*event);
+                    line.number = story.number;
                     continue;
                 }
                 What::Complete => {
                     let number = story.number;
-                    line.started = story.start.take().map(|(t, e)| (number, t, e));
+                    line.started = story.start.take().map(|start| (number, start));
+                    ends.extend(line.started.map(|(number, _)| (number, event.name)));
                 }
                 _ => {}
             }
-            line.pushed = story.push.take().map(|(t, at)| (story.number, t, at));
+            line.pushed = story.push.take().map(|at| (story.number, at));
+            runs.extend(line.pushed.map(|(number, _)| (number, event.name)));
+        }
+        for line in &mut lines {
+            line.leads_to = match line.event.what {
+                What::Push => runs.get(&line.number).copied(),
+                What::Begin => ends.get(&line.number).copied(),
+                _ => None,
+            };
         }
         lines
     }
@@ -205,11 +224,11 @@ impl Trace {
                 (What::Push | What::Begin | What::Start | What::Skip, _)
                 | (What::Mark(_) | What::Count(..), _)
                 | (What::Complete, None) => continue,
-                (What::Complete, Some((_, _, start))) => start.begin,
+                (What::Complete, Some((_, start))) => start.begin,
                 _ => event.begin,
             };
             let time = event.end.saturating_duration_since(begin);
-            let (category, name) = (category(event.what), event.name.as_str());
+            let (category, name) = (category(event.what), event.name.kind());
             let row = rows.entry((category, name)).or_insert(Summary {
                 category,
                 name,
@@ -272,63 +291,74 @@ impl Trace {
 
     fn write_line(&self, out: &mut dyn Write, pid: u32, line: &Line<'_>) -> io::Result<()> {
         let event = line.event;
-        let head = |out: &mut dyn Write, ph: &str, thread: usize, at: Instant, category: &str| {
+        // All at the beginning of the event, so that the times of a thread never go back.
+        let named = |out: &mut dyn Write, ph: &str, category: &str, name: Name| {
             write!(
                 out,
                 ",\n{{\"ph\":\"{ph}\",\"pid\":{pid},\"tid\":{},\"ts\":{},\"cat\":\"{}\",\"name\":\"{}\"",
-                thread + 1,
-                self.micros(at),
+                line.thread + 1,
+                self.micros(event.begin),
                 Escaped(category),
-                Escaped(event.name.as_str())
+                Escaped(name.kind())
             )
         };
+        let head = |out: &mut dyn Write, ph, category: &str| named(out, ph, category, event.name);
         let kind = category(event.what);
         match event.what {
-            What::Begin => return Ok(()),
+            What::Begin if line.leads_to.is_none() => return Ok(()),
+            What::Begin => {
+                head(out, "b", "asynchronous")?;
+                return write!(out, ",\"id\":{}}}", line.number);
+            }
             What::Complete => {
-                let Some((number, thread, start)) = line.started else {
+                let Some((number, _)) = line.started else {
                     return Ok(());
                 };
-                head(out, "b", thread, start.begin, "asynchronous")?;
-                write!(out, ",\"id\":{number}}}")?;
-                head(out, "e", line.thread, event.end, "asynchronous")?;
+                head(out, "e", "asynchronous")?;
                 return write!(out, ",\"id\":{number}}}");
             }
             What::Mark(_) => {
-                head(out, "i", line.thread, event.begin, kind)?;
+                head(out, "i", kind)?;
                 return write!(out, ",\"s\":\"t\"}}");
             }
             What::Count(_, bits) => {
-                head(out, "C", line.thread, event.begin, kind)?;
+                head(out, "C", kind)?;
                 let value = f64::from_bits(bits);
                 let value = if value.is_finite() { value } else { 0.0 };
                 return write!(out, ",\"args\":{{\"value\":{value}}}}}");
             }
             _ => {}
         }
-        if let Some((number, thread, at)) = line.pushed {
-            head(out, "s", thread, at, "push")?;
-            write!(out, ",\"id\":{number}}}")?;
-            head(out, "f", line.thread, event.begin, "push")?;
+        if let Some((number, _)) = line.pushed {
+            head(out, "f", "push")?;
             write!(out, ",\"bp\":\"e\",\"id\":{number}}}")?;
         }
-        head(out, "X", line.thread, event.begin, kind)?;
+        head(out, "X", kind)?;
         let took = event.end.saturating_duration_since(event.begin);
         write!(out, ",\"dur\":{},\"args\":{{", Micros(took))?;
         let mut comma = "";
+        if event.name.kind() != event.name.as_str() {
+            write!(out, "\"node\":\"{}\"", Escaped(event.name.as_str()))?;
+            comma = ",";
+        }
         if let Some(lane) = event.lane {
-            write!(out, "\"queue\":\"{}\"", lane.label())?;
+            write!(out, "{comma}\"queue\":\"{}\"", lane.label())?;
             comma = ",";
         }
         if event.op != 0 && event.tag != 0 {
             write!(out, "{comma}\"tag\":{}", event.tag)?;
             comma = ",";
         }
-        if let Some((_, _, at)) = line.pushed {
+        if let Some((_, at)) = line.pushed {
             let waited = event.begin.saturating_duration_since(at);
             write!(out, "{comma}\"since_push_us\":{}", Micros(waited))?;
         }
-        write!(out, "}}}}")
+        write!(out, "}}}}")?;
+        if let Some(name) = line.leads_to {
+            named(out, "s", "push", name)?;
+            write!(out, ",\"id\":{}}}", line.number)?;
+        }
+        Ok(())
     }
 
     fn micros(&self, at: Instant) -> Micros {

@@ -39,7 +39,29 @@ impl Name {
     /// assert_eq!(Name::intern(&"x".repeat(3)), Name::new("xxx"));
     /// ```
     pub fn intern(text: &str) -> Self {
-        Self(names::intern(text))
+        Self(names::intern(text, None))
+    }
+
+    /// As [`intern`](Self::intern), for one of several things of a kind, by which traces count.
+    ///
+    /// ```
+    /// use ferromix_engine::Name;
+    /// let layer = Name::intern_of("convolution", "layer 1");
+    /// assert_eq!((layer.as_str(), layer.kind()), ("layer 1", "convolution"));
+    /// assert_eq!(Name::intern("layer 1").kind(), "layer 1");
+    /// ```
+    pub fn intern_of(kind: &str, text: &str) -> Self {
+        Self(names::intern(text, Some(kind)))
+    }
+
+    /// The kind it was made with; the text, if with none. Looks it up: not for each push.
+    ///
+    /// ```
+    /// use ferromix_engine::Name;
+    /// assert_eq!(Name::new("add").kind(), "add");
+    /// ```
+    pub fn kind(self) -> &'static str {
+        names::kind_of(self.0).unwrap_or(self.0)
     }
 
     /// The text.

@@ -334,9 +334,10 @@ impl<'py> Run<'py> {
             written.push(inputs.get(i).copied());
             reqs.push(answer.state);
         }
+        let prepared = &self.kernels[answer.prepared];
         Ok(Step {
-            prepared: self.kernels[answer.prepared].clone_ref(py),
-            name: Name::intern(name),
+            prepared: prepared.clone_ref(py),
+            name: Name::intern_of(prepared.get().name.as_str(), name),
             inputs,
             outputs: written,
             reqs,
