@@ -92,7 +92,7 @@ impl Prepared {
 
 fn bind(
     prepared: &Arc<rt::Prepared>,
-    pub(crate) name: Name,
+    name: Name,
     inputs: &[&Array],
     outputs: &[Option<&Array>],
     reqs: &[Req],
