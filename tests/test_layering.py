@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -289,3 +290,11 @@ def test_rust_folders_are_small():
     folders = {p.parent for p in (ROOT / "rust").rglob("*.rs") if "target" not in p.parts}
     sizes = {str(f.relative_to(ROOT)): len(list(f.glob("*.rs"))) for f in folders}
     assert {f: n for f, n in sizes.items() if n > MOST_FILES} == {}
+
+
+def test_test_files_have_names_of_their_own():
+    """Files outside packages are imported by their names alone."""
+    folder = Path(__file__).parent
+    files = [p for p in folder.rglob("test_*.py") if not (p.parent / "__init__.py").exists()]
+    counts = Counter(p.name for p in files)
+    assert [name for name, count in counts.items() if count > 1] == []

@@ -12,7 +12,7 @@ from ferromix.error import FileFormatError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "control_flow"
 sys.path.insert(0, str(GOLDEN))
-from networks import NETWORKS  # noqa: E402
+from loops import NETWORKS  # noqa: E402
 
 sys.path.pop(0)
 

@@ -72,7 +72,7 @@ def check_slope(case, card, inputs, k, gradient, heads):
     assert abs((value * direction).sum() - slope) < 10 * FINITE_DIFFERENCES * scale, what
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.op == "BatchNorm"], ids=str)
+@pytest.mark.parametrize("case", [c for c in CASES if c.op == "BatchNorm"], ids=lambda c: c.id)
 def test_what_is_computed_again_has_the_same_bits(case):
     for dtype in case.types():
         arrays = to_arrays(case, case.inputs(dtype), dtype)

@@ -14,7 +14,7 @@ import numpy as np
 TARGET = Path(__file__).resolve().parents[2] / "tests" / "golden" / "control_flow"
 sys.path.insert(0, str(TARGET))
 
-from networks import LIMIT, NETWORKS, SHAPES  # noqa: E402
+from loops import LIMIT, NETWORKS, SHAPES  # noqa: E402
 
 
 def run(symbol, given, backward):

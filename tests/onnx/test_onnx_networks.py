@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from networks import NETWORKS, inputs, outputs, parameters
+from exported import NETWORKS, inputs, outputs, parameters
 
 import ferromix as mx
 
