@@ -58,9 +58,11 @@ def test_a_bar_learns_how_long_an_epoch_is():
 
     out = io.StringIO()
     bar = mx.callback.TqdmBar(file=out, mininterval=0, ncols=120)
-    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2))
-    module = mx.mod.Module(net, label_names=["softmaxoutput0_label"])
-    data = mx.io.NDArrayIter(np.ones((8, 3)), np.ones(8), 4, label_name="softmaxoutput0_label")
+    net = mx.sym.SoftmaxOutput(
+        mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2), name="softmax"
+    )
+    module = mx.mod.Module(net)
+    data = mx.io.NDArrayIter(np.ones((8, 3)), np.ones(8), 4)
     module.fit(Source(data), num_epoch=2, batch_end_callback=bar)
     bar.close()
     first, second = out.getvalue().split("epoch 1")[0], out.getvalue().split("epoch 1")[-1]

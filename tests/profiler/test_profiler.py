@@ -107,7 +107,7 @@ def test_executors_show_their_nodes(path):
     profiler.dump()
     found = events(path)
     assert slices(found, "operation")["FullyConnected"] == 7
-    assert [e["args"].get("node") for e in found if e["name"] == "FullyConnected"].count(
+    assert [e.get("args", {}).get("node") for e in found if e["name"] == "FullyConnected"].count(
         "dense"
     ) == 7
 

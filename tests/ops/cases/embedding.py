@@ -1,6 +1,6 @@
 """Tables of vectors."""
 
-from ..case import Case, Refused
+from ..case import Case
 
 
 def looked_up(data, weight):
@@ -24,13 +24,4 @@ CASES = [
         ("Embedding", (3,), 2, 0),
         ("_contrib_SparseEmbedding", (3,), 2, 4),
     ]
-]
-REFUSED = [
-    Refused(
-        "Embedding",
-        ("'weight'", "int32", "bfloat16"),
-        ((3,), (2, 4)),
-        {"input_dim": 2, "output_dim": 4},
-        ("int32", "int32"),
-    )
 ]

@@ -19,7 +19,7 @@ def oracle(attrs):
 def case(shapes, attrs):
     domains = ("below5", *["normal"] * 3, "positive", "normal")
     shapes = (*shapes, (1,), (1,))
-    more = {"mixed": ("uint8", *[None] * 5), "fixed": NAMES, "steps": 200}
+    more = {"mixed": ("uint8", *["float32"] * 5), "fixed": NAMES, "steps": 200}
     heads = 3 if attrs.get("state_outputs") else 1
     name = "_contrib_quantized_rnn"
     return Case(name, oracle(attrs), shapes, attrs, domains, heads=heads, **more)
