@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ferromix as mx
-from ferromix.error import FileFormatError, InvalidArgumentError
+from ferromix.error import ArgumentTypeError, FileFormatError, InvalidArgumentError
 
 NAMES = {0: "a_weight", 1: "a_bias", 2: "bn_gamma", 3: "bn_beta", 4: "x", 5: "xweight"}
 
@@ -228,3 +228,14 @@ def test_several_parameters_in_one_update(name, dtype):
     all_.update_multi_precision([0, 1], weights[1], [w * 2 for w in weights[1]], states[1])
     for w, v in zip(*weights, strict=True):
         assert w.asnumpy().tolist() == v.asnumpy().tolist()
+
+
+@pytest.mark.parametrize("name", ["adam", "adamax", "ftml", "nadam"])
+def test_what_counts_for_one_parameter_takes_no_list(name):
+    weight = mx.nd.ones(2)
+    optimizer = mx.optimizer.create(name)
+    state = optimizer.create_state(0, weight)
+    with pytest.raises(
+        ArgumentTypeError, match=r"one parameter at a time, got \(2, 3\)"
+    ):
+        optimizer.update((2, 3), weight, weight, state)

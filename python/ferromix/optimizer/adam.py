@@ -64,7 +64,7 @@ class Adam(Optimizer):
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and its moments in `state`."""
         self._update_count(index)
-        t = self._index_update_count[index]
+        t = self._updates_of(index)
         attrs = self._common_attrs(index)
         attrs["lr"] *= math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
         mean, variance = state

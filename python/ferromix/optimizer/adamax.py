@@ -53,7 +53,7 @@ class Adamax(Optimizer):
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and what is in `state`."""
         self._update_count(index)
-        lr = self._get_lr(index) / (1 - self.beta1 ** self._index_update_count[index])
+        lr = self._get_lr(index) / (1 - self.beta1 ** self._updates_of(index))
         grad = self._bounded(grad * self.rescale_grad + self._get_wd(index) * weight)
         mean, largest = state
         mean *= self.beta1

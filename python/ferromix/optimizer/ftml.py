@@ -55,4 +55,4 @@ class FTML(Optimizer):
         if "clip_gradient" in attrs:
             attrs["clip_grad"] = attrs.pop("clip_gradient")
         attrs.update(beta1=self.beta1, beta2=self.beta2, epsilon=self.epsilon)
-        nd.ftml_update(weight, grad, *state, out=weight, t=self._index_update_count[index], **attrs)
+        nd.ftml_update(weight, grad, *state, out=weight, t=self._updates_of(index), **attrs)

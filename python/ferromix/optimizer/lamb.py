@@ -96,7 +96,7 @@ class LAMB(Optimizer):
             beta1=self.beta1,
             beta2=self.beta2,
             epsilon=self.epsilon,
-            t=self._index_update_count[index],
+            t=self._updates_of(index),
             bias_correction=self.bias_correction,
         )
         return direction, length

@@ -68,7 +68,7 @@ class Nadam(Optimizer):
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight`, and its moments in `state`."""
         self._update_count(index)
-        t = self._index_update_count[index]
+        t = self._updates_of(index)
         now, later = self._momentum(t), self._momentum(t + 1)
         self.m_schedule *= now
         grad = self._bounded(grad * self.rescale_grad + self._get_wd(index) * weight)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from .. import ndarray as nd
 from ..base import require_kind
 from ..error import ArgumentTypeError, DeprecatedError, InvalidArgumentError, ScheduledRateError
+from ..literal import brief
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
 from ..registry import Registry
@@ -226,6 +227,14 @@ class Optimizer:
         for one in indices:
             counts[one] = counts.get(one, self.begin_num_update) + 1
             self.num_update = max(self.num_update, counts[one])
+
+    def _updates_of(self, index: Index) -> int:
+        """How many updates one parameter has had."""
+        if isinstance(index, (list, tuple)):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}.update takes one parameter at a time, got {brief(index)}"
+            )
+        return self._index_update_count[index]
 
     def progress(self) -> dict[str, Any]:
         """What updates have changed beside the states, for :meth:`go_on`."""
