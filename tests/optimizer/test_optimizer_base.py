@@ -235,7 +235,5 @@ def test_what_counts_for_one_parameter_takes_no_list(name):
     weight = mx.nd.ones(2)
     optimizer = mx.optimizer.create(name)
     state = optimizer.create_state(0, weight)
-    with pytest.raises(
-        ArgumentTypeError, match=r"one parameter at a time, got \(2, 3\)"
-    ):
+    with pytest.raises(ArgumentTypeError, match=r"one parameter at a time, got \(2, 3\)"):
         optimizer.update((2, 3), weight, weight, state)
