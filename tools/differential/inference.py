@@ -1,11 +1,13 @@
 """What follows from partial knowledge of shapes and types, in Ferromix and in MXNet 1.9.1.
 
 usage: python tools/differential/inference.py --mxnet PYTHON [--count N] [--seed N] [--op NAME]
+                                              [--write FILE]
 
 PYTHON is an interpreter whose environment has MXNet 1.9.1; it runs this file, too. Each question is
 an operator of a case of tests/ops/cases, of whose inputs and of one of whose outputs something is
 known. Prints how many answers agree, and for each operator the first one of each kind that does
-not.
+not. --write keeps the questions on which both agree, with their answers; for FILE
+tests/golden/symbol/inference.json the count was 1.
 """
 
 import argparse
@@ -152,6 +154,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=8, help="questions of each case")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--op", action="append")
+    parser.add_argument("--write", type=Path, help="where questions and answers go")
     options = parser.parse_args()
     if options.answer:
         return _answers(options.answer)
@@ -164,18 +167,22 @@ def main() -> None:
         ).stdout.splitlines()
         for python, package in ((sys.executable, "ferromix"), (options.mxnet, "mxnet"))
     ]  # fmt: skip
-    kinds = Counter()
+    kinds, kept = Counter(), []
     for question, ours, theirs in zip(asked, *(map(json.loads, f) for f in found), strict=True):
         if isinstance(theirs, str) and any(reason in theirs for reason in ABSENT):
             continue
         both = isinstance(ours, str) and isinstance(theirs, str)
         kind = "agree" if both or ours == theirs else _kind(ours, theirs)
         kinds[kind] += 1
+        if kind == "agree" and not both:
+            kept.append(json.dumps([question, theirs], default=str))
         key = (question["op"], question["what"], kind)
         kinds[key] += 1
         if kind != "agree" and kinds[key] == 1:
             print(f"{kind}: {json.dumps(question, default=str)}\n  here  {ours}\n  there {theirs}")
     print({k: v for k, v in kinds.items() if isinstance(k, str)})
+    if options.write:
+        options.write.write_text("[\n" + ",\n".join(kept) + "\n]\n")
     return None
 
 

@@ -20,6 +20,9 @@ BACKENDS = ("MKLDNN", "MKLDNN_QUANTIZE")
 """MXNet's backends for the CPU. They join operators for oneDNN, which Ferromix does not use."""
 
 
+_UNCHANGED = "the graph stays as it is: executors join operators themselves when they are bound"
+
+
 class Rewriting:
     """Gradients as a symbol, and what MXNet's backends make of a symbol."""
 
@@ -99,6 +102,7 @@ class Rewriting:
             raise InvalidArgumentError(
                 f"get_backend_symbol: unknown backend {backend!r}; known: {', '.join(BACKENDS)}"
             )
+        logging.info("get_backend_symbol: %s", _UNCHANGED)
         return copy(self)
 
     def optimize_for(
@@ -125,4 +129,6 @@ class Rewriting:
         require_kind("optimize_for: backend", backend, str, "the name of a backend")
         if backend not in BACKENDS:
             logging.error("optimize_for: unknown backend %r; known: %s", backend, BACKENDS)
+        else:
+            logging.info("optimize_for: %s", _UNCHANGED)
         return copy(self)
