@@ -3,72 +3,66 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
-from typing import Any
+from importlib import import_module
 
-from . import (
-    base,
-    context,
-    initializer,
-    io,
-    kvstore,
-    metric,
-    model,
-    ndarray,
-    optimizer,
-    random,
-    symbol,
-    util,
-)
+__all__ = ["enter"]
 
-__all__ = ["install"]
+_NDARRAY = {"ndarray": "ndarray"}
+_MODULES = {"init": "initializer", "ndarray": "ndarray", "symbol": "symbol"}
 
-_NAMES: dict[str, dict[str, Any]] = {
-    "error": {"register": base.register_error, "register_error": base.register_error},
-    "initializer": {"random": random},
+_NAMES: dict[str, dict[str, str]] = {
+    "error": {"register": "base:register_error", "register_error": "base:register_error"},
+    "initializer": {"random": "random"},
     "model": {
-        "io": io,
-        "kvs": kvstore,
-        "metric": metric,
-        "nd": ndarray,
-        "opt": optimizer,
-        "sym": symbol,
+        "io": "io",
+        "kvs": "kvstore",
+        "metric": "metric",
+        "nd": "ndarray",
+        "opt": "optimizer",
+        "sym": "symbol",
     },
-    "module.base_module": {"ndarray": ndarray},
-    "module.bucketing_module": {"ctx": context, "nd": ndarray, "sym": symbol},
-    "module.executor_group": {"ctx": context},
-    "module.module": {"ctx": context, "nd": ndarray, "opt": optimizer},
-    "module.python_module": {"nd": ndarray},
+    "module.base_module": _NDARRAY,
+    "module.bucketing_module": {"ctx": "context", "nd": "ndarray", "sym": "symbol"},
+    "module.executor_group": {"ctx": "context"},
+    "module.module": {"ctx": "context", "nd": "ndarray", "opt": "optimizer"},
+    "module.python_module": {"nd": "ndarray"},
     "ndarray.contrib": {
-        "mx": sys.modules["ferromix"],
-        "ndarray": ndarray.ndarray,
-        "uniform": ndarray.random.uniform,
+        "mx": "",
+        "ndarray": "ndarray.ndarray",
+        "uniform": "ndarray.random:uniform",
     },
-    "ndarray.ndarray": {"histogram": ndarray.histogram},
-    "ndarray.random": {"current_context": context.current_context},
-    "optimizer.contrib": {"contrib": ndarray.contrib, "zeros": ndarray.zeros},
+    "ndarray.ndarray": {"histogram": "ndarray:histogram"},
+    "ndarray.random": {"current_context": "context:current_context"},
+    "optimizer.contrib": {"contrib": "ndarray.contrib", "zeros": "ndarray:zeros"},
     "optimizer.optimizer": {
-        "NDArray": ndarray.NDArray,
-        "array": ndarray.array,
-        "clip": ndarray.clip,
-        "is_np_array": util.is_np_array,
-        "maximum": ndarray.maximum,
-        "multi_lamb_update": ndarray.contrib.multi_lamb_update,
-        "multi_mp_lamb_update": ndarray.contrib.multi_mp_lamb_update,
-        "multiply": ndarray.multiply,
-        "normal": ndarray.random.normal,
-        "sparse": ndarray.sparse,
-        "zeros": ndarray.zeros,
+        "NDArray": "ndarray:NDArray",
+        "array": "ndarray:array",
+        "clip": "ndarray:clip",
+        "is_np_array": "util:is_np_array",
+        "maximum": "ndarray:maximum",
+        "multi_lamb_update": "ndarray.contrib:multi_lamb_update",
+        "multi_mp_lamb_update": "ndarray.contrib:multi_mp_lamb_update",
+        "multiply": "ndarray:multiply",
+        "normal": "ndarray.random:normal",
+        "sparse": "ndarray.sparse",
+        "zeros": "ndarray:zeros",
     },
-    "rnn": {"init": initializer, "ndarray": ndarray, "symbol": symbol},
-    "rnn.rnn_cell": {"init": initializer, "ndarray": ndarray, "symbol": symbol},
-    "symbol.contrib": {"symbol": symbol.symbol, "uniform": symbol.random.uniform},
+    "rnn": _MODULES,
+    "rnn.rnn_cell": _MODULES,
+    "symbol.contrib": {"symbol": "symbol.symbol", "uniform": "symbol.random:uniform"},
 }
+"""By module: each name, and the module, or the module's attribute, that it means."""
 
 
-def install() -> None:
-    """Enters the names, once all modules are there."""
+def enter(*packages: str) -> None:
+    """Enters the names of the packages' modules, which are loaded."""
     for path, names in _NAMES.items():
-        for name, value in names.items():
-            setattr(sys.modules[f"ferromix.{path}"], name, value)
-    model.SKLEARN_INSTALLED = find_spec("sklearn") is not None  # pyright: ignore
+        if path.partition(".")[0] in packages:
+            for name, meant in names.items():
+                setattr(sys.modules[f"ferromix.{path}"], name, _find(meant))
+
+
+def _find(meant: str) -> object:
+    path, _, attribute = meant.partition(":")
+    module = import_module(f"ferromix.{path}".rstrip("."))
+    return getattr(module, attribute) if attribute else module

@@ -8,7 +8,7 @@ All random numbers come from :mod:`ferromix.random`, so ``mx.random.seed`` fixes
 the number of threads.
 """
 
-from .. import ndarray, registry
+from .. import layout, ndarray, registry
 from .base import InitDesc, Initializer, alias, create, register
 from .fused import FusedRNN
 from .scaled import Bilinear, MSRAPrelu, Orthogonal, Xavier
@@ -37,3 +37,5 @@ __all__ = [
     "register",
     "registry",
 ]
+
+layout.enter("initializer")

@@ -1,5 +1,8 @@
 """Trained networks on disk, and the oldest way to train one."""
 
+from importlib.util import find_spec
+
+from .. import layout
 from .checkpoint import (
     BatchEndParam,
     latest_epoch,
@@ -17,3 +20,8 @@ __all__ = [
     "load_params",
     "save_checkpoint",
 ]
+
+SKLEARN_INSTALLED = find_spec("sklearn") is not None
+"""Whether scikit-learn is there, as MXNet's module says."""
+
+layout.enter("model")

@@ -1,5 +1,6 @@
 """Networks with their parameters: bound to devices, trained and scored, as ``mx.mod``."""
 
+from .. import layout
 from . import (
     base_module,
     bucketing_module,
@@ -28,3 +29,5 @@ __all__ = [
     "python_module",
     "sequential_module",
 ]
+
+layout.enter("module")

@@ -1,5 +1,6 @@
 """Rules by which gradients change parameters."""
 
+from .. import layout
 from . import contrib, optimizer
 from .adadelta import AdaDelta
 from .adagrad import AdaGrad
@@ -50,3 +51,5 @@ __all__ = [
     "optimizer",
     "register",
 ]
+
+layout.enter("optimizer")

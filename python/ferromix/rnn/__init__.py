@@ -1,5 +1,6 @@
 """Recurrent networks as symbols: cells, unrolled step by step, and what belongs to them."""
 
+from .. import layout
 from . import io, rnn, rnn_cell
 from .base import BaseRNNCell, RNNParams
 from .cells import GRUCell, LSTMCell, RNNCell
@@ -43,3 +44,5 @@ __all__ = [
     "rnn_unroll",
     "save_rnn_checkpoint",
 ]
+
+layout.enter("rnn")
