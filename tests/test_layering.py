@@ -21,6 +21,7 @@ LAYERS: list[tuple[str, ...]] = [
     (
         *("error", "base", "context", "attribute", "name", "registry", "files"),
         *("literal", "nested", "numeric", "libinfo", "foreign", "runtime", "util", "log"),
+        "layout",
     ),
     ("ops",),
     ("graph",),
@@ -46,7 +47,7 @@ LAYERS: list[tuple[str, ...]] = [
         "onnx",
         "contrib",
     ),
-    ("test_utils", "layout", "__main__"),
+    ("test_utils", "__main__"),
 ]
 APART = {"ndarray", "symbol"}
 USES_CORE = {
