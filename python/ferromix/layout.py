@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 __all__ = ["enter"]
 
@@ -31,6 +33,12 @@ _NAMES: dict[str, dict[str, str]] = {
         "ndarray": "ndarray.ndarray",
         "uniform": "ndarray.random:uniform",
     },
+    "ndarray._internal": {
+        "_cvcopyMakeBorder": "image:copyMakeBorder()",
+        "_cvimdecode": "image:imdecode()",
+        "_cvimread": "image:imread()",
+        "_cvimresize": "image:imresize()",
+    },
     "ndarray.ndarray": {"histogram": "ndarray:histogram"},
     "ndarray.random": {"current_context": "context:current_context"},
     "optimizer.contrib": {"contrib": "ndarray.contrib", "zeros": "ndarray:zeros"},
@@ -51,7 +59,10 @@ _NAMES: dict[str, dict[str, str]] = {
     "rnn.rnn_cell": _MODULES,
     "symbol.contrib": {"symbol": "symbol.symbol", "uniform": "symbol.random:uniform"},
 }
-"""By module: each name, and the module, or the module's attribute, that it means."""
+"""By module: each name, and the module, or the module's attribute, that it means.
+
+A function whose module is loaded at the first call has parentheses.
+"""
 
 
 def enter(*packages: str) -> None:
@@ -62,7 +73,20 @@ def enter(*packages: str) -> None:
                 setattr(sys.modules[f"ferromix.{path}"], name, _find(meant))
 
 
-def _find(meant: str) -> object:
+def _find(meant: str) -> Any:
+    if meant.endswith("()"):
+        return _later(meant.removesuffix("()"))
     path, _, attribute = meant.partition(":")
     module = import_module(f"ferromix.{path}".rstrip("."))
     return getattr(module, attribute) if attribute else module
+
+
+def _later(meant: str) -> Callable[..., Any]:
+    def call(*args: Any, **attributes: Any) -> Any:
+        return _find(meant)(*args, **attributes)
+
+    call.__name__ = call.__qualname__ = meant.partition(":")[2]
+    call.__doc__ = (
+        f"``ferromix.{meant.replace(':', '.')}``, which MXNet counts among the operators."
+    )
+    return call

@@ -238,8 +238,3 @@ def _constants(values: tuple[float, ...], image: np.ndarray) -> np.ndarray:
         limits = np.iinfo(image.dtype)
         found = np.clip(np.rint(found), limits.min, limits.max)
     return found
-
-
-# In MXNet these are operators, too, which only arrays have use for.
-for _function in (imread, imdecode, imresize, copyMakeBorder):
-    setattr(nd._internal, f"_cv{_function.__name__}", _function)
