@@ -189,7 +189,11 @@ fn diagonal<T: RowsDot>(
     Ok(())
 }
 
-/// One step on the part from `l` to `m`.
+/// Squares of which the reciprocal is finite, by far.
+const LEAST: f64 = 1e-280;
+
+/// One step on the part from `l` to `m`. Each rotation waits for the one before it, so that the time
+/// is that of the longest chain of operations: root and reciprocal are taken at once.
 fn sweep<T: RowsDot>(
     d: &mut [f64],
     e: &mut [f64],
@@ -200,24 +204,32 @@ fn sweep<T: RowsDot>(
     let r = (g * g + 1.0).sqrt();
     g = d[m] - d[l] + e[l] / (g + r.copysign(g));
     let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
-    for i in (l..m).rev() {
+    let before = rotations.len();
+    rotations.resize(before + m - l, (0, T::ZERO, T::ZERO));
+    let places = rotations[before..].iter_mut().zip((l..m).rev());
+    for (rotation, i) in places {
         let (f, b) = (s * e[i], c * e[i]);
         // Squares do not overflow, as the matrix was scaled; where they vanish, so does the rest.
-        let r = (f * f + g * g).sqrt();
+        let square = f * f + g * g;
+        let r = square.sqrt();
         e[i + 1] = r;
-        if r == 0.0 {
+        if square >= LEAST {
+            let inverse = square.recip();
+            (s, c) = ((f * inverse) * r, (g * inverse) * r);
+        } else if r > 0.0 {
+            (s, c) = (f / r, g / r);
+        } else {
             d[i + 1] -= p;
             e[m] = 0.0;
+            rotations.truncate(before + m - 1 - i);
             return;
         }
-        let inverse = r.recip();
-        (s, c) = (f * inverse, g * inverse);
         g = d[i + 1] - p;
         let t = (d[i] - g) * s + 2.0 * c * b;
         p = s * t;
         d[i + 1] = g + p;
         g = c * t - b;
-        rotations.push((i, T::of(c), T::of(s)));
+        *rotation = (i, T::of(c), T::of(s));
     }
     d[l] -= p;
     e[l] = g;

@@ -4,7 +4,7 @@
 
 use crate::blocks::raw::Target;
 use crate::linalg::gemm::Operand;
-use crate::linalg::panels::{Panels, Rows, Shape};
+use crate::linalg::panels::{Left, Panels, Rows, Shape};
 use crate::linalg::tile::Tiled;
 use crate::par;
 #[cfg(target_arch = "x86_64")]
@@ -16,6 +16,9 @@ const DEPTH: usize = 256;
 
 /// Columns of a task at least, so that packing its rows does not count.
 const COLUMNS: usize = 512;
+
+/// Blocks of columns that a task's rows are packed for at least: for fewer, they are read as they lie.
+const REUSED: usize = 4;
 
 /// Whether this is the way for a product of these sizes.
 pub(super) fn pays<T: Tiled>((m, n, k): (usize, usize, usize)) -> bool {
@@ -80,15 +83,22 @@ unsafe fn part<T: Tiled>(
 ) {
     let Panels { shape, .. } = *panels;
     let range = rows.range(chunk);
-    let mut packed = T::borrow_room(range.len() * shape.depth);
-    rows.pack_from(chunk, a, steps, (&mut packed, shape.depth));
+    let lie = steps[1] == 1
+        && blocks.len() < REUSED
+        && shape.range(blocks.end - 1).len() == shape.width();
+    let mut packed = Vec::new();
+    let left = if lie {
+        Left::Lines(a, steps[0])
+    } else {
+        packed = T::borrow_room(range.len() * shape.depth);
+        rows.pack_from(chunk, a, steps, (&mut packed, shape.depth));
+        Left::Packed(&packed)
+    };
     for block in blocks {
         let columns = shape.range(block);
         if columns.len() == shape.width() {
             // SAFETY: as the caller vouches.
-            unsafe {
-                panels.multiply_into((rows, chunk), &packed, block, (c, place, stride), !add)
-            };
+            unsafe { panels.multiply_into((rows, chunk), left, block, (c, place, stride), !add) };
             continue;
         }
         let mut out = vec![T::ZERO; range.len() * shape.width()];
@@ -102,5 +112,7 @@ unsafe fn part<T: Tiled>(
             }
         }
     }
-    T::return_room(packed);
+    if !lie {
+        T::return_room(packed);
+    }
 }

@@ -97,6 +97,13 @@ impl Rows {
     }
 }
 
+/// The rows of a chunk: packed alone, or a whole matrix with the distance between its rows.
+#[derive(Clone, Copy)]
+pub(crate) enum Left<'a, T> {
+    Packed(&'a [T]),
+    Lines(&'a [T], usize),
+}
+
 /// A matrix of `depth` rows and `groups * columns` columns, packed.
 #[derive(Clone, Copy)]
 pub(crate) struct Panels<'a, T> {
@@ -179,14 +186,15 @@ impl Shape {
 
 impl<T: Tiled> Panels<'_, T> {
     /// The product of a chunk of rows, packed alone, with a block of columns that is whole, into rows
-    /// of `c` that begin at `start` and are `stride` apart.
+    /// of `c` that begin at `start` and are `stride` apart. Rows that are not packed come with the
+    /// distance between them.
     ///
     /// # Safety
     /// `c` has these rows and columns, and nobody else uses them meanwhile.
     pub(crate) unsafe fn multiply_into(
         &self,
         (rows, chunk): (&Rows, usize),
-        packed: &[T],
+        left: Left<'_, T>,
         block: usize,
         (c, start, stride): (Target<T>, usize, usize),
         fresh: bool,
@@ -196,11 +204,18 @@ impl<T: Tiled> Panels<'_, T> {
         let b = &self.data[block * depth * width..(block + 1) * depth * width];
         for &(row, n) in rows.tiles(chunk) {
             let first = row - range.start;
-            let a = &packed[first * depth..(first + n) * depth];
             // SAFETY: as the caller vouches.
             unsafe {
-                let c = c.at(start + row * stride + block * width);
-                tiles.panels_at(n, (depth, a, b), (c, stride), fresh);
+                let c = (c.at(start + row * stride + block * width), stride);
+                match left {
+                    Left::Packed(a) => {
+                        let a = &a[first * depth..(first + n) * depth];
+                        tiles.panels_at(n, (depth, a, b), c, fresh);
+                    }
+                    Left::Lines(a, apart) => {
+                        tiles.lines_at(n, (depth, (&a[row * apart..], apart), b), c, fresh);
+                    }
+                }
             }
         }
     }

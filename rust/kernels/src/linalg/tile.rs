@@ -11,8 +11,13 @@ use std::cell::RefCell;
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 12;
 
-/// `depth, a, b, c, distance between rows of c, whether to start from zero`.
-type Micro<T> = unsafe fn(usize, *const T, *const T, *mut T, usize, bool);
+/// `depth, a, b, c, distance between rows of c, whether to start from zero`. Of a matrix `A` that is not
+/// packed, `a` has the distance between its rows with it.
+type Micro<T, A = *const T> = unsafe fn(usize, A, *const T, *mut T, usize, bool);
+
+/// A matrix as it lies: its first element and the distance between rows, whose elements are next
+/// to each other.
+type Lines<T> = (*const T, usize);
 
 /// The tile loops for this CPU.
 pub(crate) struct Tiles<T: 'static> {
@@ -21,6 +26,7 @@ pub(crate) struct Tiles<T: 'static> {
     /// Most rows of a tile.
     pub(crate) most_rows: usize,
     panels: &'static [Micro<T>; MOST_ROWS],
+    lines: &'static [Micro<T, Lines<T>>; MOST_ROWS],
 }
 
 /// Types that there are tiles for.
@@ -82,14 +88,59 @@ impl<T: Tiled> Tiles<T> {
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
         unsafe { self.panels[n - 1](depth, a.as_ptr(), b.as_ptr(), c, c_stride, fresh) };
     }
+
+    /// As [`Tiles::panels_at`], for rows of `A` that lie `a_stride` apart.
+    ///
+    /// # Safety
+    /// As [`Tiles::panels_at`].
+    ///
+    /// # Panics
+    /// As [`Tiles::panels_at`].
+    pub(crate) unsafe fn lines_at(
+        &self,
+        n: usize,
+        (depth, (a, a_stride), b): (usize, (&[T], usize), &[T]),
+        (c, c_stride): (*mut T, usize),
+        fresh: bool,
+    ) {
+        assert!(n >= 1 && a.len() >= (n - 1) * a_stride + depth && b.len() >= depth * self.width);
+        let a = (a.as_ptr(), a_stride);
+        // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
+        unsafe { self.lines[n - 1](depth, a, b.as_ptr(), c, c_stride, fresh) };
+    }
+}
+
+/// How a tile reads `A`.
+trait Left<T>: Copy {
+    /// Element `r` of `N` rows in column `k`.
+    ///
+    /// # Safety
+    /// It can be read.
+    unsafe fn at<const N: usize>(self, r: usize, k: usize) -> T;
+}
+
+impl<T: Copy> Left<T> for *const T {
+    #[inline(always)]
+    unsafe fn at<const N: usize>(self, r: usize, k: usize) -> T {
+        // SAFETY: as the caller vouches.
+        unsafe { *self.add(k * N + r) }
+    }
+}
+
+impl<T: Copy> Left<T> for Lines<T> {
+    #[inline(always)]
+    unsafe fn at<const N: usize>(self, r: usize, k: usize) -> T {
+        // SAFETY: as the caller vouches.
+        unsafe { *self.0.add(r * self.1 + k) }
+    }
 }
 
 /// # Safety
 /// The CPU has the instructions of `V`; the memory is as [`Tiles::panels`] checks it.
 #[inline(always)]
-unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
+unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>(
     depth: usize,
-    a: *const T,
+    a: A,
     b: *const T,
     c: *mut T,
     c_stride: usize,
@@ -107,9 +158,8 @@ unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
         for k in 0..depth {
             let b = b.add(k * W * V::N);
             let b: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
-            let a = a.add(k * N);
             for (r, acc) in acc.iter_mut().enumerate() {
-                let x = V::splat(*a.add(r));
+                let x = V::splat(a.at::<N>(r, k));
                 for (acc, &b) in acc.iter_mut().zip(&b) {
                     *acc = acc.fma(x, b);
                 }
@@ -125,20 +175,20 @@ unsafe fn body<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
 }
 
 macro_rules! table {
-    ($loop:ident, $t:ty, $v:ty, $w:literal) => {
+    ($loop:ident, $t:ty, $v:ty, $a:ty, $w:literal) => {
         &[
-            $loop::<$t, $v, 1, $w>,
-            $loop::<$t, $v, 2, $w>,
-            $loop::<$t, $v, 3, $w>,
-            $loop::<$t, $v, 4, $w>,
-            $loop::<$t, $v, 5, $w>,
-            $loop::<$t, $v, 6, $w>,
-            $loop::<$t, $v, 7, $w>,
-            $loop::<$t, $v, 8, $w>,
-            $loop::<$t, $v, 9, $w>,
-            $loop::<$t, $v, 10, $w>,
-            $loop::<$t, $v, 11, $w>,
-            $loop::<$t, $v, 12, $w>,
+            $loop::<$t, $v, $a, 1, $w>,
+            $loop::<$t, $v, $a, 2, $w>,
+            $loop::<$t, $v, $a, 3, $w>,
+            $loop::<$t, $v, $a, 4, $w>,
+            $loop::<$t, $v, $a, 5, $w>,
+            $loop::<$t, $v, $a, 6, $w>,
+            $loop::<$t, $v, $a, 7, $w>,
+            $loop::<$t, $v, $a, 8, $w>,
+            $loop::<$t, $v, $a, 9, $w>,
+            $loop::<$t, $v, $a, 10, $w>,
+            $loop::<$t, $v, $a, 11, $w>,
+            $loop::<$t, $v, $a, 12, $w>,
         ]
     };
 }
@@ -149,16 +199,16 @@ macro_rules! compiled_for {
         /// As [`body`].
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
+        unsafe fn $name<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>(
             depth: usize,
-            a: *const T,
+            a: A,
             b: *const T,
             c: *mut T,
             c_stride: usize,
             fresh: bool,
         ) {
             // SAFETY: as the caller vouches.
-            unsafe { body::<T, V, N, W>(depth, a, b, c, c_stride, fresh) }
+            unsafe { body::<T, V, A, N, W>(depth, a, b, c, c_stride, fresh) }
         }
     )*};
 }
@@ -171,18 +221,21 @@ macro_rules! tiles {
             Level::V4 => Tiles {
                 width: $w * <std::arch::x86_64::$v4 as Lanes<$t>>::N,
                 most_rows: 12,
-                panels: table!(v4, $t, std::arch::x86_64::$v4, $w),
+                panels: table!(v4, $t, std::arch::x86_64::$v4, *const $t, $w),
+                lines: table!(v4, $t, std::arch::x86_64::$v4, Lines<$t>, $w),
             },
             #[cfg(target_arch = "x86_64")]
             Level::V3 => Tiles {
                 width: $w * <std::arch::x86_64::$v3 as Lanes<$t>>::N,
                 most_rows: 6,
-                panels: table!(v3, $t, std::arch::x86_64::$v3, $w),
+                panels: table!(v3, $t, std::arch::x86_64::$v3, *const $t, $w),
+                lines: table!(v3, $t, std::arch::x86_64::$v3, Lines<$t>, $w),
             },
             Level::Base => Tiles {
                 width: $w * $lanes,
                 most_rows: 4,
-                panels: table!(body, $t, Plain<$t, $lanes>, $w),
+                panels: table!(body, $t, Plain<$t, $lanes>, *const $t, $w),
+                lines: table!(body, $t, Plain<$t, $lanes>, Lines<$t>, $w),
             },
         }
     };
