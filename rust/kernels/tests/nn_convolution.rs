@@ -223,8 +223,34 @@ fn many_taps_filters_and_positions_span_every_block() {
 }
 
 #[test]
+fn a_plane_for_each_plane_of_the_result() {
+    for (high, wide, kernel, stride, pad) in [
+        (112, 112, 3, 1, 1),
+        (56, 55, 3, 2, 1),
+        (7, 7, 3, 1, 1),
+        (7, 7, 3, 2, 1),
+        (5, 33, 5, 1, 2),
+        (14, 9, 5, 3, 0),
+        (9, 14, 7, 1, 3),
+        (1, 40, 1, 1, 0),
+    ] {
+        let axes = [
+            [high, kernel.min(high), stride, 1, pad],
+            [wide, kernel, stride, 1, pad],
+        ];
+        Case::new([2, 6, 6, 6], &axes).check(&REALS);
+    }
+    Case::new([2, 3, 3, 3], &[[20, 3, 2, 2, 2], [9, 2, 1, 3, 1]]).check(&REALS);
+    Case::new([3, 5, 5, 5], &[[50, 4, 3, 1, 1]]).check(&REALS);
+    // Too large, or with too many taps, for the cache: as other convolutions.
+    Case::new([1, 2, 2, 2], &[[300, 3, 1, 1, 1], [300, 3, 1, 1, 1]]).check(&[DType::F64]);
+    Case::new([1, 2, 2, 2], &[[20, 9, 1, 1, 0], [20, 9, 1, 1, 0]]).check(&REALS);
+}
+
+#[test]
 fn an_empty_batch_gives_empty_outputs_and_zero_gradients() {
     Case::new([0, 2, 3, 1], &[[5, 3, 1, 1, 0], [5, 3, 1, 1, 0]]).check(&REALS);
+    Case::new([0, 3, 3, 3], &[[5, 3, 1, 1, 0], [5, 3, 1, 1, 0]]).check(&REALS);
 }
 
 #[test]
@@ -261,6 +287,7 @@ fn bits_do_not_depend_on_threads() {
         Case::new([16, 16, 20, 1], &[[16, 3, 1, 1, 1], [16, 3, 1, 1, 1]]),
         Case::new([5, 64, 64, 2], &[[14, 3, 2, 1, 1], [14, 3, 2, 1, 1]]),
         Case::new([8, 128, 64, 1], &[[9, 1, 1, 1, 0], [9, 1, 1, 1, 0]]),
+        Case::new([4, 32, 32, 32], &[[28, 3, 2, 1, 1], [28, 3, 2, 1, 1]]),
     ] {
         let [data, weight, out] = case.shapes();
         let (x, w, b) = (

@@ -4,8 +4,8 @@
 //! gathered, and the tile stays in registers over all taps or positions of a block.
 
 use super::field::Run;
+use super::planes::Planewise;
 use crate::linalg::lanes::{Lanes, Plain};
-use crate::linalg::tile::Tiled;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
 
@@ -27,7 +27,7 @@ pub(crate) struct Loops<T: 'static> {
 }
 
 /// Types that there are loops for.
-pub(crate) trait Direct: Tiled {
+pub(crate) trait Direct: Planewise {
     /// The loops for this CPU.
     fn loops() -> Loops<Self>;
 }

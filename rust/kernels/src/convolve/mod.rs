@@ -7,5 +7,6 @@ mod field;
 mod gather;
 pub(crate) mod geometry;
 pub(crate) mod plan;
+mod planes;
 pub(crate) mod products;
 pub(crate) mod weight;

@@ -3,6 +3,7 @@
 
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
+use super::planes;
 use super::weight::WeightSums;
 use crate::api::{Req, View};
 use crate::blocks::blockwise;
@@ -22,11 +23,19 @@ impl Products {
     /// Scratch numbers: field, weights, threads.
     fn scratch<T: Direct>(&self) -> [usize; 3] {
         let most = |f: &dyn Fn(&Apply) -> usize| self.0.iter().map(f).max().unwrap_or(0);
+        if self.planewise() {
+            return [0, 0, most(&Apply::plane_scratch::<T>) * par::threads()];
+        }
         [
             most(&|a| a.field.scratch()),
             most(&Apply::packed),
             most(&|a| a.per_thread::<T>()) * par::threads(),
         ]
+    }
+
+    /// Whether all read a plane for each plane that they fill.
+    fn planewise(&self) -> bool {
+        self.0.iter().all(Apply::planewise)
     }
 
     /// Bytes of scratch memory.
@@ -58,10 +67,19 @@ impl Products {
         let field = scratch.take(sizes[0])?;
         let packed = scratch.take(sizes[1])?;
         let threads = scratch.take(sizes[2])?;
-        let source = first.field.fill(data.read::<T>()?, field);
         let weights = weights.read::<T>()?;
         let bias = bias.map(View::read::<T>).transpose()?;
         let target = Target::of(out)?;
+        if self.planewise() {
+            planes::run(
+                &self.0,
+                (data.read::<T>()?, weights, bias),
+                threads,
+                (target, req),
+            );
+            return Ok(());
+        }
+        let source = first.field.fill(data.read::<T>()?, field);
         for product in &self.0 {
             product.run(Arguments {
                 source,
@@ -80,6 +98,9 @@ impl Products {
 impl WeightSums {
     /// Scratch numbers: field, partial sums, threads.
     fn scratch<T: Direct>(&self) -> [usize; 3] {
+        if self.apply.planewise() {
+            return [0, 0, self.apply.plane_scratch::<T>() * par::threads()];
+        }
         [
             self.apply.field.scratch(),
             self.partials::<T>(),
@@ -112,8 +133,12 @@ impl WeightSums {
         let field = scratch.take(sizes[0])?;
         let partials = scratch.take(sizes[1])?;
         let threads = scratch.take(sizes[2])?;
-        let source = self.apply.field.fill(data.read::<T>()?, field);
-        let (head, out) = (head.read::<T>()?, out.write::<T>()?);
+        let (data, head, out) = (data.read::<T>()?, head.read::<T>()?, out.write::<T>()?);
+        if self.apply.planewise() {
+            self.apply.plane_gradient((data, head), threads, out, req);
+            return Ok(());
+        }
+        let source = self.apply.field.fill(data, field);
         self.run((source, head), partials, threads, out, req);
         Ok(())
     }

@@ -9,20 +9,27 @@ use crate::loops::{GRAIN, Ptr};
 use crate::par;
 use smallvec::SmallVec;
 
-/// A copy whose fastest axis is another one in the source than in the target.
-pub(crate) struct Tiles {
-    /// All other axes.
-    outer: Walk<2>,
+/// The two axes of a transposition.
+struct Sheet {
     /// Extent of the axis along which the target has no gaps, and the source's stride there.
     across: (usize, isize),
     /// Extent of the axis along which the source has no gaps, and the target's stride there.
     along: (usize, isize),
-    size: usize,
     /// Whether all is so large that non-temporal stores pay.
     #[cfg(target_arch = "x86_64")]
     large: bool,
 }
 
+/// A copy whose fastest axis is another one in the source than in the target.
+pub(crate) struct Tiles {
+    /// All other axes.
+    outer: Walk<2>,
+    sheet: Sheet,
+    size: usize,
+}
+
+/// Rows and columns of the tiles of a matrix.
+const SIDE: usize = 8;
 /// Rows and columns of the tiles at edges.
 const SMALL: usize = 4;
 
@@ -46,11 +53,13 @@ impl Tiles {
         outer.offsets = walk.offsets;
         Some(Tiles {
             outer,
-            across: (walk.dims[last], from_step),
-            along: (walk.dims[along], walk.strides[along][0]),
+            sheet: Sheet {
+                across: (walk.dims[last], from_step),
+                along: (walk.dims[along], walk.strides[along][0]),
+                #[cfg(target_arch = "x86_64")]
+                large: walk.total * size >= crate::iter::memory::STREAMED,
+            },
             size,
-            #[cfg(target_arch = "x86_64")]
-            large: walk.total * size >= crate::iter::memory::STREAMED,
         })
     }
 
@@ -64,11 +73,11 @@ impl Tiles {
         if self.size == 4 && crate::simd::vector::level() != crate::simd::vector::Level::Base {
             // SAFETY: as the caller vouches; `level` found the features.
             return self.bands(
-                if self.large { 2 } else { 1 } * words::SIDE,
+                if self.sheet.large { 2 } else { 1 } * words::SIDE,
                 |place, start| unsafe {
                     let [to, from] =
                         [0, 1].map(|j| ends[j].0.cast::<u32>().wrapping_offset(place[j]));
-                    words::band(self, to, from, start);
+                    words::band(&self.sheet, to, from, start);
                 },
             );
         }
@@ -86,8 +95,8 @@ impl Tiles {
     /// Runs `band` for each place of the outer axes and every `height`-th start along `along`, in
     /// parallel.
     fn bands(&self, height: usize, band: impl Fn([isize; 2], usize) + Sync + Send) {
-        let bands = self.along.0.div_ceil(height);
-        let grain = (GRAIN / (height * self.across.0)).max(1);
+        let bands = self.sheet.along.0.div_ceil(height);
+        let grain = (GRAIN / (height * self.sheet.across.0)).max(1);
         par::for_ranges(self.outer.total * bands, grain, |range| {
             let mut cursor = self.outer.cursor(range.start / bands);
             // Divisions take longer than a small tile.
@@ -111,10 +120,48 @@ impl Tiles {
         self.bands(SIDE, |place, start| {
             let [to, from] = [0, 1].map(|j| ends[j].0.cast::<T>().wrapping_offset(place[j]));
             // SAFETY: the walk and the two axes stay within the views; bands are disjoint.
-            unsafe { self.band::<T, SIDE>(to, from, start) };
+            unsafe { self.sheet.band::<T, SIDE>(to, from, start) };
         });
     }
+}
 
+/// Transposes a matrix on this thread: `to[k * to_step + j] = from[j * from_step + k]` for all `k` below
+/// `height` and `j` below `width`.
+///
+/// # Panics
+/// Slices that are too short, which is a fault of the caller.
+pub(crate) fn transpose<T: Copy + Default>(
+    (from, from_step): (&[T], usize),
+    (height, width): (usize, usize),
+    (to, to_step): (&mut [T], usize),
+) {
+    if height == 0 || width == 0 {
+        return;
+    }
+    assert!(from.len() >= (width - 1) * from_step + height);
+    assert!(to_step >= width && to.len() >= (height - 1) * to_step + width);
+    let sheet = Sheet {
+        across: (width, from_step as isize),
+        along: (height, to_step as isize),
+        #[cfg(target_arch = "x86_64")]
+        large: false,
+    };
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() == 4 && crate::simd::vector::level() != crate::simd::vector::Level::Base {
+        for start in (0..height).step_by(words::SIDE) {
+            // SAFETY: both slices hold what was asserted; `level` found the features, and elements of a
+            // size are moved by their bits.
+            unsafe { words::band(&sheet, to.as_mut_ptr().cast(), from.as_ptr().cast(), start) };
+        }
+        return;
+    }
+    for start in (0..height).step_by(SIDE) {
+        // SAFETY: both slices hold what was asserted.
+        unsafe { sheet.band::<T, SIDE>(to.as_mut_ptr(), from.as_ptr(), start) };
+    }
+}
+
+impl Sheet {
     /// Copies SIDE places, or those left, along `along` from `start` on, all across.
     ///
     /// # Safety
@@ -200,5 +247,36 @@ unsafe fn tile<T: Copy + Default, const SIDE: usize>(to: Place<*mut T>, from: Pl
         let place = to.0.wrapping_offset(r as isize * to.1);
         // SAFETY: as the caller vouches.
         unsafe { place.cast::<[T; SIDE]>().write_unaligned(line) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_of_any_size_are_transposed_and_nothing_else_is_written() {
+        for height in [0, 1, 3, 4, 7, 8, 16, 31, 40] {
+            for width in [0, 1, 2, 4, 5, 12, 16, 33] {
+                let (from_step, to_step) = (height + 3, width + 2);
+                let from: Vec<u32> = (0..(width * from_step) as u32).collect();
+                let mut to = vec![u32::MAX; height * to_step];
+                transpose((&from, from_step), (height, width), (&mut to, to_step));
+                let wide: Vec<u64> = from.iter().map(|&x| u64::from(x)).collect();
+                let mut second = vec![u64::MAX; height * to_step];
+                transpose((&wide, from_step), (height, width), (&mut second, to_step));
+                for (at, (&x, &y)) in to.iter().zip(&second).enumerate() {
+                    let (k, j) = (at / to_step, at % to_step);
+                    let inside = j < width;
+                    let want = if inside {
+                        from[j * from_step + k]
+                    } else {
+                        u32::MAX
+                    };
+                    assert_eq!(x, want);
+                    assert_eq!(y, if inside { u64::from(want) } else { u64::MAX });
+                }
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! step and the columns stay, as in recurrent networks, these are packed once.
 
 use crate::blocks::raw::Target;
+use crate::copy::transpose::transpose;
 use crate::linalg::tile::{Operands, Tiled, tile_rows};
 use crate::par;
 use std::ops::Range;
@@ -61,6 +62,11 @@ impl Rows {
                 for (k, column) in panel.chunks_exact_mut(n).enumerate() {
                     column.copy_from_slice(&from[row + k * steps[1]..][..n]);
                 }
+                continue;
+            }
+            if steps[1] == 1 {
+                let lines = (&from[row * steps[0]..], steps[0]);
+                transpose(lines, (depth, n), (panel, n));
                 continue;
             }
             for r in 0..n {
@@ -167,6 +173,12 @@ impl Shape {
                 let columns = self.range(block);
                 // SAFETY: each panel belongs to one task.
                 let to = unsafe { to.slice(i * panel..(i + 1) * panel) };
+                if steps[0] == 1 && steps[2] > 1 && columns.len() == self.width {
+                    let first = group * steps[1] + columns.start * steps[2];
+                    let lines = (&from[first..], steps[2]);
+                    transpose(lines, (self.depth, self.width), (to, self.width));
+                    continue;
+                }
                 for (k, row) in to.chunks_exact_mut(self.width).enumerate() {
                     let first = k * steps[0] + group * steps[1] + columns.start * steps[2];
                     let (row, rest) = row.split_at_mut(columns.len());

@@ -30,7 +30,7 @@ pub(crate) struct Tiles<T: 'static> {
 }
 
 /// Types that there are tiles for.
-pub(crate) trait Tiled: Real {
+pub(crate) trait Tiled: Real + Default {
     /// Tiles of two vectors of columns.
     fn tiles() -> Tiles<Self>;
     /// Tiles of one vector of columns.

@@ -171,17 +171,3 @@ pub(crate) fn mirror<T: Copy>(a: &mut [T], n: usize) {
         }
     }
 }
-
-/// The `m` by `n` matrix `from` transposed.
-pub(crate) fn transpose<T: Copy>(from: &[T], (m, n): (usize, usize), to: &mut [T]) {
-    const TILE: usize = 16;
-    for i0 in (0..m).step_by(TILE) {
-        for j0 in (0..n).step_by(TILE) {
-            for i in i0..(i0 + TILE).min(m) {
-                for j in j0..(j0 + TILE).min(n) {
-                    to[j * m + i] = from[i * n + j];
-                }
-            }
-        }
-    }
-}

@@ -1,6 +1,6 @@
 //! Transposition of elements of 4 bytes in registers of AVX2.
 
-use super::{Place, Tiles, edge};
+use super::{Place, Sheet, edge};
 use crate::iter::memory::finish_stream;
 use std::arch::x86_64::{
     __m256, _MM_HINT_T0, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_prefetch, _mm_storeu_ps,
@@ -18,19 +18,19 @@ const HALF: usize = 8;
 /// Two take two lines of the source side by side, as processors fetch them.
 ///
 /// # Safety
-/// As `Tiles::band`.
+/// As `Sheet::band`.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn band(tiles: &Tiles, to: *mut u32, from: *const u32, start: usize) {
-    let (across, from_step) = tiles.across;
-    let (along, to_step) = tiles.along;
-    let end = along.min(start + if tiles.large { 2 * SIDE } else { SIDE });
+pub(super) unsafe fn band(sheet: &Sheet, to: *mut u32, from: *const u32, start: usize) {
+    let (across, from_step) = sheet.across;
+    let (along, to_step) = sheet.along;
+    let end = along.min(start + if sheet.large { 2 * SIDE } else { SIDE });
     let row = to.wrapping_offset(start as isize * to_step);
     let lines = [row.addr(), to_step as usize * 4];
-    let streamed = tiles.large && lines.iter().all(|x| x.is_multiple_of(4 * SIDE));
+    let streamed = sheet.large && lines.iter().all(|x| x.is_multiple_of(4 * SIDE));
     for column in (0..across).step_by(SIDE) {
         let width = SIDE.min(across - column);
         let source = from.wrapping_offset(column as isize * from_step);
-        if tiles.large {
+        if sheet.large {
             // The processor does not see by itself what comes next, so far apart.
             for i in 0..2 * SIDE {
                 let place = source.wrapping_offset((SIDE + i / 2) as isize * from_step);

@@ -2,10 +2,11 @@
 
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
+use crate::copy::transpose::transpose;
 use crate::linalg::batch::{Sizes, run};
 use crate::linalg::gemm::{Operand, gemm_within};
 use crate::linalg::rows_dot::RowsDot;
-use crate::linalg::triangle::{Triangle, invert, mirror, transpose};
+use crate::linalg::triangle::{Triangle, invert, mirror};
 use crate::linalg::{cholesky, eigen, lu, reflect};
 use crate::math::real::{Real, by_real};
 use ferromix_base::{Error, Result};
@@ -87,7 +88,7 @@ fn factor<T: RowsDot>(name: &str, a: &[T], n: usize, lower: bool, out: &mut [T])
         &mut *out
     } else {
         turned.resize(n * n, T::ZERO);
-        transpose(a, (n, n), &mut turned);
+        transpose((a, n), (n, n), (&mut turned, n));
         &mut turned[..]
     };
     cholesky::factor(work, n, n).map_err(|row| {
@@ -100,7 +101,7 @@ fn factor<T: RowsDot>(name: &str, a: &[T], n: usize, lower: bool, out: &mut [T])
         work[i * n + i + 1..(i + 1) * n].fill(T::ZERO);
     }
     if !lower {
-        transpose(&turned, (n, n), out);
+        transpose((&turned, n), (n, n), (out, n));
     }
     Ok(())
 }

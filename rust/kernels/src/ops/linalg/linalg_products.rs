@@ -4,10 +4,11 @@
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
 use crate::blocks::raw::Target;
+use crate::copy::transpose::transpose;
 use crate::linalg::batch::{Sizes, each, run};
 use crate::linalg::gemm::{Operand, gemm_within};
 use crate::linalg::rows_dot::RowsDot;
-use crate::linalg::triangle::{Triangle, mirror, solve, square, transpose};
+use crate::linalg::triangle::{Triangle, mirror, solve, square};
 use crate::math::real::{Real, by_real};
 use ferromix_base::{Element, Error, Result};
 
@@ -183,15 +184,15 @@ impl Sides {
             return solve(t, n, out, (m, m));
         }
         let mut turned = vec![T::ZERO; n * m];
-        transpose(b, (m, n), &mut turned);
+        transpose((b, n), (n, m), (&mut turned, m));
         if solves {
             turned.iter_mut().for_each(|x| *x *= alpha);
             solve(t, n, &mut turned, (m, m));
-            return transpose(&turned, (n, m), out);
+            return transpose((&turned, m), (m, n), (out, n));
         }
         let mut product = vec![T::ZERO; n * m];
         multiply(t, (n, m), alpha, &turned, &mut product);
-        transpose(&product, (n, m), out);
+        transpose((&product, m), (m, n), (out, n));
     }
 }
 
