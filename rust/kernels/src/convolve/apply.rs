@@ -5,7 +5,7 @@
 
 use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
-use super::gather::gather;
+use super::gather::{gather, gather_line};
 use crate::api::Req;
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::linalg::tile::{Operands, Tiles, tile_rows};
@@ -194,10 +194,22 @@ impl Apply {
         }
         for (chunk, taps) in self.taps.chunks(DEPTH).enumerate() {
             let depth = taps.len();
-            for p in 0..panels {
+            let apart = DEPTH.min(self.taps.len()) * width;
+            let lines = self.whole_lines(runs, width);
+            if lines > 0 {
+                gather_line(
+                    source,
+                    taps,
+                    runs[0].source,
+                    lines,
+                    (apart, width),
+                    gathered,
+                );
+            }
+            for p in lines..panels {
                 let low = runs.partition_point(|r| r.at < p * width);
                 let high = runs.partition_point(|r| r.at < (p + 1) * width);
-                let to = &mut gathered[p * DEPTH.min(self.taps.len()) * width..];
+                let to = &mut gathered[p * apart..];
                 let (runs, place) = (&runs[low..high], (p * width, width));
                 let to = &mut to[..depth * width];
                 gather(source, taps, runs, self.grid.source[2], place, to);
@@ -205,7 +217,7 @@ impl Apply {
             for (first, n) in tile_rows(self.rows, tiles.most_rows) {
                 let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
                 for p in 0..panels {
-                    let b = &gathered[p * DEPTH.min(self.taps.len()) * width..];
+                    let b = &gathered[p * apart..];
                     let c = &mut result[first * block + p * width..];
                     let fresh = chunk == 0;
                     tiles.panels(
@@ -223,6 +235,17 @@ impl Apply {
             }
         }
         result
+    }
+
+    /// How many of the first panels are whole and read neighbours.
+    fn whole_lines(&self, runs: &[Run], width: usize) -> usize {
+        let Some(first) = runs.first().filter(|_| self.grid.source[2] == 1) else {
+            return 0;
+        };
+        let lie = |(p, run): &(usize, &Run)| {
+            run.len == width && run.at == p * width && run.source == first.source + p * width
+        };
+        runs.iter().enumerate().take_while(lie).count()
     }
 
     /// As [`Apply::block`] for vectors that are read where they lie.

@@ -5,6 +5,9 @@ use super::field::Run;
 use crate::math::real::Real;
 use crate::simd::vector::multiversion;
 
+/// Numbers that are moved at once, of which panels are a multiple wide.
+const PIECE: usize = 4;
+
 multiversion! {
     /// Gathers what `taps` read at the positions of `runs`: one row of numbers per tap, `place.1` apart,
     /// that begins with position `place.0`. What a tap reads at neighbouring positions is
@@ -38,6 +41,30 @@ multiversion! {
                         row[at..at + len].iter_mut().zip(from).for_each(|(o, &v)| *o = v);
                     }
                 }
+            }
+        }
+    }
+}
+
+multiversion! {
+    /// Gathers what `taps` read at neighbouring positions from `source` on, for whole panels: of each tap
+    /// all of them, as they are neighbours in memory. Panels are `place.1` wide and `place.0` apart.
+    pub(crate) fn gather_line<T: Real>(
+        x: &[T],
+        taps: &[usize],
+        source: usize,
+        panels: usize,
+        place: (usize, usize),
+        out: &mut [T],
+    ) {
+        let (apart, width) = place;
+        for (k, &tap) in taps.iter().enumerate() {
+            let line = &x[source + tap..][..panels * width];
+            for (panel, line) in line.chunks_exact(width).enumerate() {
+                let to = &mut out[panel * apart + k * width..][..width];
+                // Pieces of a known length are moved without a call.
+                let pieces = to.chunks_exact_mut(PIECE).zip(line.chunks_exact(PIECE));
+                pieces.for_each(|(to, from)| to.copy_from_slice(from));
             }
         }
     }

@@ -5,7 +5,7 @@
 use crate::blocks::raw::Target;
 use crate::linalg::gemm::Operand;
 use crate::linalg::panels::{Left, Panels, Rows, Shape};
-use crate::linalg::tile::Tiled;
+use crate::linalg::tile::{ROOM, Tiled};
 use crate::par;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::vector::{Level, level};
@@ -13,6 +13,9 @@ use crate::simd::vector::{Level, level};
 /// The part of the contracted axis that is packed at a time: as much as leaves room in the first-level
 /// cache for other things than a panel of `B`.
 const DEPTH: usize = 256;
+
+/// Columns that are packed at a time: as many as a thread keeps memory for.
+const WIDE: usize = ROOM / DEPTH;
 
 /// Columns of a task at least, so that packing its rows does not count.
 const COLUMNS: usize = 512;
@@ -43,16 +46,21 @@ pub(super) unsafe fn product<T: Tiled>(
     c: (Target<T>, usize, usize),
 ) {
     let rows = Rows::new::<T>(m);
-    let mut room = T::borrow_room(Shape::new::<T>(1, n, DEPTH.min(k)).size());
-    for start in (0..k).step_by(DEPTH) {
-        let depth = DEPTH.min(k - start);
-        let shape = Shape::new::<T>(1, n, depth);
+    let mut room = T::borrow_room(Shape::new::<T>(1, n.min(WIDE), DEPTH.min(k)).size());
+    for (first, start) in (0..n)
+        .step_by(WIDE)
+        .flat_map(|j| (0..k).step_by(DEPTH).map(move |p| (j, p)))
+    {
+        let (width, depth) = (WIDE.min(n - first), DEPTH.min(k - start));
+        let shape = Shape::new::<T>(1, width, depth);
         let columns = &mut room[..shape.size()];
-        shape.pack(&b.data[start * b.rows..], [b.rows, 0, b.cols], columns);
+        let from = &b.data[start * b.rows + first * b.cols..];
+        shape.pack(from, [b.rows, 0, b.cols], columns);
         let panels = Panels {
             data: columns,
             shape,
         };
+        let c = (c.0, c.1 + first, c.2);
         let across = (COLUMNS / shape.width()).max(1);
         let tasks = shape.blocks().div_ceil(across);
         par::for_each(rows.chunks() * tasks, |i| {

@@ -13,6 +13,12 @@ const TILES: usize = 4;
 /// Multiplications that are worth a task.
 const GRAIN: usize = 1 << 17;
 
+/// Blocks of which lines are packed together.
+const TOGETHER: usize = 8;
+
+/// Numbers that are moved at once, of which tiles are a multiple wide.
+const PIECE: usize = 4;
+
 /// Numbers packed by a task.
 const PACK_GRAIN: usize = 16_384;
 
@@ -166,33 +172,68 @@ impl Shape {
     /// Packs the matrix of which element `(k, g, j)` stands at the sum of these times `steps`.
     pub(crate) fn pack<T: Tiled>(&self, from: &[T], steps: [usize; 3], to: &mut [T]) {
         let (to, panel) = (Target::of_slice(to), self.depth * self.width);
-        let count = self.blocks() * self.groups;
-        par::for_ranges(count, PACK_GRAIN / panel.max(1), |range| {
+        let together = if steps[2] == 1 { TOGETHER } else { 1 };
+        let across = self.blocks().div_ceil(together);
+        let grain = PACK_GRAIN / (panel * together).max(1);
+        par::for_ranges(across * self.groups, grain, |range| {
             for i in range {
-                let (block, group) = (i / self.groups, i % self.groups);
-                let columns = self.range(block);
+                let (first, group) = (i / self.groups * together, i % self.groups);
+                let blocks = first..self.blocks().min(first + together);
+                let from = &from[group * steps[1]..];
                 // SAFETY: each panel belongs to one task.
-                let to = unsafe { to.slice(i * panel..(i + 1) * panel) };
-                if steps[0] == 1 && steps[2] > 1 && columns.len() == self.width {
-                    let first = group * steps[1] + columns.start * steps[2];
-                    let lines = (&from[first..], steps[2]);
-                    transpose(lines, (self.depth, self.width), (to, self.width));
-                    continue;
-                }
-                for (k, row) in to.chunks_exact_mut(self.width).enumerate() {
-                    let first = k * steps[0] + group * steps[1] + columns.start * steps[2];
-                    let (row, rest) = row.split_at_mut(columns.len());
-                    if steps[2] == 1 {
-                        row.copy_from_slice(&from[first..][..row.len()]);
-                    } else {
-                        for (j, x) in row.iter_mut().enumerate() {
-                            *x = from[first + j * steps[2]];
-                        }
-                    }
-                    rest.fill(T::ZERO);
+                let panel = |block: usize| unsafe {
+                    let at = (block * self.groups + group) * panel;
+                    to.slice(at..at + panel)
+                };
+                if steps[2] == 1 {
+                    self.pack_lines(from, steps[0], blocks, panel);
+                } else {
+                    blocks.for_each(|block| self.pack_block(from, steps, block, panel(block)));
                 }
             }
         });
+    }
+
+    /// Packs blocks of rows that run along the columns: of each row all blocks, as they are neighbours.
+    fn pack_lines<'a, T: Tiled>(
+        &self,
+        from: &[T],
+        step: usize,
+        blocks: Range<usize>,
+        panel: impl Fn(usize) -> &'a mut [T],
+    ) {
+        for k in 0..self.depth {
+            for block in blocks.clone() {
+                let columns = self.range(block);
+                let to = &mut panel(block)[k * self.width..][..self.width];
+                let line = &from[k * step + columns.start..][..columns.len()];
+                if line.len() == self.width {
+                    // Pieces of a known length are moved without a call.
+                    let pieces = to.chunks_exact_mut(PIECE).zip(line.chunks_exact(PIECE));
+                    pieces.for_each(|(to, from)| to.copy_from_slice(from));
+                    continue;
+                }
+                let (to, rest) = to.split_at_mut(line.len());
+                to.copy_from_slice(line);
+                rest.fill(T::ZERO);
+            }
+        }
+    }
+
+    fn pack_block<T: Tiled>(&self, from: &[T], steps: [usize; 3], block: usize, to: &mut [T]) {
+        let columns = self.range(block);
+        let from = &from[columns.start * steps[2]..];
+        if steps[0] == 1 && columns.len() == self.width {
+            let size = (self.depth, self.width);
+            return transpose((from, steps[2]), size, (to, self.width));
+        }
+        for (k, row) in to.chunks_exact_mut(self.width).enumerate() {
+            let (row, rest) = row.split_at_mut(columns.len());
+            for (j, x) in row.iter_mut().enumerate() {
+                *x = from[k * steps[0] + j * steps[2]];
+            }
+            rest.fill(T::ZERO);
+        }
     }
 }
 

@@ -35,14 +35,14 @@ pub(crate) trait Tiled: Real + Default {
     fn tiles() -> Tiles<Self>;
     /// Tiles of one vector of columns.
     fn narrow_tiles() -> Tiles<Self>;
-    /// So many numbers of any value: memory that this thread gave back, where it has some.
+    /// So many numbers of any value, or more: memory that this thread gave back, where it has some.
     fn borrow_room(size: usize) -> Vec<Self>;
     /// Gives it back; what is large goes back to the system.
     fn return_room(room: Vec<Self>);
 }
 
 /// Most numbers of a room, and rooms, that a thread keeps.
-const ROOM: usize = 1 << 16;
+pub(crate) const ROOM: usize = 1 << 19;
 const ROOMS: usize = 2;
 
 /// The operands of one tile.
@@ -258,7 +258,9 @@ macro_rules! tiled {
             fn borrow_room(size: usize) -> Vec<$t> {
                 let kept = $rooms.with(|r| r.borrow_mut().pop());
                 let mut room = kept.unwrap_or_default();
-                room.resize(size, 0.0);
+                if room.len() < size {
+                    room.resize(size, 0.0);
+                }
                 room
             }
             fn return_room(room: Vec<$t>) {
