@@ -4,7 +4,7 @@
 //! gathered, and the tile stays in registers over all taps or positions of a block.
 
 use super::field::Run;
-use super::planes::Planewise;
+use super::lines::Planewise;
 use crate::linalg::lanes::{Lanes, Plain};
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};

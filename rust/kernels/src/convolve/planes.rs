@@ -5,42 +5,18 @@
 
 use super::apply::Apply;
 use super::field::{Field, Grid};
+use super::lines::{AT_ONCE, LANES, Planewise};
 use crate::api::Req;
 use crate::blocks::raw::{Target, scratch_bytes};
-use crate::linalg::lanes::{Lanes, Plain};
-use crate::linalg::tile::Tiled;
 use crate::math::real::Real;
 use crate::par;
-use crate::simd::vector::{Level, level};
 
 /// Most taps of a plane.
 const TAPS: usize = 64;
 /// Most numbers of a plane with its border.
 const PLANE: usize = 1 << 16;
-/// Vectors of the result that are computed at once.
-const AT_ONCE: usize = 4;
-/// Most numbers of a vector.
-const LANES: usize = 16;
 /// Multiplications per task, at least.
 const TASK: usize = 1 << 18;
-
-/// `taps, weights, source, result, vectors`: each result is the sum over taps.
-type Product<T> = unsafe fn(&[usize], &[T], *const T, *mut T, usize);
-/// `taps, source, head, vectors, sums`: the sums of each tap's numbers times `head`.
-type Sums<T> = unsafe fn(&[usize], *const T, *const T, usize, &mut [T]);
-
-/// The loops for this CPU.
-pub(crate) struct Loops<T> {
-    lanes: usize,
-    product: Product<T>,
-    sums: Sums<T>,
-}
-
-/// Types that there are loops for.
-pub(crate) trait Planewise: Tiled {
-    /// The loops for this CPU.
-    fn plane_loops() -> Loops<Self>;
-}
 
 /// How the planes of a field lie in scratch memory for a grid: as `high` by `wide` lattices.
 #[derive(Clone, Copy)]
@@ -308,130 +284,3 @@ impl Apply {
         });
     }
 }
-
-/// # Safety
-/// The CPU has the instructions of `V`; so many vectors can be read from each tap of `source` on, and
-/// written to `out`, rounded up to `AT_ONCE`.
-#[inline(always)]
-unsafe fn product<T: Real, V: Lanes<T>>(
-    taps: &[usize],
-    weights: &[T],
-    source: *const T,
-    out: *mut T,
-    vectors: usize,
-) {
-    for first in (0..vectors).step_by(AT_ONCE) {
-        // SAFETY: the caller vouches for the CPU and the memory.
-        unsafe {
-            let from = source.add(first * V::N);
-            let mut acc = [V::zero(); AT_ONCE];
-            for (&tap, &w) in taps.iter().zip(weights) {
-                let (from, w) = (from.add(tap), V::splat(w));
-                for (j, acc) in acc.iter_mut().enumerate() {
-                    *acc = acc.fma(w, V::load(from.add(j * V::N)));
-                }
-            }
-            for (j, acc) in acc.into_iter().enumerate() {
-                acc.store(out.add((first + j) * V::N));
-            }
-        }
-    }
-}
-
-/// # Safety
-/// As [`product`], of `head`, too.
-#[inline(always)]
-unsafe fn sums<T: Real, V: Lanes<T>>(
-    taps: &[usize],
-    source: *const T,
-    head: *const T,
-    vectors: usize,
-    sums: &mut [T],
-) {
-    const TOGETHER: usize = 9;
-    for (taps, sums) in taps.chunks(TOGETHER).zip(sums.chunks_mut(TOGETHER)) {
-        // SAFETY: the caller vouches for the CPU and the memory.
-        unsafe {
-            let at: [*const T; TOGETHER] =
-                std::array::from_fn(|k| source.add(*taps.get(k).unwrap_or(&taps[0])));
-            let mut acc = [V::zero(); TOGETHER];
-            for i in 0..vectors {
-                let head = V::load(head.add(i * V::N));
-                for (acc, at) in acc.iter_mut().zip(&at) {
-                    *acc = acc.fma(head, V::load(at.add(i * V::N)));
-                }
-            }
-            for (sum, acc) in sums.iter_mut().zip(acc) {
-                let mut lanes = [T::ZERO; LANES];
-                acc.store(lanes.as_mut_ptr());
-                *sum = lanes[..V::N].iter().copied().sum();
-            }
-        }
-    }
-}
-
-macro_rules! compiled_for {
-    ($($name:ident: $features:literal),*) => {$(
-        #[cfg(target_arch = "x86_64")]
-        mod $name {
-            use super::{Lanes, Real};
-
-            /// # Safety
-            /// As the loop of this name outside.
-            #[target_feature(enable = $features)]
-            pub(super) unsafe fn product<T: Real, V: Lanes<T>>(
-                taps: &[usize],
-                weights: &[T],
-                source: *const T,
-                out: *mut T,
-                vectors: usize,
-            ) {
-                // SAFETY: as the caller vouches.
-                unsafe { super::product::<T, V>(taps, weights, source, out, vectors) }
-            }
-
-            /// # Safety
-            /// As the loop of this name outside.
-            #[target_feature(enable = $features)]
-            pub(super) unsafe fn sums<T: Real, V: Lanes<T>>(
-                taps: &[usize],
-                source: *const T,
-                head: *const T,
-                vectors: usize,
-                out: &mut [T],
-            ) {
-                // SAFETY: as the caller vouches.
-                unsafe { super::sums::<T, V>(taps, source, head, vectors, out) }
-            }
-        }
-    )*};
-}
-compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
-
-macro_rules! loops {
-    ($t:ty, $v:ty, $product:path, $sums:path) => {{
-        use {$product as product, $sums as sums};
-        Loops {
-            lanes: <$v as Lanes<$t>>::N,
-            product: product::<$t, $v>,
-            sums: sums::<$t, $v>,
-        }
-    }};
-}
-
-macro_rules! planewise {
-    ($($t:ty: $v4:ident, $v3:ident, $lanes:literal);*) => {$(
-        impl Planewise for $t {
-            fn plane_loops() -> Loops<$t> {
-                match level() {
-                    #[cfg(target_arch = "x86_64")]
-                    Level::V4 => loops!($t, std::arch::x86_64::$v4, self::v4::product, self::v4::sums),
-                    #[cfg(target_arch = "x86_64")]
-                    Level::V3 => loops!($t, std::arch::x86_64::$v3, self::v3::product, self::v3::sums),
-                    Level::Base => loops!($t, Plain<$t, $lanes>, self::product, self::sums),
-                }
-            }
-        }
-    )*};
-}
-planewise!(f32: __m512, __m256, 4; f64: __m512d, __m256d, 2);
