@@ -103,6 +103,19 @@ def test_what_scripts_read_of_an_optimizer():
     assert module._updater.optimizer is module._optimizer
 
 
+def test_buckets_of_a_module():
+    def made(key):
+        return network(), ("data",), ("softmax_label",)
+
+    module = mx.mod.BucketingModule(made, 5)
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.switch_bucket(2, [("data", (2, 5))], [("softmax_label", (2,))])
+    assert (module._curr_bucket_key, sorted(module._buckets)) == (2, [2, 5])
+    assert module._curr_module is module._buckets[2]
+    with pytest.raises(InvalidArgumentError, match=r"sym_gen must give a symbol.*bucket 5"):
+        mx.mod.BucketingModule(lambda key: network(), 5)
+
+
 def test_a_checkpoint_with_states_goes_on_where_it_was(tmp_path):
     def trained(module, epochs, begin=0):
         module.fit(
