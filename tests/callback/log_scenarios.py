@@ -71,6 +71,12 @@ def speed(mx: Any, folder: Path) -> None:
     trained(mx, batch_end_callback=mx.callback.Speedometer(4, 2))
 
 
+def speed_without_metric(mx: Any, folder: Path) -> None:
+    tell = mx.callback.Speedometer(4, 2)
+    for number in range(4):
+        tell(mx.model.BatchEndParam(1, number, None, None))
+
+
 def speed_of_all(mx: Any, folder: Path) -> None:
     trained(mx, batch_end_callback=mx.callback.Speedometer(4, 2, auto_reset=False))
 
@@ -152,6 +158,7 @@ def feed_forward_monitored(mx: Any, folder: Path) -> None:
 
 SCENARIOS = [
     speed,
+    speed_without_metric,
     speed_of_all,
     metric_of_training,
     metric_of_training_anew,
