@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from .error import ArgumentTypeError
 from .graph.node import Node, entry_name, topological
 from .symbol import Symbol
@@ -41,10 +43,14 @@ def _nodes(symbol: Symbol) -> list[Node]:
     return topological(symbol.entries)
 
 
-def _shapes(symbol: Symbol, given: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The shapes of all variables and results, by name."""
+def _of_all(symbol: Symbol, infer: str, given: Any) -> dict[str, Any]:
+    """What inference by a method says of all variables and results, by name."""
+    if not isinstance(given, Mapping):
+        word, kind = infer.removeprefix("infer_"), type(given).__name__
+        name = "dtype" if word == "type" else word
+        raise ArgumentTypeError(f"{name} must be a dict of {word}s by name, got {kind}")
     internals = symbol.get_internals()
-    args, outputs, auxs = internals.infer_shape(**given)
+    args, outputs, auxs = getattr(internals, infer)(**given)
     names = [*internals.list_arguments(), *internals.list_outputs()]
     names += internals.list_auxiliary_states()
     found = [*(args or []), *(outputs or []), *(auxs or [])]
@@ -72,7 +78,7 @@ def print_summary(
         Where the columns end, as shares of the width.
     """
     nodes = _nodes(symbol)
-    shapes = _shapes(symbol, shape) if shape else {}
+    shapes = _of_all(symbol, "infer_shape", shape) if shape else {}
     ends = [int(line_length * p) for p in positions] if positions[-1] <= 1 else list(positions)
 
     def row(fields: Sequence[Any]) -> None:
@@ -134,7 +140,7 @@ def plot_network(
     shape
         Shapes of inputs by name; with them edges say the shapes of what goes along.
     dtype
-        Element types of inputs by name; checked, and not drawn.
+        Element types of inputs by name; with them edges say the types of what goes along.
     node_attrs
         Attributes of graphviz for all nodes.
     hide_weights
@@ -149,6 +155,8 @@ def plot_network(
     ------
     ImportError
         The package is not installed.
+    ArgumentTypeError
+        For a symbol, shapes or types of another type.
     """
     try:
         from graphviz import Digraph
@@ -157,9 +165,8 @@ def plot_network(
             "plot_network needs the package graphviz: pip install graphviz"
         ) from error
     nodes = _nodes(symbol)
-    shapes = _shapes(symbol, shape) if shape else {}
-    if dtype:
-        symbol.infer_type(**dtype)
+    shapes = _of_all(symbol, "infer_shape", shape) if shape else {}
+    types = _of_all(symbol, "infer_type", dtype) if dtype else {}
     dot = Digraph(name=title, format=save_format)
     hidden = {n for n in nodes if hide_weights and n.op is None and n.name.endswith(HIDDEN)}
     for node in nodes:
@@ -172,13 +179,11 @@ def plot_network(
     for node in nodes:
         for entry in node.inputs:
             if entry.node not in hidden:
-                size = shapes.get(entry_name(entry), ()) if shapes else ()
-                known = (
-                    size[1:]
-                    if entry.node.op is not None or entry.node.name in (shape or {})
-                    else ()
-                )
-                attrs = {"dir": "back", "arrowtail": "open", "label": "x".join(map(str, known))}
+                name = entry_name(entry)
+                label = "x".join(map(str, shapes.get(name, ())[1:]))
+                if types:
+                    label += f"({np.dtype(types[name]).name})"
+                attrs = {"dir": "back", "arrowtail": "open", "label": label}
                 dot.edge(tail_name=node.name, head_name=entry.node.name, **attrs)
     return dot
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,12 @@ def speed(mx: Any, folder: Path) -> None:
     trained(mx, batch_end_callback=mx.callback.Speedometer(4, 2))
 
 
+def speed_without_metric(mx: Any, folder: Path) -> None:
+    tell = mx.callback.Speedometer(4, 2)
+    for number in range(4):
+        tell(mx.model.BatchEndParam(1, number, None, None))
+
+
 def speed_of_all(mx: Any, folder: Path) -> None:
     trained(mx, batch_end_callback=mx.callback.Speedometer(4, 2, auto_reset=False))
 
@@ -117,8 +124,41 @@ def monitored_with_a_statistic(mx: Any, folder: Path) -> None:
     trained(mx, monitor=monitor)
 
 
+def _fed_forward(mx: Any, fit: dict[str, Any], **words: Any) -> None:
+    """The oldest way to train, for two epochs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        weight = mx.nd.array(np.linspace(-1, 1, 12).reshape(3, 4))
+        net = mx.model.FeedForward(
+            module(mx).symbol,
+            num_epoch=2,
+            arg_params={"fc_weight": weight, "fc_bias": mx.nd.zeros(3)},
+            learning_rate=0.5,
+            **words,
+        )
+    net.fit(samples(mx), **fit)
+
+
+def feed_forward(mx: Any, folder: Path) -> None:
+    fit = {"batch_end_callback": mx.callback.Speedometer(4, 2), "eval_data": samples(mx, 12)}
+    _fed_forward(mx, {**fit, "eval_metric": ["acc", "ce"]})
+
+
+def feed_forward_by_batches(mx: Any, folder: Path) -> None:
+    save = mx.callback.do_checkpoint(str(folder / "net"))
+    tell = mx.callback.log_train_metric(3)
+    fit = {"epoch_end_callback": save, "batch_end_callback": [tell], "eval_data": samples(mx, 8)}
+    fit["eval_end_callback"] = lambda told: logging.info("%d scored", told.nbatch)
+    _fed_forward(mx, fit, epoch_size=7)
+
+
+def feed_forward_monitored(mx: Any, folder: Path) -> None:
+    _fed_forward(mx, {"monitor": mx.mon.Monitor(2, pattern=".*weight")}, epoch_size=3)
+
+
 SCENARIOS = [
     speed,
+    speed_without_metric,
     speed_of_all,
     metric_of_training,
     metric_of_training_anew,
@@ -128,4 +168,7 @@ SCENARIOS = [
     checkpoints_of_a_module,
     monitored,
     monitored_with_a_statistic,
+    feed_forward,
+    feed_forward_by_batches,
+    feed_forward_monitored,
 ]

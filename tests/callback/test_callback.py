@@ -64,7 +64,7 @@ def test_speedometer(metric, caplog):
         r"Epoch\[3\] Batch \[0-2\]\tSpeed: [\d.]+ samples/sec\taccuracy=0\.500000",
         caplog.messages[0],
     )
-    assert re.fullmatch(r"Epoch\[3\] Batch \[2-4\]\tSpeed: [\d.]+ samples/sec", caplog.messages[1])
+    assert re.fullmatch(r"Iter\[3\] Batch \[4\]\tSpeed: [\d.]+ samples/sec", caplog.messages[1])
     assert metric.num_inst == 0
     assert metric.get_global()[1] == 0.5
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from contextlib import suppress
+from threading import Barrier, Lock
 
 import numpy as np
 import pytest
 
 import ferromix as mx
 from ferromix import sym as S
+from ferromix.error import InvalidArgumentError
+from ferromix.executor.structures import forget
 
 THREADS = 4
+
+
+@pytest.fixture(autouse=True)
+def threads_change_often():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 def network():
@@ -119,3 +131,125 @@ def test_predictions_of_executors_with_one_memory_may_overlap():
         (expected,) = first.forward(data=inputs[i])
         for result in found:
             np.testing.assert_array_equal(result, expected.asnumpy())
+
+
+def trained(executor):
+    """What a training pass gives."""
+    executor.forward(is_train=True)
+    executor.backward()
+    arrays = [*executor.outputs, *executor.grad_arrays, *executor.aux_arrays]
+    return [a.asnumpy() for a in arrays if a is not None]
+
+
+def equal(found, expected):
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def with_states(i, shared_exec=None, names=None):
+    """An executor of `i` rows and more, with new states, over arrays of its own or shared ones."""
+    x = S.Convolution(S.Variable("data"), kernel=(3, 3), num_filter=4, name="conv")
+    x = S.Activation(S.BatchNorm(x, fix_gamma=False, name="bn"), act_type="relu")
+    net = S.SoftmaxOutput(S.FullyConnected(x, num_hidden=3, name="fc"), name="softmax")
+    executor = net.simple_bind(
+        mx.cpu(), data=(2 + i, 2, 4, 4), shared_exec=shared_exec, shared_arg_names=names
+    )
+    rng = np.random.default_rng(i)
+    for name, array in executor.arg_dict.items():
+        if name not in (names or ()):
+            array[:] = rng.integers(0, 3, array.shape)
+    return executor
+
+
+def test_binds_at_once_while_others_run():
+    alone = [trained(with_states(i)) for i in range(THREADS)]
+    for _ in range(3):
+        forget()
+        for i, found in enumerate(together(lambda i: [trained(with_states(i)) for _ in range(4)])):
+            for result in found:
+                equal(result, alone[i])
+
+
+def test_one_executor_of_several_threads_in_turn():
+    executor, lock = with_states(2), Lock()
+    inputs = np.random.default_rng(0).standard_normal((THREADS, 4, 2, 4, 4))
+
+    def work(i):
+        found = []
+        for _ in range(5):
+            with lock:
+                executor.arg_dict["data"][:] = inputs[i]
+                for state in executor.aux_arrays:
+                    state[:] = 1
+                with ThreadPoolExecutor(1) as other:
+                    other.submit(executor.forward, is_train=True).result()
+                executor.backward()
+                arrays = [*executor.outputs, *executor.grad_arrays, *executor.aux_arrays]
+                found.append([a.asnumpy() for a in arrays])
+        return found
+
+    alone = [work(i)[-1] for i in range(THREADS)]
+    for i, found in enumerate(together(work)):
+        for result in found:
+            equal(result, alone[i])
+
+
+def test_one_executor_of_several_threads_at_once_gives_the_gradient_of_one_pass():
+    x = S.Variable("x")
+    executor = S.make_loss(S.square(S.square(x))).simple_bind(mx.cpu(), x=(5000,))
+
+    def work(i):
+        found, data = set(), mx.nd.full((5000,), i + 1)
+        for _ in range(50):
+            executor.forward(is_train=True, x=data)
+            executor.backward()
+            # A read of the host's is not in the order of the engine, unlike a copy.
+            found.add(tuple(np.unique(executor.grad_arrays[0].copy().asnumpy())))
+        return found
+
+    assert set().union(*together(work)) <= {(4.0 * (i + 1) ** 3,) for i in range(THREADS)}
+
+
+def test_training_in_one_memory_is_right_or_refused():
+    x = S.Variable("x")
+    for _ in range(4):
+        x = S.tanh(x * 1.25)
+    first, head = x.simple_bind(mx.cpu(), x=(9000,)), mx.nd.ones((9000,))
+    executors = [first, *(x.simple_bind(mx.cpu(), x=(9000,), shared_exec=first) for _ in "abc")]
+
+    def gradient(i):
+        executors[i].forward(is_train=True, x=mx.nd.full((9000,), 0.25 * i))
+        executors[i].backward(head)
+        return executors[i].grad_arrays[0].asnumpy()
+
+    alone = [gradient(i) for i in range(THREADS)]
+
+    def work(i):
+        found = []
+        for _ in range(50):
+            with suppress(InvalidArgumentError):
+                found.append(gradient(i))
+        return found
+
+    for i, found in enumerate(together(work)):
+        for result in found:
+            np.testing.assert_array_equal(result, alone[i])
+
+
+def test_parameters_of_one_executor_are_trained_by_turns_of_others():
+    first, lock = with_states(2), Lock()
+    names = [n for n in first.arg_dict if n not in ("data", "softmax_label")]
+
+    def work(i):
+        executor, found = with_states(i, first, names), []
+        for _ in range(5):
+            with lock:
+                for state in executor.aux_arrays:
+                    state[:] = 1
+                found.append(trained(executor))
+        return found
+
+    alone = [work(i)[0] for i in range(THREADS)]
+    for i, found in enumerate(together(work)):
+        for result in found:
+            equal(result, alone[i])

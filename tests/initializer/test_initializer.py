@@ -68,6 +68,8 @@ def test_constants():
     table = [[1, 2], [3, 4]]
     for value in (table, np.array(table), mx.nd.array(table)):
         assert drawn(mx.init.Constant(value), (2, 2)).tolist() == table
+    for row in ([1, 2], np.array([1, 2]), mx.nd.array([1, 2])):
+        assert drawn(mx.init.Constant(row), (2, 2)).tolist() == [[1, 2], [1, 2]]
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,45 @@ def test_batches_of_other_sizes(devices):
         assert module.label_shapes[0].shape == (size,)
 
 
+@pytest.mark.parametrize("devices", [1, 2])
+def test_batches_that_need_other_parameters_are_refused(devices):
+    module = bound(context=[mx.cpu(i) for i in range(devices)])
+    wide = mx.io.DataBatch([mx.nd.ones((4, 6))], [mx.nd.zeros(4)])
+    with pytest.raises(InvalidArgumentError, match=r"'f_weight' in shape \(3, 6\).*\(3, 5\)"):
+        module.forward(wide)
+    with pytest.raises(InvalidArgumentError, match=r"2 arrays of data.*bound for 1: data"):
+        module.forward(mx.io.DataBatch([*wide.data, mx.nd.ones(1)], wide.label))
+    # What it was bound for is as before.
+    assert module.data_shapes[0].shape == (4, 5)
+    given = batch()
+    module.forward(given)
+    found = module.get_outputs()[0].asnumpy()
+    np.testing.assert_allclose(found, expected(given.data[0]), rtol=1e-5)
+
+
+def test_what_scripts_read_of_an_optimizer():
+    module = bound()
+    assert module._optimizer is None
+    module.init_optimizer(optimizer_params={"learning_rate": 0.25})
+    assert module._optimizer.lr == 0.25
+    assert module._kvstore is None
+    assert module._update_on_kvstore is False
+    assert module._updater.optimizer is module._optimizer
+
+
+def test_buckets_of_a_module():
+    def made(key):
+        return network(), ("data",), ("softmax_label",)
+
+    module = mx.mod.BucketingModule(made, 5)
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.switch_bucket(2, [("data", (2, 5))], [("softmax_label", (2,))])
+    assert (module._curr_bucket_key, sorted(module._buckets)) == (2, [2, 5])
+    assert module._curr_module is module._buckets[2]
+    with pytest.raises(InvalidArgumentError, match=r"sym_gen must give a symbol.*bucket 5"):
+        mx.mod.BucketingModule(lambda key: network(), 5)
+
+
 def test_a_checkpoint_with_states_goes_on_where_it_was(tmp_path):
     def trained(module, epochs, begin=0):
         module.fit(

@@ -43,6 +43,8 @@ def test_an_optimizer_starts_the_schedule_from_its_own_rate():
         steps.append(before - weight.asnumpy()[0])
     np.testing.assert_allclose(steps, [0.4, 0.4, 0.2, 0.2, 0.1], rtol=1e-6)
     assert sgd.learning_rate == pytest.approx(0.1)
+    assert sgd.lr == 0.4
+    assert mx.optimizer.SGD(lr_scheduler=schedule).lr is None
 
 
 @pytest.mark.parametrize(

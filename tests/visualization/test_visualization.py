@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "visualization.json
 def test_texts_are_those_of_mxnet():
     found, expected = texts(mx), json.loads(GOLDEN.read_text())
     assert found["summary"] == expected["summary"]
-    for name in ("drawing", "plain"):
+    for name in ("drawing", "plain", "typed", "edges"):
         # Lines may end in other ways between versions of graphviz.
         assert found[name].split() == expected[name].split()
 
@@ -33,6 +33,8 @@ def test_what_is_no_symbol_and_a_package_that_is_missing(monkeypatch):
     for draw in (mx.viz.print_summary, mx.viz.plot_network):
         with pytest.raises(ArgumentTypeError, match="must be a Symbol, got int"):
             draw(3)
+    with pytest.raises(ArgumentTypeError, match="dtype must be a dict of types by name, got str"):
+        mx.viz.plot_network(network(mx), dtype="float16")
     monkeypatch.setitem(sys.modules, "graphviz", None)
     with pytest.raises(ImportError, match="pip install graphviz"):
         mx.viz.plot_network(network(mx))

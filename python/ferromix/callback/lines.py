@@ -144,16 +144,16 @@ class Speedometer:
             self._since = time.perf_counter()
 
     def _report(self, param: BatchEndParam, speed: float) -> None:
-        first = param.nbatch - self.frequent if self.auto_reset else 0
-        line = (
-            f"Epoch[{param.epoch}] Batch [{first}-{param.nbatch}]\tSpeed: {speed:.2f} samples/sec"
-        )
+        epoch, last, told = param.epoch, param.nbatch, f"Speed: {speed:.2f} samples/sec"
         metric: EvalMetric | None = param.eval_metric
-        if metric is not None:
-            line += "".join(f"\t{name}={value:f}" for name, value in metric.get_name_value())
-            if self.auto_reset:
-                metric.reset_local()
-        logging.info("%s", line)
+        if metric is None:
+            logging.info("Iter[%d] Batch [%d]\t%s", epoch, last, told)
+            return
+        told += "".join(f"\t{name}={value:f}" for name, value in metric.get_name_value())
+        first = last - self.frequent if self.auto_reset else 0
+        logging.info("Epoch[%d] Batch [%d-%d]\t%s", epoch, first, last, told)
+        if self.auto_reset:
+            metric.reset_local()
 
 
 class LogValidationMetricsCallback:

@@ -32,8 +32,11 @@ OutGrads = NDArray | Sequence[NDArray | None] | Mapping[str, NDArray] | None
 class Executor:
     """A symbol bound to arrays; made by :meth:`Symbol.bind` and :meth:`Symbol.simple_bind`.
 
-    Executors may share arguments and run at once on several threads; one executor, or executors
-    that share memory for intermediate results, may not.
+    Executors may share arguments and run at once on several threads. Those that share memory for
+    intermediate results take turns, pass by pass: what is computed is right in any order, but a
+    backward pass needs its executor's forward pass to be the last one that ran in that memory.
+    One executor may be called by several threads, too; its arrays are those of the last pass, and
+    `copy()` reads one as it is between two passes, which `asnumpy()` does not.
 
     Parameters
     ----------
@@ -121,9 +124,10 @@ class Executor:
         InvalidArgumentError
             For a name that is no argument, or values of another shape; names both shapes.
         """
-        if kwargs:
-            self._assign(kwargs)
-        self.handle.forward(bool(is_train))
+        with self.handle.pool.lock:
+            if kwargs:
+                self._assign(kwargs)
+            self.handle.forward(bool(is_train))
         return self.outputs
 
     def partial_forward(self, is_train: bool = False, step: int = 0) -> int:
@@ -160,7 +164,8 @@ class Executor:
         number = index(step)
         if number < 0:
             raise InvalidArgumentError(f"partial_forward: step must be at least 0, got {number}")
-        return self.handle.step(bool(is_train), number)
+        with self.handle.pool.lock:
+            return self.handle.step(bool(is_train), number)
 
     def backward(self, out_grads: OutGrads = None, is_train: bool = True) -> None:
         """Pushes the backward pass, which fills the gradient arrays.
@@ -187,9 +192,10 @@ class Executor:
         """
         if not self._network.backward:
             return
-        self.handle.require_forward()
-        self._assign_out_grads(out_grads)
-        self.handle.backward(bool(is_train))
+        with self.handle.pool.lock:
+            self.handle.require_forward()
+            self._assign_out_grads(out_grads)
+            self.handle.backward(bool(is_train))
 
     def set_monitor_callback(
         self, callback: Callable[[str, NDArray], object] | None, monitor_all: bool = False

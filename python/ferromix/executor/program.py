@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,13 +29,16 @@ class BufferPool:
     """Buffers that the programs of one executor, or of executors that share, take in turn.
 
     `user` is whoever wrote results into the buffers last; `token` is an array that stands for all
-    buffers in the engine's order.
+    buffers in the engine's order. `lock` is held while a pass is checked and pushed, so that no
+    other thread's pass comes between.
     """
 
     def __init__(self) -> None:
         self._buffers: list[Any] = []
         self.user: object = None
         self.token = _core.Array((1,), "uint8")
+        # A monitor that a pass calls may run the executor itself.
+        self.lock = threading.RLock()
 
     @property
     def total(self) -> int:
@@ -43,6 +47,10 @@ class BufferPool:
 
     def take(self, sizes: Sequence[int], devices: Sequence[Context | None]) -> list[Any]:
         """A buffer of at least each size on its device; the largest get the largest buffers."""
+        with self.lock:
+            return self._take(sizes, devices)
+
+    def _take(self, sizes: Sequence[int], devices: Sequence[Context | None]) -> list[Any]:
         free: dict[tuple[int, int], list[Any]] = {}
         for buffer in sorted(self._buffers, key=lambda b: b.shape[0]):
             free.setdefault(buffer.context, []).append(buffer)

@@ -45,7 +45,7 @@ class Constant(Initializer):
     Parameters
     ----------
     value
-        A number, or an array (or nested list) of the weight's own shape.
+        A number, or an array (or nested list) of the weight's own shape, or that broadcasts to it.
     """
 
     def __init__(self, value: Any) -> None:
@@ -60,12 +60,14 @@ class Constant(Initializer):
             arr[:] = value
             return
         given = np.asarray(value)
-        if given.shape != arr.shape:
+        try:
+            spread = np.broadcast_to(given, arr.shape)
+        except ValueError:
             raise InvalidArgumentError(
                 f"Constant: value of shape {given.shape} does not fit the parameter '{desc}' "
                 f"of shape {arr.shape}"
-            )
-        arr[:] = array(given, dtype=arr.dtype)
+            ) from None
+        arr[:] = array(spread, dtype=arr.dtype)
 
 
 @register

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
+import time
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from .. import metric
 from ..context import Context, cpu
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..initializer import Uniform
-from ..io import DataIter, NDArrayIter, ResizeIter
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from .checkpoint import load_checkpoint, save_checkpoint
+from .callbacks import Callbacks, call
+from .checkpoint import BatchEndParam, load_checkpoint, save_checkpoint
+from .samples import iterator, scored_iterator
 
 __all__ = ["FeedForward"]
 
@@ -26,13 +29,14 @@ class FeedForward:
     Parameters
     ----------
     symbol
-        The graph.
+        The graph; or a function that makes it for the bucket key of a batch, as
+        :class:`ferromix.module.BucketingModule` takes one.
     ctx
         The device, or a list of devices.
     num_epoch
         How many epochs to train.
     epoch_size
-        Batches of an epoch; all of the data where None.
+        Batches of an epoch, which goes on where the one before ended; all of the data where None.
     optimizer
         An optimizer, or its name.
     initializer
@@ -65,7 +69,7 @@ class FeedForward:
 
     def __init__(
         self,
-        symbol: Symbol,
+        symbol: Any,
         ctx: Context | list[Context] | None = None,
         num_epoch: int | None = None,
         epoch_size: int | None = None,
@@ -83,19 +87,30 @@ class FeedForward:
             DeprecationWarning,
             stacklevel=2,
         )
-        if not isinstance(symbol, Symbol):
+        self.sym_gen = symbol if callable(symbol) and not isinstance(symbol, Symbol) else None
+        if self.sym_gen is None and not isinstance(symbol, Symbol):
             kind = type(symbol).__name__
-            raise ArgumentTypeError(f"FeedForward: symbol must be a Symbol, got {kind}")
-        self.symbol = symbol
+            raise ArgumentTypeError(
+                f"FeedForward: symbol must be a Symbol, or a function that makes one, got {kind}"
+            )
+        # What makes symbols is asked when the data is known.
+        self.symbol: Any = None if self.sym_gen else symbol
         self.ctx = list(ctx) if isinstance(ctx, (list, tuple)) else [ctx or cpu()]
         self.num_epoch, self.epoch_size, self.begin_epoch = num_epoch, epoch_size, begin_epoch
         self.optimizer, self.initializer, self.kwargs = optimizer, initializer, dict(kwargs)
         self.numpy_batch_size = numpy_batch_size
         self.allow_extra_params = allow_extra_params
-        self.arg_params: Any = self._known(arg_params, symbol.list_arguments())
-        self.aux_params: Any = self._known(aux_params, symbol.list_auxiliary_states())
+        self.arg_params: Any = arg_params
+        self.aux_params: Any = aux_params
+        if self.symbol is not None:
+            self._drop_extra()
 
-    def _known(self, params: Mapping[str, NDArray] | None, names: list[str]) -> Any:
+    def _drop_extra(self) -> None:
+        """Forgets parameters that the graph has not, where that is allowed."""
+        self.arg_params = self._known(self.arg_params, self.symbol.list_arguments())
+        self.aux_params = self._known(self.aux_params, self.symbol.list_auxiliary_states())
+
+    def _known(self, params: Any, names: list[str]) -> Any:
         if params is None or not self.allow_extra_params:
             return params
         if not isinstance(params, Mapping):
@@ -186,47 +201,101 @@ class FeedForward:
         X, y
             Samples and labels; `X` alone may be an iterator over batches.
         eval_data
-            An iterator, or a pair of samples and labels, that is scored after each epoch.
+            An iterator, or a pair of samples and labels, that is scored after each epoch; arrays
+            are shuffled, and their samples beyond the last whole batch are left out.
         eval_metric
             A metric, or its name.
-        epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
-            As for :meth:`ferromix.module.BaseModule.fit`.
+        epoch_end_callback
+            Called with epoch, symbol, arguments and auxiliary states after each epoch.
+        batch_end_callback, eval_batch_end_callback, eval_end_callback
+            Called with a :class:`ferromix.model.BatchEndParam`; the first batch of training has
+            the number 1. Without the last one, values are logged.
         kvstore, monitor
-            As there.
+            As for :meth:`ferromix.module.BaseModule.fit`.
         logger
             Where it says how it goes; :mod:`logging` where None.
         work_load_list
             The share of each device.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Without ``num_epoch``, for arrays without labels or of another length, and for an
+            iterator without batches.
+        DTypeError
+            For data that is none of these.
         """
         # Callbacks know this package.
         from ..callback import LogValidationMetricsCallback
 
-        data = self._iterator(X, y, train=True)
-        if self.epoch_size is not None:
-            data = ResizeIter(data, self.epoch_size, reset_internal=False)
-        if eval_data is not None and not isinstance(eval_data, DataIter):
-            eval_data = self._iterator(*eval_data, train=False)
-        module = self._module(data, logger, work_load_list)
-        module.fit(
-            data,
-            eval_data,
-            eval_metric,
-            epoch_end_callback,
-            batch_end_callback,
-            kvstore,
-            self.optimizer,
-            self.kwargs,
-            eval_end_callback or LogValidationMetricsCallback(),
-            eval_batch_end_callback,
-            self.initializer,
-            self.arg_params,
-            self.aux_params,
-            allow_missing=True,
-            begin_epoch=self.begin_epoch,
-            num_epoch=self.num_epoch,
-            monitor=monitor,
+        if self.num_epoch is None:
+            raise InvalidArgumentError("FeedForward.fit: num_epoch must be given before")
+        data, scored = (
+            self._iterator(X, y, train=True),
+            scored_iterator(eval_data, self.numpy_batch_size),
         )
-        self.arg_params, self.aux_params = module.get_params()
+        if self.sym_gen is not None:
+            self.symbol = self.sym_gen(data.default_bucket_key)
+            self._drop_extra()
+        logger = logger or logging
+        module = self._module(data, logger, work_load_list)
+        module.bind(data.provide_data, _labels(data, self.symbol), for_training=True)
+        if monitor is not None:
+            module.install_monitor(monitor)
+        module.init_params(self.initializer, self.arg_params, self.aux_params, allow_missing=True)
+        module.init_optimizer(kvstore, self.optimizer, self.kwargs)
+        measured = metric.create(eval_metric)
+        logger.info("Start training with %s", self.ctx)
+        data.reset()
+        for epoch in range(self.begin_epoch, self.num_epoch):
+            started = time.time()
+            self._train_epoch(module, data, measured, epoch, batch_end_callback, monitor, logger)
+            logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
+            self.arg_params, self.aux_params = module.get_params()
+            call(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
+            if scored is not None:
+                module.score(
+                    scored,
+                    measured,
+                    batch_end_callback=eval_batch_end_callback,
+                    score_end_callback=eval_end_callback or LogValidationMetricsCallback(),
+                    epoch=epoch,
+                )
+
+    def _train_epoch(
+        self,
+        module: Any,
+        data: Any,
+        measured: Any,
+        epoch: int,
+        callback: Callbacks,
+        monitor: Any,
+        logger: Any,
+    ) -> None:
+        """Trains until the data ends, or on as many batches as an epoch has."""
+        measured.reset()
+        number, ends, most = 0, 0, self.epoch_size
+        while number == 0 if most is None else number < most:
+            begun = number
+            for batch in data:
+                if monitor is not None:
+                    monitor.tic()
+                module.forward_backward(batch)
+                module.update()
+                if monitor is not None:
+                    monitor.toc_print()
+                module.update_metric(measured, batch.label)
+                number += 1
+                about = {"self": self, "epoch": epoch, "nbatch": number, "data_batch": batch}
+                about |= {"train_data": data, "eval_metric": measured}
+                call(callback, BatchEndParam(epoch, number, measured, about))
+                if number == most:
+                    return
+            logger.info("Epoch[%d] Resetting Data Iterator", epoch)
+            data.reset()
+            ends = ends + 1 if number == begun else 0
+            if ends == 2:
+                raise InvalidArgumentError("FeedForward.fit: the data has no batches")
 
     def predict(
         self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True
@@ -272,44 +341,51 @@ class FeedForward:
         num_batch: int | None = None,
         batch_end_callback: Any = None,
         reset: bool = True,
-    ) -> float:
-        """The value of a metric on an iterator with labels."""
+    ) -> Any:
+        """The value of a metric on an iterator with labels, or a list of those of several."""
         data = self._iterator(X, None, train=False)
-        found = self._bound(data).score(
-            data, eval_metric, num_batch, batch_end_callback, reset=reset
-        )
-        return found[0][1]
+        measured = metric.create(eval_metric)
+        self._bound(data).score(data, measured, num_batch, batch_end_callback, reset=reset)
+        return measured.get()[1]
 
     def _iterator(self, X: Any, y: Any, train: bool) -> Any:
-        """An iterator over samples and labels; one that is given as it is."""
-        if not isinstance(X, (np.ndarray, NDArray)):
-            return X
-        if train and y is None:
-            raise InvalidArgumentError("FeedForward.fit: y must be given where X is an array")
-        labels = np.zeros(X.shape[0]) if y is None else y
-        if len(labels) != X.shape[0]:
-            raise InvalidArgumentError(
-                f"FeedForward: X has {X.shape[0]} samples, and y {len(labels)}"
-            )
-        handling = "roll_over" if train else "pad"
-        size = min(X.shape[0], self.numpy_batch_size)
-        return NDArrayIter(X, np.asarray(labels), size, shuffle=train, last_batch_handle=handling)
+        return iterator(X, y, self.numpy_batch_size, train)
 
-    def _module(self, data: Any, logger: Any = None, work_load_list: Any = None) -> Any:
+    def _module(self, data: Any, logger: Any, work_load_list: Any) -> Any:
+        """A module to train on the data."""
         # Modules read checkpoints, and are above.
-        from ..module import Module
+        from ..module import BucketingModule, Module
 
-        arguments = self.symbol.list_arguments()
-        labels = [d.name for d in data.provide_label if d.name in arguments]
-        names = [d.name for d in data.provide_data]
-        return Module(
-            self.symbol, names, labels, logger or logging, self.ctx, work_load_list=work_load_list
-        )
+        names, labels = _names(data, self.symbol)
+        make: Any = self.sym_gen
+        if make is None:
+            return Module(
+                self.symbol, names, labels, logger, self.ctx, work_load_list=work_load_list
+            )
+
+        def made(key: Any) -> tuple[Symbol, list[str], list[str]]:
+            return make(key), names, labels
+
+        return BucketingModule(made, data.default_bucket_key, logger, self.ctx, work_load_list)
 
     def _bound(self, data: Any) -> Any:
         """A module with the parameters, for predictions."""
-        module = self._module(data)
-        labels = [d for d in data.provide_label if d.name in module.label_names]
-        module.bind(data.provide_data, labels, for_training=False)
+        from ..module import Module
+
+        if self.symbol is None:
+            raise InvalidArgumentError("FeedForward: fit first; the symbol is made for the data")
+        module = Module(self.symbol, *_names(data, self.symbol), context=self.ctx)
+        module.bind(data.provide_data, _labels(data, self.symbol), for_training=False)
         module.init_params(None, self.arg_params or {}, self.aux_params or {})
         return module
+
+
+def _labels(data: Any, symbol: Symbol) -> list[Any]:
+    """The labels of an iterator that the graph reads."""
+    arguments = symbol.list_arguments()
+    return [d for d in data.provide_label if d[0] in arguments]
+
+
+def _names(data: Any, symbol: Symbol) -> tuple[list[str], list[str]]:
+    """The names of an iterator's data, and of the labels that the graph reads."""
+    return [d[0] for d in data.provide_data], [d[0] for d in _labels(data, symbol)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ from .. import ndarray as nd
 from ..error import FileFormatError, InvalidArgumentError
 from ..initializer import Uniform
 from ..io import DataBatch
+from ..model.callbacks import Callbacks, call
 from ..model.checkpoint import BatchEndParam
 from ..ndarray import NDArray
 from .steps import Params, Steps
 
 __all__ = ["BaseModule"]
-
-Callbacks = Callable[..., Any] | Sequence[Callable[..., Any]] | None
 
 
 class BaseModule(Steps):
@@ -92,9 +91,9 @@ class BaseModule(Steps):
             self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(batch, is_train=False)
             self._measure(measured, batch)
-            _call(batch_end_callback, BatchEndParam(epoch, number, measured, {"self": self}))
+            call(batch_end_callback, BatchEndParam(epoch, number, measured, {"self": self}))
             done = number + 1
-        _call(score_end_callback, BatchEndParam(epoch, done, measured, {"self": self}))
+        call(score_end_callback, BatchEndParam(epoch, done, measured, {"self": self}))
         return measured.get_name_value()
 
     def iter_predict(
@@ -258,7 +257,7 @@ class BaseModule(Steps):
             # Devices may have come apart in what batches change by the way, such as averages.
             args, auxs = self.get_params()
             self.set_params(args, auxs)
-            _call(epoch_end_callback, epoch, self.symbol, args, auxs)
+            call(epoch_end_callback, epoch, self.symbol, args, auxs)
             if eval_data is not None:
                 for name, value in self.score(
                     eval_data,
@@ -298,7 +297,7 @@ class BaseModule(Steps):
                 monitor.toc_print()
             about = {"self": self, "data_batch": batch, "epoch": epoch, "nbatch": number}
             about |= {"train_data": data, "eval_metric": measured, "monitor": monitor}
-            _call(callback, BatchEndParam(epoch, number, measured, about))
+            call(callback, BatchEndParam(epoch, number, measured, about))
             batch, number = following, number + 1
 
     def _measure(self, measured: Any, batch: Any) -> None:
@@ -364,12 +363,3 @@ class BaseModule(Steps):
         """Makes ready for a batch; a module whose shape depends on the batch switches to it."""
         if sparse_row_id_fn is not None:
             self.logger.warning("sparse_row_id_fn is not called: this module has no such rows")
-
-
-def _call(callbacks: Callbacks, *args: Any) -> None:
-    """Calls one callback, or each of a list."""
-    if callable(callbacks):
-        callbacks(*args)
-        return
-    for callback in callbacks or ():
-        callback(*args)

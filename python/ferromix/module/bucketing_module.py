@@ -9,6 +9,7 @@ from typing import Any
 from ..error import InvalidArgumentError
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
+from ..literal import brief
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from .base_module import BaseModule
@@ -49,7 +50,7 @@ class BucketingModule(BaseModule):
         super().__init__(logger)
         if default_bucket_key is None:
             raise InvalidArgumentError("BucketingModule: default_bucket_key must be given")
-        self._sym_gen, self._default_key = sym_gen, default_bucket_key
+        self._sym_gen, self._default_bucket_key = sym_gen, default_bucket_key
         self._settings = {
             "logger": logger,
             "context": context,
@@ -59,15 +60,21 @@ class BucketingModule(BaseModule):
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
-        self._modules: dict[Any, Module] = {}
-        self._key = default_bucket_key
+        self._buckets: dict[Any, Module] = {}
+        self._curr_bucket_key = default_bucket_key
         # Checks the names of the default bucket at once.
-        self._module = self._make(default_bucket_key)
+        self._curr_module = self._make(default_bucket_key)
         self._requests: Any = "write"
         self._monitor: Any = None
 
     def _make(self, key: Hashable) -> Module:
-        symbol, data_names, label_names = self._sym_gen(key)
+        made = self._sym_gen(key)
+        if not isinstance(made, (list, tuple)) or len(made) != 3:
+            raise InvalidArgumentError(
+                "BucketingModule: sym_gen must give a symbol, the names of data and those of "
+                f"labels, got {brief(made)} for the bucket {key!r}"
+            )
+        symbol, data_names, label_names = made
         return Module(symbol, data_names, label_names, **self._settings)
 
     # -- files ---------------------------------------------------------------------------------
@@ -96,9 +103,9 @@ class BucketingModule(BaseModule):
     ) -> BucketingModule:
         """A module whose parameters are set, when it is bound, to arrays by name."""
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
-        module._module._arg_params = dict(arg_params or {})
-        module._module._aux_params = dict(aux_params or {})
-        module._module.params_initialized = module.params_initialized = True
+        module._curr_module._arg_params = dict(arg_params or {})
+        module._curr_module._aux_params = dict(aux_params or {})
+        module._curr_module.params_initialized = module.params_initialized = True
         return module
 
     def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
@@ -111,32 +118,32 @@ class BucketingModule(BaseModule):
     @property
     def data_names(self) -> Sequence[str]:
         """The names of the data of the current bucket."""
-        return self._module.data_names
+        return self._curr_module.data_names
 
     @property
     def output_names(self) -> Sequence[str]:
         """The names of the outputs of the current bucket."""
-        return self._module.output_names
+        return self._curr_module.output_names
 
     @property
     def data_shapes(self) -> list[DataDesc]:
         """What the data of the current bucket are bound as."""
-        return self._module.data_shapes
+        return self._curr_module.data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc]:
         """What the labels of the current bucket are bound as."""
-        return self._module.label_shapes
+        return self._curr_module.label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Names and shapes of the outputs of the current bucket."""
-        return self._module.output_shapes
+        return self._curr_module.output_shapes
 
     @property
     def symbol(self) -> Symbol:
         """The graph of the current bucket."""
-        return self._module.symbol
+        return self._curr_module.symbol
 
     # -- set-up --------------------------------------------------------------------------------
 
@@ -156,11 +163,15 @@ class BucketingModule(BaseModule):
         if self.binded and not force_rebind:
             self.logger.warning("the module is bound already; bind does nothing")
             return
-        whole = self._modules.get(self._default_key, self._module)
+        whole = self._buckets.get(self._default_bucket_key, self._curr_module)
         if self.params_initialized and self.binded:
             self.get_params()
-        self._modules = {self._default_key: whole}
-        self._module, self._key, self._requests = whole, self._default_key, grad_req
+        self._buckets = {self._default_bucket_key: whole}
+        self._curr_module, self._curr_bucket_key, self._requests = (
+            whole,
+            self._default_bucket_key,
+            grad_req,
+        )
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         whole.bind(
             data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req
@@ -172,8 +183,8 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Makes a bucket the current one; a new one is bound to these shapes."""
         self._require(initialized=False)
-        if bucket_key not in self._modules:
-            whole = self._modules[self._default_key]
+        if bucket_key not in self._buckets:
+            whole = self._buckets[self._default_bucket_key]
             made = self._make(bucket_key)
             made.bind(
                 data_shapes,
@@ -185,16 +196,16 @@ class BucketingModule(BaseModule):
             )
             if self._monitor is not None:
                 made.install_monitor(self._monitor)
-            self._modules[bucket_key] = made
-        self._module, self._key = self._modules[bucket_key], bucket_key
-        whole = self._modules[self._default_key]
-        if whole.optimizer_initialized and not self._module.optimizer_initialized:
-            self._module.borrow_optimizer(whole)
+            self._buckets[bucket_key] = made
+        self._curr_module, self._curr_bucket_key = self._buckets[bucket_key], bucket_key
+        whole = self._buckets[self._default_bucket_key]
+        if whole.optimizer_initialized and not self._curr_module.optimizer_initialized:
+            self._curr_module.borrow_optimizer(whole)
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Arguments and auxiliary states by name, on the CPU."""
         self._require()
-        return self._modules[self._default_key].get_params()
+        return self._buckets[self._default_bucket_key].get_params()
 
     def init_params(
         self,
@@ -207,7 +218,7 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Sets all parameters, as :meth:`Module.init_params` does."""
         self._require(initialized=False)
-        self._modules[self._default_key].init_params(
+        self._buckets[self._default_bucket_key].init_params(
             initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
         )
         self.params_initialized = True
@@ -221,9 +232,9 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Sets up the optimizer that all buckets share."""
         self._require()
-        whole = self._modules[self._default_key]
+        whole = self._buckets[self._default_bucket_key]
         whole.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
-        for module in self._modules.values():
+        for module in self._buckets.values():
             if module is not whole:
                 module.borrow_optimizer(whole)
         self.optimizer_initialized = True
@@ -232,7 +243,7 @@ class BucketingModule(BaseModule):
         """Has a monitor look at all buckets, those to come included."""
         self._require(initialized=False)
         self._monitor = mon
-        for module in self._modules.values():
+        for module in self._buckets.values():
             module.install_monitor(mon)
 
     # -- batches -------------------------------------------------------------------------------
@@ -244,49 +255,49 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Binds the bucket of a batch to come; the current one stays until it does."""
         self._require()
-        key = self._key
+        key = self._curr_bucket_key
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
-        self._module.prepare(data_batch, sparse_row_id_fn)
-        self._module, self._key = self._modules[key], key
+        self._curr_module.prepare(data_batch, sparse_row_id_fn)
+        self._curr_module, self._curr_bucket_key = self._buckets[key], key
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Computes the outputs of a batch, in its bucket."""
         self._require()
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
-        self._module.forward(data_batch, is_train)
+        self._curr_module.forward(data_batch, is_train)
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes gradients, in the bucket of the last batch."""
         self._require()
-        self._module.backward(out_grads)
+        self._curr_module.backward(out_grads)
 
     def update(self) -> None:
         """Changes the parameters, which all buckets share."""
         self._require(optimizer=True)
-        self._module.update()
-        self._modules[self._default_key]._params_dirty = True
+        self._curr_module.update()
+        self._buckets[self._default_bucket_key]._params_dirty = True
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """The outputs of the last batch."""
         self._require()
-        return self._module.get_outputs(merge_multi_context)
+        return self._curr_module.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """The gradients of the data of the last batch."""
         self._require()
-        return self._module.get_input_grads(merge_multi_context)
+        return self._curr_module.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The states of the current bucket."""
         self._require()
-        return self._module.get_states(merge_multi_context)
+        return self._curr_module.get_states(merge_multi_context)
 
     def set_states(self, states: Any = None, value: float | None = None) -> None:
         """Sets the states of the current bucket."""
         self._require()
-        self._module.set_states(states, value)
+        self._curr_module.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Has a metric look at the outputs of the last batch."""
         self._require()
-        self._module.update_metric(eval_metric, labels, pre_sliced)
+        self._curr_module.update_metric(eval_metric, labels, pre_sliced)

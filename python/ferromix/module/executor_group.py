@@ -155,16 +155,36 @@ class DataParallelExecutorGroup:
         reshape: bool = False,
     ) -> None:
         """Makes the executors; with `reshape` for other shapes and the same parameters."""
+        before = (self.data_shapes, self.label_shapes) if reshape else None
         self._describe(data_shapes, label_shapes)
-        if reshape:
-            shapes = [self._shapes_of(i) for i in range(len(self.contexts))]
-            self.execs = [
-                one.reshape(allow_up_sizing=True, partial_shaping=True, **s)
-                for one, s in zip(self.execs, shapes, strict=True)
-            ]
-        else:
+        if before is None:
             self.execs = [self._executor(i, shared_group) for i in range(len(self.contexts))]
+        else:
+            try:
+                self.execs = [self._reshaped(i) for i in range(len(self.contexts))]
+            except InvalidArgumentError:
+                self._describe(*before)
+                raise
         self._collect()
+
+    def _reshaped(self, device: int) -> Executor:
+        """A device's executor for its part of other batches.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Where a parameter would need another shape.
+        """
+        old, shapes = self.execs[device], self._shapes_of(device)
+        new = old.reshape(allow_up_sizing=True, partial_shaping=True, **shapes)
+        for name, array in old.arg_dict.items():
+            was, now = array.shape, new.arg_dict[name].shape
+            if name in self.param_names and was != now:
+                raise InvalidArgumentError(
+                    f"data of shapes {shapes} needs the parameter '{name}' in shape {now}, which "
+                    f"has shape {was}; a module keeps its parameters when batches change"
+                )
+        return new
 
     def reshape(self, data_shapes: Any, label_shapes: Any) -> None:
         """Makes executors for other shapes; parameters, gradients and states stay."""

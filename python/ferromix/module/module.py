@@ -147,10 +147,9 @@ class Module(SymbolModule):
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes = None) -> None:
         """Binds to batches of other shapes; parameters stay."""
         self._require(initialized=False)
-        self._data_shapes, self._label_shapes = described_all(
-            self._data_names, self._label_names, data_shapes, label_shapes
-        )
-        self._exec_group.reshape(self._data_shapes, self._label_shapes)
+        found = described_all(self._data_names, self._label_names, data_shapes, label_shapes)
+        self._exec_group.reshape(*found)
+        self._data_shapes, self._label_shapes = found
 
     # -- the optimizer -------------------------------------------------------------------------
 
@@ -224,6 +223,11 @@ class Module(SymbolModule):
         batch = joined(data_batch) if isinstance(data_batch, list) else data_batch
         now = [tuple(d.shape) for d in self._data_shapes]
         new = [tuple(array.shape) for array in batch.data]
+        if len(now) != len(new):
+            raise InvalidArgumentError(
+                f"a batch has {len(new)} arrays of data, but the module is bound for "
+                f"{len(now)}: {', '.join(self._data_names)}"
+            )
         if now != new:
             self.reshape(*self._shapes_like(batch, new))
         self._exec_group.forward(batch, is_train)

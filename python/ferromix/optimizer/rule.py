@@ -88,9 +88,11 @@ class Optimizer:
         if sym is not None:
             require_kind("sym", sym, Symbol, "a Symbol")
         self.lr_scheduler = lr_scheduler
-        if lr_scheduler is None:
-            self.lr = 0.01 if learning_rate is None else learning_rate
-        elif learning_rate is not None:
+        if lr_scheduler is None and learning_rate is None:
+            learning_rate = 0.01
+        # Not what is used where there is a scheduler.
+        self.lr: Any = learning_rate
+        if lr_scheduler is not None and learning_rate is not None:
             _set_base(lr_scheduler, learning_rate)
         self.multi_precision = multi_precision
         self.param_dict = dict(param_dict or {})

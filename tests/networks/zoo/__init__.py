@@ -13,6 +13,6 @@ _FAMILIES = (images, residual, mobile, faces, dense, generative, sequences, lang
 NETWORKS = {f.__name__: f for family in _FAMILIES for f in family.NETWORKS}
 FLOAT32 = (
     *("alexnet", "googlenet", "fcn", "optical_flow", "sparse_autoencoder", "fast_style"),
-    *("ctc", "actor_and_critic"),
+    *("ctc", "actor_and_critic", "ssd", "ssd_deployed"),
 )
 """Networks with an operator that MXNet has in float32 alone."""

@@ -31,6 +31,62 @@ def ssd_heads(S):
     return S.Group([cls, loc]), inputs | {"cls_target": Input((2, boxes), 4, -1)}
 
 
+def _multibox(S):
+    """Anchors, scores and offsets of two scales of features of an image."""
+    x = conv_relu(S, S.Variable("data"), 4, stride=(2, 2))
+    anchors, scores, offsets = [], [], []
+    for i, size in enumerate((0.3, 0.6)):
+        score = conv(S, x, 3 * 4, name=f"score{i}")
+        offset = conv(S, x, 3 * 4, name=f"offset{i}")
+        scores.append(S.Flatten(S.transpose(score, axes=(0, 2, 3, 1))))
+        offsets.append(S.Flatten(S.transpose(offset, axes=(0, 2, 3, 1))))
+        found = S.contrib.MultiBoxPrior(
+            x, sizes=(size, size * 1.4), ratios=(1, 2), clip=bool(i), name=f"anchors{i}"
+        )
+        anchors.append(S.Flatten(found))
+        x = conv_relu(S, x, 6, stride=(2, 2))
+    anchors = S.Reshape(S.Concat(*anchors, dim=1), shape=(0, -1, 4), name="multibox_anchors")
+    score = S.Reshape(S.Concat(*scores, dim=1), shape=(0, -1, 4))
+    score = S.transpose(score, axes=(0, 2, 1), name="multibox_cls_pred")
+    return anchors, score, S.Concat(*offsets, dim=1, name="multibox_loc_pred")
+
+
+def ssd(S):
+    """Boxes are given to anchors, both losses follow, and what is found can be measured."""
+    anchors, score, offsets = _multibox(S)
+    found = S.contrib.MultiBoxTarget(
+        anchors, S.Variable("label"), score, overlap_threshold=0.5, ignore_label=-1,
+        negative_mining_ratio=3, minimum_negative_samples=0, negative_mining_thresh=0.5,
+        variances=(0.1, 0.1, 0.2, 0.2), name="multibox_target",
+    )  # fmt: skip
+    target, mask, classes = found[0], found[1], found[2]
+    cls = S.SoftmaxOutput(
+        score, classes, ignore_label=-1, use_ignore=True, grad_scale=1.0, multi_output=True,
+        normalization="valid", name="cls_prob",
+    )  # fmt: skip
+    loc = S.smooth_l1(mask * (offsets - target), scalar=1.0, name="loc_loss_")
+    loc = S.MakeLoss(loc, grad_scale=1.0, normalization="valid", name="loc_loss")
+    classes = S.MakeLoss(classes, grad_scale=0, name="cls_label")
+    boxes = S.contrib.MultiBoxDetection(
+        cls, offsets, anchors, nms_threshold=0.45, force_suppress=False,
+        variances=(0.1, 0.1, 0.2, 0.2), nms_topk=20, name="detection",
+    )  # fmt: skip
+    boxes = S.MakeLoss(boxes, grad_scale=0, name="det_out")
+    inputs = {"data": (2, 3, 8, 8), "label": Input((2, 3, 5), 3, -1, boxes=True)}
+    return S.Group([cls, loc, classes, boxes]), inputs
+
+
+def ssd_deployed(S):
+    """The same features without labels: boxes are all that it gives."""
+    anchors, score, offsets = _multibox(S)
+    cls = S.SoftmaxActivation(score, mode="channel", name="cls_prob")
+    boxes = S.contrib.MultiBoxDetection(
+        cls, offsets, anchors, threshold=0.1, nms_threshold=0.3, force_suppress=True,
+        variances=(0.1, 0.1, 0.2, 0.2), name="detection",
+    )  # fmt: skip
+    return boxes, {"data": (2, 3, 8, 8)}
+
+
 def region_heads(S):
     """Boxes are cut out of the features, then classified and moved."""
     x = conv_relu(S, S.Variable("data"), 4, stride=(2, 2))
@@ -154,6 +210,8 @@ def hourglass(S):
 
 NETWORKS = (
     ssd_heads,
+    ssd,
+    ssd_deployed,
     region_heads,
     fcn,
     unet,

@@ -9,12 +9,17 @@ import numpy as np
 
 
 class Input(NamedTuple):
-    """An input's shape and how it is drawn: integers from `least` to below `count`, or reals."""
+    """An input's shape and how it is drawn: integers from `least` to below `count`, or reals.
+
+    With `boxes`, each row is such an integer, a class, and the corners of a box of an image; rows
+    of class -1 are of -1, and end the image's.
+    """
 
     shape: tuple[int, ...]
     count: int = 0
     least: int = 0
     stype: str = "default"
+    boxes: bool = False
 
 
 def inputs_of(found: dict[str, Any]) -> dict[str, Input]:
@@ -30,6 +35,12 @@ def seeded(*words: str) -> np.random.RandomState:
 def draw(network: str, name: str, shape: tuple[int, ...], given: Input | None = None) -> Any:
     """The values of one argument or state of a network, in float64."""
     random = seeded(network, name)
+    if given is not None and given.boxes:
+        kinds = random.randint(given.least, given.count, (*shape[:-1], 1))
+        start = random.uniform(0, 0.3, (*shape[:-1], 2))
+        end = start + random.uniform(0.2, 0.7, start.shape)
+        rows = np.concatenate([kinds, start, end], axis=-1)
+        return np.where(np.minimum.accumulate(kinds, axis=-2) < 0, -1.0, rows)
     if given is not None and given.count:
         return random.randint(given.least, given.count, shape).astype("float64")
     if given is not None and given.stype != "default":
