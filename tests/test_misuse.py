@@ -93,6 +93,14 @@ TABLE = {
         lambda: nd.exp(3),
         ["exp: argument 'data' must be an array or a symbol, got int 3"],
     ),
+    "an array for a symbol": (
+        lambda: mx.sym.exp(ones(2)),
+        ["exp: argument 'data' must be an array or a symbol, got NDArray", "mx.sym symbols"],
+    ),
+    "a symbol for an array": (
+        lambda: nd.exp(mx.sym.Variable("x")),
+        ["exp: argument 'data' must be an array or a symbol, got Symbol", "mx.nd takes arrays"],
+    ),
     "an array of NumPy": (
         lambda: nd.broadcast_add(ones(2), np.ones(2)),
         ["broadcast_add: argument 'rhs' must be an array or a symbol, got ndarray"],

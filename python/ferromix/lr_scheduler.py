@@ -1,16 +1,17 @@
 """Learning rates that fall with the number of updates.
 
 A schedule is a function of the number of updates alone. It keeps no count of its own, so asking
-twice, or for an earlier update, changes nothing.
+twice, or for an earlier update, changes nothing; only what it has logged it does not log again.
 """
 
 from __future__ import annotations
 
+import logging
 import reprlib
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from math import cos, pi
+from math import cos, inf, pi
 
 from .error import InvalidArgumentError
 
@@ -42,6 +43,9 @@ class LRScheduler:
     InvalidArgumentError
         For an unknown mode, a negative number of steps, or a start above `base_lr`.
     """
+
+    # The most reductions that were logged.
+    _told: float = 0
 
     def __init__(
         self,
@@ -88,6 +92,18 @@ class LRScheduler:
     def _scheduled_lr(self, num_update: int) -> float:
         raise NotImplementedError(f"{type(self).__name__} must override _scheduled_lr")
 
+    def _tell(self, num_update: int, reductions: int, rate: float, last: float = -inf) -> float:
+        """Logs a rate that was reduced more often than any before, and gives it."""
+        if reductions > self._told:
+            self._told = inf if rate <= last else reductions
+            what = (
+                "now learning rate arrived at %0.5e, will not change in the future"
+                if rate <= last
+                else "Change learning rate to %0.5e"
+            )
+            logging.info("Update[%d]: " + what, num_update, rate)
+        return rate
+
 
 class FactorScheduler(LRScheduler):
     """Multiplies the rate by `factor` after every `step` updates.
@@ -133,7 +149,8 @@ class FactorScheduler(LRScheduler):
         reductions = max(0, int(-(-num_update // self.step)) - 1)
         if reductions == 0:
             return self.base_lr
-        return max(self.base_lr * self.factor**reductions, self.stop_factor_lr)
+        rate = max(self.base_lr * self.factor**reductions, self.stop_factor_lr)
+        return self._tell(num_update, reductions, rate, self.stop_factor_lr)
 
 
 class MultiFactorScheduler(LRScheduler):
@@ -181,7 +198,7 @@ class MultiFactorScheduler(LRScheduler):
 
     def _scheduled_lr(self, num_update: int) -> float:
         reductions = sum(num_update > s for s in self.step)
-        return self.base_lr * self.factor**reductions
+        return self._tell(num_update, reductions, self.base_lr * self.factor**reductions)
 
 
 class _Decay(LRScheduler):

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .error import ArgumentTypeError
+from .error import ArgumentTypeError, InvalidArgumentError
 from .graph.node import Node, entry_name, topological
+from .literal import names_of
 from .symbol import Symbol
 
 __all__ = ["plot_network", "print_summary"]
@@ -53,6 +54,11 @@ def _of_all(symbol: Symbol, infer: str, given: Any) -> dict[str, Any]:
     args, outputs, auxs = getattr(internals, infer)(**given)
     names = [*internals.list_arguments(), *internals.list_outputs()]
     names += internals.list_auxiliary_states()
+    if outputs is None:
+        raise InvalidArgumentError(
+            f"{infer} finds nothing from {dict(given)}; give it for more of the inputs: "
+            f"{names_of(symbol.list_inputs())}"
+        )
     found = [*(args or []), *(outputs or []), *(auxs or [])]
     return dict(zip(names, found, strict=True))
 

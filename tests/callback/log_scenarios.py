@@ -77,6 +77,15 @@ def speed_without_metric(mx: Any, folder: Path) -> None:
         tell(mx.model.BatchEndParam(1, number, None, None))
 
 
+def rates(mx: Any, folder: Path) -> None:
+    schedulers = mx.lr_scheduler
+    falling = schedulers.FactorScheduler(2, 0.5, stop_factor_lr=0.3, base_lr=1.0)
+    stepped = schedulers.MultiFactorScheduler([2, 4], 0.5, base_lr=1.0, warmup_steps=3)
+    for scheduler in (falling, stepped):
+        for update in (1, 2, 3, 3, 4, 5, 6):
+            scheduler(update)
+
+
 def speed_of_all(mx: Any, folder: Path) -> None:
     trained(mx, batch_end_callback=mx.callback.Speedometer(4, 2, auto_reset=False))
 
@@ -159,6 +168,7 @@ def feed_forward_monitored(mx: Any, folder: Path) -> None:
 SCENARIOS = [
     speed,
     speed_without_metric,
+    rates,
     speed_of_all,
     metric_of_training,
     metric_of_training_anew,

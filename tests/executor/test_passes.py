@@ -12,7 +12,7 @@ import ferromix as mx
 from ferromix import sym as S
 from ferromix.error import InvalidArgumentError
 
-SWITCHES = ("COMMON_EXPRESSIONS", "SWAP_POOLING", "FUSION", "RECOMPUTE")
+SWITCHES = ("COMMON_EXPRESSIONS", "FOLD_CONSTANTS", "SWAP_POOLING", "FUSION", "RECOMPUTE")
 OFF = {f"FERROMIX_{name}": "0" for name in SWITCHES}
 SHAPE = (4, 3, 8, 8)
 
@@ -23,7 +23,7 @@ def random_net(seed):
     values = [S.Variable("x")]
     for i in range(14):
         a, b = draw.choice(values), draw.choice(values)
-        kind = draw.randrange(9)
+        kind = draw.randrange(10)
         if kind == 0:
             made = S.Activation(a, act_type=draw.choice(["relu", "tanh", "sigmoid"]))
         elif kind == 1:
@@ -40,6 +40,9 @@ def random_net(seed):
             made = S.Dropout(a, p=0.25)
         elif kind == 7:
             made = S.elemwise_mul(S.sigmoid(a), S.sin(b))
+        elif kind == 8:
+            waves = S.sin(S.reshape(S.arange(3 * 8 * 8), shape=(1, 3, 8, 8)))
+            made = S.broadcast_mul(a, S.broadcast_add(waves, S.ones((1, 1, 8, 8))))
         else:
             pooled = S.Pooling(
                 S.Activation(a, act_type="relu"), kernel=(2, 2), stride=(2, 2), pool_type="max"
@@ -105,6 +108,73 @@ class _Nothing:
 
 def kinds(executor):
     return [n.op.name for n in executor.handle.main_program().order]
+
+
+def constant_net():
+    """Something of constants alone, read forward and backward, and as an output."""
+    steps = S.reshape(S.arange(12), shape=(3, 4), name="steps")
+    scale = S.exp(S.broadcast_mul(steps, S.full((1, 4), 0.25)), name="scale")
+    x = S.broadcast_mul(S.Variable("x"), scale, name="scaled")
+    return S.Group([S.tanh(x), scale, S.broadcast_add(x, steps)])
+
+
+def test_constants_are_computed_once(monkeypatch):
+    values = np.random.default_rng(0).standard_normal((3, 4)).astype("float32")
+    found = []
+    for env in ("0", "1"):
+        monkeypatch.setenv("FERROMIX_FOLD_CONSTANTS", env)
+        executor = constant_net().simple_bind(mx.cpu(), x=(3, 4))
+        executor.arg_arrays[0][:] = mx.nd.array(values)
+        for _ in range(2):
+            executor.forward(is_train=True)
+            executor.backward([mx.nd.ones((3, 4))] * 3)
+            # An output is the caller's to write, so it is computed in every pass.
+            kept = [o.asnumpy() for o in (*executor.outputs, *executor.grad_arrays)]
+            for output in executor.outputs:
+                output[:] = 0
+            found.append(kept)
+        names = [n.name for n in executor.handle.main_program().order]
+    same(found[1], found[0])
+    same(found[2], found[0])
+    same(found[3], found[0])
+    scale = np.exp(np.arange(12, dtype="float32").reshape(3, 4) * np.float32(0.25))
+    np.testing.assert_allclose(found[0][0], np.tanh(values * scale), rtol=1e-5)
+    assert "scale" in names
+    assert not {"steps", "_arange0"} & set(names)
+    assert "_arange" not in kinds(executor)
+
+
+def test_executors_share_constants_and_large_ones_are_not_kept():
+    net = S.broadcast_add(S.Variable("x"), S.exp(S.zeros((4, 256))))
+    first, second = (net.simple_bind(mx.cpu(), x=(4, 256)) for _ in range(2))
+    programs = [e.handle.main_program() for e in (first, second)]
+    assert [p.constant_bytes for p in programs] == [4096, 4096]
+    assert programs[0]._made is programs[1]._made
+    assert first.memory_planned() == (3 * 4096) / 2**20 - 4096 / 2**20
+    large = S.broadcast_add(S.Variable("x"), S.exp(S.zeros((1024, 512))))
+    executor = large.simple_bind(mx.cpu(), x=(1024, 512))
+    assert executor.handle.main_program().constant_bytes == 0
+    assert (executor.forward()[0].asnumpy() == 1).all()
+
+
+def test_a_state_that_begins_with_constants_begins_so_in_every_pass():
+    x, zeros, ones = S.Variable("x"), S.zeros((3,)), S.ones((3,))
+    net = S.BatchNorm(x, moving_mean=zeros, moving_var=ones, momentum=0.5, name="b")
+    executor = S.Group([net, S.broadcast_add(x, ones * 2)]).simple_bind(mx.cpu(), x=(5, 3))
+    executor.arg_dict["x"][:] = 4
+    for _ in range(2):
+        executor.forward(is_train=True)
+        executor.backward([mx.nd.ones((5, 3))] * 2)
+    normal, more = (o.asnumpy() for o in executor.forward(is_train=False))
+    np.testing.assert_allclose(normal, np.full((5, 3), 4 / np.sqrt(1 + 1e-3)), rtol=1e-5)
+    assert (more == 6).all()
+
+
+def test_random_numbers_are_no_constants():
+    net = S.random.uniform(shape=(50,)) + S.Variable("x")
+    executor = net.simple_bind(mx.cpu(), x=(50,))
+    first, second = (executor.forward()[0].asnumpy() for _ in range(2))
+    assert (first != second).any()
 
 
 def test_what_is_computed_twice_is_computed_once():

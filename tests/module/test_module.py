@@ -186,6 +186,14 @@ def test_scores_and_callbacks():
     assert found[0][1] == pytest.approx((chosen.argmax(1) == 0).mean())
     assert told == [0, 7, 1, 7]
     assert ended == [2]
+    about = []
+    module.score(
+        iterator,
+        "acc",
+        batch_end_callback=lambda p: about.append(p.locals["eval_batch"].data[0].shape),
+        score_end_callback=lambda p: about.append(p.locals["actual_num_batch"]),
+    )
+    assert about == [(4, 5)] * 3 + [3]
 
 
 def test_states_are_handed_on():

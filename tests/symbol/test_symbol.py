@@ -366,6 +366,14 @@ def test_debug_str_is_in_the_format_of_mxnet():
     assert found[-2] == expected[-2] == "Total 0 MB allocated"
     names = [line for line in expected if line.startswith("\tcdep")]
     assert [line for line in found if line.startswith("\tcdep")] == names
+    # Of its attributes, too, only those that somebody gave are listed.
+    shown = ("\targ", "\tcdep", "\toutput")
+    ours, theirs = (
+        {line for line in lines[first:] if line.startswith("\t") and not line.startswith(shown)}
+        for lines in (found, expected)
+    )
+    # The gradient of SliceChannel is a Concat here.
+    assert ours ^ theirs == {"\tnum_args=2", "\tdim=1", "\tnum_outputs=2"}
 
 
 def test_inplace_changes_nothing():

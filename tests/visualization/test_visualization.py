@@ -10,7 +10,7 @@ import pytest
 from pictures import network, texts
 
 import ferromix as mx
-from ferromix.error import ArgumentTypeError
+from ferromix.error import ArgumentTypeError, InvalidArgumentError
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "visualization.json"
 
@@ -33,6 +33,10 @@ def test_what_is_no_symbol_and_a_package_that_is_missing(monkeypatch):
     for draw in (mx.viz.print_summary, mx.viz.plot_network):
         with pytest.raises(ArgumentTypeError, match="must be a Symbol, got int"):
             draw(3)
+    both = mx.sym.Group([mx.sym.Variable("data") * 2, mx.sym.Variable("other") * 2])
+    message = "more of the inputs: data, other"
+    with pytest.warns(match="do not follow"), pytest.raises(InvalidArgumentError, match=message):
+        mx.viz.print_summary(both, {"data": (2, 3)})
     with pytest.raises(ArgumentTypeError, match="dtype must be a dict of types by name, got str"):
         mx.viz.plot_network(network(mx), dtype="float16")
     monkeypatch.setitem(sys.modules, "graphviz", None)

@@ -284,8 +284,10 @@ class Executor:
     # -- descriptions --------------------------------------------------------------------------
 
     def memory_planned(self) -> float:
-        """Megabytes of outputs and of planned buffers, without arguments and their gradients."""
-        return (self.handle.pool.total + self._output_bytes()) / 2**20
+        """Megabytes of outputs, of planned buffers and of what is computed once, without arguments
+        and their gradients."""
+        constants = self.handle.main_program().constant_bytes
+        return (self.handle.pool.total + self._output_bytes() + constants) / 2**20
 
     def debug_str(self) -> str:
         """The graph with its backward pass and the memory in whole megabytes, in MXNet's format.

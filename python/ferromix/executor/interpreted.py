@@ -112,6 +112,9 @@ class Interpreted:
         self._places = {node: number for number, node in enumerate(order)}
         self._table: dict[Entry, NDArray] = {}
 
+    constant_bytes = 0
+    """Nothing is computed once."""
+
     @property
     def order(self) -> list[Node]:
         """Nothing that is planned."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf, prod
 from typing import TypeVar
@@ -19,6 +19,7 @@ from ..dispatch import device_of, recipe
 from ..dispatch.backend import CPU
 from ..error import InvalidArgumentError
 from ..graph.eliminate import live, merge, mutated_entries
+from ..graph.fold import fold
 from ..graph.node import Entry, Node
 from ..graph.plan_memory import peak_of, plan_memory
 from ..graph.recompute import Cost, is_forced, recomputed, select
@@ -33,6 +34,7 @@ _ITEM_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2,
 
 _SETTINGS = (
     "FERROMIX_COMMON_EXPRESSIONS",
+    "FERROMIX_FOLD_CONSTANTS",
     "FERROMIX_SWAP_POOLING",
     "FERROMIX_RECOMPUTE",
     "MXNET_BACKWARD_DO_MIRROR",
@@ -60,6 +62,8 @@ class Order:
         Of every entry of every node.
     devices
         Where every node runs, and every variable is.
+    folded, constants
+        The nodes that run once, when a program is made, and what others read of them.
     """
 
     forward: list[Node]
@@ -67,6 +71,8 @@ class Order:
     shapes: dict[Entry, Shape]
     types: dict[Entry, str]
     devices: dict[Node, Context]
+    folded: Sequence[Node] = ()
+    constants: Sequence[Entry] = ()
 
     def size(self, entry: Entry) -> int:
         """The bytes of a result."""
@@ -96,7 +102,7 @@ class _Alike:
         moved = [n for n in (*forward, *backward) if n not in devices]
         if moved:
             devices = devices | {n: devices[n.outputs()[0].node] for n in moved}
-        return Order(forward, backward, shapes, types, devices)
+        return Order(forward, backward, shapes, types, devices, known.folded, known.constants)
 
 
 def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) -> Order:
@@ -113,6 +119,9 @@ def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) 
     """
     if _flag("FERROMIX_COMMON_EXPRESSIONS"):
         order = _eliminate(order, kept, guarded)
+    if _flag("FERROMIX_FOLD_CONSTANTS"):
+        order = _fold(order, kept)
+        kept = {*kept, *order.constants} if order.constants else kept
     if order.backward and _flag("FERROMIX_SWAP_POOLING"):
         alike = _Alike(order)
         backward = swap_pooling(order.backward, kept, alike)
@@ -159,6 +168,38 @@ def is_pure(node: Node) -> bool:
     return card.kernel_name() in _PURE and _is_builtin(type(card))
 
 
+# -- constants ---------------------------------------------------------------------------------
+
+
+def _fold(order: Order, kept: Collection[Entry]) -> Order:
+    nodes = [*order.forward, *order.backward]
+    states = mutated_entries(nodes)
+    room = FOLDED
+
+    def may_fold(node: Node) -> bool:
+        nonlocal room
+        outputs = node.outputs()
+        size = sum(order.size(e) for e in outputs)
+        if size > room or not states.isdisjoint(outputs) or not is_pure(node):
+            return False
+        room -= size
+        return True
+
+    found = fold(nodes, kept, may_fold)
+    if not found.constants:
+        return order
+    gone = set(found.constants)
+    forward = [n for n in order.forward if n not in gone]
+    backward = [n for n in order.backward if n not in gone]
+    return replace(
+        order, forward=forward, backward=backward, folded=found.constants, constants=found.read
+    )
+
+
+FOLDED = 1 << 20
+"""The bytes of constants of a program; what is larger costs less time than memory."""
+
+
 @lru_cache(maxsize=1024)
 def _is_builtin(kind: type[OperatorProperty]) -> bool:
     """Whether the package's operators are meant, not those that run code of a user's."""
@@ -195,6 +236,7 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
         found = changed(chosen)
         nodes = [*found.forward, *found.backward]
         sizes = {e: found.size(e) for n in nodes for e in n.outputs()}
+        sizes |= {e: found.size(e) for e in found.constants}
         return measure(nodes, sizes, kept, (), found.devices)
 
     def peak(chosen: Collection[Entry]) -> int:

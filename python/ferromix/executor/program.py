@@ -112,6 +112,8 @@ class Program:
             if usual:
                 network.programs[mode] = made
         self._made = made
+        if made.constants:
+            self._arrays = {**arrays, **made.constants}
         self.order, self.memory = made.order, made.memory
         self._buffers = pool.take(made.memory.buffers, made.memory.devices)
         self._token = pool.token
@@ -140,6 +142,11 @@ class Program:
         split = self._starts[before]
         self._predicting.run(start - split, stop - split)
 
+    @property
+    def constant_bytes(self) -> int:
+        """The bytes of constants, which executors of one network share."""
+        return sum(array.nbytes for array in self._made.constants.values())
+
     def array(self, entry: Entry) -> NDArray | None:
         """The array of a variable or of a result; None for what is not there."""
         found = self._arrays.get(entry)
@@ -158,6 +165,8 @@ class _Made:
     ----------
     known
         The nodes after all passes but fusion, and what is known of their results.
+    constants
+        The arrays of what is computed once.
     given
         The entries that have arrays, in the order in which a plan takes these.
     adds
@@ -175,6 +184,7 @@ class _Made:
     """
 
     known: Order
+    constants: dict[Entry, Any]
     given: tuple[Entry, ...]
     adds: set[Entry]
     devices: dict[Node, Context]
@@ -200,6 +210,8 @@ class _Made:
         if not monitored:
             known = optimise(known, arrays.keys(), network.gradients.values())
         devices = dict(known.devices)
+        constants = _computed(network, known, is_train) if known.constants else {}
+        arrays = {**arrays, **constants} if constants else arrays
         halves = [known.forward, known.backward]
         fused = halves if monitored else _fuse(known, devices, halves, arrays, is_train)
         order = [n for half in fused for n in half]
@@ -207,13 +219,29 @@ class _Made:
         given = tuple(arrays)
         lowered = _lower(known, devices, given, adds, memory, order, is_train)
         starts = _count_steps(order, [*network.forward, *back], memory)
-        return cls(known, given, adds, devices, order, fused[1], memory, lowered, starts)
+        return cls(known, constants, given, adds, devices, order, fused[1], memory, lowered, starts)
 
     @cached_property
     def predicting(self) -> _core.Lowered:
         """The backward half for prediction, after a forward half for training."""
         parts = (self.known, self.devices, self.given, self.adds, self.memory)
         return _lower(*parts, self.backward, False)
+
+
+def _computed(network: Network, known: Order, is_train: bool) -> dict[Entry, Any]:
+    """The arrays of constants; what gives them is run here, and never again."""
+    devices = dict(known.devices)
+    arrays = {
+        e: _core.Array(known.shapes[e], known.types[e], *placement(devices[e.node]))
+        for e in known.constants
+    }
+    memory = _plan(network, known, known.folded, arrays, devices)
+    lowered = _lower(known, devices, tuple(arrays), set(), memory, known.folded, is_train)
+    pool = BufferPool()
+    buffers = pool.take(memory.buffers, memory.devices)
+    plan = _core.Plan(lowered, list(arrays.values()), buffers, pool.token)
+    plan.run(0, _count_steps(known.folded, known.folded, memory)[-1])
+    return arrays
 
 
 def _lower(

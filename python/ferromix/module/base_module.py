@@ -85,15 +85,19 @@ class BaseModule(Steps):
         measured = metric.create(eval_metric)
         measured.reset()
         done = 0
+        about = {"self": self, "epoch": epoch, "eval_data": eval_data, "eval_metric": measured}
+        about |= {"num_batch": num_batch, "actual_num_batch": 0}
         for number, batch in enumerate(eval_data):
             if number == num_batch:
                 break
             self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(batch, is_train=False)
             self._measure(measured, batch)
-            call(batch_end_callback, BatchEndParam(epoch, number, measured, {"self": self}))
+            about |= {"eval_batch": batch, "nbatch": number, "actual_num_batch": done}
+            call(batch_end_callback, BatchEndParam(epoch, number, measured, about))
             done = number + 1
-        call(score_end_callback, BatchEndParam(epoch, done, measured, {"self": self}))
+        about |= {"actual_num_batch": done}
+        call(score_end_callback, BatchEndParam(epoch, done, measured, about))
         return measured.get_name_value()
 
     def iter_predict(

@@ -112,9 +112,12 @@ def _require_input(
     card: type[OperatorProperty], name: str, value: Any, is_input: Callable[[Any], bool]
 ) -> None:
     if not is_input(value):
+        kind = type(value).__name__
+        # These are right in the other namespace.
+        hint = "; mx.nd takes arrays, and mx.sym symbols" if kind in ("NDArray", "Symbol") else ""
         raise InvalidArgumentError(
             f"{card.name}: argument '{name}' must be an array or a symbol, "
-            f"got {type(value).__name__} {brief(value)}"
+            f"got {kind} {brief(value)}{hint}"
         )
 
 

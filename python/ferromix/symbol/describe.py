@@ -34,11 +34,16 @@ def describe(heads: Sequence[Entry], origins: Mapping[Node, Node] | None = None)
         for i, entry in enumerate(node.inputs):
             version = f" version={versions.get(entry.node, 0)}" if entry.node.op is None else ""
             lines.append(f"\targ[{i}]={_shown(entry)}{version}")
+        origin = origins.get(node) if origins else None
         attrs = sorted(node.all_attrs().items())
+        if origin is not None and origin.op is not None:
+            # A gradient has all attributes of its operator; those not given are its defaults.
+            unsaid = origin.op.attrs.keys() - origin.op.given.keys()
+            attrs = [(key, value) for key, value in attrs if key not in unsaid]
         if attrs:
             lines += ["Attrs:", *(f"\t{key}={value}" for key, value in attrs)]
-        if origins and node in origins:
-            lines += ["Control deps:", f"\tcdep[0]={origins[node].name}"]
+        if origin is not None:
+            lines += ["Control deps:", f"\tcdep[0]={origin.name}"]
     return "\n".join(lines) + "\n"
 
 
