@@ -55,7 +55,7 @@ def batch_norm(draw: Draw) -> Case:
     attrs = {"fix_gamma": draw.maybe(), "eps": draw.one((1e-3, 0.1))}
     if len(shape) == 4 and draw.maybe():  # MXNet's needs oneDNN, which takes images.
         return Case("_contrib_BatchNormWithReLU", inputs, attrs)
-    return Case("_contrib_SyncBatchNorm", inputs, {"key": "a", **attrs})
+    return Case("_contrib_SyncBatchNorm", inputs, {"key": f"of {draw.int(0, 2**40)}", **attrs})
 
 
 def sequence(draw: Draw) -> Case:

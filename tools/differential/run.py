@@ -5,22 +5,26 @@ usage: python tools/differential/run.py --mxnet PYTHON [--count N] [--seed N] [-
 
 PYTHON is an interpreter whose environment has MXNet 1.9.1. A seed decides the way of a call, too:
 plain, with gradients, with one array for several inputs, into an input, or from views with gaps.
-Prints a table by family in Markdown, then each kind of disagreement once, with the seed of its
-first case, which `--seed S --count 1 --family F` repeats, and the operators that no call had.
+Prints a table by family in Markdown, then how many disagreements each decision of `decisions.py`
+explains, and each kind that none does, with the seed of its first case, which `--seed S --count 1
+--family F` repeats, and the operators that no call had. It is an error if a kind is unexplained.
 """
 
 from __future__ import annotations
 
 import argparse
 import pickle
+import select
 import struct
 import subprocess
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import basics
 import cases
+import decisions
 import detection
 import distributions
 import linear
@@ -50,11 +54,13 @@ FAMILIES = {
     "layers": layers,
     "recurrent": recurrent,
 }
-# Of these one array cannot stand for two: states, labels, times.
-DIFFERENT = ("BatchNorm", "Output", "hawkes", "scatter_elemwise", "ctc", "CTC")
+# Of these one array cannot stand for two: states, labels, times, indices.
+DIFFERENT = ("BatchNorm", "Output", "hawkes", "scatter_elemwise", "ctc", "CTC", "box_encode")
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-10}
 # Gradients add up more, in MXNet with factors in single precision.
 GRADIENTS = {"float32": 1e-4, "float64": 1e-9}
+# Seconds in which MXNet answers a call, or is taken to hang.
+PATIENCE = 20
 
 
 class Oracle:
@@ -77,11 +83,15 @@ class Oracle:
         found = self.ask(case, way)
         if found[0] == "error" and "primitive" in found[1]:
             # After one such failure of oneDNN others follow, which say nothing.
-            self.process.kill()
-            self.process.wait()
-            self.start()
+            self.restart()
             found = self.ask(case, way)
         return found
+
+    def restart(self) -> None:
+        """A new process instead of this one, whether it is dead or hangs."""
+        self.process.kill()
+        self.process.wait()
+        self.start()
 
     def ask(self, case: Case, way: str) -> tuple[str, Any]:
         """The same of the process as it is."""
@@ -91,11 +101,11 @@ class Oracle:
         assert self.process.stdout is not None
         self.process.stdin.write(struct.pack("<I", len(data)) + data)
         self.process.stdin.flush()
-        head = self.process.stdout.read(4)
+        answers = select.select([self.process.stdout], [], [], PATIENCE)[0]
+        head = self.process.stdout.read(4) if answers else b""
         if len(head) < 4:
-            self.process.wait()
-            self.start()
-            return "crash", "the process ended"
+            self.restart()
+            return "crash", "the process ended" if answers else "the process hangs"
         kind, answer = pickle.loads(self.process.stdout.read(struct.unpack("<I", head)[0]))
         if kind == "ok":
             answer = [np.frombuffer(d, t).reshape(s) for t, s, d in answer]
@@ -154,8 +164,10 @@ def slack_of(case: Case, outputs: list[np.ndarray], way: str) -> float:
     return max([tolerance.get(x.dtype.name, 0.0) for x in (*case.inputs, *outputs)], default=0.0)
 
 
-def difference(case: Case, ours: tuple[str, Any], theirs: tuple[str, Any], way: str) -> str | None:
-    """What is different, in a few words; None where the two agree."""
+def difference(
+    case: Case, ours: tuple[str, Any], theirs: tuple[str, Any], way: str, least: float = 0.0
+) -> str | None:
+    """What is different by more than `least`, in a few words; None where the two agree."""
     if "crash" in theirs:
         return "MXNet's process dies"
     if ours[0] != theirs[0]:
@@ -165,7 +177,7 @@ def difference(case: Case, ours: tuple[str, Any], theirs: tuple[str, Any], way: 
         return None
     if len(ours[1]) != len(theirs[1]):
         return f"{len(ours[1])} outputs instead of {len(theirs[1])}"
-    real = slack_of(case, theirs[1], way)
+    real = max(least, slack_of(case, theirs[1], way))
     for a, b in zip(ours[1], theirs[1], strict=True):
         if a.shape != b.shape:
             return f"shape {a.shape} instead of {b.shape}"
@@ -178,25 +190,42 @@ def difference(case: Case, ours: tuple[str, Any], theirs: tuple[str, Any], way: 
     return None
 
 
+def agree(
+    case: Case, ours: tuple[str, Any], theirs: tuple[str, Any], way: str, least: float
+) -> bool:
+    """Whether reals that differ by at most `least` are all that is different."""
+    return difference(case, ours, theirs, way, least) is None
+
+
 class Counts:
     """What came of the cases of a family, or of all."""
 
     def __init__(self) -> None:
         self.cases, self.of = 0, Counter[str]()
 
-    def add(self, ours: tuple[str, Any], wrong: str | None) -> None:
+    def add(self, ours: tuple[str, Any], wrong: str | None, why: str | None) -> None:
         """One more case."""
         self.cases += 1
         if wrong is None:
             self.of["agree"] += 1
             self.of["refuse"] += ours[0] == "error"
+        elif why is None:
+            self.of["unexplained"] += 1
         else:
-            self.of["only MXNet refuses"] += wrong.startswith("MXNet")
+            self.of["only MXNet refuses" if wrong.startswith("MXNet") else "documented"] += 1
 
     def row(self, name: str) -> str:
         """A row of the table."""
-        found = (self.of[k] for k in ("agree", "refuse", "only MXNet refuses"))
-        return f"| {name} | {self.cases} | " + " | ".join(map(str, found)) + " |"
+        return f"| {name} | {self.cases} | " + " | ".join(str(self.of[k]) for k in COLUMNS) + " |"
+
+
+COLUMNS = ("agree", "refuse", "only MXNet refuses", "documented", "unexplained")
+
+
+def heading(of: str) -> str:
+    """What stands above the rows."""
+    names = ("agree", "of these, both refuse", *COLUMNS[2:])
+    return f"| {of} | cases | " + " | ".join(names) + " |\n" + "|---" * 7 + "|"
 
 
 def main() -> None:
@@ -206,10 +235,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--family", choices=FAMILIES, action="append")
     parser.add_argument("--way", choices=sorted(set(ways.WAYS)), help="for all cases that may")
+    parser.add_argument("--all", action="store_true", help="print each disagreement, not each kind")
     options = parser.parse_args()
     oracle, notes, seen = Oracle(options.mxnet), [], set[str]()
-    by_way: dict[str, Counts] = {}
-    print("| family | cases | agree | both refuse | only MXNet refuses |\n|---|---|---|---|---|")
+    by_way, reasons = dict[str, Counts](), Counter[str]()
+    print(heading("family"))
     for family in options.family or FAMILIES:
         counts, kinds = Counts(), set[tuple[str, ...]]()
         for seed in range(options.seed, options.seed + options.count):
@@ -224,19 +254,26 @@ def main() -> None:
                 way = "plain"
             ours = here(case, way) if known(case) else ("error", "there is no such operator")
             wrong = difference(case, ours, theirs, way)
+            why = None
+            if wrong is not None:
+                within = partial(agree, case, ours, theirs, way)
+                why = decisions.reason(decisions.Found(case, way, wrong, within))
+                reasons[why or "unexplained"] += 1
             for each in (counts, by_way.setdefault(way, Counts())):
-                each.add(ours, wrong)
+                each.add(ours, wrong, why)
             kind = (case.name, way, (wrong or "").split(" ")[0])
-            if wrong is not None and kind not in kinds:
+            if wrong is not None and why is None and (options.all or kind not in kinds):
                 kinds.add(kind)
                 notes.append(f"* {family} {seed}, {way}: `{case}`: {wrong}")
         print(counts.row(family), flush=True)
-    print("\n| way | cases | agree | both refuse | only MXNet refuses |\n|---|---|---|---|---|")
+    print("\n" + heading("way"))
     print("\n".join(counts.row(way) for way, counts in sorted(by_way.items())))
+    print("\n" + "\n".join(f"* {count}: {why}" for why, count in reasons.most_common()))
     print("\n" + "\n".join(notes))
     if not options.family:
         missing = sorted({card.find(n).name for n in card.names()} - seen)
         print(f"\nin no case: {', '.join(missing)}")
+    raise SystemExit(bool(reasons["unexplained"]))
 
 
 if __name__ == "__main__":
