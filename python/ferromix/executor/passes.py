@@ -142,8 +142,18 @@ def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]
         descs = [(order.shapes[e], order.types[e]) for e in outputs]
         return order.devices[node], *descs
 
-    merged = merge(nodes, kept, {*guarded, *states}, is_pure, about)
-    alive = set(live(merged, kept, is_pure))
+    pure_cards: dict[OperatorProperty | None, bool] = {}
+
+    def pure(node: Node) -> bool:
+        found = pure_cards.get(node.op)
+        if found is None:
+            found = pure_cards[node.op] = is_pure(node)
+        return found
+
+    merged = merge(nodes, kept, {*guarded, *states}, pure, about)
+    alive = set(live(merged, kept, pure))
+    if len(alive) == len(nodes):
+        return order
     first = {node.outputs()[0] for node in order.forward}
     forward = [n for n in merged if n in alive and n.outputs()[0] in first]
     backward = [n for n in merged if n in alive and n.outputs()[0] not in first]
@@ -191,11 +201,13 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
     def changed(chosen: Collection[Entry]) -> Order:
         return _with_dropped(order, forced | {e: able[e] for e in chosen})
 
+    usual = {e: order.size(e) for n in (*order.forward, *order.backward) for e in n.outputs()}
+
     def measured(chosen: Collection[Entry], measure: Callable[..., T]) -> T:
         found = changed(chosen)
         nodes = [*found.forward, *found.backward]
-        sizes = {e: found.size(e) for n in nodes for e in n.outputs()}
-        return measure(nodes, sizes, kept, (), found.devices)
+        added = {e: found.size(e) for e in found.shapes.keys() - order.shapes.keys()}
+        return measure(nodes, usual | added, kept, (), found.devices)
 
     def peak(chosen: Collection[Entry]) -> int:
         return measured(chosen, peak_of)
