@@ -99,14 +99,16 @@ class _Keys:
     """What tells cards apart: most with equal attributes are one object, but not all are."""
 
     def __init__(self) -> None:
-        self._keys: dict[int, tuple[Any, Hashable]] = {}
+        self._keys: dict[int, tuple[Any, int]] = {}
+        self._numbers: dict[Hashable, int] = {}
 
-    def of(self, card: Any) -> Hashable:
+    def of(self, card: Any) -> int:
         """The same for cards of the same operator with the same attributes."""
         found = self._keys.get(id(card))
         if found is None:
             # The card is kept, so that no other one gets its number.
-            found = card, (type(card), _text(card.attrs))
+            text = type(card), _text(card.attrs)
+            found = card, self._numbers.setdefault(text, len(self._numbers))
             self._keys[id(card)] = found
         return found[1]
 
