@@ -22,6 +22,7 @@ from ..graph.eliminate import live, merge, mutated_entries
 from ..graph.node import Entry, Node
 from ..graph.plan_memory import peak_of, plan_memory
 from ..graph.recompute import Cost, is_forced, recomputed, select
+from ..graph.rewired import entries_of
 from ..graph.swap_pooling import swap_pooling
 from ..ops.card import OperatorProperty, Shape
 
@@ -151,12 +152,12 @@ def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]
         return found
 
     merged = merge(nodes, kept, {*guarded, *states}, pure, about)
-    alive = set(live(merged, kept, pure))
+    alive = live(merged, kept, pure)
     if len(alive) == len(nodes):
         return order
-    first = {node.outputs()[0] for node in order.forward}
-    forward = [n for n in merged if n in alive and n.outputs()[0] in first]
-    backward = [n for n in merged if n in alive and n.outputs()[0] not in first]
+    first = set(order.forward)
+    forward = [n for n in alive if entries_of(n) in first]
+    backward = [n for n in alive if entries_of(n) not in first]
     return _Alike(order).with_nodes(forward, backward)
 
 
@@ -239,7 +240,7 @@ TRIES = 4
 """Searches for a plan within a budget."""
 PASSES = 3
 """A training pass takes as long as so many forward passes, about."""
-WORTH, MANY = 16 << 20, 4096
+WORTH, MANY = 64 << 20, 4096
 """Where nothing is asked for: the bytes from which it is worth a search, and nodes up to which."""
 
 
