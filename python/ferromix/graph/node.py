@@ -180,7 +180,8 @@ def copy_graph(
     copies: dict[Node, Node] = {}
 
     def moved(entry: Entry) -> Entry:
-        return replaced.get(entry.node) or Entry(copies[entry.node], entry.output)
+        node, output = entry
+        return (replaced.get(node) if replaced else None) or _entry(Entry, (copies[node], output))
 
     for node in topological(heads):
         if node in replaced:
