@@ -10,7 +10,7 @@ import numpy as np
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Node
-from ..ndarray import NDArray, array, empty, full, zeros
+from ..ndarray import NDArray, array, empty, zeros
 from ..ops.storage import DENSE
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "shrunk",
 ]
 
-_ZEROS = bytes(1 << 16)
+_ZEROS = memoryview(bytes(1 << 14))
 REQUESTS = ("null", "write", "add")
 
 Given = Sequence[NDArray | None] | Mapping[str, NDArray | None] | None
@@ -131,14 +131,21 @@ def like(shape: tuple[int, ...], dtype: str, place: Context, shared: NDArray | N
 
 
 def cleared(shape: tuple[int, ...], place: Context, dtype: str) -> NDArray:
-    """New zeros; small ones without an operator, which would be prepared for each shape."""
+    """New zeros; without an operator, which would be prepared for each shape.
+
+    Small ones are written at once, others by the engine, as to touch new memory takes long.
+    """
     if place.device_type == "gpu":
         return zeros(shape, place, dtype)
     array = empty(shape, place, dtype)
-    size = array.handle.nbytes
-    if size > len(_ZEROS):
-        return full(shape, 0.0, place, dtype, out=array)
-    array.handle.write_from(_ZEROS[:size])
+    handle = array.handle
+    size = handle.nbytes
+    if size <= len(_ZEROS):
+        handle.write_from(_ZEROS[:size])
+        return array
+    zero = empty((1,), place, dtype).handle
+    zero.write_from(_ZEROS[: zero.nbytes])
+    handle.view(0, (array.size,), (1,)).copy_from(zero.view(0, (array.size,), (0,)))
     return array
 
 

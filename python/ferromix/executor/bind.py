@@ -25,7 +25,7 @@ from .arrays import match, requests_of
 from .bound import BoundGraph
 from .executor import Executor
 from .interpreted import gradient_storage
-from .network import Placement, infer_known
+from .network import Inferred, Placement, infer_known
 from .sharing import Sources, pool_of
 
 __all__ = ["bind", "simple_bind"]
@@ -98,14 +98,14 @@ def simple_bind(
         if requests[n] != "null"
     }
     aux = {n: sources.state(*desc(n)) for n in states}
-    bound = BoundGraph(symbol.entries, placement, args, grads, requests, aux, pool)
+    bound = BoundGraph(symbol.entries, placement, args, grads, requests, aux, pool, (found, types))
     sources.commit()
     return Executor(bound, symbol, placement.default, grad_req, group2ctx)
 
 
 def _infer(
     symbol: Symbol, nodes: Sequence[Node], shapes: Mapping[str, Any], given: Mapping[str, Any]
-) -> tuple[dict[Entry, tuple[int, ...]], dict[Entry, str]]:
+) -> Inferred:
     """Shapes and types of everything, from what the caller and the variables say."""
     known = {Entry(n, 0): declared_shape(n) for n in nodes}
     types = {Entry(n, 0): declared_type(n) for n in nodes}

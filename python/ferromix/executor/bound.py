@@ -10,7 +10,7 @@ from ..graph.node import Entry, Node, cards
 from ..ndarray import NDArray, empty, zeros
 from ..ops.storage import DENSE
 from .interpreted import Interpreted, makes_sparse, storage_types
-from .network import Placement
+from .network import Inferred, Placement
 from .program import BufferPool, Program
 from .structures import network_of
 
@@ -38,6 +38,8 @@ class BoundGraph:
         What is to be done with the gradient of each argument.
     pool
         Where buffers for intermediate results come from.
+    inferred
+        The shapes and types of all entries, where they are known already.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class BoundGraph:
         requests: Mapping[Node, str],
         states: Mapping[Node, NDArray],
         pool: BufferPool,
+        inferred: Inferred | None = None,
     ) -> None:
         self.placement = placement
         self.pool = pool
@@ -56,7 +59,7 @@ class BoundGraph:
         given = {**args, **states}
         descs = {n: (a.shape, a.dtype_name) for n, a in given.items()}
         devices = {n: a.context for n, a in given.items()}
-        self.network, same = network_of(heads, descs, wanted, placement, devices)
+        self.network, same = network_of(heads, descs, wanted, placement, devices, inferred)
         self.requests = {same[n]: r for n, r in wanted.items()}
         args = {same[n]: a for n, a in args.items()}
         grads = {same[n]: a for n, a in grads.items()}

@@ -18,6 +18,7 @@ from ..graph.node import (
     Entry,
     Node,
     argument_names,
+    cards,
     entry_name,
     mutated_variables,
     topological,
@@ -132,6 +133,10 @@ class Network:
         return _steps([(n, [], g) for n, g in self.of_inputs.items()], self.backward)
 
 
+Inferred = tuple[dict[Entry, Shape], dict[Entry, str]]
+"""The shapes and the element types of all entries of a graph."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Where a symbol is bound: the default device, and those of groups."""
@@ -150,6 +155,7 @@ def build(
     requests: Mapping[Node, str],
     placement: Placement,
     devices: Mapping[Node, Context],
+    inferred: Inferred | None = None,
 ) -> Network:
     """The network of `heads` for arguments of given shapes and types.
 
@@ -163,6 +169,9 @@ def build(
         ``"write"`` or ``"add"`` for each argument whose gradient is wanted.
     placement, devices
         Where nodes run, and where every variable is.
+    inferred
+        What :func:`infer_known` found for this graph with these shapes and types, where the caller
+        asked already.
 
     Raises
     ------
@@ -183,7 +192,10 @@ def build(
     if graph is not None:
         # The cards of composed operators may ask for more than their parts do.
         infer_known(written, known, known_types)
-    shapes, types = infer_known(nodes, known, known_types)
+    if inferred is not None and graph is None and placed.entries is None:
+        shapes, types = inferred
+    else:
+        shapes, types = infer_known(nodes, known, known_types)
     loose = _by_values(nodes)
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
@@ -198,8 +210,10 @@ def build(
         head_grads, of_inputs = found.head_grads, found.of_inputs
         seeds = {Entry(g, 0): h for h, g in zip(heads, head_grads, strict=True) if g is not None}
         loose |= {s for s, h in seeds.items() if h in loose}
+        # The forward pass has told all that it can, but where shapes depend on values.
+        told = nodes if loose else []
         shapes, types = infer_known(
-            [*nodes, *(s.node for s in seeds), *backward],
+            [*told, *(s.node for s in seeds), *backward],
             {**shapes, **{s: shapes[h] for s, h in seeds.items()}},
             {**types, **{s: types[h] for s, h in seeds.items()}},
             loose=loose,
@@ -222,9 +236,15 @@ def build(
         gradients,
         shapes,
         types,
-        frozenset(e for e, shape in shapes.items() if not is_known(shape)),
+        _open(shapes),
         placed.devices,
     )
+
+
+def _open(shapes: Mapping[Entry, Shape]) -> frozenset[Entry]:
+    """The entries whose shapes are not known."""
+    unknown = {shape for shape in set(shapes.values()) if not is_known(shape)}
+    return frozenset([e for e, s in shapes.items() if s in unknown] if unknown else ())
 
 
 def _through(graph: dict[Entry, Entry] | None, placed: Placed) -> dict[Entry, Entry] | None:
@@ -240,7 +260,7 @@ def infer_known(
     types: Mapping[Entry, str | None],
     given: Sequence[str] = (),
     loose: AbstractSet[Entry] = frozenset(),
-) -> tuple[dict[Entry, Shape], dict[Entry, str]]:
+) -> Inferred:
     """Shapes and types of all entries; types that nothing decides are float32.
 
     Parameters
@@ -275,6 +295,8 @@ def infer_known(
 def _by_values(nodes: Sequence[Node], loose: AbstractSet[Entry] = frozenset()) -> set[Entry]:
     """The entries of nodes whose shapes may depend on values, from those that do."""
     found = set(loose)
+    if not found and not any(card.by_values for card in cards(nodes)):
+        return found
     for node in nodes:
         if node.op is not None and (node.op.by_values or not found.isdisjoint(node.inputs)):
             found.update(node.outputs())

@@ -23,6 +23,7 @@ from ..graph.fold import fold
 from ..graph.node import Entry, Node
 from ..graph.plan_memory import peak_of, plan_memory
 from ..graph.recompute import Cost, is_forced, recomputed, select
+from ..graph.rewired import entries_of
 from ..graph.swap_pooling import swap_pooling
 from ..ops.card import OperatorProperty, Shape
 
@@ -151,11 +152,21 @@ def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]
         descs = [(order.shapes[e], order.types[e]) for e in outputs]
         return order.devices[node], *descs
 
-    merged = merge(nodes, kept, {*guarded, *states}, is_pure, about)
-    alive = set(live(merged, kept, is_pure))
-    first = {node.outputs()[0] for node in order.forward}
-    forward = [n for n in merged if n in alive and n.outputs()[0] in first]
-    backward = [n for n in merged if n in alive and n.outputs()[0] not in first]
+    pure_cards: dict[OperatorProperty | None, bool] = {}
+
+    def pure(node: Node) -> bool:
+        found = pure_cards.get(node.op)
+        if found is None:
+            found = pure_cards[node.op] = is_pure(node)
+        return found
+
+    merged = merge(nodes, kept, {*guarded, *states}, pure, about)
+    alive = live(merged, kept, pure)
+    if len(alive) == len(nodes):
+        return order
+    first = set(order.forward)
+    forward = [n for n in alive if entries_of(n) in first]
+    backward = [n for n in alive if entries_of(n) not in first]
     return _Alike(order).with_nodes(forward, backward)
 
 
@@ -232,12 +243,14 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
     def changed(chosen: Collection[Entry]) -> Order:
         return _with_dropped(order, forced | {e: able[e] for e in chosen})
 
+    nodes = (*order.forward, *order.backward)
+    usual = {e: order.size(e) for n in nodes for e in n.outputs()}
+    usual |= {e: order.size(e) for e in order.constants}
+
     def measured(chosen: Collection[Entry], measure: Callable[..., T]) -> T:
         found = changed(chosen)
-        nodes = [*found.forward, *found.backward]
-        sizes = {e: found.size(e) for n in nodes for e in n.outputs()}
-        sizes |= {e: found.size(e) for e in found.constants}
-        return measure(nodes, sizes, kept, (), found.devices)
+        added = {e: found.size(e) for e in found.shapes.keys() - order.shapes.keys()}
+        return measure([*found.forward, *found.backward], usual | added, kept, (), found.devices)
 
     def peak(chosen: Collection[Entry]) -> int:
         return measured(chosen, peak_of)
@@ -269,7 +282,7 @@ TRIES = 4
 """Searches for a plan within a budget."""
 PASSES = 3
 """A training pass takes as long as so many forward passes, about."""
-WORTH, MANY = 16 << 20, 4096
+WORTH, MANY = 64 << 20, 4096
 """Where nothing is asked for: the bytes from which it is worth a search, and nodes up to which."""
 
 

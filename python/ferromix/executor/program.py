@@ -339,12 +339,12 @@ def _worth_fusing(
     whether they are that."""
     on_cpu, on_gpu = chains.is_on(), fusion.is_on() and not all(near.values())
 
-    def is_wanted(node: Node) -> bool:
-        if near[devices[node]]:
-            return on_cpu and prod(known.shapes[node.outputs()[0]]) >= chains.LEAST
-        return on_gpu
+    large = {s for s in set(known.shapes.values()) if on_cpu and prod(s) >= chains.LEAST}
 
-    return {n for n in nodes if is_wanted(n)} if on_cpu or on_gpu else set()
+    def is_wanted(node: Node) -> bool:
+        return known.shapes[node.outputs()[0]] in large if near[devices[node]] else on_gpu
+
+    return {n for n in nodes if is_wanted(n)} if large or on_gpu else set()
 
 
 def _plan(

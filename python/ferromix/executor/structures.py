@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from ..context import Context
 from ..graph.node import Entry, Node, cards, topological, variables
 from ..ops.card import Shape
-from .network import Network, Placement, build
+from .network import Inferred, Network, Placement, build
 
 __all__ = ["MOST_NODES", "forget", "network_of"]
 
@@ -36,6 +36,7 @@ def network_of(
     requests: Mapping[Node, str],
     placement: Placement,
     devices: Mapping[Node, Context],
+    inferred: Inferred | None = None,
 ) -> tuple[Network, dict[Node, Node]]:
     """The network of a graph, as :func:`.network.build` makes it, and what stands for variables.
 
@@ -48,7 +49,8 @@ def network_of(
     own = variables(order)
     if any(card.few_kept for card in cards(order)):
         # Such cards hold objects of a user's, which are not ours to keep.
-        return build(heads, descs, requests, placement, devices), dict(zip(own, own, strict=True))
+        made = build(heads, descs, requests, placement, devices, inferred)
+        return made, dict(zip(own, own, strict=True))
     key = (
         *_structure(order, heads),
         tuple([(descs[n], requests.get(n), devices[n]) for n in own]),
@@ -57,12 +59,20 @@ def network_of(
     )
     with _LOCK:
         found = _KNOWN.get(key)
+        if found is not None and not _is_as_built(found, key):
+            found = None
+            del _KNOWN[key]
     if found is None:
-        found = build(heads, descs, requests, placement, devices)
+        found = build(heads, descs, requests, placement, devices, inferred)
     with _LOCK:
         found = _KNOWN.setdefault(key, found)
         _keep(key, found)
     return found, dict(zip(own, variables(topological(found.written)), strict=True))
+
+
+def _is_as_built(network: Network, key: Any) -> bool:
+    """Whether nobody gave the nodes other attributes since, as :meth:`Symbol._set_attr` does."""
+    return _attributes(topological(network.written)) == key[ATTRIBUTES]
 
 
 def forget() -> None:
@@ -80,13 +90,21 @@ def _keep(key: Any, network: Network) -> None:
         total -= _RECENT.popitem(last=False)[1].size
 
 
+ATTRIBUTES = 2
+"""Where a structure has the attributes of its nodes."""
+
+
+def _attributes(order: Sequence[Node]) -> tuple[tuple[tuple[str, str], ...], ...]:
+    return tuple([tuple(n.attrs.items()) if n.attrs else () for n in order])
+
+
 def _structure(order: Sequence[Node], heads: Sequence[Entry]) -> tuple[Any, ...]:
     """What two graphs have in common that are computed alike and look alike to a user."""
     position = {node: i for i, node in enumerate(order)}
     return (
         tuple([n.op for n in order]),
         tuple([n.name for n in order]),
-        tuple([tuple(n.attrs.items()) if n.attrs else () for n in order]),
+        _attributes(order),
         tuple([(position[node], i) for n in order for node, i in n.inputs]),
         tuple([len(n.inputs) for n in order]),
         tuple([(position[node], i) for node, i in heads]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
-from .node import Entry, Node
+from .node import Entry, Node, cards
 from .rewired import rewired
 
 __all__ = ["live", "merge", "mutated_entries"]
@@ -18,9 +18,11 @@ __all__ = ["live", "merge", "mutated_entries"]
 def mutated_entries(order: Sequence[Node]) -> set[Entry]:
     """The variables, and results of other operators, that some operator changes as its state."""
     found: set[Entry] = set()
+    changed = {card: card.mutated_inputs() for card in cards(order)}
     for node in order:
-        if node.op is not None:
-            found.update(node.inputs[i] for i in node.op.mutated_inputs())
+        numbers = changed[node.op] if node.op is not None else ()
+        if numbers:
+            found.update(node.inputs[i] for i in numbers)
     return found
 
 
@@ -49,19 +51,19 @@ def merge(
     """
     moved: dict[Entry, Entry] = {}
     first: dict[Hashable, Node] = {}
-    cards, unsteady = _Cards(), set(guarded)
+    keys, unsteady = _Keys(), set(guarded)
     result: list[Node] = []
     for node in order:
-        inputs = [moved.get(e, e) for e in node.inputs]
+        inputs = [moved.get(e, e) for e in node.inputs] if moved else node.inputs
         outputs = node.outputs()
         steady = unsteady.isdisjoint(inputs) and unsteady.isdisjoint(outputs)
         if steady and is_pure(node):
-            found = first.setdefault((cards.key(node.op), tuple(inputs)), node)
+            found = first.setdefault((keys.of(node.op), tuple(inputs)), node)
             same = found is not node and about(found) == about(node)
             if same and not any(e in kept for e in outputs):
                 moved.update(zip(outputs, found.outputs(), strict=True))
                 continue
-        result.append(rewired(node, inputs))
+        result.append(rewired(node, inputs) if moved else node)
     return result
 
 
@@ -82,25 +84,31 @@ def live(
     wanted: set[Entry] = set()
     result: list[Node] = []
     for node in reversed(order):
-        outputs = node.outputs()
-        if any(e in wanted or e in kept for e in outputs) or not is_pure(node):
-            wanted.update(node.inputs)
-            result.append(node)
+        for entry in node.outputs():
+            if entry in wanted or entry in kept:
+                break
+        else:
+            if is_pure(node):
+                continue
+        wanted.update(node.inputs)
+        result.append(node)
     return result[::-1]
 
 
-class _Cards:
+class _Keys:
     """What tells cards apart: most with equal attributes are one object, but not all are."""
 
     def __init__(self) -> None:
-        self._keys: dict[int, tuple[Any, Hashable]] = {}
+        self._keys: dict[int, tuple[Any, int]] = {}
+        self._numbers: dict[Hashable, int] = {}
 
-    def key(self, card: Any) -> Hashable:
+    def of(self, card: Any) -> int:
         """The same for cards of the same operator with the same attributes."""
         found = self._keys.get(id(card))
         if found is None:
             # The card is kept, so that no other one gets its number.
-            found = card, (type(card), _text(card.attrs))
+            text = type(card), _text(card.attrs)
+            found = card, self._numbers.setdefault(text, len(self._numbers))
             self._keys[id(card)] = found
         return found[1]
 

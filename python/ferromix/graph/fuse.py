@@ -64,16 +64,18 @@ def fuse(
     kept
         Results that have to be in memory.
     may_join
-        Whether a node may be in one group with the node that ends it; asked of the latter itself,
-        too.
+        Whether a node may be in one group with the node that ends it; asked first of every node
+        with itself.
     """
     groups: dict[Node, list[Node]] = {}
     for node in reversed(order):
+        if not may_join(node, node):
+            continue
         group = _group_of(node, readers, kept, groups)
         if group is not None and may_join(node, group[0]) and _fits([*group, node]):
             group.append(node)
             groups[node] = group
-        elif may_join(node, node):
+        else:
             groups[node] = [node]
     result: list[Node] = []
     for node in order:

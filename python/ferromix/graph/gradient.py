@@ -173,7 +173,7 @@ class _Builder:
                 break
         else:
             return
-        outputs = [Entry(node, i) for i in range(facts.outputs)]
+        outputs = node.outputs()
         there = [e in self._parts for e in outputs]
         if facts.needs_out_grad and True not in there:
             return
@@ -212,7 +212,7 @@ class _Builder:
                 continue
             made = Node(step.card, node.name + step.suffix, [values[i] for i in step.inputs])
             self.origins[made] = node
-            values += [Entry(made, i) for i in range(step.outputs)]
+            values += made.outputs()
         return [None if i is None else values[i] for i in rule.gradients]
 
 

@@ -36,6 +36,9 @@ class Entry(NamedTuple):
     output: int
 
 
+_entry = tuple.__new__
+
+
 class Node:
     """A variable, or the use of an operator.
 
@@ -83,7 +86,11 @@ class Node:
 
     def outputs(self) -> list[Entry]:
         """All outputs, hidden ones included."""
-        return [Entry(self, i) for i in range(self.num_outputs)]
+        card = self.op
+        if card is None or len(card.output_names) == 1:
+            # Most nodes; made without the call in Python that the class would take.
+            return [_entry(Entry, (self, 0))]
+        return [_entry(Entry, (self, i)) for i in range(len(card.output_names))]
 
     def all_attrs(self) -> dict[str, str]:
         """The given attributes of the operator in MXNet's spelling, and the symbol's own."""
@@ -173,7 +180,8 @@ def copy_graph(
     copies: dict[Node, Node] = {}
 
     def moved(entry: Entry) -> Entry:
-        return replaced.get(entry.node) or Entry(copies[entry.node], entry.output)
+        node, output = entry
+        return (replaced.get(node) if replaced else None) or _entry(Entry, (copies[node], output))
 
     for node in topological(heads):
         if node in replaced:

@@ -42,7 +42,11 @@ _OUTPUTS_PER_NODE = 16
 def dump(heads: Sequence[Entry]) -> str:
     """The graph of `heads` as JSON that MXNet 1.9 loads."""
     graph = _described(heads)
-    nodes = [_object(row, "    ") for row in graph.pop("nodes")]
+    rows = graph.pop("nodes")
+    # Nodes that are alike share their attributes.
+    shared = {id(attrs): attrs for row in rows if (attrs := row.get("attrs"))}
+    texts = {number: _text(attrs) for number, attrs in shared.items()}
+    nodes = [_row(row, texts) for row in rows]
     graph["attrs"] = {"mxnet_version": ["int", VERSION]}
     listed = "[\n    " + ",\n    ".join(nodes) + "\n  ]"
     return '{\n  "nodes": ' + listed + ",\n" + _object(graph, "")[2:]
@@ -54,8 +58,8 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
     position = {node: i for i, node in enumerate(order)}
     changed = mutated_variables(order)
 
-    def entry(e: Entry) -> list[int]:
-        return [position[e.node], e.output, int(e.node in changed)]
+    def numbered(entries: Sequence[Entry]) -> list[list[int]]:
+        return [[position[node], i, 1 if node in changed else 0] for node, i in entries]
 
     rows = [0]
     nodes: list[dict[str, Any]] = []
@@ -70,7 +74,7 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
                 formatted[node.op] = attrs
         if attrs:
             row["attrs"] = attrs
-        row["inputs"] = [entry(e) for e in node.inputs]
+        row["inputs"] = numbered(node.inputs)
         if isinstance(node.op, ControlFlow):
             row["subgraphs"] = [_described(graph.heads) for graph in node.op.subgraphs]
         nodes.append(row)
@@ -79,8 +83,20 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
         "nodes": nodes,
         "arg_nodes": [i for i, node in enumerate(order) if node.op is None],
         "node_row_ptr": rows,
-        "heads": [entry(e) for e in heads],
+        "heads": numbered(heads),
     }
+
+
+def _row(row: Mapping[str, Any], texts: Mapping[int, str]) -> str:
+    """JSON of a node; `texts` has that of attributes, by which object they are."""
+    if "subgraphs" in row:
+        return _object(row, "    ")
+    attrs = row.get("attrs")
+    between = f'      "attrs": {texts[id(attrs)]},\n' if attrs else ""
+    return (
+        f'{{\n      "op": {_QUOTE(row["op"])},\n      "name": {_QUOTE(row["name"])},\n'
+        f'{between}      "inputs": {row["inputs"]}\n    }}'
+    )
 
 
 def _object(row: Mapping[str, Any], indent: str) -> str:

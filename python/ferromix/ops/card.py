@@ -370,7 +370,7 @@ def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> 
     """
     if a is None:
         return b
-    if b is None:
+    if b is None or a == b:
         return a
     if len(a) != len(b) or any(x != y for x, y in zip(a, b, strict=True) if x >= 0 and y >= 0):
         raise InvalidArgumentError(f"{operator}: argument '{argument}' has shape {a}, expected {b}")

@@ -40,12 +40,13 @@ def infer_shapes_of(
     InvalidArgumentError
         Shapes that contradict each other; names the operator, the argument and both shapes.
     """
-    args = [table[key] for key in inputs[: len(card.list_arguments())]]
+    arguments = card.list_arguments()
+    args = [table[key] for key in inputs[: len(arguments)]]
     outs = [table[key] for key in outputs]
     if any(s is not None for s in outs) and not all(map(is_known, args)):
         args = card.infer_shape_backward(args, outs)
     found_args, found_outs, found_aux = card.infer_shape(args)
-    names = [*card.list_arguments(), *card.list_auxiliary_states()]
+    names = [*arguments, *card.list_auxiliary_states()]
     for name, key, shape in zip(names, inputs, [*found_args, *found_aux], strict=True):
         table[key] = merge_shapes(card.label, name, table[key], shape)
     if not inputs:
