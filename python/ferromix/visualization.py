@@ -173,12 +173,8 @@ def plot_network(
         for entry in node.inputs:
             if entry.node not in hidden:
                 size = shapes.get(entry_name(entry), ()) if shapes else ()
-                known = (
-                    size[1:]
-                    if entry.node.op is not None or entry.node.name in (shape or {})
-                    else ()
-                )
-                attrs = {"dir": "back", "arrowtail": "open", "label": "x".join(map(str, known))}
+                label = "x".join(map(str, size[1:]))
+                attrs = {"dir": "back", "arrowtail": "open", "label": label}
                 dot.edge(tail_name=node.name, head_name=entry.node.name, **attrs)
     return dot
 
