@@ -103,6 +103,7 @@ def function(
     doc: str,
     operator: type,
     dynamic: Sequence[tuple[str, int | None, bool]],
+    takes: int | None,
     most: int,
 ) -> Callable[..., Any]: ...
 

@@ -83,6 +83,7 @@ def test_constants():
         ("bn_moving_var", 1),
         ("bn_running_mean", 0),
         ("bn_running_var", 1),
+        ("bn_moving_inv_var", 0),
         ("x_min", 0),
         ("x_max", 1),
     ],

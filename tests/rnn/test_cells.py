@@ -112,6 +112,12 @@ def test_shared_parameters_are_one_variable():
     assert len(names) == 6  # the two inputs are variables of their own
 
 
+def test_a_cell_that_modifies_another_hands_on_what_makes_its_states():
+    cell = mx.rnn.ZoneoutCell(mx.rnn.LSTMCell(3, prefix="l_"), 0.1, 0.1)
+    states = cell.begin_state(init_sym=mx.sym.Variable)
+    assert [s.list_arguments() for s in states] == [["l_begin_state_0"], ["l_begin_state_1"]]
+
+
 def test_what_cannot_be():
     with pytest.raises(NotImplementedError, match="use unroll"):
         both_ways(mx)(mx.sym.Variable("x"), [])

@@ -76,6 +76,7 @@ class Initializer:
     ``bias``, ``beta``, ``min``                           0
     ``gamma``, ``max``                                    1
     ``moving_mean``, ``running_mean``, ``moving_avg``     0
+    ``moving_inv_var``                                    0
     ``moving_var``, ``running_var``                       1
     ====================================================  =====================
 
@@ -202,6 +203,7 @@ _BY_ENDING = (
     ("moving_mean", "_init_zero"),
     ("running_mean", "_init_zero"),
     ("moving_avg", "_init_zero"),
+    ("moving_inv_var", "_init_zero"),
     ("moving_var", "_init_one"),
     ("running_var", "_init_one"),
     ("min", "_init_zero"),

@@ -116,7 +116,7 @@ class BaseModule(Steps):
                 return
             self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(batch, is_train=False)
-            pad = batch.pad or 0
+            pad = getattr(batch, "pad", None) or 0
             yield [out[: out.shape[0] - pad] for out in self.get_outputs()], number, batch
 
     def predict(

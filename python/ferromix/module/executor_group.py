@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..context import Context, cpu
-from ..error import InvalidArgumentError
+from ..error import InvalidArgumentError, MXNetError
 from ..executor import Executor
 from ..io import DataBatch, DataDesc
 from ..ndarray import NDArray
@@ -155,36 +155,38 @@ class DataParallelExecutorGroup:
         reshape: bool = False,
     ) -> None:
         """Makes the executors; with `reshape` for other shapes and the same parameters."""
-        before = (self.data_shapes, self.label_shapes) if reshape else None
-        self._describe(data_shapes, label_shapes)
-        if before is None:
-            self.execs = [self._executor(i, shared_group) for i in range(len(self.contexts))]
-        else:
+        if reshape:
+            before = self.data_shapes, self.label_shapes
+            self._describe(data_shapes, label_shapes)
             try:
                 self.execs = [self._reshaped(i) for i in range(len(self.contexts))]
-            except InvalidArgumentError:
+            except MXNetError:
                 self._describe(*before)
                 raise
+        else:
+            self._describe(data_shapes, label_shapes)
+            self.execs = [self._executor(i, shared_group) for i in range(len(self.contexts))]
         self._collect()
 
     def _reshaped(self, device: int) -> Executor:
-        """A device's executor for its part of other batches.
+        """A device's executor for the shapes that are now described.
 
-        Raises
-        ------
-        InvalidArgumentError
-            Where a parameter would need another shape.
+        Labels that nobody names may change their shape, parameters may not.
         """
-        old, shapes = self.execs[device], self._shapes_of(device)
-        new = old.reshape(allow_up_sizing=True, partial_shaping=True, **shapes)
-        for name, array in old.arg_dict.items():
-            was, now = array.shape, new.arg_dict[name].shape
-            if name in self.param_names and was != now:
+        before = self.execs[device]
+        after = before.reshape(
+            allow_up_sizing=True, partial_shaping=True, **self._shapes_of(device)
+        )
+        olds, news = (one.arg_dict | one.aux_dict for one in (before, after))
+        for name in (*self.param_names, *self.aux_names):
+            if news[name].shape != olds[name].shape:
+                data = ", ".join(f"'{d.name}' of shape {d.shape}" for d in self.data_shapes)
                 raise InvalidArgumentError(
-                    f"data of shapes {shapes} needs the parameter '{name}' in shape {now}, which "
-                    f"has shape {was}; a module keeps its parameters when batches change"
+                    f"with {data} the parameter '{name}' would have the shape {news[name].shape}, "
+                    f"but it has {olds[name].shape}; give data of other extents, or make a module "
+                    "for these"
                 )
-        return new
+        return after
 
     def reshape(self, data_shapes: Any, label_shapes: Any) -> None:
         """Makes executors for other shapes; parameters, gradients and states stay."""
@@ -263,17 +265,18 @@ class DataParallelExecutorGroup:
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Computes the outputs of a batch; trains if the group does and `is_train` says nothing."""
         self._load(data_batch.data, self.data_names, self.data_axes)
-        if self.label_shapes and data_batch.label:
-            self._load(data_batch.label, self.label_names, self.label_axes)
+        labels = getattr(data_batch, "label", None)
+        if self.label_shapes and labels:
+            self._load(labels, self.label_names, self.label_axes)
         for one in self.execs:
             one.forward(is_train=self.for_training if is_train is None else is_train)
 
     def _load(self, arrays: Sequence[Any], names: Sequence[str], axes: Sequence[int]) -> None:
-        if len(arrays) != len(names):
+        if len(arrays) < len(names):
             raise InvalidArgumentError(
                 f"a batch with {len(arrays)} arrays, bound for {len(names)}: {', '.join(names)}"
             )
-        for array, name, axis in zip(arrays, names, axes, strict=True):
+        for array, name, axis in zip(arrays, names, axes, strict=False):
             if name not in self.arg_names:
                 continue
             for device, one in enumerate(self.execs):

@@ -147,9 +147,9 @@ class Module(SymbolModule):
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes = None) -> None:
         """Binds to batches of other shapes; parameters stay."""
         self._require(initialized=False)
-        found = described_all(self._data_names, self._label_names, data_shapes, label_shapes)
-        self._exec_group.reshape(*found)
-        self._data_shapes, self._label_shapes = found
+        shapes = described_all(self._data_names, self._label_names, data_shapes, label_shapes)
+        self._exec_group.reshape(*shapes)
+        self._data_shapes, self._label_shapes = shapes
 
     # -- the optimizer -------------------------------------------------------------------------
 
@@ -215,34 +215,36 @@ class Module(SymbolModule):
         Parameters
         ----------
         data_batch
-            A batch, or a list with one for each device, which are put together.
+            A batch, or a list with one for each device, which are put together. Anything with
+            `data` is a batch; `label`, `provide_data` and `provide_label` may be missing. Arrays
+            beyond those that the module is bound to are passed over.
         is_train
             Whether to train or to predict; by default as the module was bound.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For data of a shape with which a parameter would have another shape.
         """
         self._require()
         batch = joined(data_batch) if isinstance(data_batch, list) else data_batch
         now = [tuple(d.shape) for d in self._data_shapes]
-        new = [tuple(array.shape) for array in batch.data]
-        if len(now) != len(new):
-            raise InvalidArgumentError(
-                f"a batch has {len(new)} arrays of data, but the module is bound for "
-                f"{len(now)}: {', '.join(self._data_names)}"
-            )
-        if now != new:
+        new = [tuple(array.shape) for array in batch.data[: len(now)]]
+        if len(now) == len(new) and now != new:
             self.reshape(*self._shapes_like(batch, new))
         self._exec_group.forward(batch, is_train)
 
-    def _shapes_like(self, batch: DataBatch, shapes: Sequence[Any]) -> tuple[Any, Any]:
+    def _shapes_like(self, batch: Any, shapes: Sequence[Any]) -> tuple[Any, Any]:
         """What a batch of other shapes is, by what it says itself or by what the module knows."""
-        data = described(batch.provide_data) or [
+        data = described(getattr(batch, "provide_data", None)) or [
             DataDesc(d.name, s, d.dtype, d.layout)
             for d, s in zip(self._data_shapes, shapes, strict=True)
         ]
-        labels = batch.provide_label
-        if not labels and batch.label:
+        labels, arrays = getattr(batch, "provide_label", None), getattr(batch, "label", None)
+        if not labels and arrays:
             labels = [
                 DataDesc(d.name, array.shape, d.dtype, d.layout)
-                for d, array in zip(self._label_shapes, batch.label, strict=False)
+                for d, array in zip(self._label_shapes, arrays, strict=False)
             ]
         if not labels and data:
             axis = DataDesc.get_batch_axis(data[0].layout)

@@ -18,6 +18,10 @@ from .operators import Operators
 __all__ = ["function", "function_names", "install_methods", "member", "method_names"]
 
 
+_RESULT = ("out", "name")
+"""What a function takes behind inputs and attributes: where the result goes, and a name, which says
+nothing."""
+
 _FIRST = (("data",), ("lhs",), ("a",), ("indices",))
 """Names of first inputs that an array is the value of where the operator is its method."""
 
@@ -48,12 +52,13 @@ def member(name: str, called: str, module: str) -> Callable[..., Any]:
 def _make(
     name: str, operator: type[OperatorProperty], module: str = "ferromix.ndarray"
 ) -> Callable[..., Any]:
-    signature = call.signature(operator, extra=("out", "name"))
+    signature = call.signature(operator, extra=_RESULT)
     # As CPython has both in one.
     doc = f"{name}{signature}\n--\n\n{call.describe(operator)}"
     dynamic = call.dynamic_places(operator)
     most = FEW if operator.few_kept else 4096
-    plain = _core.function(name, module, doc, operator, dynamic, most)
+    takes = call.positional_count(operator)
+    plain = _core.function(name, module, doc, operator, dynamic, takes, most)
     says = says_storage(getattr(operator, "property_class", None), "infer_storage_type")
     if says or operator.by_values:
         return _storing(operator, plain)
@@ -67,7 +72,8 @@ def with_storage(
     """A call of an operator that knows what it gives only when it has its attributes."""
     from .protocol import call_sparse  # which is built on this package
 
-    attributes = {k: v for k, v in kwargs.items() if k not in ("out", "name")}
+    args, kwargs = call.named_beyond(operator, args, kwargs, _RESULT)
+    attributes = {k: v for k, v in kwargs.items() if k not in _RESULT}
     return call_sparse(operator, args, attributes, kwargs.get("out"))
 
 
@@ -91,7 +97,7 @@ def _method(name: str, operator: type[OperatorProperty]) -> Callable[..., Any]:
     run.__name__ = run.__qualname__ = name
     run.__module__ = "ferromix.ndarray"
     run.__doc__ = call.describe(operator)
-    run.__signature__ = call.signature(operator, extra=("out", "name"))  # type: ignore[attr-defined]
+    run.__signature__ = call.signature(operator, extra=_RESULT)  # type: ignore[attr-defined]
     return run
 
 

@@ -239,14 +239,6 @@ class RmspropalexUpdate(Update):
     }
 
 
-_ADAGRAD = {
-    "lr": LR,
-    "epsilon": Param("float", 1e-7, "What keeps the divisor from 0."),
-    "rescale_grad": RESCALE,
-    "clip_gradient": CLIP,
-}
-
-
 @register
 class AdagradUpdate(Update):
     """A step of AdaGrad; of a row_sparse gradient, on its rows alone.
@@ -267,8 +259,11 @@ class AdagradUpdate(Update):
     arguments = ("weight", "grad", "history")
     states = ("history",)
     params: ClassVar[Params] = {
-        **_ADAGRAD,
+        "lr": LR,
+        "epsilon": Param("float", 1e-7, "What keeps the divisor from 0."),
         "wd": Param("float", 0.0, "The weight decay, which must be 0.", low=0, high=0),
+        "rescale_grad": RESCALE,
+        "clip_gradient": CLIP,
     }
 
 
@@ -296,7 +291,9 @@ class GroupAdagradUpdate(Update):
     states = ("history",)
     dtypes = REALS
     params: ClassVar[Params] = {
-        **_ADAGRAD,
+        "lr": LR,
+        "rescale_grad": RESCALE,
+        "clip_gradient": CLIP,
         "epsilon": Param("float", 1e-5, "What keeps the divisor from 0."),
     }
 

@@ -18,7 +18,16 @@ from ..literal import brief, names_of
 from .card import OperatorProperty, make
 from .param import REQUIRED
 
-__all__ = ["assign", "bind", "describe", "dynamic_places", "signature", "split"]
+__all__ = [
+    "assign",
+    "bind",
+    "describe",
+    "dynamic_places",
+    "named_beyond",
+    "positional_count",
+    "signature",
+    "split",
+]
 
 
 def split(
@@ -101,6 +110,32 @@ def _split_open(
     if len(rest) > len(params):
         _require_input(card, f"arg{len(inputs)}", rest[0], is_input)
     return inputs, dict(zip(params, rest, strict=False))
+
+
+def positional_count(card: type[OperatorProperty]) -> int | None:
+    """How many positional arguments are inputs and attributes; None where all are."""
+    if card.variadic is not None or card.open_inputs:
+        return None
+    return len(_input_names(card)) + len(card.params)
+
+
+def named_beyond(
+    card: type[OperatorProperty],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    names: Sequence[str],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of which those behind inputs and attributes have the `names`, as in MXNet.
+
+    Where there are more, or one is also given by name, all stay as they are, for an error of
+    :func:`split`.
+    """
+    takes = positional_count(card)
+    beyond = () if takes is None else args[takes:]
+    named = dict(zip(names, beyond, strict=False))
+    if not beyond or len(beyond) > len(names) or named.keys() & kwargs.keys():
+        return tuple(args), dict(kwargs)
+    return tuple(args[:takes]), {**kwargs, **named}
 
 
 def _input_names(card: type[OperatorProperty]) -> list[str]:
@@ -189,7 +224,7 @@ def dynamic_places(card: type[OperatorProperty]) -> list[tuple[str, int | None, 
 
 
 def signature(card: type[OperatorProperty], *, extra: Sequence[str] = ()) -> inspect.Signature:
-    """The Python signature of the operator's function, with `extra` keyword-only arguments."""
+    """The Python signature of the operator's function, with `extra` arguments behind its own."""
     kind = inspect.Parameter
     rows: list[inspect.Parameter] = []
     counted = card.variadic is not None or card.open_inputs
@@ -202,7 +237,7 @@ def signature(card: type[OperatorProperty], *, extra: Sequence[str] = ()) -> ins
         default = None if param.default is REQUIRED else param.default
         rows.append(kind(name, how, default=default))
     taken = {r.name for r in rows}
-    rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in extra if n not in taken]
+    rows += [kind(n, how, default=None) for n in extra if n not in taken]
     if card.open_inputs:
         rows.append(kind("kwargs", kind.VAR_KEYWORD))
     return inspect.Signature(rows)

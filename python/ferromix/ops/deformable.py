@@ -14,16 +14,18 @@ from .param import Param, Params
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
 Shapes = tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]
-_TAKEN = ("kernel", "stride", "dilate", "pad", "num_filter", "num_group", "workspace", "no_bias")
+_BEFORE = ("kernel", "stride", "dilate", "pad", "num_filter", "num_group")
 _PARAMS: Params = {
-    **{name: Convolution.params[name] for name in (*_TAKEN, "layout")},
+    **{name: Convolution.params[name] for name in _BEFORE},
     "num_deformable_group": Param(
         "int", 1, "The number of groups of channels with offsets of their own.", low=1
     ),
+    **{name: Convolution.params[name] for name in ("workspace", "no_bias", "layout")},
 }
 _MODULATED: Params = {
-    **_PARAMS,
+    **{name: param for name, param in _PARAMS.items() if name != "layout"},
     "im2col_step": Param("int", 64, "How many images are taken at once; of no effect.", low=1),
+    "layout": _PARAMS["layout"],
 }
 
 

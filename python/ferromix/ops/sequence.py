@@ -94,8 +94,9 @@ class SequenceMask(SequenceFamily):
 
     name = "SequenceMask"
     params: ClassVar[Params] = {
-        **_PARAMS,
+        "use_sequence_length": _PARAMS["use_sequence_length"],
         "value": Param("float", 0.0, "What stands behind the end."),
+        "axis": _PARAMS["axis"],
     }
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:

@@ -281,8 +281,8 @@ class ModifierCell(BaseRNNCell):
         """The states of the other cell."""
         return self.base_cell.state_info
 
-    def begin_state(
-        self, func: Callable[..., Symbol] = symbol.zeros, **kwargs: Any
+    def begin_state(  # pyright: ignore[reportIncompatibleMethodOverride] - MXNet's name
+        self, init_sym: Callable[..., Symbol] = symbol.zeros, **kwargs: Any
     ) -> list[Symbol]:
         """The first states of the other cell."""
         if self._modified:
@@ -291,7 +291,7 @@ class ModifierCell(BaseRNNCell):
             )
         self.base_cell._modified = False
         try:
-            return self.base_cell.begin_state(func, **kwargs)
+            return self.base_cell.begin_state(init_sym, **kwargs)
         finally:
             self.base_cell._modified = True
 

@@ -11,11 +11,14 @@ from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, argument_names
 from ..literal import names_of
 from ..name import NameManager
-from ..ops.call import assign, split
+from ..ops.call import assign, named_beyond, split
 from ..ops.card import OperatorProperty, find, make
 from .arithmetic import Arithmetic
 
-__all__ = ["call", "create", "require_own", "single"]
+__all__ = ["EXTRA", "call", "create", "require_own", "single"]
+
+EXTRA = ("name", "attr", "out")
+"""What functions of operators take behind what the cards say."""
 
 
 def create(
@@ -78,7 +81,7 @@ def call(
         Something that is no symbol in the place of an input.
     """
     card = find(operator)
-    args, rest = spelled(args, kwargs)
+    args, rest = spelled(*named_beyond(card, args, kwargs, EXTRA))
     if not card.open_inputs and "out" not in (*card.arguments, *card.params):
         rest.pop("out", None)
     name = rest.pop("name", None)

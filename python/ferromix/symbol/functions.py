@@ -17,7 +17,7 @@ from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
 from ..ops.storage import STORAGE_TYPES
 from .arithmetic import is_scalar
-from .create import call
+from .create import EXTRA, call
 from .inference import DTYPE_CODES, shape_text
 from .operators import Operators, method_names
 from .symbol import Symbol
@@ -43,10 +43,6 @@ __all__ = [
     "var",
     "zeros",
 ]
-
-
-EXTRA = ("name", "attr", "out")
-"""What functions of operators take besides what the cards say."""
 
 
 def Variable(  # noqa: N802 - MXNet's name
@@ -268,12 +264,18 @@ def arange(
     stop: float | None = None,
     step: float = 1.0,
     repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
     dtype: Any = "float32",
     **kwargs: Any,
 ) -> Symbol:
-    """A symbol of evenly spaced numbers from `start` (or 0) to before `stop`."""
+    """A symbol of evenly spaced numbers from `start` (or 0) to before `stop`.
+
+    With `infer_range` and without `stop`, the length is what the shapes of others ask for.
+    """
     attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat}
-    return function("_arange")(**attrs, dtype=dtype or "float32", **kwargs)
+    attrs["infer_range"] = infer_range
+    return function("_arange")(**attrs, name=name, dtype=dtype or "float32", **kwargs)
 
 
 def linspace(
@@ -281,12 +283,13 @@ def linspace(
     stop: float,
     num: int,
     endpoint: bool = True,
+    name: str | None = None,
     dtype: Any = "float32",
     **kwargs: Any,
 ) -> Symbol:
     """A symbol of `num` evenly spaced numbers from `start` to `stop`."""
     attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return function("_linspace")(**attrs, dtype=dtype or "float32", **kwargs)
+    return function("_linspace")(**attrs, name=name, dtype=dtype or "float32", **kwargs)
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:  # noqa: N803

@@ -22,6 +22,8 @@ struct Function {
     /// The class of its cards.
     operator: Py<PyAny>,
     dynamic: Vec<Dynamic>,
+    /// How many positional arguments are inputs and attributes; None where all are.
+    takes: Option<usize>,
     /// Call signatures that it remembers.
     most: usize,
     signatures: Signatures,
@@ -39,7 +41,8 @@ impl Function {
 type Passed<'a, 'py> = SmallVec<[&'a Bound<'py, Dense>; 4]>;
 
 /// The function `name` of `module`, which runs the operator of a class of cards on what the user passes, into `out=` if
-/// that is given: the visible output, or a list of them; `name=` is ignored. `doc` is the signature
+/// that is given: the visible output, or a list of them; `name=` is ignored. Both may also follow the positional arguments
+/// that are inputs and attributes, of which there are `takes`. `doc` is the signature
 /// with the documentation, as CPython has them in one. `dynamic` are the names of the dynamic
 /// attributes, with their places among the positional arguments, and whether they are ints; `most` is
 /// how many call signatures it remembers.
@@ -51,6 +54,7 @@ fn function<'py>(
     doc: CString,
     operator: Py<PyAny>,
     dynamic: Vec<Dynamic>,
+    takes: Option<usize>,
     most: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let signatures = Signatures::default();
@@ -58,6 +62,7 @@ fn function<'py>(
         module: module.clone().unbind(),
         operator,
         dynamic,
+        takes,
         most,
         signatures,
     };
@@ -120,6 +125,11 @@ unsafe extern "C" fn entry(
 
 impl Function {
     fn call<'py>(&self, py: Python<'py>, arguments: &Arguments<'_, 'py>) -> Outcome<'py> {
+        if let Some(takes) = self.takes
+            && let Some((values, names)) = arguments.with_results_named(py, takes)?
+        {
+            return self.call(py, &Arguments::new(&values, Some(names)));
+        }
         let seen = arguments.look(&self.dynamic)?;
         let out = seen.out.map(|place| &arguments.values()[place]);
         if let Some(signature) = self.signatures.find(arguments, &seen)

@@ -58,6 +58,41 @@ impl<'a, 'py> Arguments<'a, 'py> {
         self.values
     }
 
+    /// Values and names where positional arguments lie behind the `takes` that the operator has: those are `out` and
+    /// `name`, and are given by these names. None where there are no such, or more.
+    #[allow(clippy::type_complexity)]
+    pub(crate) fn with_results_named(
+        &self,
+        py: Python<'py>,
+        takes: usize,
+    ) -> PyResult<Option<(Vec<Bound<'py, PyAny>>, Bound<'py, PyTuple>)>> {
+        const RESULT: [&str; 2] = ["out", "name"];
+        let positional = self.positional();
+        let Some(more) = positional.checked_sub(takes) else {
+            return Ok(None);
+        };
+        if more == 0 || more > RESULT.len() {
+            return Ok(None);
+        }
+        let mut names: Vec<Bound<'py, PyAny>> = match &self.names {
+            Some(names) => names.iter().collect(),
+            None => Vec::new(),
+        };
+        let (first, named) = self.values.split_at(positional);
+        let mut values = [&first[..takes], named].concat();
+        for (value, name) in first[takes..].iter().zip(RESULT) {
+            let name = PyString::intern(py, name).into_any();
+            for given in &names {
+                if given.eq(&name)? {
+                    return Ok(None);
+                }
+            }
+            values.push(value.clone());
+            names.push(name);
+        }
+        Ok(Some((values, PyTuple::new(py, names)?)))
+    }
+
     fn positional(&self) -> usize {
         self.values.len() - self.names.as_ref().map_or(0, |names| names.len())
     }
