@@ -204,6 +204,16 @@ DECISIONS = (
         ("_contrib_group_adagrad_update",),
         says("not implemented for CPU"),
     ),
+    Decision(
+        "The gradient of an average that `full` puts",
+        ("Pooling",),
+        lambda f: garbage(f) and f.case.attrs.get("pooling_convention") == "full",
+    ),
+    Decision(
+        "Turning a hue rounds",
+        ("_image_random_hue", "_image_random_color_jitter"),
+        lambda f: not f.refused and f.within(2e-4),
+    ),
     Decision("backward pass of SequenceLast", ("SequenceLast",), lambda f: "dies" in f.wrong),
     Decision(
         "The variance of SyncBatchNorm",
