@@ -110,7 +110,7 @@ DECISIONS = (
         ("LeakyReLU", "erf", "erfinv", "gamma", "gammaln", *OUTPUTS, *REGRESSIONS),
         digits,
     ),
-    Decision("So are the constants of the densities of float64", ("_random_pdf_normal",), digits),
+    Decision("Constants of the densities of float64", ("_random_pdf_normal",), digits),
     Decision("The density of `dirichlet` of halves", ("_random_pdf_dirichlet",), half),
     Decision(
         "has the gradient of what it computes, a softmax along the last axis",
