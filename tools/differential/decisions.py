@@ -110,7 +110,7 @@ DECISIONS = (
         ("LeakyReLU", "erf", "erfinv", "gamma", "gammaln", *OUTPUTS, *REGRESSIONS),
         digits,
     ),
-    Decision("So are the constants of the densities of float64", ("_random_pdf_normal",), digits),
+    Decision("Constants of the densities of float64", ("_random_pdf_normal",), digits),
     Decision("The density of `dirichlet` of halves", ("_random_pdf_dirichlet",), half),
     Decision(
         "has the gradient of what it computes, a softmax along the last axis",
@@ -203,6 +203,16 @@ DECISIONS = (
         "`group_adagrad_update` runs on the CPU",
         ("_contrib_group_adagrad_update",),
         says("not implemented for CPU"),
+    ),
+    Decision(
+        "The gradient of an average that `full` puts",
+        ("Pooling",),
+        lambda f: garbage(f) and f.case.attrs.get("pooling_convention") == "full",
+    ),
+    Decision(
+        "Turning a hue rounds",
+        ("_image_random_hue", "_image_random_color_jitter"),
+        lambda f: not f.refused and f.within(2e-4),
     ),
     Decision("backward pass of SequenceLast", ("SequenceLast",), lambda f: "dies" in f.wrong),
     Decision(
