@@ -111,6 +111,24 @@ class SymbolModule(BaseModule):
         assert self._updating is not None
         self._updating.load(fname)
 
+    # -- what scripts reach into MXNet's modules for, by these names: rates, and stores ----------
+
+    @property
+    def _optimizer(self) -> Any:
+        return self._updating and self._updating.optimizer
+
+    @property
+    def _kvstore(self) -> Any:
+        return self._updating and self._updating.store
+
+    @property
+    def _updater(self) -> Any:
+        return self._updating and self._updating.updater
+
+    @property
+    def _update_on_kvstore(self) -> Any:
+        return self._updating and self._updating.on_store
+
     # -- what it is ----------------------------------------------------------------------------
 
     @property
