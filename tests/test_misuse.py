@@ -58,8 +58,11 @@ def out_over_input(_, y):
 # What is done, and what the message says, piece by piece.
 TABLE = {
     "too many arguments": (
-        lambda: nd.exp(ones(2), ones(2)),
-        ["exp: takes at most 1 positional arguments, got 2", "signature: exp(data=None)"],
+        lambda: nd.exp(ones(2), ones(2), "e", 1),
+        [
+            "exp: takes at most 1 inputs and attributes by position, got 4",
+            "signature: exp(data=None)",
+        ],
     ),
     "too many inputs for the attributes": (
         lambda: nd.FullyConnected(ones(2, 3), ones(4, 3), ones(4), num_hidden=4, no_bias=True),

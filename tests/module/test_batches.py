@@ -66,3 +66,21 @@ def test_data_that_would_change_a_parameter_are_refused_and_nothing_changes(resh
     assert module.data_shapes[0].shape == (2, 3)
     module.forward(mx.io.DataBatch([nd.ones((2, 3))]))
     np.testing.assert_array_equal(module.get_outputs()[0].asnumpy(), np.full((2, 4), 3))
+
+
+def test_the_optimizer_is_where_scripts_look_for_it_to_change_its_rate():
+    out = sym.MakeLoss(sym.FullyConnected(sym.var("data"), num_hidden=1, name="fc"))
+    module = mx.mod.BucketingModule(lambda key: (out, ["data"], None), default_bucket_key=1)
+    module.bind([("data", (1, 1))])
+    module.init_params(mx.init.Zero())
+    assert module._curr_module._optimizer is None
+    module.init_optimizer(optimizer_params={"learning_rate": 1})
+    batch = mx.io.DataBatch([nd.ones((1, 1))], bucket_key=1, provide_data=[("data", (1, 1))])
+    for rate in (1, 0.5):
+        module._curr_module._optimizer.lr = rate
+        module.forward_backward(batch)
+        module.update()
+    assert module.get_params()[0]["fc_bias"].asscalar() == -1.5
+    single = module._curr_module
+    assert (single._updater is None) == bool(single._update_on_kvstore)
+    assert single._update_on_kvstore is False or single._kvstore is not None

@@ -99,7 +99,7 @@ def test_symbols_take_a_name_and_attributes_behind_the_attributes_of_the_operato
     ids=["too many", "out twice", "name twice", "too many for a symbol"],
 )
 def test_more_than_that_is_refused(call):
-    with pytest.raises(InvalidArgumentError, match="takes at most 1 positional"):
+    with pytest.raises(InvalidArgumentError, match="takes at most 1 inputs and attributes"):
         call()
 
 

@@ -90,8 +90,8 @@ def _split_positional(
             attrs[params[i - len(names)]] = value
         else:
             raise InvalidArgumentError(
-                f"{card.name}: takes at most {len(names) + len(params)} positional arguments, "
-                f"got {len(args)}; signature: {card.name}{signature(card)}"
+                f"{card.name}: takes at most {len(names) + len(params)} inputs and attributes by "
+                f"position, got {len(args)}; signature: {card.name}{signature(card)}"
             )
     while inputs and inputs[-1] is None:
         inputs.pop()

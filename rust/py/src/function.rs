@@ -41,8 +41,8 @@ impl Function {
 type Passed<'a, 'py> = SmallVec<[&'a Bound<'py, Dense>; 4]>;
 
 /// The function `name` of `module`, which runs the operator of a class of cards on what the user passes, into `out=` if
-/// that is given: the visible output, or a list of them; `name=` is ignored. Both may also follow the positional arguments
-/// that are inputs and attributes, of which there are `takes`. `doc` is the signature
+/// that is given: the visible output, or a list of them; `name=` is ignored. Both may also follow the
+/// positional arguments that are inputs and attributes, of which there are `takes`. `doc` is the signature
 /// with the documentation, as CPython has them in one. `dynamic` are the names of the dynamic
 /// attributes, with their places among the positional arguments, and whether they are ints; `most` is
 /// how many call signatures it remembers.

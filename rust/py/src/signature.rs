@@ -58,8 +58,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
         self.values
     }
 
-    /// Values and names where positional arguments lie behind the `takes` that the operator has: those are `out` and
-    /// `name`, and are given by these names. None where there are no such, or more.
+    /// The values and names with `out` and `name` given by name, where they lie behind the `takes`
+    /// positional arguments of the operator. None where nothing lies there, or more.
     #[allow(clippy::type_complexity)]
     pub(crate) fn with_results_named(
         &self,
