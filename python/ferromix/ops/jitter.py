@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
-from .card import register
+from .card import Entry, GradientGraph, register
 from .family import derive
 from .image import Images
 from .param import Param, Params
 
-__all__ = ["AdjustLighting", "Jitter", "RandomColorJitter", "RandomLighting"]
+__all__ = ["AdjustLighting", "Jitter", "Lighting", "RandomColorJitter", "RandomLighting"]
 
 _FACTORS: Params = {
     "min_factor": Param("float", doc="The least amount.", low=0),
@@ -72,14 +72,24 @@ class RandomColorJitter(Jitter):
     }
 
 
+class Lighting(Jitter):
+    """The base of changes that add the same numbers to each pixel: gradients pass through."""
+
+    differentiable: ClassVar[bool] = True
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """That of the output."""
+        return [graph.out_grad[0]]
+
+
 @register
-class AdjustLighting(Jitter):
+class AdjustLighting(Lighting):
     """An image with parts of the principal components of the colours of ImageNet added.
 
     Formula: ``out[y, x] = data[y, x] + directions @ (alpha * lengths)``; gray images stay.
     Shapes: ``data`` is ``(h, w, c)`` with 1 or 3 channels; ``alpha`` are 3 numbers. Types: numbers;
     all is computed in float32, integers are cut and bytes limited.
-    Gradient: none, nothing flows back.
+    Gradient: ``out_grad``.
 
     Examples
     --------
@@ -100,13 +110,13 @@ class AdjustLighting(Jitter):
 
 
 @register
-class RandomLighting(Jitter):
+class RandomLighting(Lighting):
     """An image with parts of the principal components of the colours of ImageNet added, by chance.
 
     Formula: that of ``adjust_lighting``, with ``alpha`` drawn from the normal distribution of
     deviation ``alpha_std``. Shapes: ``data`` is ``(h, w, c)`` with 1 or 3 channels. Types:
     numbers; all is computed in float32, integers are cut and bytes limited.
-    Gradient: none, nothing flows back.
+    Gradient: ``out_grad``.
 
     Examples
     --------
