@@ -26,7 +26,7 @@ __all__ = [
     "shrunk",
 ]
 
-_ZEROS = memoryview(bytes(1 << 14))
+_ZEROS = np.zeros(1 << 14, np.uint8)
 REQUESTS = ("null", "write", "add")
 
 Given = Sequence[NDArray | None] | Mapping[str, NDArray | None] | None

@@ -178,11 +178,6 @@ class BucketingModule(BaseModule):
         )
         self.binded = True
 
-    @property
-    def _curr_module(self) -> Module:
-        """MXNet's name of it, by which scripts reach its optimizer."""
-        return self._module
-
     def switch_bucket(
         self, bucket_key: Hashable, data_shapes: Shapes, label_shapes: Shapes = None
     ) -> None:
