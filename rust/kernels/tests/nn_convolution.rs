@@ -3,7 +3,7 @@
 mod nn_support;
 
 use ferromix_base::DType;
-use ferromix_kernels::{Attrs, Desc, Req, Value};
+use ferromix_kernels::{Attrs, Desc, Value};
 use nn_support::*;
 
 #[derive(Clone, Debug)]
@@ -245,53 +245,6 @@ fn a_plane_for_each_plane_of_the_result() {
     // Too large, or with too many taps, for the cache: as other convolutions.
     Case::new([1, 2, 2, 2], &[[300, 3, 1, 1, 1], [300, 3, 1, 1, 1]]).check(&[DType::F64]);
     Case::new([1, 2, 2, 2], &[[20, 9, 1, 1, 0], [20, 9, 1, 1, 0]]).check(&REALS);
-}
-
-/// What is off by so little of the largest number is right, where sums are those of other numbers.
-fn near(got: &[Tensor], want: &[Tensor], what: &str) {
-    for (got, want) in got.iter().zip(want) {
-        let largest = want.data.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-        let pairs = got.data.iter().zip(&want.data);
-        let off = pairs.fold(0.0, |m: f64, (g, w)| m.max((g - w).abs()));
-        assert!(off <= 1e-5 * largest, "{what}: off by {off} of {largest}");
-    }
-}
-
-#[test]
-fn three_by_three_by_tiles() {
-    for (n, high, wide, pad) in [
-        ([8, 32, 24, 1], 16, 18, 1),
-        ([6, 16, 16, 1], 21, 14, 0),
-        ([3, 70, 33, 1], 28, 29, 2),
-        ([4, 32, 64, 2], 20, 20, 1),
-        ([100, 17, 19, 1], 4, 5, 1),
-    ] {
-        let axes = [[high, 3, 1, 1, pad], [wide, 3, 1, 1, pad]];
-        let case = Case::new(n, &axes);
-        // In float64 by the definition.
-        case.check(&[DType::F64]);
-        let [data, weight, out] = case.shapes();
-        let (x, w) = (Tensor::noise(&data, 1), Tensor::noise(&weight, 2));
-        let (b, head) = (Tensor::noise(&[case.filters], 3), Tensor::noise(&out, 4));
-        let attrs = case.attrs(true);
-        for req in [Req::Write, Req::Add] {
-            let of = |dtype, outputs: usize| Setup {
-                dtype,
-                reqs: vec![req; outputs],
-                alias: vec![],
-            };
-            let both = |name: &str, ins: &[Tensor], shapes: &[&[usize]]| {
-                let old: Vec<_> = shapes.iter().map(|s| Tensor::noise(s, 9)).collect();
-                let [got, want] = [DType::F32, DType::F64]
-                    .map(|dtype| run_with(&of(dtype, shapes.len()), name, &attrs, ins, &old));
-                near(&got, &want, &format!("{name} {case:?} {req:?}"));
-            };
-            both("Convolution", &[x.clone(), w.clone(), b.clone()], &[&out]);
-            let shapes: [&[usize]; 3] = [&data, &weight, &[case.filters]];
-            let ins = [head.clone(), x.clone(), w.clone()];
-            both("_backward_Convolution", &ins, &shapes);
-        }
-    }
 }
 
 #[test]

@@ -61,23 +61,17 @@ pub(crate) struct Arguments<'a, T> {
 
 impl Apply {
     /// Numbers of the packed weights.
-    pub(crate) fn packed<T: Direct>(&self) -> usize {
-        if self.by_winograd::<T>() {
-            return self.turned_weights();
-        }
+    pub(crate) fn packed(&self) -> usize {
         self.groups * self.rows * self.taps.len()
     }
 
     /// Whether there is too little work to enter the thread pool for it.
     pub(crate) fn small(&self) -> bool {
-        self.grid.len() * self.groups * self.rows * self.taps.len() < TASK
+        self.grid.len() * self.packed() < TASK
     }
 
     /// Scratch numbers of one thread.
     pub(crate) fn per_thread<T: Direct>(&self) -> usize {
-        if self.by_winograd::<T>() {
-            return self.winograd_scratch::<T>();
-        }
         let block = T::tiles().width * PANELS;
         let numbers = block * (DEPTH.min(self.taps.len()) + self.rows);
         scratch_bytes::<T>(numbers) / size_of::<T>()
@@ -129,9 +123,6 @@ impl Apply {
 
     /// Runs the product.
     pub(crate) fn run<T: Direct>(&self, args: Arguments<'_, T>) {
-        if self.by_winograd::<T>() {
-            return self.run_winograd(args);
-        }
         let tiles = T::tiles();
         self.pack(&tiles, args.weights, args.packed);
         let args = Arguments {

@@ -9,7 +9,5 @@ pub(crate) mod geometry;
 mod lines;
 pub(crate) mod plan;
 mod planes;
-mod points;
 pub(crate) mod products;
 pub(crate) mod weight;
-mod winograd;

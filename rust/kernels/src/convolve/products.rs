@@ -28,7 +28,7 @@ impl Products {
         }
         [
             most(&|a| a.field.scratch()),
-            most(&Apply::packed::<T>),
+            most(&Apply::packed),
             most(&|a| a.per_thread::<T>()) * par::threads(),
         ]
     }
@@ -87,7 +87,7 @@ impl Products {
                 bias,
                 target,
                 req,
-                packed: &mut packed[..product.packed::<T>()],
+                packed: &mut packed[..product.packed()],
                 threads,
             });
         }
