@@ -81,10 +81,8 @@ def test_batches_of_other_sizes(devices):
 def test_batches_that_need_other_parameters_are_refused(devices):
     module = bound(context=[mx.cpu(i) for i in range(devices)])
     wide = mx.io.DataBatch([mx.nd.ones((4, 6))], [mx.nd.zeros(4)])
-    with pytest.raises(InvalidArgumentError, match=r"'f_weight' in shape \(3, 6\).*\(3, 5\)"):
+    with pytest.raises(InvalidArgumentError, match=r"'f_weight' would have.*\(3, 6\).*\(3, 5\)"):
         module.forward(wide)
-    with pytest.raises(InvalidArgumentError, match=r"2 arrays of data.*bound for 1: data"):
-        module.forward(mx.io.DataBatch([*wide.data, mx.nd.ones(1)], wide.label))
     # What it was bound for is as before.
     assert module.data_shapes[0].shape == (4, 5)
     given = batch()
