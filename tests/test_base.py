@@ -272,3 +272,7 @@ def test_a_devices_cache_can_be_emptied():
         mx.gpu(9).empty_cache()
     with pytest.raises(MXNetError, match=r"gpu\(9\) .* GPUs"):
         mx.context.gpu_memory_info(9)
+
+
+def test_bytes_are_read_as_text():
+    assert mx.base.py_str("größer".encode()) == "größer"

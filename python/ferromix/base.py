@@ -57,6 +57,7 @@ __all__ = [
     "mx_float_p",
     "mx_real_t",
     "numeric_types",
+    "py_str",
     "register_error",
     "require_kind",
     "string_types",
@@ -72,6 +73,15 @@ integer_types = (int, np.int32, np.int64)
 
 ShapeLike = int | Sequence[int]
 """An extent, or a sequence of extents."""
+
+
+def py_str(x: bytes) -> str:
+    """The text of bytes in UTF-8.
+
+    >>> mx.base.py_str(b"data")
+    'data'
+    """
+    return x.decode("utf-8")
 
 
 def require_kind(what: str, value: object, kind: type | tuple[type, ...], words: str) -> None:
