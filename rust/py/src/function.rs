@@ -47,6 +47,7 @@ type Passed<'a, 'py> = SmallVec<[&'a Bound<'py, Dense>; 4]>;
 /// attributes, with their places among the positional arguments, and whether they are ints; `most` is
 /// how many call signatures it remembers.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 fn function<'py>(
     py: Python<'py>,
     name: CString,
