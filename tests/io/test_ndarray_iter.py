@@ -174,3 +174,21 @@ def test_descriptions_from_pairs():
     assert [d.dtype for d in mx.io.DataDesc.get_list(shapes, types)] == ["float64", "int32"]
     with pytest.raises(TypeError, match="layout must be a string, got 3"):
         mx.io.DataDesc.get_batch_axis(3)
+
+
+@pytest.mark.parametrize(
+    ("handle", "first", "second"),
+    [
+        # As MXNet 1.9.1 counts: before an epoch, at each batch, and behind the last one.
+        ("pad", [-4, 0, 4, 8, 12], [-4, 0, 4, 8, 12]),
+        ("discard", [-4, 0, 4, 8], [-4, 0, 4, 8]),
+        ("roll_over", [-4, 0, 4, 8], [-6, -2, 2, 6, 10]),
+    ],
+)
+def test_the_cursor_is_mxnets(handle, first, second):
+    samples = mx.io.NDArrayIter(np.arange(10), batch_size=4, last_batch_handle=handle)
+    for wanted in (first, second):
+        found = [samples.cursor]
+        found += [samples.cursor for _ in samples]
+        assert [*found, samples.cursor] == wanted
+        samples.reset()

@@ -117,6 +117,14 @@ class NDArrayIter(OrderedIter):
         """How many arrays there are, of data and of labels."""
         return len(self._data) + len(self._label)
 
+    @property
+    def cursor(self) -> int:
+        """The place of the current batch's first sample: minus a batch before the first one.
+
+        Samples that `roll_over` carried over from the epoch before have places below 0.
+        """
+        return self._order.cursor
+
     def hard_reset(self) -> None:
         """Starts the next epoch, without samples of the last one."""
         self._reset(drop_carried=True)

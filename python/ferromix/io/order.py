@@ -80,6 +80,12 @@ class EpochOrder:
         """The samples of the present epoch, in their order."""
         return self._order
 
+    @property
+    def cursor(self) -> int:
+        """The place of the current batch's first sample; those carried over are below 0."""
+        done = self._position + (self.batch_size if self._ended else 0)
+        return done - self.batch_size - self._carried
+
     def next(self) -> tuple[np.ndarray, int] | None:
         """The samples of the next batch and how many of them are padding; None at the end.
 
