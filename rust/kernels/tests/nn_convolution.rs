@@ -248,6 +248,24 @@ fn a_plane_for_each_plane_of_the_result() {
 }
 
 #[test]
+fn what_is_no_number_reaches_the_weights_that_meet_it_alone() {
+    let case = Case::new([1, 2, 2, 2], &[[5, 3, 1, 1, 1], [6, 3, 1, 1, 1]]);
+    let [data, weight, out] = case.shapes();
+    let (mut x, w) = (Tensor::noise(&data, 1), Tensor::noise(&weight, 2));
+    x.data[0] = f64::NAN;
+    let ins = [Tensor::noise(&out, 4), x, w];
+    let found = run(
+        "_backward_Convolution",
+        &case.attrs(false),
+        &ins,
+        &[&data, &weight],
+    );
+    // The first number of a plane is read by the taps above and left of the middle, and by it.
+    let lost: Vec<usize> = (0..18).filter(|&i| found[1].data[i].is_nan()).collect();
+    assert_eq!(lost, [0, 1, 3, 4]);
+}
+
+#[test]
 fn an_empty_batch_gives_empty_outputs_and_zero_gradients() {
     Case::new([0, 2, 3, 1], &[[5, 3, 1, 1, 0], [5, 3, 1, 1, 0]]).check(&REALS);
     Case::new([0, 3, 3, 3], &[[5, 3, 1, 1, 0], [5, 3, 1, 1, 0]]).check(&REALS);

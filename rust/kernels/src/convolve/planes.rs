@@ -266,6 +266,11 @@ impl Apply {
                 unsafe {
                     (loops.sums)(&reads, source.as_ptr(), turned.as_ptr(), vectors, &mut sums);
                 }
+                // What is infinite or undefined may have met the zeros between rows.
+                if sums.iter().any(|s| !s.f64().is_finite()) {
+                    let rows = (high, wide, lattices.wide);
+                    sums_by_rows(&reads, (source, turned), rows, &mut sums);
+                }
                 totals
                     .iter_mut()
                     .zip(&sums)
@@ -282,5 +287,23 @@ impl Apply {
                 }
             }
         });
+    }
+}
+
+/// As the loop of sums, of `high` rows of `wide` numbers alone, which begin `apart`.
+fn sums_by_rows<T: Real>(
+    taps: &[usize],
+    (source, head): (&[T], &[T]),
+    (high, wide, apart): (usize, usize, usize),
+    sums: &mut [T],
+) {
+    for (sum, &tap) in sums.iter_mut().zip(taps) {
+        let row = |y: usize| {
+            let pairs = head[y * apart..][..wide]
+                .iter()
+                .zip(&source[tap + y * apart..]);
+            pairs.map(|(&h, &x)| h * x).sum::<T>()
+        };
+        *sum = (0..high).map(row).sum();
     }
 }

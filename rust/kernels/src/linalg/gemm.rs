@@ -261,6 +261,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_packed_agrees_with_rows_one_by_one() {
+        // Rows as they lie and packed, a rest of columns, depths and columns beyond what is packed at once.
+        for (m, n, k) in [(30, 64, 40), (25, 160, 33), (24, 250, 300), (37, 2200, 35)] {
+            for case in 0..8 {
+                let flips = (case & 1 == 1, case & 2 == 2);
+                let beta = f64::from(case / 4);
+                let start = numbers(m * n, 3);
+                let mut c = start.clone();
+                product((m, n, k), flips, (1.0, beta), &mut c);
+                let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+                let a = Operand::new(&a, if flips.0 { m } else { k }).flipped(flips.0);
+                let b = Operand::new(&b, if flips.1 { k } else { n }).flipped(flips.1);
+                for (at, &got) in c.iter().enumerate() {
+                    let dot: f64 = (0..k).map(|p| a.at(at / n, p) * b.at(p, at % n)).sum();
+                    let want = dot + beta * start[at];
+                    assert!(
+                        (got - want).abs() <= 1e-10 * (1.0 + want.abs()),
+                        "{got} {want}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
     fn bits_do_not_depend_on_threads() {
         for size in [
             (64, 300, 784),
