@@ -79,6 +79,7 @@ for i in range(8):
 """,
     "failures": """
 def fail():
+    time.sleep(0.001)
     raise ValueError("nobody asked")
 for i in range(20_000):
     engine.push(fail)

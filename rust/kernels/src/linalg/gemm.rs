@@ -262,8 +262,16 @@ mod tests {
 
     #[test]
     fn what_is_packed_agrees_with_rows_one_by_one() {
-        // Rows as they lie and packed, a rest of columns, depths and columns beyond what is packed at once.
-        for (m, n, k) in [(30, 64, 40), (25, 160, 33), (24, 250, 300), (37, 2200, 35)] {
+        let sizes = [
+            // Both as they lie; then `A` alone.
+            (30, 32, 40),
+            (30, 64, 40),
+            // A rest of columns, depths and columns beyond what is packed at once.
+            (25, 160, 33),
+            (24, 250, 300),
+            (37, 2200, 35),
+        ];
+        for (m, n, k) in sizes {
             for case in 0..8 {
                 let flips = (case & 1 == 1, case & 2 == 2);
                 let beta = f64::from(case / 4);

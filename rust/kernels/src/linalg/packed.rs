@@ -23,6 +23,9 @@ const COLUMNS: usize = 512;
 /// Blocks of columns that a task's rows are packed for at least: for fewer, they are read as they lie.
 const REUSED: usize = 4;
 
+/// Bytes of a `B` whose rows are read as they lie: these stay in the first-level cache meanwhile.
+const NEAR: usize = 1 << 14;
+
 /// Whether this is the way for a product of these sizes.
 pub(super) fn pays<T: Tiled>((m, n, k): (usize, usize, usize)) -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -46,6 +49,13 @@ pub(super) unsafe fn product<T: Tiled>(
     c: (Target<T>, usize, usize),
 ) {
     let rows = Rows::new::<T>(m);
+    let near = k <= DEPTH && n * k * size_of::<T>() <= NEAR;
+    if near && a.cols == 1 && b.cols == 1 && n.is_multiple_of(T::tiles().width) {
+        // SAFETY: as the caller vouches.
+        return par::for_each(rows.chunks(), |chunk| unsafe {
+            lying((&rows, chunk), (n, k), a, b, add, c);
+        });
+    }
     let mut room = T::borrow_room(Shape::new::<T>(1, n.min(WIDE), DEPTH.min(k)).size());
     for (first, start) in (0..n)
         .step_by(WIDE)
@@ -74,6 +84,33 @@ pub(super) unsafe fn product<T: Tiled>(
         });
     }
     T::return_room(room);
+}
+
+/// The product of a chunk of rows with all columns, which are whole blocks, of matrices of rows, without
+/// packing.
+///
+/// # Safety
+/// Nobody else uses these rows of `c` meanwhile.
+unsafe fn lying<T: Tiled>(
+    (rows, chunk): (&Rows, usize),
+    (n, k): (usize, usize),
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    add: bool,
+    (c, place, stride): (Target<T>, usize, usize),
+) {
+    let tiles = T::tiles();
+    for &(row, count) in rows.tiles(chunk) {
+        let left = (&a.data[row * a.rows..], a.rows);
+        for column in (0..n).step_by(tiles.width) {
+            let right = (&b.data[column..], b.rows);
+            // SAFETY: as the caller vouches.
+            unsafe {
+                let c = (c.at(place + row * stride + column), stride);
+                tiles.lines_at(count, (k, left, right), c, !add);
+            }
+        }
+    }
 }
 
 /// The product of a chunk of rows with some blocks of columns.

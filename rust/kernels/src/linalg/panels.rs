@@ -38,7 +38,7 @@ impl Rows {
         self.tiles.len().div_ceil(TILES)
     }
 
-    fn tiles(&self, chunk: usize) -> &[(usize, usize)] {
+    pub(crate) fn tiles(&self, chunk: usize) -> &[(usize, usize)] {
         let first = chunk * TILES;
         &self.tiles[first..self.tiles.len().min(first + TILES)]
     }
@@ -266,7 +266,8 @@ impl<T: Tiled> Panels<'_, T> {
                         tiles.panels_at(n, (depth, a, b), c, fresh);
                     }
                     Left::Lines(a, apart) => {
-                        tiles.lines_at(n, (depth, (&a[row * apart..], apart), b), c, fresh);
+                        let operands = (depth, (&a[row * apart..], apart), (b, width));
+                        tiles.lines_at(n, operands, c, fresh);
                     }
                 }
             }

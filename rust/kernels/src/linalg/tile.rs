@@ -11,9 +11,12 @@ use std::cell::RefCell;
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 12;
 
-/// `depth, a, b, c, distance between rows of c, whether to start from zero`. Of a matrix `A` that is not
-/// packed, `a` has the distance between its rows with it.
-type Micro<T, A = *const T> = unsafe fn(usize, A, *const T, *mut T, usize, bool);
+/// Rows whose elements are next to each other, and the distance between rows.
+type Rows<'a, T> = (&'a [T], usize);
+
+/// `depth, a, b, c, distance between rows of c, whether to start from zero`. `b` has the distance between
+/// its rows with it, and so has the `a` of a matrix `A` that is not packed.
+type Micro<T, A = *const T> = unsafe fn(usize, A, Lines<T>, *mut T, usize, bool);
 
 /// A matrix as it lies: its first element and the distance between rows, whose elements are next
 /// to each other.
@@ -86,10 +89,13 @@ impl<T: Tiled> Tiles<T> {
     ) {
         assert!(n >= 1 && a.len() >= depth * n && b.len() >= depth * self.width);
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
-        unsafe { self.panels[n - 1](depth, a.as_ptr(), b.as_ptr(), c, c_stride, fresh) };
+        unsafe {
+            let b = (b.as_ptr(), self.width);
+            self.panels[n - 1](depth, a.as_ptr(), b, c, c_stride, fresh);
+        }
     }
 
-    /// As [`Tiles::panels_at`], for rows of `A` that lie `a_stride` apart.
+    /// As [`Tiles::panels_at`], for rows of `A` that lie `a_stride` apart, and rows of `B` so far apart.
     ///
     /// # Safety
     /// As [`Tiles::panels_at`].
@@ -99,14 +105,15 @@ impl<T: Tiled> Tiles<T> {
     pub(crate) unsafe fn lines_at(
         &self,
         n: usize,
-        (depth, (a, a_stride), b): (usize, (&[T], usize), &[T]),
+        (depth, (a, a_stride), (b, b_stride)): (usize, Rows<'_, T>, Rows<'_, T>),
         (c, c_stride): (*mut T, usize),
         fresh: bool,
     ) {
-        assert!(n >= 1 && a.len() >= (n - 1) * a_stride + depth && b.len() >= depth * self.width);
-        let a = (a.as_ptr(), a_stride);
+        assert!(n >= 1 && a.len() >= (n - 1) * a_stride + depth);
+        assert!(depth == 0 || b.len() >= (depth - 1) * b_stride + self.width);
+        let (a, b) = ((a.as_ptr(), a_stride), (b.as_ptr(), b_stride));
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
-        unsafe { self.lines[n - 1](depth, a, b.as_ptr(), c, c_stride, fresh) };
+        unsafe { self.lines[n - 1](depth, a, b, c, c_stride, fresh) };
     }
 }
 
@@ -141,7 +148,7 @@ impl<T: Copy> Left<T> for Lines<T> {
 unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>(
     depth: usize,
     a: A,
-    b: *const T,
+    (b, b_stride): Lines<T>,
     c: *mut T,
     c_stride: usize,
     fresh: bool,
@@ -156,7 +163,7 @@ unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>
             }
         }
         for k in 0..depth {
-            let b = b.add(k * W * V::N);
+            let b = b.add(k * b_stride);
             let b: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
             for (r, acc) in acc.iter_mut().enumerate() {
                 let x = V::splat(a.at::<N>(r, k));
@@ -202,7 +209,7 @@ macro_rules! compiled_for {
         unsafe fn $name<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>(
             depth: usize,
             a: A,
-            b: *const T,
+            b: Lines<T>,
             c: *mut T,
             c_stride: usize,
             fresh: bool,
