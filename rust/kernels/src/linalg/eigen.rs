@@ -3,16 +3,16 @@
 //! diagonals are doubles; rotations are collected and applied to blocks of columns.
 
 use crate::blocks::raw::Target;
-use crate::linalg::gemm::{Operand, gemm};
 use crate::linalg::reflect::{Reflectors, reflector};
-use crate::linalg::rows_dot::RowsDot;
+use crate::linalg::rows_dot::{self, RowsDot};
 use crate::linalg::triangle::mirror;
 use crate::math::real::Real;
 use crate::par;
 use crate::simd::vector::{multiversion, versions};
+use std::sync::{Mutex, PoisonError};
 
 /// Columns that a task rotates.
-const COLUMNS: usize = 128;
+const COLUMNS: usize = 64;
 /// Elements that a task changes.
 const GRAIN: usize = 1 << 15;
 /// Rotations that are collected, for each row.
@@ -64,55 +64,84 @@ pub(crate) fn decompose<T: RowsDot>(
 }
 
 /// Reflects a whole symmetric matrix until three diagonals are left: the main one, the one beside
-/// it, and the reflectors.
+/// it, and the reflectors. What a reflector changes is subtracted from a row when the next one meets it,
+/// so that the matrix is gone through once for each.
 fn three_diagonals<T: RowsDot>(a: &mut [T], n: usize) -> (Vec<f64>, Vec<f64>, Reflectors<T>) {
     let (mut d, mut e) = (vec![0.0; n], vec![0.0; n]);
     let mut all = Reflectors::new(n.saturating_sub(2), n, 1);
-    let mut w = vec![T::ZERO; n];
+    let (mut v, mut w, mut dots) = (vec![T::ZERO; n], vec![T::ZERO; n], vec![T::ZERO; n]);
     for k in 0..n {
+        subtract_two(&mut a[k * n..][..n], (v[k], &w), (w[k], &v));
         d[k] = a[k * n + k].f64();
-        let rest = n - k - 1;
-        if rest < 2 {
-            if rest == 1 {
-                e[k] = a[k * n + k + 1].f64();
-            }
+        if n - k <= 2 {
+            e[k] = if n - k == 2 {
+                a[k * n + k + 1].f64()
+            } else {
+                0.0
+            };
             continue;
         }
-        let v = &mut all.rows[k * n + k + 1..][..rest];
-        v.copy_from_slice(&a[k * n + k + 1..][..rest]);
-        let (tau, to) = reflector(v);
+        let next = &mut all.rows[k * n..][..n];
+        next[k + 1..].copy_from_slice(&a[k * n + k + 1..][..n - k - 1]);
+        let (tau, to) = reflector(&mut next[k + 1..]);
         all.taus[k] = tau;
         e[k] = to.f64();
-        if tau == T::ZERO {
-            continue;
-        }
-        let inner = &mut a[(k + 1) * n + k + 1..];
-        let column = Operand::new(v, n).transposed();
-        let w = &mut w[..rest];
-        gemm(
-            (rest, 1, rest),
-            tau,
-            Operand::new(inner, n),
-            column,
-            T::ZERO,
-            w,
-        );
-        let sum: f64 = v.iter().zip(&*w).map(|(x, y)| x.f64() * y.f64()).sum();
-        let share = T::of(0.5 * tau.f64() * sum);
-        for (w, &x) in w.iter_mut().zip(&*v) {
-            *w = *w - share * x;
-        }
-        let target = Target::of_slice(inner);
-        let (v, w) = (&*v, &*w);
-        par::for_ranges(rest, GRAIN / rest, |rows| {
-            for i in rows {
-                // SAFETY: each row belongs to one task.
-                let row = unsafe { target.slice(i * n..i * n + rest) };
-                subtract_two(row, (v[i], w), (w[i], v));
-            }
+        // Whole registers, of the widest kind.
+        let first = (k + 1) - (k + 1) % LANES;
+        let (target, sums) = (Target::of_slice(a), Target::of_slice(&mut dots));
+        par::for_ranges(n - k - 1, GRAIN / (n - k), |rows| {
+            let rows = rows.start + k + 1..rows.end + k + 1;
+            // SAFETY: each row belongs to one task.
+            unsafe { subtract_and_dot((target, first), rows, (&v, &w), next, sums) };
         });
+        v.copy_from_slice(next);
+        let sum: f64 = (k + 1..n).map(|i| v[i].f64() * dots[i].f64()).sum();
+        let share = T::of(0.5 * tau.f64() * tau.f64() * sum);
+        w[..=k].fill(T::ZERO);
+        for i in k + 1..n {
+            w[i] = tau * dots[i] - share * v[i];
+        }
     }
     (d, e, all)
+}
+
+/// Numbers of the widest registers.
+const LANES: usize = 16;
+/// Rows that are changed, and read again while they are near.
+const NEAR: usize = 16;
+
+/// Subtracts `v_i w + w_i v` from each row `i` of a matrix, from column `first` on, and notes the rows'
+/// products with `next`.
+///
+/// # Safety
+/// Nobody else uses these rows, nor their places in `dots`, meanwhile.
+unsafe fn subtract_and_dot<T: RowsDot>(
+    (matrix, first): (Target<T>, usize),
+    rows: std::ops::Range<usize>,
+    (v, w): (&[T], &[T]),
+    next: &[T],
+    dots: Target<T>,
+) {
+    let n = v.len();
+    for start in rows.clone().step_by(NEAR) {
+        let near = start..rows.end.min(start + NEAR);
+        // SAFETY: the caller's rows, and their places.
+        unsafe {
+            let block = matrix.slice(start * n..near.end * n);
+            for (i, row) in near.clone().zip(block.chunks_exact_mut(n)) {
+                subtract_two(&mut row[first..], (v[i], &w[first..]), (w[i], &v[first..]));
+            }
+            let (block, next) = (&block[first..], &next[first..]);
+            let sizes = (near.len(), 1, n - first);
+            rows_dot::product(
+                sizes,
+                (T::ONE, T::ZERO),
+                (block, n),
+                (next, n),
+                (dots.at(start), 1),
+            );
+        }
+    }
 }
 
 multiversion! {
@@ -151,42 +180,78 @@ versions! {
     }
 }
 
-fn rotate<T: RowsDot>(u: &mut [T], n: usize, rotations: &mut Vec<Rotation<T>>) {
-    let target = Target::of_slice(u);
-    par::for_ranges(n, COLUMNS, |columns| {
-        // SAFETY: no other task has these columns.
-        unsafe { turn(target, n, columns, rotations) };
-    });
-    rotations.clear();
-}
-
-/// Makes `e` vanish; the rows of `u` turn with it.
+/// Makes `e` vanish; the rows of `u` turn with it. Rotations are found while those before are applied.
 fn diagonal<T: RowsDot>(
     d: &mut [f64],
     e: &mut [f64],
     u: &mut [T],
     n: usize,
 ) -> std::result::Result<(), ()> {
-    let small = if size_of::<T>() == 4 { 1e-8 } else { 1e-16 };
-    let mut rotations = Vec::new();
-    for l in 0..n {
-        for step in 0.. {
+    let search = Search {
+        d,
+        e,
+        first: 0,
+        steps: 0,
+    };
+    let mut found = Mutex::new((search, Vec::new(), Ok(())));
+    let mut rotations: Vec<Rotation<T>> = Vec::new();
+    let target = Target::of_slice(u);
+    loop {
+        let columns = if rotations.is_empty() { 0 } else { n };
+        par::for_each(1 + columns.div_ceil(COLUMNS), |task| {
+            let Some(block) = task.checked_sub(1) else {
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                let (search, rotations, result) = &mut *found;
+                *result = search.go_on(KEPT * n, rotations);
+                return;
+            };
+            let columns = block * COLUMNS..n.min((block + 1) * COLUMNS);
+            // SAFETY: no other task has these columns.
+            unsafe { turn(target, n, columns, &rotations) };
+        });
+        let (_, next, result) = found.get_mut().unwrap_or_else(PoisonError::into_inner);
+        (*result)?;
+        std::mem::swap(&mut rotations, next);
+        next.clear();
+        if rotations.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// The two diagonals, and the first value that is not found yet, with the steps that it took.
+struct Search<'a> {
+    d: &'a mut [f64],
+    e: &'a mut [f64],
+    first: usize,
+    steps: usize,
+}
+
+impl Search<'_> {
+    /// Goes on until there are so many rotations, or no more.
+    fn go_on<T: RowsDot>(
+        &mut self,
+        most: usize,
+        rotations: &mut Vec<Rotation<T>>,
+    ) -> std::result::Result<(), ()> {
+        let small = if size_of::<T>() == 4 { 1e-8 } else { 1e-16 };
+        let (n, d, e) = (self.d.len(), &mut *self.d, &mut *self.e);
+        while self.first < n && rotations.len() < most {
+            let l = self.first;
             let near = |i: usize| e[i].abs() <= small * (d[i].abs() + d[i + 1].abs());
             let m = (l..n - 1).find(|&i| near(i)).unwrap_or(n - 1);
             if m == l {
-                break;
+                (self.first, self.steps) = (l + 1, 0);
+                continue;
             }
-            if step == STEPS {
+            if self.steps == STEPS {
                 return Err(());
             }
-            sweep(d, e, (l, m), &mut rotations);
-            if rotations.len() >= KEPT * n {
-                rotate(u, n, &mut rotations);
-            }
+            self.steps += 1;
+            sweep(d, e, (l, m), rotations);
         }
+        Ok(())
     }
-    rotate(u, n, &mut rotations);
-    Ok(())
 }
 
 /// Squares of which the reciprocal is finite, by far.

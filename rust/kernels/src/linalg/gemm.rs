@@ -67,7 +67,7 @@ impl<'a, T> Operand<'a, T> {
 }
 
 /// Multiplications that are worth a task of their own.
-const TASK: usize = 1 << 20;
+pub(super) const TASK: usize = 1 << 20;
 /// Most tasks of one product.
 const MAX_TASKS: usize = 64;
 

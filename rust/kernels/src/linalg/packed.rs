@@ -3,7 +3,7 @@
 //! task computes depends on the sizes alone.
 
 use crate::blocks::raw::Target;
-use crate::linalg::gemm::Operand;
+use crate::linalg::gemm::{Operand, TASK};
 use crate::linalg::panels::{Left, Panels, Rows, Shape};
 use crate::linalg::tile::{ROOM, Tiled};
 use crate::par;
@@ -51,9 +51,10 @@ pub(super) unsafe fn product<T: Tiled>(
     let rows = Rows::new::<T>(m);
     let near = k <= DEPTH && n * k * size_of::<T>() <= NEAR;
     if near && a.cols == 1 && b.cols == 1 && n.is_multiple_of(T::tiles().width) {
+        let most = (TASK / (n * k)).div_ceil(rows.range(0).len());
         // SAFETY: as the caller vouches.
-        return par::for_each(rows.chunks(), |chunk| unsafe {
-            lying((&rows, chunk), (n, k), a, b, add, c);
+        return par::for_ranges(rows.chunks(), most, |chunks| unsafe {
+            chunks.for_each(|chunk| lying((&rows, chunk), (n, k), a, b, add, c));
         });
     }
     let mut room = T::borrow_room(Shape::new::<T>(1, n.min(WIDE), DEPTH.min(k)).size());
