@@ -3,6 +3,7 @@
 //! says, so that reads, scatters and gradients of every sampling operator come from [`Line`].
 
 use crate::math::real::Real;
+use crate::simd::vector::versions;
 use ferromix_base::{Error, Result};
 
 /// What lies beyond the first and the last pixel.
@@ -138,6 +139,64 @@ impl<R: Real> Taps<R> {
     pub(crate) fn scatter(&self, value: R, plane: &mut [R]) {
         for (&at, &weight) in self.at.iter().zip(&self.weight) {
             plane[at as usize] += weight * value;
+        }
+    }
+}
+
+/// The taps of many points in columns, of which the compiler takes several points at once.
+pub(crate) struct TapColumns<R> {
+    at: [Vec<u32>; 4],
+    weight: [Vec<R>; 4],
+    /// The last pixel that is looked at.
+    last: u32,
+}
+
+impl<R: Real> TapColumns<R> {
+    /// Room for so many points.
+    pub(crate) fn with_capacity(points: usize) -> Self {
+        TapColumns {
+            at: std::array::from_fn(|_| Vec::with_capacity(points)),
+            weight: std::array::from_fn(|_| Vec::with_capacity(points)),
+            last: 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, taps: &Taps<R>) {
+        for k in 0..4 {
+            self.at[k].push(taps.at[k]);
+            self.weight[k].push(taps.weight[k]);
+            self.last = self.last.max(taps.at[k]);
+        }
+    }
+
+    /// [`Taps::read`] of all points.
+    pub(crate) fn read(&self, plane: &[R], out: &mut [R]) {
+        assert!((self.last as usize) < plane.len());
+        // SAFETY: no tap lies behind the last one, which is in the plane.
+        unsafe { read_columns(&self.at, &self.weight, plane, out) };
+    }
+}
+
+versions! {
+    /// # Safety
+    /// All taps are in the plane.
+    unsafe fn read_columns[R: Real](
+        at: &[Vec<u32>; 4],
+        weight: &[Vec<R>; 4],
+        plane: &[R],
+        out: &mut [R]
+    ) [R] {
+        let n = out.len();
+        let at = [&at[0][..n], &at[1][..n], &at[2][..n], &at[3][..n]];
+        let weight = [&weight[0][..n], &weight[1][..n], &weight[2][..n], &weight[3][..n]];
+        for (i, out) in out.iter_mut().enumerate() {
+            let part = |k: usize| {
+                // SAFETY: as the caller vouches.
+                let value = unsafe { *plane.get_unchecked(at[k][i] as usize) };
+                let weight = weight[k][i];
+                if weight == R::ZERO { R::ZERO } else { weight * value }
+            };
+            *out = (part(0) + part(1)) + (part(2) + part(3));
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Triangular matrices: systems of equations, products and inverses. Halves are taken apart until
 //! they are small, so that nearly all work is products of matrices.
 
+use crate::blocks::raw::Target;
 use crate::linalg::gemm::{Operand, gemm_within};
 use crate::linalg::rows_dot::RowsDot;
 use crate::math::real::Real;
+use crate::par;
 use crate::simd::vector::multiversion;
+use std::ops::Range;
 
 /// Sides up to which a system is solved row by row.
 const BASE: usize = 16;
@@ -158,16 +161,42 @@ pub(crate) fn square<T: RowsDot>(
     }
 }
 
+/// Rows and columns that [`mirror`] moves at once.
+const TILE: usize = 32;
+
 /// Copies the lower triangle of a square matrix over the upper one.
-pub(crate) fn mirror<T: Copy>(a: &mut [T], n: usize) {
-    const TILE: usize = 32;
-    for i0 in (0..n).step_by(TILE) {
-        for j0 in (0..=i0).step_by(TILE) {
-            for i in i0..(i0 + TILE).min(n) {
-                for j in j0..(j0 + TILE).min(i) {
-                    a[j * n + i] = a[i * n + j];
-                }
+pub(crate) fn mirror<T: Real>(a: &mut [T], n: usize) {
+    let target = Target::of_slice(a);
+    let grain = if n < 8 * TILE { n } else { 1 };
+    par::for_ranges(n.div_ceil(TILE), grain, |blocks| {
+        for i in blocks.map(|block| block * TILE) {
+            let rows = i..n.min(i + TILE);
+            for j in (0..=i).step_by(TILE) {
+                // SAFETY: the columns of these rows above the diagonal belong to one task, and what is
+                // below it nobody writes.
+                unsafe { mirror_tile(target, n, rows.clone(), j..n.min(j + TILE)) };
             }
         }
+    });
+}
+
+/// Copies what is below the diagonal in a part of a matrix of `n` columns to where it is above.
+///
+/// # Safety
+/// Nobody writes the part, nor uses where it goes, meanwhile.
+unsafe fn mirror_tile<T: Real>(a: Target<T>, n: usize, rows: Range<usize>, columns: Range<usize>) {
+    let mut tile = [[T::ZERO; TILE]; TILE];
+    for (i, to) in rows.clone().zip(&mut tile) {
+        let row = i * n + columns.start..i * n + columns.end.min(i + 1);
+        // SAFETY: below the diagonal.
+        let row = unsafe { a.slice(row) };
+        to[..row.len()].copy_from_slice(row);
+    }
+    for (at, j) in columns.enumerate() {
+        let first = rows.start.max(j + 1);
+        // SAFETY: above the diagonal.
+        let to = unsafe { a.slice(j * n + first..j * n + rows.end) };
+        let from = &tile[first - rows.start..][..to.len()];
+        to.iter_mut().zip(from).for_each(|(to, row)| *to = row[at]);
     }
 }

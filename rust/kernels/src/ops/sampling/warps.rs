@@ -3,7 +3,7 @@
 
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
-use crate::blocks::bilinear::{Point, Rim, Taps, check_plane};
+use crate::blocks::bilinear::{Point, Rim, TapColumns, check_plane};
 use crate::blocks::blockwise::{lifted, settle};
 use crate::blocks::raw::Target;
 use crate::math::real::{Float, Real, by_float};
@@ -214,14 +214,14 @@ impl Sampler {
     fn forward<R: Real>(&self, data: &[R], grid: &[R], out: &mut [R]) {
         let target = Target::of_slice(out);
         self.blocks(|image, range| {
-            let mut taps = Vec::with_capacity(range.len());
-            self.points(grid, image, range.clone(), |point| taps.push(point.value));
+            let mut taps = TapColumns::with_capacity(range.len());
+            self.points(grid, image, range.clone(), |point| taps.push(&point.value));
             for plane in image * self.channels..(image + 1) * self.channels {
                 let pixels = &data[plane * self.pixels()..][..self.pixels()];
                 let start = plane * self.points;
                 // SAFETY: points of an image belong to one task.
                 let out = unsafe { target.slice(start + range.start..start + range.end) };
-                read_all(&taps, pixels, out);
+                taps.read(pixels, out);
             }
         });
     }
@@ -274,14 +274,6 @@ impl Sampler {
                 out.iter_mut().zip(sums).for_each(|(o, s)| *o = s);
             }
         });
-    }
-}
-
-crate::simd::vector::multiversion! {
-    fn read_all<R: Real>(taps: &[Taps<R>], pixels: &[R], out: &mut [R]) {
-        for (out, taps) in out.iter_mut().zip(taps) {
-            *out = taps.read(pixels);
-        }
     }
 }
 
