@@ -3,7 +3,7 @@
 mod nn_support;
 
 use ferromix_base::DType;
-use ferromix_kernels::{Attrs, Desc, Value};
+use ferromix_kernels::{Attrs, Desc, Req, Value};
 use nn_support::*;
 
 #[derive(Clone, Debug)]
@@ -299,6 +299,48 @@ fn gradients_agree_with_finite_differences() {
     );
 }
 
+/// Where single precision goes Winograd's way, against double precision, which never does.
+#[test]
+fn minimal_filtering_is_near_double_precision() {
+    // Whole tiles and rests of them, every padding, one image and several, panels of both widths.
+    for case in [
+        Case::new([32, 32, 32, 1], &[[16, 3, 1, 1, 1], [16, 3, 1, 1, 1]]),
+        Case::new([8, 64, 96, 1], &[[14, 3, 1, 1, 0], [15, 3, 1, 1, 2]]),
+        Case::new([2, 48, 64, 1], &[[57, 3, 1, 1, 2], [31, 3, 1, 1, 0]]),
+        Case::new([1, 128, 80, 1], &[[41, 3, 1, 1, 1], [38, 3, 1, 1, 1]]),
+        Case::new([16, 512, 128, 1], &[[7, 3, 1, 1, 1], [7, 3, 1, 1, 1]]),
+    ] {
+        let [data, weight, out] = case.shapes();
+        let (x, w) = (Tensor::noise(&data, 1), Tensor::noise(&weight, 2));
+        let (b, head) = (Tensor::noise(&[case.filters], 3), Tensor::noise(&out, 4));
+        let filled = |s: &[usize]| Tensor::noise(s, 9);
+        let forward = (
+            "Convolution",
+            vec![x.clone(), w.clone(), b],
+            vec![filled(&out)],
+        );
+        let sizes = [&data[..], &weight, &[case.filters]];
+        let results = sizes.map(filled).to_vec();
+        let backward = ("_backward_Convolution", vec![head, x, w], results);
+        for (name, inputs, outputs) in [forward, backward] {
+            for req in [Req::Write, Req::Add] {
+                let [single, double] = [DType::F32, DType::F64].map(|dtype| {
+                    let setup = Setup {
+                        dtype,
+                        reqs: vec![req; outputs.len()],
+                        alias: vec![],
+                    };
+                    run_with(&setup, name, &case.attrs(true), &inputs, &outputs).remove(0)
+                });
+                let most = double.data.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+                let pairs = single.data.iter().zip(&double.data);
+                let error = pairs.fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()));
+                assert!(error <= 3e-5 * most, "{case:?} {name}: {error} of {most}");
+            }
+        }
+    }
+}
+
 #[test]
 fn bits_do_not_depend_on_threads() {
     for case in [
@@ -307,6 +349,7 @@ fn bits_do_not_depend_on_threads() {
         Case::new([8, 128, 64, 1], &[[9, 1, 1, 1, 0], [9, 1, 1, 1, 0]]),
         Case::new([4, 32, 32, 32], &[[28, 3, 2, 1, 1], [28, 3, 2, 1, 1]]),
         Case::new([6, 24, 40, 1], &[[20, 3, 1, 1, 1], [21, 3, 1, 1, 1]]),
+        Case::new([4, 64, 64, 1], &[[30, 3, 1, 1, 1], [31, 3, 1, 1, 1]]),
     ] {
         let [data, weight, out] = case.shapes();
         let (x, w, b) = (

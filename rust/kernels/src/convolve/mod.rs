@@ -10,4 +10,6 @@ mod lines;
 pub(crate) mod plan;
 mod planes;
 pub(crate) mod products;
+pub(crate) mod transforms;
 pub(crate) mod weight;
+pub(crate) mod winograd;

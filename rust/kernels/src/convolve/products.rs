@@ -4,7 +4,9 @@
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
 use super::planes;
+use super::transforms::Transformed;
 use super::weight::WeightSums;
+use super::winograd::Winograd;
 use crate::api::{Req, View};
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Scratch, Target, scratch_bytes};
@@ -17,12 +19,19 @@ fn bytes<T>(sizes: [usize; 3]) -> usize {
 }
 
 /// Products that fill one tensor from another and the weights; all read the same field.
-pub(crate) struct Products(pub(crate) Vec<Apply>);
+pub(crate) struct Products {
+    pub(crate) parts: Vec<Apply>,
+    /// Another way to the same, of single precision.
+    pub(crate) winograd: Option<Winograd>,
+}
 
 impl Products {
     /// Scratch numbers: field, weights, threads.
-    fn scratch<T: Direct>(&self) -> [usize; 3] {
-        let most = |f: &dyn Fn(&Apply) -> usize| self.0.iter().map(f).max().unwrap_or(0);
+    fn scratch<T: Transformed>(&self) -> [usize; 3] {
+        if let Some(winograd) = self.winograd::<T>() {
+            return winograd.scratch::<T>();
+        }
+        let most = |f: &dyn Fn(&Apply) -> usize| self.parts.iter().map(f).max().unwrap_or(0);
         if self.planewise() {
             return [0, 0, most(&Apply::plane_scratch::<T>) * par::threads()];
         }
@@ -33,33 +42,38 @@ impl Products {
         ]
     }
 
+    /// Winograd's way, whose error is that of single precision.
+    fn winograd<T>(&self) -> Option<&Winograd> {
+        self.winograd.as_ref().filter(|_| size_of::<T>() == 4)
+    }
+
     /// Whether all read a plane for each plane that they fill.
     fn planewise(&self) -> bool {
-        self.0.iter().all(Apply::planewise)
+        self.parts.iter().all(Apply::planewise)
     }
 
     /// Bytes of scratch memory.
-    pub(crate) fn workspace<T: Direct>(&self) -> usize {
+    pub(crate) fn workspace<T: Transformed>(&self) -> usize {
         bytes::<T>(self.scratch::<T>())
     }
 
     /// Whether there is too little work to enter the thread pool for it.
     pub(crate) fn small(&self) -> bool {
-        self.0.iter().all(Apply::small)
+        self.parts.iter().all(Apply::small)
     }
 
     /// Fills `out` from `data`.
     ///
     /// # Errors
     /// Arguments of other element types, or with gaps.
-    pub(crate) fn run<T: Direct>(
+    pub(crate) fn run<T: Transformed>(
         &self,
         (data, weights, bias): (&View, &View, Option<&View>),
         workspace: &mut [u8],
         out: &mut View,
         req: Req,
     ) -> Result<()> {
-        let (Some(first), false) = (self.0.first(), req == Req::Null || out.is_empty()) else {
+        let (Some(first), false) = (self.parts.first(), req == Req::Null || out.is_empty()) else {
             return Ok(());
         };
         let sizes = self.scratch::<T>();
@@ -70,9 +84,14 @@ impl Products {
         let weights = weights.read::<T>()?;
         let bias = bias.map(View::read::<T>).transpose()?;
         let target = Target::of(out)?;
+        if let Some(winograd) = self.winograd::<T>() {
+            let args = (data.read::<T>()?, weights, bias);
+            winograd.run(args, [field, packed, threads], (target, req));
+            return Ok(());
+        }
         if self.planewise() {
             planes::run(
-                &self.0,
+                &self.parts,
                 (data.read::<T>()?, weights, bias),
                 threads,
                 (target, req),
@@ -80,7 +99,7 @@ impl Products {
             return Ok(());
         }
         let source = first.field.fill(data.read::<T>()?, field);
-        for product in &self.0 {
+        for product in &self.parts {
             product.run(Arguments {
                 source,
                 weights,

@@ -5,11 +5,12 @@
 use crate::api::prepared::{check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
 use crate::blocks::widened::widened;
-use crate::convolve::direct::Direct;
 use crate::convolve::geometry::{Geometry, volume};
 use crate::convolve::plan;
 use crate::convolve::products::{Products, bias_gradient};
+use crate::convolve::transforms::Transformed;
 use crate::convolve::weight::WeightSums;
+use crate::convolve::winograd::Winograd;
 use crate::math::real::by_real;
 use crate::par;
 use ferromix_base::Result;
@@ -61,11 +62,15 @@ pub(crate) const ROWS: &[Row] = &[
 
 /// The products from the data to the output, or back.
 fn products(g: &Geometry, down: bool) -> Products {
-    Products(if down {
+    let parts = if down {
         vec![plan::forward(g)]
     } else {
         plan::backward(g)
-    })
+    };
+    Products {
+        parts,
+        winograd: Winograd::of(g, !down),
+    }
 }
 
 /// The sizes for data, weight and output of either operator.
@@ -103,7 +108,7 @@ fn prepare_forward(
     })
 }
 
-impl<T: Direct> Kernel for Forward<T> {
+impl<T: Transformed> Kernel for Forward<T> {
     fn workspace(&self) -> usize {
         self.products.workspace::<T>()
     }
@@ -117,7 +122,7 @@ impl<T: Direct> Kernel for Forward<T> {
     }
 }
 
-impl<T: Direct> Forward<T> {
+impl<T: Transformed> Forward<T> {
     fn product(&self, call: &mut Call<'_>) -> Result<()> {
         let bias = self.bias.then(|| &call.inputs[2]);
         let args = (&call.inputs[0], &call.inputs[1], bias);
@@ -170,7 +175,7 @@ fn prepare_backward(
     })
 }
 
-impl<T: Direct> Kernel for Backward<T> {
+impl<T: Transformed> Kernel for Backward<T> {
     fn workspace(&self) -> usize {
         self.data.workspace::<T>().max(self.weight.workspace::<T>())
     }
@@ -184,7 +189,7 @@ impl<T: Direct> Kernel for Backward<T> {
     }
 }
 
-impl<T: Direct> Backward<T> {
+impl<T: Transformed> Backward<T> {
     fn gradients(&self, call: &mut Call<'_>) -> Result<()> {
         let [head, data, weight] = [0, 1, 2].map(|i| &call.inputs[i]);
         let (outs, reqs) = (&mut *call.outputs, call.reqs);

@@ -1,0 +1,337 @@
+//! Convolutions of 3 by 3 with stride 1 by Winograd's minimal filtering F(4x4, 3x3) (Lavin and Gray,
+//! "Fast Algorithms for Convolutional Neural Networks", 2015): 36 products of matrices make a tile of
+//! 4 by 4 outputs, a quarter of the multiplications. Channels are neighbours in memory meanwhile, so
+//! that vectors hold channels throughout.
+
+use super::geometry::Geometry;
+use super::transforms::{POINTS, SIDE, STEP, Transformed};
+use crate::api::Req;
+use crate::blocks::raw::{Target, scratch_bytes};
+use crate::copy::transpose::transpose;
+use crate::linalg::tile::{Tiles, tile_rows};
+use crate::math::real::Real;
+use crate::par;
+use std::ops::Range;
+
+/// Channels and filters are multiples of this, the numbers of the widest vector.
+const VECTOR: usize = 16;
+/// Numbers of transformed tiles that a task holds at once, about: they stay in the second-level cache.
+const HELD: usize = 1 << 18;
+/// Tiles that a task holds: at least, where there is much of them, and at most.
+const LEAST: usize = 48;
+const MOST: usize = 120;
+/// Tasks that there are at least, where filters can be shared out.
+const TASKS: usize = 8;
+/// Filters whose results a task holds.
+const FILTERS: usize = 64;
+
+/// A convolution, or the gradient of the data of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Winograd {
+    batch: usize,
+    /// Channels that are read, and those that are written.
+    channels: usize,
+    filters: usize,
+    /// Rows and columns of what is read and of what is written.
+    input: [usize; 2],
+    output: [usize; 2],
+    pad: [usize; 2],
+    /// Whether weights go from filters to channels, turned by half a circle.
+    back: bool,
+}
+
+/// Distance between matrices of `numbers`: no multiple of a power of two, so that they are not all
+/// in the same places of the cache.
+fn apart(numbers: usize) -> usize {
+    ((numbers / VECTOR) | 1) * VECTOR
+}
+
+impl Winograd {
+    /// Of the forward pass, or of the gradient of the data, where this way is open and pays.
+    pub(crate) fn of(g: &Geometry, back: bool) -> Option<Self> {
+        let plane = |x: [usize; 3]| [x[1], x[2]];
+        let flat = g.input[0] == 1 && g.kernel == [1, 3, 3] && g.pad[0] == 0;
+        if !flat || g.stride != [1; 3] || g.dilate != [1; 3] || g.groups != 1 {
+            return None;
+        }
+        let pad = plane(g.pad);
+        let this = if back {
+            Winograd {
+                batch: g.batch,
+                channels: g.filters,
+                filters: g.channels,
+                input: plane(g.output),
+                output: plane(g.input),
+                pad: [2usize.checked_sub(pad[0])?, 2usize.checked_sub(pad[1])?],
+                back,
+            }
+        } else {
+            Winograd {
+                batch: g.batch,
+                channels: g.channels,
+                filters: g.filters,
+                input: plane(g.input),
+                output: plane(g.output),
+                pad,
+                back,
+            }
+        };
+        this.pays().then_some(this)
+    }
+
+    /// Whether it takes less time than the products of the definition, by the multiplications of
+    /// either and by what is moved.
+    fn pays(&self) -> bool {
+        let (c, k) = (self.channels, self.filters);
+        if c == 0 || k == 0 || !c.is_multiple_of(VECTOR) || !k.is_multiple_of(VECTOR) {
+            return false;
+        }
+        let positions = (self.batch * self.output[0] * self.output[1]) as f64;
+        let tiles = self.tiles() as f64;
+        let (pairs, sum) = ((c * k) as f64, (c + k) as f64);
+        let direct = 9.0 * pairs * positions;
+        let products = 36.0 * pairs * tiles;
+        let moved = MOVE * sum * tiles + WEIGHT * pairs;
+        std::env::var_os("FERROMIX_WINOGRAD").is_none_or(|v| v != "0") && products + moved < direct
+    }
+
+    /// Tiles along each axis.
+    fn grid(&self) -> [usize; 2] {
+        self.output.map(|n| n.div_ceil(STEP))
+    }
+
+    fn tiles(&self) -> usize {
+        self.batch * self.grid()[0] * self.grid()[1]
+    }
+
+    /// Rows and columns that tiles read, with the border.
+    fn extents(&self) -> [usize; 2] {
+        let grid = self.grid();
+        std::array::from_fn(|i| (grid[i] * STEP + 2).max(self.pad[i] + self.input[i]))
+    }
+
+    /// Tiles that a task holds: as many as stay in the cache, and about as many in each task.
+    fn held(&self) -> usize {
+        let most = (HELD / POINTS / self.channels).clamp(LEAST, MOST);
+        let wanted = TASKS.div_ceil(self.filters.div_ceil(self.block()));
+        let chunks = self.tiles().div_ceil(most).max(wanted);
+        self.tiles()
+            .div_ceil(chunks)
+            .max(LEAST / 2)
+            .min(self.tiles())
+    }
+
+    /// Filters whose results a task holds.
+    fn block(&self) -> usize {
+        FILTERS.min(self.filters)
+    }
+
+    /// Scratch numbers: what is read, weights, threads.
+    pub(crate) fn scratch<T: Transformed>(&self) -> [usize; 3] {
+        let [high, wide] = self.extents();
+        let thread = POINTS * apart(self.held() * self.channels)
+            + POINTS * apart(self.held() * self.block())
+            + 2 * STEP * STEP * self.block();
+        [
+            self.batch * high * wide * self.channels,
+            POINTS * apart(self.filters * self.channels),
+            scratch_bytes::<T>(thread) / size_of::<T>() * par::threads(),
+        ]
+    }
+
+    /// Fills `target` from `data`.
+    pub(crate) fn run<T: Transformed>(
+        &self,
+        (data, weights, bias): (&[T], &[T], Option<&[T]>),
+        [field, packed, threads]: [&mut [T]; 3],
+        (target, req): (Target<T>, Req),
+    ) {
+        let tiles = if self.filters.is_multiple_of(T::tiles().width) {
+            T::tiles()
+        } else {
+            T::narrow_tiles()
+        };
+        self.fill(data, field);
+        self.transform_weights(&tiles, weights, packed);
+        let (field, packed) = (&*field, &*packed);
+        let (held, block) = (self.held(), self.block());
+        let chunks = self.tiles().div_ceil(held);
+        let blocks = self.filters.div_ceil(block);
+        let shares = TASKS.div_ceil(chunks).min(blocks);
+        let each = threads.len() / par::threads();
+        let threads = Target::of_slice(threads);
+        par::for_each_slot(chunks * shares, |slot, task| {
+            let (chunk, share) = (task / shares, task % shares);
+            // SAFETY: tasks that run at the same time have different slots.
+            let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
+            let (seen, scratch) = scratch.split_at_mut(POINTS * apart(held * self.channels));
+            let (sums, scratch) = scratch.split_at_mut(POINTS * apart(held * block));
+            let places = chunk * held..self.tiles().min((chunk + 1) * held);
+            self.transform_input(field, places.clone(), seen);
+            for b in share * blocks / shares..(share + 1) * blocks / shares {
+                let filters = b * block..self.filters.min((b + 1) * block);
+                self.multiply(&tiles, (seen, places.len()), packed, filters.clone(), sums);
+                for (i, place) in places.clone().enumerate() {
+                    let room = &mut scratch[..2 * STEP * STEP * filters.len()];
+                    let tile = self.finish(&sums[i * block..], filters.len(), room);
+                    // SAFETY: a tile of these filters belongs to one task.
+                    unsafe { self.store(tile, place, filters.clone(), bias, (target, req)) };
+                }
+            }
+        });
+    }
+
+    /// Copies the data with a border, channels last.
+    fn fill<T: Transformed>(&self, data: &[T], field: &mut [T]) {
+        let [high, wide] = self.extents();
+        let ([rows, columns], c) = (self.input, self.channels);
+        let field = Target::of_slice(field);
+        par::for_ranges(self.batch * high, (16_384 / (wide * c)).max(1), |lines| {
+            for line in lines {
+                // SAFETY: lines belong to one task each.
+                let to = unsafe { field.slice(line * wide * c..(line + 1) * wide * c) };
+                let (image, y) = (line / high, line % high);
+                let Some(y) = y.checked_sub(self.pad[0]).filter(|&y| y < rows) else {
+                    to.fill(T::ZERO);
+                    continue;
+                };
+                let (before, rest) = to.split_at_mut(self.pad[1] * c);
+                let (inner, after) = rest.split_at_mut(columns * c);
+                before.fill(T::ZERO);
+                after.fill(T::ZERO);
+                let from = &data[(image * c * rows + y) * columns..];
+                transpose((from, rows * columns), (columns, c), (inner, c));
+            }
+        });
+    }
+
+    /// Transforms the weights to 36 matrices, in panels of the tiles' width.
+    fn transform_weights<T: Transformed>(&self, tiles: &Tiles<T>, weights: &[T], packed: &mut [T]) {
+        let (width, c) = (tiles.width, self.channels);
+        let transforms = T::transforms();
+        let packed = Target::of_slice(packed);
+        // Distances in the weights between filters and between channels, by what they are here.
+        let (filter, channel) = if self.back {
+            (9, 9 * self.filters)
+        } else {
+            (9 * c, 9)
+        };
+        let grain = (512 / width).max(1);
+        par::for_ranges(self.filters / width * c, grain, |range| {
+            for i in range {
+                let (first, from) = (i / c * width, i % c * channel);
+                let mut taps = [[T::ZERO; 2 * VECTOR]; 9];
+                for lane in 0..width {
+                    let one = &weights[from + (first + lane) * filter..][..9];
+                    for (t, &x) in one.iter().enumerate() {
+                        taps[if self.back { 8 - t } else { t }][lane] = x;
+                    }
+                }
+                // SAFETY: the places of a channel of a panel belong to one task.
+                unsafe {
+                    let to = packed.at(i * width);
+                    transforms.weights(width, &taps, (to, apart(self.filters * c)));
+                }
+            }
+        });
+    }
+
+    /// Transforms some tiles of the field.
+    fn transform_input<T: Transformed>(&self, field: &[T], places: Range<usize>, seen: &mut [T]) {
+        let (c, [_, down], [high, wide]) = (self.channels, self.grid(), self.extents());
+        let apart = apart(self.held() * c);
+        let transforms = T::transforms();
+        for (i, place) in places.enumerate() {
+            let [image, y, x] = self.place(place, down);
+            let from = ((image * high + y) * wide + x) * c;
+            let from = &field[from..from + ((SIDE - 1) * wide + SIDE) * c];
+            transforms.input(c, (from, wide * c), (&mut seen[i * c..], apart));
+        }
+    }
+
+    /// The image of a tile, and its first row and column.
+    fn place(&self, tile: usize, across: usize) -> [usize; 3] {
+        let rows = self.grid()[0];
+        let (line, x) = (tile / across, tile % across);
+        [line / rows, line % rows * STEP, x * STEP]
+    }
+
+    /// The 36 products for some tiles and filters.
+    fn multiply<T: Transformed>(
+        &self,
+        tiles: &Tiles<T>,
+        (seen, count): (&[T], usize),
+        packed: &[T],
+        filters: Range<usize>,
+        sums: &mut [T],
+    ) {
+        let (c, block, width) = (self.channels, self.block(), tiles.width);
+        let (seen_apart, packed_apart) = (apart(self.held() * c), apart(self.filters * c));
+        let sums_apart = apart(self.held() * block);
+        for point in 0..POINTS {
+            let seen = &seen[point * seen_apart..];
+            let sums = &mut sums[point * sums_apart..];
+            for first in filters.clone().step_by(width) {
+                let panel = &packed[point * packed_apart + first * c..][..c * width];
+                for (row, n) in tile_rows(count, tiles.most_rows) {
+                    let operands = (c, (&seen[row * c..], c), (panel, width));
+                    let to = &mut sums[row * block + first - filters.start..];
+                    assert!(to.len() >= (n - 1) * block + width);
+                    // SAFETY: the tile is within the sums.
+                    unsafe { tiles.lines_at(n, operands, (to.as_mut_ptr(), block), true) };
+                }
+            }
+        }
+    }
+
+    /// The outputs of a tile, a filter after the other.
+    fn finish<'a, T: Transformed>(&self, sums: &[T], filters: usize, room: &'a mut [T]) -> &'a [T] {
+        let apart = apart(self.held() * self.block());
+        let (lines, turned) = room.split_at_mut(STEP * STEP * filters);
+        T::transforms().output(filters, (sums, apart), lines);
+        transpose(
+            (lines, filters),
+            (filters, STEP * STEP),
+            (turned, STEP * STEP),
+        );
+        turned
+    }
+
+    /// Writes a tile to its place.
+    ///
+    /// # Safety
+    /// Nobody else uses the places meanwhile.
+    unsafe fn store<T: Real>(
+        &self,
+        tile: &[T],
+        place: usize,
+        filters: Range<usize>,
+        bias: Option<&[T]>,
+        (target, req): (Target<T>, Req),
+    ) {
+        let [rows, columns] = self.output;
+        let [image, y, x] = self.place(place, self.grid()[1]);
+        let (high, wide) = (STEP.min(rows - y), STEP.min(columns - x));
+        for (values, filter) in tile.chunks_exact(STEP * STEP).zip(filters) {
+            let shift = bias.map_or(T::ZERO, |b| b[filter]);
+            let first = ((image * self.filters + filter) * rows + y) * columns + x;
+            for (i, values) in values.chunks_exact(STEP).take(high).enumerate() {
+                let at = first + i * columns;
+                // SAFETY: as the caller vouches.
+                let to = unsafe { target.slice(at..at + wide) };
+                match req {
+                    Req::Null => {}
+                    Req::Add => to
+                        .iter_mut()
+                        .zip(values)
+                        .for_each(|(o, &v)| *o += v + shift),
+                    _ => to.iter_mut().zip(values).for_each(|(o, &v)| *o = v + shift),
+                }
+            }
+        }
+    }
+}
+
+/// What it costs to move a channel of a tile, and to transform a weight, in multiplications.
+const MOVE: f64 = 1000.0;
+const WEIGHT: f64 = 1600.0;
