@@ -1,4 +1,4 @@
-"""Convolutions of 3 by 3 in float32 by Winograd's minimal filtering, and the switch that forbids it."""
+"""Float32 convolutions of 3 by 3 by Winograd's minimal filtering, and the switch against it."""
 
 import numpy as np
 
