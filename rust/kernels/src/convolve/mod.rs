@@ -13,3 +13,4 @@ pub(crate) mod products;
 pub(crate) mod transforms;
 pub(crate) mod weight;
 pub(crate) mod winograd;
+pub(crate) mod winograd_weight;

@@ -2,11 +2,11 @@
 //! brings its scratch memory.
 
 use super::apply::{Apply, Arguments};
-use super::direct::Direct;
 use super::planes;
 use super::transforms::Transformed;
 use super::weight::WeightSums;
 use super::winograd::Winograd;
+use super::winograd_weight::WinogradSums;
 use crate::api::{Req, View};
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Scratch, Target, scratch_bytes};
@@ -14,7 +14,7 @@ use crate::blocks::sums;
 use crate::par;
 use ferromix_base::Result;
 
-fn bytes<T>(sizes: [usize; 3]) -> usize {
+fn bytes<T, const N: usize>(sizes: [usize; N]) -> usize {
     sizes.map(scratch_bytes::<T>).iter().sum()
 }
 
@@ -54,7 +54,7 @@ impl Products {
 
     /// Bytes of scratch memory.
     pub(crate) fn workspace<T: Transformed>(&self) -> usize {
-        bytes::<T>(self.scratch::<T>())
+        bytes::<T, _>(self.scratch::<T>())
     }
 
     /// Whether there is too little work to enter the thread pool for it.
@@ -116,7 +116,7 @@ impl Products {
 
 impl WeightSums {
     /// Scratch numbers: field, partial sums, threads.
-    fn scratch<T: Direct>(&self) -> [usize; 3] {
+    fn scratch<T: Transformed>(&self) -> [usize; 3] {
         if self.apply.planewise() {
             return [0, 0, self.apply.plane_scratch::<T>() * par::threads()];
         }
@@ -127,9 +127,17 @@ impl WeightSums {
         ]
     }
 
+    /// Winograd's way, whose error is that of single precision.
+    fn winograd<T>(&self) -> Option<&WinogradSums> {
+        self.winograd.as_ref().filter(|_| size_of::<T>() == 4)
+    }
+
     /// Bytes of scratch memory.
-    pub(crate) fn workspace<T: Direct>(&self) -> usize {
-        bytes::<T>(self.scratch::<T>())
+    pub(crate) fn workspace<T: Transformed>(&self) -> usize {
+        match self.winograd::<T>() {
+            Some(winograd) => bytes::<T, _>(winograd.scratch::<T>()),
+            None => bytes::<T, _>(self.scratch::<T>()),
+        }
     }
 
     /// Sums the gradient of the weights from what the convolution reads and the gradient of what it
@@ -137,7 +145,7 @@ impl WeightSums {
     ///
     /// # Errors
     /// Arguments of other element types, or with gaps.
-    pub(crate) fn gradient<T: Direct>(
+    pub(crate) fn gradient<T: Transformed>(
         &self,
         (data, head): (&View, &View),
         workspace: &mut [u8],
@@ -147,8 +155,15 @@ impl WeightSums {
         if req == Req::Null {
             return Ok(());
         }
-        let sizes = self.scratch::<T>();
         let mut scratch = Scratch::new(workspace);
+        if let Some(winograd) = self.winograd::<T>() {
+            let [a, b, c, d, e, f] = winograd.scratch::<T>().map(|n| scratch.take(n));
+            let room = [a?, b?, c?, d?, e?, f?];
+            let (pair, out) = ((data.read::<T>()?, head.read::<T>()?), out.write::<T>()?);
+            winograd.run(pair, room, (out, req));
+            return Ok(());
+        }
+        let sizes = self.scratch::<T>();
         let field = scratch.take(sizes[0])?;
         let partials = scratch.take(sizes[1])?;
         let threads = scratch.take(sizes[2])?;
@@ -167,7 +182,7 @@ impl WeightSums {
 ///
 /// # Errors
 /// Arguments of other element types, or with gaps.
-pub(crate) fn bias_gradient<T: Direct>(
+pub(crate) fn bias_gradient<T: Transformed>(
     [batch, filters, plane]: [usize; 3],
     head: &View,
     out: &mut View,

@@ -19,11 +19,16 @@ const MOST: usize = 32;
 type From<T> = (*const T, usize);
 type To<T> = (*mut T, usize);
 
+/// So many channels, from lines and to lines.
+type Loop<T> = unsafe fn(usize, From<T>, To<T>);
+
 /// The loops for this CPU.
 pub(crate) struct Transforms<T> {
-    input: unsafe fn([usize; 2], From<T>, To<T>),
-    weights: unsafe fn(usize, &[[T; MOST]; 9], To<T>),
-    output: unsafe fn(usize, From<T>, To<T>),
+    input: Loop<T>,
+    weights: Loop<T>,
+    output: Loop<T>,
+    head: Loop<T>,
+    sums: Loop<T>,
     lanes: usize,
 }
 
@@ -37,15 +42,17 @@ impl<T: Transformed> Transforms<T> {
     /// A tile of `channels`, which are neighbours, from lines of pixels that stand `from.1` apart, to a
     /// line of each matrix.
     ///
+    /// # Safety
+    /// The lines can be written, and nobody else uses them meanwhile.
+    ///
     /// # Panics
-    /// Slices that are too short, or channels that do not fill vectors: a fault of the caller.
-    pub(crate) fn input(&self, channels: usize, from: (&[T], usize), to: (&mut [T], usize)) {
+    /// A slice that is too short, or channels that do not fill vectors: a fault of the caller.
+    pub(crate) unsafe fn input(&self, channels: usize, from: (&[T], usize), to: To<T>) {
         assert!(channels.is_multiple_of(self.lanes));
         assert!(from.0.len() >= (SIDE - 1) * from.1 + SIDE * channels);
-        assert!(to.0.len() >= (POINTS - 1) * to.1 + channels);
-        let (from, to) = ((from.0.as_ptr(), from.1), (to.0.as_mut_ptr(), to.1));
-        // SAFETY: the table is for this CPU; the lengths were checked.
-        unsafe { (self.input)([channels, channels], from, to) };
+        let from = (from.0.as_ptr(), from.1);
+        // SAFETY: the table is for this CPU; the rest was checked, or is as the caller vouches.
+        unsafe { (self.input)(channels, from, to) };
     }
 
     /// The weights of a channel for `filters`, to a line of each matrix.
@@ -58,7 +65,7 @@ impl<T: Transformed> Transforms<T> {
     pub(crate) unsafe fn weights(&self, filters: usize, taps: &[[T; MOST]; 9], to: To<T>) {
         assert!(filters.is_multiple_of(self.lanes) && filters <= MOST);
         // SAFETY: the table is for this CPU; the rest as the caller vouches.
-        unsafe { (self.weights)(filters, taps, to) };
+        unsafe { (self.weights)(filters, (taps.as_flattened().as_ptr(), MOST), to) };
     }
 
     /// The outputs of a tile for `filters`, from a line of each matrix to 16 lines.
@@ -72,6 +79,34 @@ impl<T: Transformed> Transforms<T> {
         let (from, to) = ((from.0.as_ptr(), from.1), (to.as_mut_ptr(), filters));
         // SAFETY: the table is for this CPU; the lengths were checked.
         unsafe { (self.output)(filters, from, to) };
+    }
+
+    /// The gradient of a tile's outputs, as [`Transforms::input`].
+    ///
+    /// # Safety
+    /// As [`Transforms::input`].
+    ///
+    /// # Panics
+    /// As [`Transforms::input`].
+    pub(crate) unsafe fn head(&self, filters: usize, from: (&[T], usize), to: To<T>) {
+        assert!(filters.is_multiple_of(self.lanes));
+        assert!(from.0.len() >= (STEP - 1) * from.1 + STEP * filters);
+        let from = (from.0.as_ptr(), from.1);
+        // SAFETY: as above.
+        unsafe { (self.head)(filters, from, to) };
+    }
+
+    /// The gradient of the weights for `channels`, from a line of each matrix to nine lines.
+    ///
+    /// # Panics
+    /// As [`Transforms::input`].
+    pub(crate) fn sums(&self, channels: usize, from: (&[T], usize), to: &mut [T]) {
+        assert!(channels.is_multiple_of(self.lanes));
+        assert!(from.0.len() >= (POINTS - 1) * from.1 + channels);
+        assert!(to.len() >= 9 * channels);
+        let (from, to) = ((from.0.as_ptr(), from.1), (to.as_mut_ptr(), channels));
+        // SAFETY: the table is for this CPU; the lengths were checked.
+        unsafe { (self.sums)(channels, from, to) };
     }
 }
 
@@ -148,111 +183,123 @@ unsafe fn output_line<T: Real, V: Lanes<T>>(m: [V; SIDE]) -> [V; STEP] {
 }
 
 /// # Safety
-/// The CPU has the instructions of `V`; the memory is as [`Transforms::input`] checks it.
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn input<T: Real, V: Lanes<T>>([channels, step]: [usize; 2], from: From<T>, to: To<T>) {
-    for c in (0..channels).step_by(V::N) {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            let columns: [_; SIDE] = std::array::from_fn(|x| {
-                let at = from.0.add(x * step + c);
-                input_line::<T, V>(std::array::from_fn(|y| V::load(at.add(y * from.1))))
-            });
-            for y in 0..SIDE {
-                let line = columns.map(|column| column[y]);
-                for (x, v) in input_line(line).into_iter().enumerate() {
-                    v.store(to.0.add((y * SIDE + x) * to.1 + c));
-                }
-            }
-        }
+unsafe fn head_line<T: Real, V: Lanes<T>>(d: [V; STEP]) -> [V; SIDE] {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let (even, odd) = (plus(d[0], 1.0, d[2]), plus(d[1], 1.0, d[3]));
+        let (wide, far) = (plus(d[0], 4.0, d[2]), plus(d[1], 4.0, d[3]));
+        [
+            d[0],
+            plus(even, 1.0, odd),
+            plus(even, -1.0, odd),
+            plus(wide, 2.0, far),
+            plus(wide, -2.0, far),
+            d[3],
+        ]
     }
 }
 
 /// # Safety
-/// The CPU has the instructions of `V`; the memory is as [`Transforms::weights`] says.
+/// The CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn weights<T: Real, V: Lanes<T>>(filters: usize, taps: &[[T; MOST]; 9], to: To<T>) {
-    for f in (0..filters).step_by(V::N) {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            let columns: [_; 3] = std::array::from_fn(|x| {
-                let load = |y: usize| V::load(taps[y * 3 + x].as_ptr().add(f));
-                weight_line::<T, V>(std::array::from_fn(load))
-            });
-            for y in 0..SIDE {
-                let line = columns.map(|column| column[y]);
-                for (x, v) in weight_line(line).into_iter().enumerate() {
-                    v.store(to.0.add((y * SIDE + x) * to.1 + f));
-                }
-            }
-        }
+unsafe fn sums_line<T: Real, V: Lanes<T>>(m: [V; SIDE]) -> [V; 3] {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let (sum, difference) = (plus(m[1], 1.0, m[2]), plus(m[2], -1.0, m[1]));
+        let (far_sum, far) = (plus(m[3], 1.0, m[4]), plus(m[3], -1.0, m[4]));
+        [
+            plus(
+                plus(times(m[0], 1.0 / 4.0), -1.0 / 6.0, sum),
+                1.0 / 24.0,
+                far_sum,
+            ),
+            plus(times(difference, 1.0 / 6.0), 1.0 / 12.0, far),
+            plus(plus(m[5], -1.0 / 6.0, sum), 1.0 / 6.0, far_sum),
+        ]
     }
 }
 
-/// # Safety
-/// The CPU has the instructions of `V`; the memory is as [`Transforms::output`] checks it.
-#[inline(always)]
-unsafe fn output<T: Real, V: Lanes<T>>(filters: usize, from: From<T>, to: To<T>) {
-    for f in (0..filters).step_by(V::N) {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            let columns: [_; SIDE] = std::array::from_fn(|x| {
-                let load = |y: usize| V::load(from.0.add((y * SIDE + x) * from.1 + f));
-                output_line::<T, V>(std::array::from_fn(load))
-            });
-            for y in 0..STEP {
-                let line = columns.map(|column| column[y]);
-                for (x, v) in output_line(line).into_iter().enumerate() {
-                    v.store(to.0.add((y * STEP + x) * to.1 + f));
+/// A transform of lines and of columns: from `$in` by `$in` vectors, which `$load` reads, to `$out` by
+/// `$out`.
+macro_rules! transform {
+    ($name:ident, $line:ident, $in:expr, $out:expr, $load:expr) => {
+        /// # Safety
+        /// The CPU has the instructions of `V`; the memory is as the method of this name checks it.
+        #[inline(always)]
+        unsafe fn $name<T: Real, V: Lanes<T>>(channels: usize, from: From<T>, to: To<T>) {
+            let place: fn(usize, usize, usize, usize) -> usize = $load;
+            for c in (0..channels).step_by(V::N) {
+                // SAFETY: as the caller vouches.
+                unsafe {
+                    let columns: [_; $in] = std::array::from_fn(|x| {
+                        let load = |y| V::load(from.0.add(place(y, x, from.1, channels) + c));
+                        $line::<T, V>(std::array::from_fn(load))
+                    });
+                    for y in 0..$out {
+                        let line = $line::<T, V>(columns.map(|column| column[y]));
+                        for (x, v) in line.into_iter().enumerate() {
+                            v.store(to.0.add((y * $out + x) * to.1 + c));
+                        }
+                    }
                 }
             }
         }
-    }
+    };
 }
+transform!(input, input_line, SIDE, SIDE, |y, x, step, n| y * step
+    + x * n);
+transform!(head, head_line, STEP, SIDE, |y, x, step, n| y * step
+    + x * n);
+transform!(weights, weight_line, 3, SIDE, |y, x, step, _| (y * 3 + x)
+    * step);
+transform!(output, output_line, SIDE, STEP, |y, x, step, _| (y * SIDE
+    + x)
+    * step);
+transform!(sums, sums_line, SIDE, 3, |y, x, step, _| (y * SIDE + x)
+    * step);
 
 macro_rules! compiled_for {
-    ($($name:ident: $features:literal),*) => {$(
+    ($($level:ident: $features:literal, [$($name:ident),*];)*) => {$(
         #[cfg(target_arch = "x86_64")]
-        mod $name {
-            use super::{From, Lanes, MOST, Real, To};
+        mod $level {
+            use super::{From, Lanes, Real, To};
 
-            /// # Safety
-            /// As the loop of this name outside.
-            #[target_feature(enable = $features)]
-            pub(super) unsafe fn input<T: Real, V: Lanes<T>>(n: [usize; 2], from: From<T>, to: To<T>) {
-                // SAFETY: as the caller vouches.
-                unsafe { super::input::<T, V>(n, from, to) }
-            }
-
-            /// # Safety
-            /// As the loop of this name outside.
-            #[target_feature(enable = $features)]
-            pub(super) unsafe fn weights<T: Real, V: Lanes<T>>(n: usize, taps: &[[T; MOST]; 9], to: To<T>) {
-                // SAFETY: as the caller vouches.
-                unsafe { super::weights::<T, V>(n, taps, to) }
-            }
-
-            /// # Safety
-            /// As the loop of this name outside.
-            #[target_feature(enable = $features)]
-            pub(super) unsafe fn output<T: Real, V: Lanes<T>>(n: usize, from: From<T>, to: To<T>) {
-                // SAFETY: as the caller vouches.
-                unsafe { super::output::<T, V>(n, from, to) }
-            }
+            $(
+                /// # Safety
+                /// As the loop of this name outside.
+                #[target_feature(enable = $features)]
+                pub(super) unsafe fn $name<T: Real, V: Lanes<T>>(n: usize, from: From<T>, to: To<T>) {
+                    // SAFETY: as the caller vouches.
+                    unsafe { super::$name::<T, V>(n, from, to) }
+                }
+            )*
         }
     )*};
 }
-compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
+compiled_for! {
+    v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", [input, weights, output, head, sums];
+    v3: "avx2,fma", [input, weights, output, head, sums];
+}
 
 macro_rules! transforms {
-    ($t:ty, $v:ty, $($at:ident)::+) => {
+    ($t:ty, $v:ty, $at:ident) => {{
+        use self::$at as at;
         Transforms {
-            input: $($at)::+::input::<$t, $v>,
-            weights: $($at)::+::weights::<$t, $v>,
-            output: $($at)::+::output::<$t, $v>,
+            input: at::input::<$t, $v>,
+            weights: at::weights::<$t, $v>,
+            output: at::output::<$t, $v>,
+            head: at::head::<$t, $v>,
+            sums: at::sums::<$t, $v>,
             lanes: <$v as Lanes<$t>>::N,
         }
-    };
+    }};
+}
+
+/// For CPUs without these instructions.
+mod base {
+    pub(super) use super::{head, input, output, sums, weights};
 }
 
 macro_rules! transformed {
@@ -261,15 +308,10 @@ macro_rules! transformed {
             fn transforms() -> Transforms<$t> {
                 match level() {
                     #[cfg(target_arch = "x86_64")]
-                    Level::V4 => transforms!($t, std::arch::x86_64::$v4, self::v4),
+                    Level::V4 => transforms!($t, std::arch::x86_64::$v4, v4),
                     #[cfg(target_arch = "x86_64")]
-                    Level::V3 => transforms!($t, std::arch::x86_64::$v3, self::v3),
-                    Level::Base => Transforms {
-                        input: input::<$t, Plain<$t, $lanes>>,
-                        weights: weights::<$t, Plain<$t, $lanes>>,
-                        output: output::<$t, Plain<$t, $lanes>>,
-                        lanes: $lanes,
-                    },
+                    Level::V3 => transforms!($t, std::arch::x86_64::$v3, v3),
+                    Level::Base => transforms!($t, Plain<$t, $lanes>, base),
                 }
             }
         }

@@ -5,6 +5,9 @@
 use super::apply::Apply;
 use super::direct::{Direct, Taps};
 use super::field::Run;
+use super::geometry::Geometry;
+use super::plan;
+use super::winograd_weight::WinogradSums;
 use crate::api::Req;
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Target, scratch_bytes};
@@ -32,6 +35,8 @@ pub(crate) struct WeightSums {
     parts: usize,
     /// Weights of a filter that one task sums.
     rows: usize,
+    /// Another way to the same, of single precision.
+    pub(super) winograd: Option<WinogradSums>,
 }
 
 multiversion! {
@@ -73,13 +78,20 @@ fn square<T: Real>(rows: [&[T]; 4], f: usize, width: usize, to: &mut [T]) {
 }
 
 impl WeightSums {
-    pub(crate) fn new(apply: Apply) -> Self {
+    pub(crate) fn new(g: &Geometry) -> Self {
+        let apply = plan::forward(g);
         let depth = apply.taps.len().max(1);
         let most = PARTIALS / (depth * apply.rows * apply.groups).max(1);
         let parts = TASKS.min(most).clamp(1, apply.grid.batch.max(1));
         let cuts = TASKS.div_ceil(parts * apply.groups);
         let rows = depth.div_ceil(cuts).max(ROWS);
-        WeightSums { apply, parts, rows }
+        let winograd = WinogradSums::of(g);
+        WeightSums {
+            apply,
+            parts,
+            rows,
+            winograd,
+        }
     }
 
     /// The tiles that suit the number of filters.

@@ -28,21 +28,21 @@ const FILTERS: usize = 64;
 /// A convolution, or the gradient of the data of one.
 #[derive(Clone, Debug)]
 pub(crate) struct Winograd {
-    batch: usize,
+    pub(super) batch: usize,
     /// Channels that are read, and those that are written.
-    channels: usize,
-    filters: usize,
+    pub(super) channels: usize,
+    pub(super) filters: usize,
     /// Rows and columns of what is read and of what is written.
-    input: [usize; 2],
-    output: [usize; 2],
-    pad: [usize; 2],
+    pub(super) input: [usize; 2],
+    pub(super) output: [usize; 2],
+    pub(super) pad: [usize; 2],
     /// Whether weights go from filters to channels, turned by half a circle.
     back: bool,
 }
 
 /// Distance between matrices of `numbers`: no multiple of a power of two, so that they are not all
 /// in the same places of the cache.
-fn apart(numbers: usize) -> usize {
+pub(super) fn apart(numbers: usize) -> usize {
     ((numbers / VECTOR) | 1) * VECTOR
 }
 
@@ -96,16 +96,16 @@ impl Winograd {
     }
 
     /// Tiles along each axis.
-    fn grid(&self) -> [usize; 2] {
+    pub(super) fn grid(&self) -> [usize; 2] {
         self.output.map(|n| n.div_ceil(STEP))
     }
 
-    fn tiles(&self) -> usize {
+    pub(super) fn tiles(&self) -> usize {
         self.batch * self.grid()[0] * self.grid()[1]
     }
 
     /// Rows and columns that tiles read, with the border.
-    fn extents(&self) -> [usize; 2] {
+    pub(super) fn extents(&self) -> [usize; 2] {
         let grid = self.grid();
         std::array::from_fn(|i| (grid[i] * STEP + 2).max(self.pad[i] + self.input[i]))
     }
@@ -151,7 +151,8 @@ impl Winograd {
         } else {
             T::narrow_tiles()
         };
-        self.fill(data, field);
+        let sizes = (self.channels, self.input);
+        channels_last(data, sizes, (self.pad, self.extents()), field);
         self.transform_weights(&tiles, weights, packed);
         let (field, packed) = (&*field, &*packed);
         let (held, block) = (self.held(), self.block());
@@ -177,30 +178,6 @@ impl Winograd {
                     // SAFETY: a tile of these filters belongs to one task.
                     unsafe { self.store(tile, place, filters.clone(), bias, (target, req)) };
                 }
-            }
-        });
-    }
-
-    /// Copies the data with a border, channels last.
-    fn fill<T: Transformed>(&self, data: &[T], field: &mut [T]) {
-        let [high, wide] = self.extents();
-        let ([rows, columns], c) = (self.input, self.channels);
-        let field = Target::of_slice(field);
-        par::for_ranges(self.batch * high, (16_384 / (wide * c)).max(1), |lines| {
-            for line in lines {
-                // SAFETY: lines belong to one task each.
-                let to = unsafe { field.slice(line * wide * c..(line + 1) * wide * c) };
-                let (image, y) = (line / high, line % high);
-                let Some(y) = y.checked_sub(self.pad[0]).filter(|&y| y < rows) else {
-                    to.fill(T::ZERO);
-                    continue;
-                };
-                let (before, rest) = to.split_at_mut(self.pad[1] * c);
-                let (inner, after) = rest.split_at_mut(columns * c);
-                before.fill(T::ZERO);
-                after.fill(T::ZERO);
-                let from = &data[(image * c * rows + y) * columns..];
-                transpose((from, rows * columns), (columns, c), (inner, c));
             }
         });
     }
@@ -245,12 +222,15 @@ impl Winograd {
             let [image, y, x] = self.place(place, down);
             let from = ((image * high + y) * wide + x) * c;
             let from = &field[from..from + ((SIDE - 1) * wide + SIDE) * c];
-            transforms.input(c, (from, wide * c), (&mut seen[i * c..], apart));
+            let to = &mut seen[i * c..];
+            assert!(to.len() >= (POINTS - 1) * apart + c);
+            // SAFETY: the lines are ours.
+            unsafe { transforms.input(c, (from, wide * c), (to.as_mut_ptr(), apart)) };
         }
     }
 
     /// The image of a tile, and its first row and column.
-    fn place(&self, tile: usize, across: usize) -> [usize; 3] {
+    pub(super) fn place(&self, tile: usize, across: usize) -> [usize; 3] {
         let rows = self.grid()[0];
         let (line, x) = (tile / across, tile % across);
         [line / rows, line % rows * STEP, x * STEP]
@@ -330,6 +310,34 @@ impl Winograd {
             }
         }
     }
+}
+
+/// Copies images with a border, channels last.
+pub(super) fn channels_last<T: Transformed>(
+    data: &[T],
+    (c, [rows, columns]): (usize, [usize; 2]),
+    (pad, [high, wide]): ([usize; 2], [usize; 2]),
+    field: &mut [T],
+) {
+    let lines = field.len() / (wide * c).max(1);
+    let field = Target::of_slice(field);
+    par::for_ranges(lines, (16_384 / (wide * c).max(1)).max(1), |lines| {
+        for line in lines {
+            // SAFETY: lines belong to one task each.
+            let to = unsafe { field.slice(line * wide * c..(line + 1) * wide * c) };
+            let (image, y) = (line / high, line % high);
+            let Some(y) = y.checked_sub(pad[0]).filter(|&y| y < rows) else {
+                to.fill(T::ZERO);
+                continue;
+            };
+            let (before, rest) = to.split_at_mut(pad[1] * c);
+            let (inner, after) = rest.split_at_mut(columns * c);
+            before.fill(T::ZERO);
+            after.fill(T::ZERO);
+            let from = &data[(image * c * rows + y) * columns..];
+            transpose((from, rows * columns), (columns, c), (inner, c));
+        }
+    });
 }
 
 /// What it costs to move a channel of a tile, and to transform a weight, in multiplications.

@@ -163,7 +163,7 @@ fn prepare_backward(
         check_shape(name, "bias gradient", &outs[2], &head[1..2])?;
     }
     let data = products(&g, up);
-    let weight = WeightSums::new(plan::forward(&g));
+    let weight = WeightSums::new(&g);
     let planes = [
         head[0],
         head[1],
