@@ -35,10 +35,23 @@ def test_the_first_losses_are_those_of_mxnet(network, steps, dtype):
 @pytest.mark.nightly
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("network", NETWORKS)
-def test_the_losses_and_the_accuracy_are_those_of_mxnet(network, dtype):
+def test_the_losses_and_the_accuracy_are_those_of_mxnet(network, dtype, monkeypatch):
+    # Rounding alone moves the accuracy of resnet20 by 0.14 points (the standard deviation of eight
+    # trainings), so this one computes as MXNet does.
+    monkeypatch.setenv("FERROMIX_WINOGRAD", "0")
     wanted = GOLDEN[f"{network} {dtype}"]
     losses, accuracy = curve(mx, DATA, network, dtype, wanted["steps"])
     worst = np.abs(np.subtract(losses[: len(wanted["losses"])], wanted["losses"])).max()
     print(f"{network} {dtype}: losses differ by {worst:.2g}, accuracy {accuracy:.2%}")
     assert worst <= TOLERANCE[dtype]
     assert abs(accuracy - wanted["accuracy"]) <= 0.003
+
+
+@pytest.mark.nightly
+def test_minimal_filtering_learns_as_well():
+    wanted = GOLDEN["resnet20 float32"]
+    losses, accuracy = curve(mx, DATA, "resnet20", "float32", wanted["steps"])
+    count = len(wanted["losses"])
+    np.testing.assert_allclose(losses[:count], wanted["losses"], rtol=0, atol=TOLERANCE["float32"])
+    # Four times the deviation of the difference of two trainings.
+    assert abs(accuracy - wanted["accuracy"]) <= 0.008

@@ -106,8 +106,7 @@ impl Winograd {
 
     /// Rows and columns that tiles read, with the border.
     pub(super) fn extents(&self) -> [usize; 2] {
-        let grid = self.grid();
-        std::array::from_fn(|i| (grid[i] * STEP + 2).max(self.pad[i] + self.input[i]))
+        self.grid().map(|n| n * STEP + 2)
     }
 
     /// Tiles that a task holds: as many as stay in the cache, and about as many in each task.
