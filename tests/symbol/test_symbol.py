@@ -202,7 +202,7 @@ def test_setting_attributes():
     with pytest.raises(InvalidArgumentError, match="underscores"):
         net._set_attr(mood="x")
     with pytest.raises(InvalidArgumentError, match="group"):
-        S.Group([net, S.Variable("x")]).attr("x")
+        S.Group([net, S.Variable("x")])._set_attr(wd_mult="3")
 
 
 # -- outputs and composition -----------------------------------------------------------------------

@@ -183,24 +183,6 @@ class ImageIter(DataIter):
         self._filling: Filling | None = None
         self.reset()
 
-    @property
-    def provide_data(self) -> list[Any]:
-        """Name and shape of the data, in a list."""
-        return self._provide_data
-
-    @provide_data.setter
-    def provide_data(self, described: list[Any]) -> None:
-        self._provide_data = described
-
-    @property
-    def provide_label(self) -> list[Any]:
-        """Name and shape of the labels, in a list."""
-        return self._provide_label
-
-    @provide_label.setter
-    def provide_label(self, described: list[Any]) -> None:
-        self._provide_label = described
-
     def reset(self) -> None:
         """Starts the next epoch; images that roll over stay in front of it."""
         filling = self._filling

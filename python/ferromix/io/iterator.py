@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
 
-__all__ = ["DataBatch", "DataDesc", "DataIter"]
+__all__ = ["DataBatch", "DataDesc", "DataIter", "provided"]
 
 
 class _NameAndShape(NamedTuple):
@@ -121,6 +121,22 @@ class DataBatch:
         return f"DataBatch: data shapes: {data} label shapes: {label}"
 
 
+class _Provided:
+    """What :func:`provided` makes: instances' own attributes come before it."""
+
+    def __init__(self, get: Callable[[Any], list[DataDesc]]) -> None:
+        self._get = get
+        self.__doc__ = get.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else self._get(instance)
+
+
+def provided(get: Callable[[Any], list[DataDesc]]) -> Any:
+    """A property that an instance may be given another value for, as iterators of scripts do."""
+    return _Provided(get)
+
+
 class DataIter:
     """The base of all iterators over batches.
 
@@ -142,12 +158,12 @@ class DataIter:
     def __next__(self) -> DataBatch:
         return self.next()
 
-    @property
+    @provided
     def provide_data(self) -> list[DataDesc]:
         """Names and shapes of the data."""
         raise NotImplementedError(f"{type(self).__name__} must give provide_data")
 
-    @property
+    @provided
     def provide_label(self) -> list[DataDesc]:
         """Names and shapes of the labels."""
         raise NotImplementedError(f"{type(self).__name__} must give provide_label")

@@ -14,7 +14,7 @@ from ..error import ArgumentTypeError, FileFormatError, InvalidArgumentError, MX
 from ..files import access
 from ..ndarray import NDArray
 from ..ops.param import Param
-from .iterator import DataBatch, DataDesc, DataIter
+from .iterator import DataBatch, DataDesc, DataIter, provided
 
 __all__ = ["CONTEXT", "Feed", "MXDataIter", "files_of", "ignore", "reading", "required"]
 
@@ -89,12 +89,12 @@ class MXDataIter(DataIter):
         self._batch: DataBatch | None = None
         self._skips_loading = False
 
-    @property
+    @provided
     def provide_data(self) -> list[DataDesc]:
         """Names and shapes of the data."""
         return [DataDesc(self._names[0], self.handle.data_shape, np.dtype(self.handle.dtype).type)]
 
-    @property
+    @provided
     def provide_label(self) -> list[DataDesc]:
         """Names and shapes of the labels."""
         kind = getattr(self.handle, "label_dtype", self.handle.dtype)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..error import InvalidArgumentError
 from ..ndarray import NDArray
-from .iterator import DataDesc
+from .iterator import DataDesc, provided
 from .order import EpochOrder, OrderedIter
 from .utils import Source, named_sources
 
@@ -87,12 +87,12 @@ class NDArrayIter(OrderedIter):
         super().__init__(order)
         self.layout = layout
 
-    @property
+    @provided
     def provide_data(self) -> list[DataDesc]:
         """Names and shapes of the data."""
         return [self._describe(source) for source in self._data]
 
-    @property
+    @provided
     def provide_label(self) -> list[DataDesc]:
         """Names and shapes of the labels."""
         return [self._describe(source) for source in self._label]

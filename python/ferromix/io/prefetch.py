@@ -12,7 +12,7 @@ import numpy as np
 
 from ..error import ArgumentTypeError, InvalidArgumentError, MXNetError
 from ..ndarray import NDArray
-from .iterator import DataBatch, DataDesc, DataIter
+from .iterator import DataBatch, DataDesc, DataIter, provided
 from .state import as_state
 
 __all__ = ["PrefetchingIter"]
@@ -74,13 +74,13 @@ class PrefetchingIter(DataIter):
         self._fetchers = [_Fetcher(inner) for inner in self.iters]
         self._fetch()
 
-    @property
+    @provided
     def provide_data(self) -> list[DataDesc]:
         """Names and shapes of the data of all iterators, renamed."""
         given = [inner.provide_data for inner in self.iters]
         return _renamed("rename_data", given, self.rename_data)
 
-    @property
+    @provided
     def provide_label(self) -> list[DataDesc]:
         """Names and shapes of the labels of all iterators, renamed."""
         given = [inner.provide_label for inner in self.iters]

@@ -10,7 +10,7 @@ import numpy as np
 from ..base import as_int
 from ..error import ArgumentTypeError, MXNetError
 from ..ndarray import NDArray
-from .iterator import DataBatch, DataDesc, DataIter
+from .iterator import DataBatch, DataDesc, DataIter, provided
 from .state import as_state
 
 __all__ = ["ResizeIter"]
@@ -60,12 +60,12 @@ class ResizeIter(DataIter):
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
 
-    @property
+    @provided
     def provide_data(self) -> list[DataDesc]:
         """Names and shapes of the data."""
         return self.data_iter.provide_data
 
-    @property
+    @provided
     def provide_label(self) -> list[DataDesc]:
         """Names and shapes of the labels."""
         return self.data_iter.provide_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -79,14 +79,14 @@ class BaseModule(Steps):
         list of (str, float)
             Names and values of the metric.
         """
+        about = dict(locals())
         self._require()
         if reset:
             eval_data.reset()
         measured = metric.create(eval_metric)
         measured.reset()
         done = 0
-        about = {"self": self, "epoch": epoch, "eval_data": eval_data, "eval_metric": measured}
-        about |= {"num_batch": num_batch, "actual_num_batch": 0}
+        about |= {"eval_metric": measured, "actual_num_batch": 0}
         for number, batch in enumerate(eval_data):
             if number == num_batch:
                 break
@@ -237,6 +237,8 @@ class BaseModule(Steps):
         >>> module.score(data, "acc")
         [('accuracy', 1.0)]
         """
+        # What callbacks may look at, as MXNet's do: all arguments by name.
+        about = dict(locals())
         if num_epoch is None:
             raise InvalidArgumentError("fit: num_epoch must be given")
         self.bind(
@@ -250,11 +252,12 @@ class BaseModule(Steps):
         self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
         self.init_optimizer(kvstore, optimizer, optimizer_params)
         measured = metric.create(eval_metric)
+        about |= {"eval_metric": measured}
+        if validation_metric is None:
+            about |= {"validation_metric": eval_metric}
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
-            self._train_epoch(
-                train_data, measured, epoch, batch_end_callback, monitor, sparse_row_id_fn
-            )
+            self._train_epoch({**about, "epoch": epoch, "tic": started})
             for name, value in measured.get_global_name_value():
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
@@ -274,18 +277,14 @@ class BaseModule(Steps):
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _train_epoch(
-        self,
-        data: Iterable[Any],
-        measured: Any,
-        epoch: int,
-        callback: Callbacks,
-        monitor: Any,
-        sparse_row_id_fn: Callable[[DataBatch], Mapping[str, NDArray]] | None,
-    ) -> None:
-        """Trains on all batches; the next one is fetched while the devices work on one."""
+    def _train_epoch(self, about: dict[str, Any]) -> None:
+        """Trains on all batches; the next one is fetched while the devices work on one.
+
+        `about` are the arguments of :meth:`fit` and what is known of the epoch.
+        """
+        measured, monitor, epoch = about["eval_metric"], about["monitor"], about["epoch"]
         measured.reset()
-        batches = iter(data)
+        batches = iter(about["train_data"])
         batch = next(batches, None)
         number = 0
         while batch is not None:
@@ -296,12 +295,13 @@ class BaseModule(Steps):
             self._measure(measured, batch)
             following = next(batches, None)
             if following is not None:
-                self.prepare(following, sparse_row_id_fn=sparse_row_id_fn)
+                self.prepare(following, sparse_row_id_fn=about["sparse_row_id_fn"])
             if monitor is not None:
                 monitor.toc_print()
-            about = {"self": self, "data_batch": batch, "epoch": epoch, "nbatch": number}
-            about |= {"train_data": data, "eval_metric": measured, "monitor": monitor}
-            call(callback, BatchEndParam(epoch, number, measured, about))
+            here = {"data_batch": batch, "nbatch": number, "data_iter": batches}
+            here |= {"end_of_batch": following is None, "next_data_batch": following or batch}
+            param = BatchEndParam(epoch, number, measured, {**about, **here})
+            call(about["batch_end_callback"], param)
             batch, number = following, number + 1
 
     def _measure(self, measured: Any, batch: Any) -> None:

@@ -6,10 +6,14 @@ import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from .. import ndarray as nd
 from ..error import InvalidArgumentError
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..literal import brief
+from ..name import NameManager
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from .base_module import BaseModule
@@ -60,6 +64,7 @@ class BucketingModule(BaseModule):
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
+        self._graphs: dict[Any, Symbol] = {}
         self._buckets: dict[Any, Module] = {}
         self._curr_bucket_key = default_bucket_key
         # Checks the names of the default bucket at once.
@@ -68,14 +73,17 @@ class BucketingModule(BaseModule):
         self._monitor: Any = None
 
     def _make(self, key: Hashable) -> Module:
-        made = self._sym_gen(key)
+        # Names that nobody gave are the same in every bucket, which shares parameters by name.
+        with NameManager():
+            made = self._sym_gen(key)
         if not isinstance(made, (list, tuple)) or len(made) != 3:
             raise InvalidArgumentError(
                 "BucketingModule: sym_gen must give a symbol, the names of data and those of "
                 f"labels, got {brief(made)} for the bucket {key!r}"
             )
         symbol, data_names, label_names = made
-        return Module(symbol, data_names, label_names, **self._settings)
+        graph = self._graphs.get(key, symbol)
+        return Module(graph, data_names, label_names, **self._settings)
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -83,34 +91,58 @@ class BucketingModule(BaseModule):
     def load(
         prefix: str,
         epoch: int,
-        sym_gen: Callable[[Any], Made],
+        sym_gen: Callable[[Any], Made] | None = None,
         default_bucket_key: Hashable = None,
         **kwargs: Any,
     ) -> BucketingModule:
-        """The module of a checkpoint of :meth:`save_checkpoint`."""
+        """The module of a checkpoint of :meth:`save_checkpoint`; `sym_gen` gives its graphs."""
         from ..model.checkpoint import load_params
 
         args, auxs = load_params(prefix, epoch)
-        return BucketingModule.load_dict(sym_gen, default_bucket_key, args, auxs, **kwargs)
+        return BucketingModule.load_dict(None, sym_gen, default_bucket_key, args, auxs, **kwargs)
 
     @staticmethod
     def load_dict(
-        sym_gen: Callable[[Any], Made],
-        default_bucket_key: Hashable,
-        arg_params: Params,
-        aux_params: Params,
+        sym_dict: Mapping[Any, Symbol] | None = None,
+        sym_gen: Callable[[Any], Made] | None = None,
+        default_bucket_key: Hashable = None,
+        arg_params: Params = None,
+        aux_params: Params = None,
         **kwargs: Any,
     ) -> BucketingModule:
-        """A module whose parameters are set, when it is bound, to arrays by name."""
+        """A module whose parameters are set, when it is bound, to arrays by name.
+
+        Parameters
+        ----------
+        sym_dict
+            Graphs of some buckets, which stand for those that `sym_gen` gives.
+        sym_gen, default_bucket_key, **kwargs
+            For the constructor.
+        arg_params, aux_params
+            Arrays by name.
+        """
+        if sym_gen is None:
+            raise InvalidArgumentError("BucketingModule: sym_gen must be given")
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        if sym_dict:
+            module._graphs = dict(sym_dict)
+            module._curr_module = module._make(default_bucket_key)
         module._curr_module._arg_params = dict(arg_params or {})
         module._curr_module._aux_params = dict(aux_params or {})
         module._curr_module.params_initialized = module.params_initialized = True
         return module
 
     def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
-        """Writes the parameters; graphs come from `sym_gen`."""
+        """Writes the parameters, the graph of each bucket that was bound, and ``prefix.buckets``.
+
+        That has the keys of the buckets, which MXNet asks for, where they are whole numbers.
+        """
         self._require()
+        for key, module in self._buckets.items():
+            module.symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast)
+        keys = list(self._buckets)
+        if all(isinstance(key, (int, np.integer)) for key in keys):
+            nd.save(f"{prefix}.buckets", [nd.array(keys, dtype="int32")])
         self.save_params(f"{prefix}-{epoch:04d}.params")
 
     # -- what it is ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .. import ndarray as nd
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..io import DataBatch, DataDesc
 from ..model.checkpoint import load_checkpoint
@@ -12,6 +13,7 @@ from ..ndarray import NDArray
 from .assign import joined
 from .describe import Shapes, described, described_all
 from .executor_group import DataParallelExecutorGroup
+from .steps import Params
 from .symbol_module import SymbolModule
 from .updating import Updating, make_optimizer, make_store
 
@@ -114,6 +116,8 @@ class Module(SymbolModule):
         self._data_shapes, self._label_shapes = described_all(
             self._data_names, self._label_names, data_shapes, label_shapes
         )
+        if for_training:
+            self._check_labels()
         self._exec_group = DataParallelExecutorGroup(
             self._graph,
             self._context,
@@ -139,10 +143,29 @@ class Module(SymbolModule):
             )
         elif self.params_initialized:
             # Of a checkpoint, or from before.
-            args, auxs = self._arg_params, self._aux_params
+            args, auxs = self._with_labels(self._arg_params), self._aux_params
             self.init_params(None, args, auxs, force_init=True)
         if shared_module is not None and shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
+
+    def _check_labels(self) -> None:
+        """Raises where the graph lacks labels to learn from, and has not the names given."""
+        given = [d.name for d in self._label_shapes]
+        known = set(self._graph.list_arguments())
+        lacking = [n for n in self._label_names if n not in given]
+        if lacking and any(n not in known for n in given):
+            raise InvalidArgumentError(
+                f"bind: the labels are {given}, but the graph reads {lacking}; give the iterator "
+                f"label_name={lacking[0]!r}, or the module label_names of its arguments"
+            )
+
+    def _with_labels(self, args: Params) -> Params:
+        """`args` with zeros for labels, which count as parameters where nobody named them."""
+        if args is None:
+            return None
+        blocks = zip(self._param_names, self._exec_group.param_arrays, strict=True)
+        labels = {n: b[0] for n, b in blocks if n.endswith("label") and n not in args}
+        return {**args, **{n: nd.zeros(b.shape, dtype=b.dtype) for n, b in labels.items()}}
 
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes = None) -> None:
         """Binds to batches of other shapes; parameters stay."""
@@ -306,10 +329,8 @@ class Module(SymbolModule):
         sparse_row_id_fn
             Gives, for a batch, the numbers of rows by the parameter's name.
         """
-        if sparse_row_id_fn is None:
+        if sparse_row_id_fn is None or self._updating is None:
             return
-        self._require(optimizer=True)
-        assert self._updating is not None
         rows = sparse_row_id_fn(data_batch)
         if not isinstance(rows, Mapping):
             raise ArgumentTypeError(

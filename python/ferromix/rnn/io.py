@@ -12,6 +12,7 @@ import numpy as np
 from .. import ndarray
 from ..error import InvalidArgumentError
 from ..io import DataBatch, DataDesc, DataIter
+from ..io.iterator import provided
 
 __all__ = ["BucketSentenceIter", "encode_sentences"]
 
@@ -147,12 +148,12 @@ class BucketSentenceIter(DataIter):
         self.curr_idx = 0
         self.reset()
 
-    @property
+    @provided
     def provide_data(self) -> list[DataDesc]:
         """What a batch of the longest bucket is."""
         return self._provided[0]
 
-    @property
+    @provided
     def provide_label(self) -> list[DataDesc]:
         """What its labels are."""
         return self._provided[1]

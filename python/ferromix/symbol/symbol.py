@@ -204,11 +204,17 @@ class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
     # -- attributes ----------------------------------------------------------------------------
 
     def attr(self, key: str) -> str | None:
-        """An attribute of the node, or None; both the operator's and the symbol's own count."""
-        return show(self._node("attr").all_attrs()).get(key)
+        """An attribute of the node, or None; the operator's, the symbol's own, and ``name``.
+
+        A group of several nodes has none.
+        """
+        node = self._only_node()
+        if node is None or key == "name":
+            return self.name
+        return show(node.all_attrs()).get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """All attributes of the node.
+        """All attributes of the node; none of a group of several.
 
         Raises
         ------
@@ -217,7 +223,8 @@ class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
         """
         if recursive:
             raise DeprecatedError("list_attr: recursive=True is no more; use attr_dict()")
-        return show(self._node("list_attr").all_attrs())
+        node = self._only_node()
+        return {} if node is None else show(node.all_attrs())
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """The attributes of all nodes that have some, by name."""
@@ -231,11 +238,16 @@ class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
         require_own(node.op, checked)
         node.attrs.update(checked)
 
-    def _node(self, method: str) -> Node:
+    def _only_node(self) -> Node | None:
         nodes = {e.node for e in self._heads}
-        if len(nodes) != 1:
+        return self._heads[0].node if len(nodes) == 1 else None
+
+    def _node(self, method: str) -> Node:
+        node = self._only_node()
+        if node is None:
+            nodes = {e.node for e in self._heads}
             raise InvalidArgumentError(f"{method}: a group of {len(nodes)} symbols has no one node")
-        return self._heads[0].node
+        return node
 
     # -- text ----------------------------------------------------------------------------------
 

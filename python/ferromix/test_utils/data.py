@@ -48,17 +48,7 @@ class DummyIter(DataIter):
         super().__init__(real_iter.batch_size)
         self.real_iter = real_iter
         self.the_batch = real_iter.next()
-        self._data, self._label = real_iter.provide_data, real_iter.provide_label
-
-    @property
-    def provide_data(self) -> Any:
-        """What the batches of the other iterator have."""
-        return self._data
-
-    @property
-    def provide_label(self) -> Any:
-        """What the labels of the other iterator are."""
-        return self._label
+        self.provide_data, self.provide_label = real_iter.provide_data, real_iter.provide_label
 
     def next(self) -> DataBatch:
         """The first batch."""
