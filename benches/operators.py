@@ -9,7 +9,7 @@ them; a turn gives the shortest time of a call until its result is there. Prints
 and of the medians over the turns of how many times as fast as each peer Ferromix is, with geometric
 means. Packages use all cores, for which the machine must have nothing else to do: threads wait for
 each other. With `--one-thread` each uses one, and times are those of the processor, which other
-work hardly changes.
+work hardly changes, the means of turns.
 """
 
 from __future__ import annotations

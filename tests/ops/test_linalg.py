@@ -183,3 +183,15 @@ def test_indices_outside_are_counted_on():
     assert mx.nd.ravel_multi_index(far, shape=(7, 6)).asnumpy().tolist() == [22, 59, -35]
     back = mx.nd.unravel_index(mx.nd.array([41, 137, -3]), shape=(7, 6))
     assert back.asnumpy().tolist() == [[6, 22, 0], [5, 5, -3]]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 2e-4), ("float64", 1e-11)])
+def test_matrices_of_many_tasks(dtype, tolerance):
+    x = np.random.default_rng(0).standard_normal((300, 300)).astype(dtype)
+    x = x + x.T
+    u, values = (a.asnumpy() for a in mx.nd.linalg.syevd(mx.nd.array(x, dtype=dtype)))
+    wanted = np.linalg.eigvalsh(x)
+    np.testing.assert_allclose(values, wanted, rtol=0, atol=tolerance * np.abs(wanted).max())
+    np.testing.assert_allclose(u @ u.T, np.eye(300), rtol=0, atol=tolerance)
+    square = mx.nd.linalg.syrk(mx.nd.array(x, dtype=dtype)).asnumpy()
+    np.testing.assert_allclose(square, x @ x.T, rtol=0, atol=tolerance * np.abs(square).max())

@@ -299,7 +299,9 @@ class BaseModule(Steps):
             if monitor is not None:
                 monitor.toc_print()
             here = {"data_batch": batch, "nbatch": number, "data_iter": batches}
-            here |= {"end_of_batch": following is None, "next_data_batch": following or batch}
+            here |= {"end_of_batch": following is None, "next_data_batch": batch}
+            if following is not None:
+                here["next_data_batch"] = following
             param = BatchEndParam(epoch, number, measured, {**about, **here})
             call(about["batch_end_callback"], param)
             batch, number = following, number + 1

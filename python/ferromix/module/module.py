@@ -320,7 +320,7 @@ class Module(SymbolModule):
         data_batch: DataBatch,
         sparse_row_id_fn: Callable[[DataBatch], Mapping[str, NDArray]] | None = None,
     ) -> None:
-        """Fetches the rows of row_sparse parameters that a batch reads from the store.
+        """Fetches the rows of row_sparse parameters that a batch reads, if there is a store yet.
 
         Parameters
         ----------

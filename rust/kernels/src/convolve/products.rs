@@ -2,6 +2,7 @@
 //! brings its scratch memory.
 
 use super::apply::{Apply, Arguments};
+use super::direct::Direct;
 use super::planes;
 use super::transforms::Transformed;
 use super::weight::WeightSums;
@@ -116,7 +117,7 @@ impl Products {
 
 impl WeightSums {
     /// Scratch numbers: field, partial sums, threads.
-    fn scratch<T: Transformed>(&self) -> [usize; 3] {
+    fn scratch<T: Direct>(&self) -> [usize; 3] {
         if self.apply.planewise() {
             return [0, 0, self.apply.plane_scratch::<T>() * par::threads()];
         }
@@ -182,7 +183,7 @@ impl WeightSums {
 ///
 /// # Errors
 /// Arguments of other element types, or with gaps.
-pub(crate) fn bias_gradient<T: Transformed>(
+pub(crate) fn bias_gradient<T: Direct>(
     [batch, filters, plane]: [usize; 3],
     head: &View,
     out: &mut View,

@@ -40,8 +40,8 @@ pub(crate) struct Winograd {
     back: bool,
 }
 
-/// Distance between matrices of `numbers`: no multiple of a power of two, so that they are not all
-/// in the same places of the cache.
+/// Distance between matrices of so many numbers, a multiple of [`VECTOR`]: an odd number of vectors, so
+/// that the matrices are not all in the same places of the cache.
 pub(super) fn apart(numbers: usize) -> usize {
     ((numbers / VECTOR) | 1) * VECTOR
 }
@@ -214,11 +214,11 @@ impl Winograd {
 
     /// Transforms some tiles of the field.
     fn transform_input<T: Transformed>(&self, field: &[T], places: Range<usize>, seen: &mut [T]) {
-        let (c, [_, down], [high, wide]) = (self.channels, self.grid(), self.extents());
+        let (c, [_, across], [high, wide]) = (self.channels, self.grid(), self.extents());
         let apart = apart(self.held() * c);
         let transforms = T::transforms();
         for (i, place) in places.enumerate() {
-            let [image, y, x] = self.place(place, down);
+            let [image, y, x] = self.place(place, across);
             let from = ((image * high + y) * wide + x) * c;
             let from = &field[from..from + ((SIDE - 1) * wide + SIDE) * c];
             let to = &mut seen[i * c..];
