@@ -306,11 +306,32 @@ def test_training_and_prediction_differ_where_the_operator_does():
     data = np.array([[1.0], [2], [3], [6]], dtype="float32")
     trained = executor.forward(is_train=True, data=data)[0].asnumpy()
     np.testing.assert_allclose(trained, (data - 3) / np.sqrt(3.5), rtol=1e-5)
+    np.testing.assert_array_equal(executor.aux_dict["bn_moving_mean"].asnumpy(), [0])
+    executor.backward(mx.nd.ones((4, 1)))
     np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), [1.5])
     np.testing.assert_allclose(executor.aux_dict["bn_moving_var"].asnumpy(), [2.25])
     predicted = executor.forward(is_train=False)[0].asnumpy()
     np.testing.assert_allclose(predicted, (data - 1.5) / 1.5, rtol=1e-6)
     np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), [1.5])
+
+
+def test_frozen_layers_keep_their_statistics():
+    net = S.BatchNorm(S.Variable("data"), name="frozen")
+    net = S.FullyConnected(net, num_hidden=2, name="fc")
+    net = S.BatchNorm(net, name="bn")
+    requests = {"data": "null", "frozen_gamma": "null", "frozen_beta": "null"}
+    requests |= dict.fromkeys(("fc_weight", "fc_bias", "bn_gamma", "bn_beta"), "write")
+    executor = net.simple_bind(mx.cpu(), data=(4, 3), grad_req=requests)
+    executor.arg_dict["fc_weight"][:] = 1
+    executor.arg_dict["fc_bias"][:] = 1
+    data = np.random.default_rng(0).standard_normal((4, 3))
+    executor.forward(is_train=True, data=data)
+    executor.backward(mx.nd.ones((4, 2)))
+    states = {name: array.asnumpy() for name, array in executor.aux_dict.items()}
+    assert not states["frozen_moving_mean"].any()
+    assert not states["frozen_moving_var"].any()
+    # Normalized data sum to 0, so that the mean behind the layer is its bias.
+    np.testing.assert_allclose(states["bn_moving_mean"], [0.1, 0.1], rtol=1e-5)
 
 
 # -- gradients against finite differences ----------------------------------------------------------
@@ -428,6 +449,7 @@ def test_views_of_inputs_are_not_made_of_states():
     executor = net.simple_bind(mx.cpu(), data=(4, 1))
     data = np.array([[1.0], [2], [3], [6]])
     before = executor.forward(is_train=True, data=data)[0].asnumpy()
+    executor.backward([mx.nd.ones((1,)), mx.nd.ones((4, 1))])
     assert before.tolist() == [0]
     assert executor.aux_dict["bn_moving_mean"].asnumpy().tolist() == [3]
 
