@@ -179,6 +179,8 @@ class SymbolModule(BaseModule):
         assert auxs is not None
         if self._params_dirty:
             self._exec_group.get_params(args, auxs)
+            if self._updating is not None:
+                self._updating.pull_all_rows(args)
             self._params_dirty = False
         return args, auxs
 
@@ -227,7 +229,8 @@ class SymbolModule(BaseModule):
             made = dict(allocated or {})
             for name, block in zip(names, arrays, strict=True):
                 if name not in made:
-                    made[name] = nd.zeros(block[0].shape, cpu(), dtype=block[0].dtype)
+                    one = block[0]
+                    made[name] = nd.zeros(one.shape, cpu(), one.dtype_name, stype=one.stype)
             for name, array in sorted(made.items()):
                 desc = InitDesc(name, attrs.get(name, {}))
                 set_param(desc, array, given, initializer, allow_missing)

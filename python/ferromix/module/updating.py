@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import files
 from .. import kvstore as kv
+from .. import ndarray as nd
 from .. import optimizer as opt
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
@@ -116,7 +117,8 @@ class Updating:
                     if params[i][0].stype == "default":
                         self.store.pull(self.names[i], list(params[i]), priority=-i)
                 else:
-                    self.store.pull(self.names[i], list(grads[i]), priority=-i)
+                    sums = list(grads[i])
+                    self.store.pull(self.names[i], sums, priority=-i, ignore_sparse=False)
         if self.updater is None:
             return
         devices = len(params[0]) if params else 0
@@ -128,14 +130,24 @@ class Updating:
             )
 
     def pull_rows(self, rows: Mapping[str, Any], params: Blocks) -> None:
-        """Fetches rows of parameters from the store."""
-        if self.store is None:
+        """Fetches rows of parameters from the store, where that has them newer than devices."""
+        if not self.on_store:
             return
         for name, numbers in rows.items():
             if name not in self.names:
                 raise InvalidArgumentError(f"there is no parameter {name!r} to fetch rows of")
             for target in params[self.names.index(name)]:
                 self.store.row_sparse_pull(name, target, row_ids=numbers)
+
+    def pull_all_rows(self, values: Mapping[str, NDArray]) -> None:
+        """Fetches row_sparse parameters whole, as devices have the rows of a batch alone."""
+        if not self.on_store:
+            return
+        for i, name in enumerate(self.names):
+            value = values[name]
+            if value.stype == "row_sparse":
+                rows = nd.arange(0, value.shape[0], dtype="int64")
+                self.store.row_sparse_pull(name, value, priority=-i, row_ids=rows)
 
     def save(self, fname: str) -> None:
         """Writes the states of all parameters to a file."""
