@@ -217,8 +217,11 @@ alias: Callable[..., Callable[[type], type]] = _registry.alias
 """Decorator that makes a class known by further names."""
 
 
-def create(init: Initializer | str, *args: Any, **kwargs: Any) -> Initializer:
-    """An initializer from its name, or from what :meth:`Initializer.dumps` wrote.
+def create(*args: Any, **kwargs: Any) -> Initializer:
+    """An initializer from its name with arguments, a dict, JSON, or an initializer.
+
+    JSON is what :meth:`Initializer.dumps` writes, or a dict such as
+    ``{"initializer": "xavier", "magnitude": 2}``. Keywords alone are such a dict, too.
 
     Examples
     --------
@@ -226,4 +229,4 @@ def create(init: Initializer | str, *args: Any, **kwargs: Any) -> Initializer:
     >>> mx.init.create("xavier", magnitude=2)
     Xavier(rnd_type='uniform', factor_type='avg', magnitude=2)
     """
-    return _registry.create(init, *args, **kwargs)
+    return _registry.create(*args, **kwargs)
