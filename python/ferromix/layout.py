@@ -23,7 +23,12 @@ _NAMES: dict[str, dict[str, str]] = {
         "opt": "optimizer",
         "sym": "symbol",
     },
-    "module.base_module": _NDARRAY,
+    "module.base_module": {
+        "_as_list": "base:_as_list",
+        "_check_input_names": "module.describe:_check_input_names",
+        "_parse_data_desc": "module.describe:_parse_data_desc",
+        **_NDARRAY,
+    },
     "module.bucketing_module": {"ctx": "context", "nd": "ndarray", "sym": "symbol"},
     "module.executor_group": {"ctx": "context"},
     "module.module": {"ctx": "context", "nd": "ndarray", "opt": "optimizer"},

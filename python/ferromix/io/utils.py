@@ -130,6 +130,27 @@ def named_sources(given: Any, default: str, what: str, axis: int) -> list[Source
     return [_source(name, values, axis) for name, values in _named(given, default, what)]
 
 
+def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, Any]]:
+    """Names and arrays, of what :class:`NDArrayIter` takes as data.
+
+    Parameters
+    ----------
+    data, default_name
+        As for :func:`named_sources`.
+    allow_empty
+        Whether there may be no array.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For no array where there must be one, and as :func:`named_sources`.
+    """
+    sources = named_sources(data, default_name, "data", 0)
+    if not sources and not allow_empty:
+        raise InvalidArgumentError(f"there is no array in {reprlib.repr(data)}")
+    return [(source.name, source.whole()) for source in sources]
+
+
 def _named(given: Any, default: str, what: str) -> list[tuple[str, Any]]:
     if given is None:
         return []
