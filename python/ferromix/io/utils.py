@@ -14,7 +14,7 @@ from ..error import InvalidArgumentError
 from ..ndarray import NDArray, array
 from ..ndarray.sparse import CSRNDArray, csr_matrix
 
-__all__ = ["CsrParts", "Source", "named_sources", "rows_of_csr"]
+__all__ = ["CsrParts", "Source", "named_sources", "resorted", "rows_of_csr"]
 
 CsrParts = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The values of a csr matrix, their columns, and where each row begins and the last ends."""
@@ -128,6 +128,11 @@ def named_sources(given: Any, default: str, what: str, axis: int) -> list[Source
         For what is no array, or a scalar.
     """
     return [_source(name, values, axis) for name, values in _named(given, default, what)]
+
+
+def resorted(source: Source, places: np.ndarray, axis: int) -> Source:
+    """The samples of a source in another order, as a source in memory."""
+    return _source(source.name, source.take(places), axis)
 
 
 def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, Any]]:
