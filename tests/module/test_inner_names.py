@@ -119,8 +119,8 @@ def test_what_stores_are_asked_for():
         ("push", "s", 2, -2),
         ("pull", "s", 2, -2, False),
     ]
-    assert [numbers for numbers, _, _ in updated] == [[0, 4], [1, 5]]
-    assert updated[1][2] == [arrays[0][1], arrays[2][1]]
+    assert [numbers for numbers, _, _ in updated] == [(0, 4), (1, 5)]
+    assert updated[1][2] == (arrays[0][1], arrays[2][1])
 
 
 def test_a_loop_of_ones_own_with_them_is_what_modules_do():
@@ -177,7 +177,7 @@ def test_a_module_may_be_given_an_updater():
     module._updater = lambda numbers, grads, weights: seen.append(numbers)
     module.optimizer_initialized = True
     assert set(step(module)) == {"bn_gamma", "bn_beta", "fc_weight", "fc_bias"}
-    assert seen == [[0, 1, 2, 3]]
+    assert seen == [(0, 1, 2, 3)]
     other = bound()
     other.borrow_optimizer(module)
     assert other._updater is module._updater

@@ -16,7 +16,6 @@ from .native import MXDataIter
 from .ndarray_iter import NDArrayIter
 from .prefetch import PrefetchingIter
 from .resize import ResizeIter
-from .utils import _init_data as _init_data
 
 __all__ = [
     "CSVIter",

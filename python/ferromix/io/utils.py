@@ -156,6 +156,17 @@ def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[st
     return [(source.name, source.whole()) for source in sources]
 
 
+def _getdata_by_idx(data: Sequence[tuple[str, Any]], idx: Any) -> list[tuple[str, NDArray]]:
+    """Names and arrays with the samples of these numbers, in this order."""
+    rows = np.asarray(idx)
+    return [(name, _source(name, values, 0).take(rows)) for name, values in data]
+
+
+def _has_instance(data: Sequence[tuple[str, Any]], dtype: type | tuple[type, ...]) -> bool:
+    """Whether an array among names and arrays is of a class, such as ``CSRNDArray``."""
+    return any(isinstance(values, dtype) for _, values in data)
+
+
 def _named(given: Any, default: str, what: str) -> list[tuple[str, Any]]:
     if given is None:
         return []

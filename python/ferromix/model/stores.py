@@ -107,8 +107,8 @@ def _update_params(
 ) -> None:
     """Sums gradients in the store, if there is one, and updates the parameters of each device.
 
-    The updater is called for each device, with lists of numbers, gradients and parameters. A
-    parameter has a number for each device.
+    The updater is called for each device, with tuples of numbers, gradients and parameters, if any
+    parameter has a gradient. A parameter has a number for each device.
     """
     trained = [i for i, grads in enumerate(grad_arrays) if grads[0] is not None]
     if kvstore is not None:
@@ -119,9 +119,9 @@ def _update_params(
             else:
                 kvstore.push(name, grads, priority=-i)
                 kvstore.pull(name, out=grads, priority=-i, ignore_sparse=False)
-    for k in range(num_device):
+    for k in range(num_device if trained else 0):
         updater(
-            [i * num_device + k for i in trained],
-            [grad_arrays[i][k] for i in trained],
-            [param_arrays[i][k] for i in trained],
+            tuple(i * num_device + k for i in trained),
+            tuple(grad_arrays[i][k] for i in trained),
+            tuple(param_arrays[i][k] for i in trained),
         )

@@ -57,20 +57,32 @@ def _parse_data_desc(
         may not use them.
     """
     data, labels = described(data_shapes), described(label_shapes)
-    _check_same("data", [d.name for d in data], data_names)
-    try:
-        _check_same("label", [d.name for d in labels], label_names)
-    except InvalidArgumentError as error:
-        if labels:
-            logging.warning("%s", error)
+    _check_names_match(data_names, data, "data", True)
+    if labels:
+        _check_names_match(label_names, labels, "label", False)
     return data, None if label_shapes is None else labels
 
 
-def _check_same(what: str, given: Sequence[str], expected: Sequence[str]) -> None:
-    if sorted(given) != sorted(expected):
-        raise InvalidArgumentError(
-            f"the {what}_shapes are of {list(given)}, but {what}_names are {list(expected)}"
-        )
+def _check_names_match(
+    data_names: Sequence[str], data_shapes: Sequence[DataDesc], name: str, throw: bool
+) -> None:
+    """Compares the names of descriptions with those that a module has, in any order.
+
+    Parameters
+    ----------
+    name
+        What they are of: ``"data"`` or ``"label"``.
+    throw
+        Whether other names are an error, or a warning.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Says which names were expected.
+    """
+    given = [d[0] for d in data_shapes]
+    if sorted(given) != sorted(data_names):
+        _object(f"the {name}_shapes are of {given}, but {name}_names are {list(data_names)}", throw)
 
 
 def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
@@ -93,13 +105,17 @@ def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, thro
         if name in arguments:
             continue
         likely = [a for a in arguments if not a.endswith(PARAMETERS)]
-        message = (
+        _object(
             f"the symbol has no argument {name!r}, which {typename}_names={list(names)} names; "
-            f"it has, besides parameters: {', '.join(likely) or 'none'}"
+            f"it has, besides parameters: {', '.join(likely) or 'none'}",
+            throw,
         )
-        if throw:
-            raise InvalidArgumentError(message)
-        logging.warning("%s", message)
+
+
+def _object(message: str, throw: bool) -> None:
+    if throw:
+        raise InvalidArgumentError(message)
+    logging.warning("%s", message)
 
 
 def shapes_and_types(*lists: Sequence[DataDesc]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -75,6 +75,8 @@ class DataParallelExecutorGroup:
             shared_group.shared_data_arrays if shared_group else [{} for _ in self.contexts]
         )
         self.num_outputs = len(self.output_names)
+        layouts = [out.attr("__layout__") for out in symbol]
+        self.output_layouts = [DataDesc.get_batch_axis(layout) for layout in layouts]
         self._total_exec_bytes = 0  # as in MXNet, which counts nothing
         self.execs: list[Executor] = []
         self._describe(data_shapes, label_shapes)
@@ -107,8 +109,8 @@ class DataParallelExecutorGroup:
         self.batch_size: int | None = None
         self.slices: list[slice] = []
         self.data_shapes, self.label_shapes = described(data_shapes), described(label_shapes)
-        self.data_axes = self.decide_slices(self.data_shapes)
-        self.label_axes = self.decide_slices(self.label_shapes)
+        self.data_layouts = self.decide_slices(self.data_shapes)
+        self.label_layouts = self.decide_slices(self.label_shapes)
         self.data_names = [d.name for d in self.data_shapes]
         self.label_names = [d.name for d in self.label_shapes]
 
@@ -185,8 +187,8 @@ class DataParallelExecutorGroup:
 
     def _shapes_of(self, device: int) -> dict[str, tuple[int, ...]]:
         """The shapes of a device's part of a batch."""
-        data = zip(self.data_shapes, self.data_axes, strict=True)
-        labels = zip(self.label_shapes, self.label_axes, strict=True)
+        data = zip(self.data_shapes, self.data_layouts, strict=True)
+        labels = zip(self.label_shapes, self.label_layouts, strict=True)
         found = {d.name: self._part(d, axis, device) for d, axis in data}
         # A graph that is scored without a loss may not know the labels.
         known = {d.name: self._part(d, a, device) for d, a in labels if d.name in self.arg_names}
@@ -261,10 +263,10 @@ class DataParallelExecutorGroup:
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Computes the outputs of a batch; trains if the group does and `is_train` says nothing."""
-        self._load(data_batch.data, self.data_names, self.data_axes)
+        self._load(data_batch.data, self.data_names, self.data_layouts)
         labels = getattr(data_batch, "label", None)
         if self.label_shapes and labels:
-            self._load(labels, self.label_names, self.label_axes)
+            self._load(labels, self.label_names, self.label_layouts)
         for one in self.execs:
             one.forward(is_train=self.for_training if is_train is None else is_train)
 
@@ -304,30 +306,26 @@ class DataParallelExecutorGroup:
             raise InvalidArgumentError("backward: bind with for_training=True first")
         given = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or [])
         for device, one in enumerate(self.execs):
-            axes = self._output_axes()[: len(given)]
+            axes = self.output_layouts[: len(given)]
             parts = [
                 self._cut(grad, axis, device).as_in_context(self.contexts[device])
                 for grad, axis in zip(given, axes, strict=True)
             ]
             one.backward(parts or None)
 
-    def _output_axes(self) -> list[int]:
-        layouts = [out.attr("__layout__") for out in self.symbol]
-        return [DataDesc.get_batch_axis(layout) for layout in layouts]
-
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
     ) -> list[Any]:
         """The outputs from `begin` to before `end`: of the whole batch, or a list of the parts."""
         blocks = [[e.outputs[i] for e in self.execs] for i in range(len(self.output_names))]
-        axes = self._output_axes()[begin:end]
+        axes = self.output_layouts[begin:end]
         blocks = blocks[begin:end]
         return merged(blocks, axes) if merge_multi_context else blocks
 
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Names and shapes of the outputs of a whole batch."""
         found = []
-        for i, (name, axis) in enumerate(zip(self.output_names, self._output_axes(), strict=True)):
+        for i, (name, axis) in enumerate(zip(self.output_names, self.output_layouts, strict=True)):
             shape = list(self.execs[0].outputs[i].shape)
             if axis >= 0 and self.batch_size is not None and shape:
                 shape[axis] = sum(e.outputs[i].shape[axis] for e in self.execs)
@@ -345,7 +343,7 @@ class DataParallelExecutorGroup:
         if self.input_grad_arrays is None:
             raise InvalidArgumentError("get_input_grads: bind with inputs_need_grad=True first")
         blocks = self.input_grad_arrays
-        return merged(blocks, self.data_axes) if merge_multi_context else blocks
+        return merged(blocks, self.data_layouts) if merge_multi_context else blocks
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The states: of the whole batch, or a list of the parts."""
@@ -373,7 +371,7 @@ class DataParallelExecutorGroup:
                 if pre_sliced
                 else [
                     self._cut(label, axis, device)
-                    for label, axis in zip(labels, self.label_axes, strict=False)
+                    for label, axis in zip(labels, self.label_layouts, strict=False)
                 ]
             )
             named = dict(zip(self.label_names, parts, strict=False))

@@ -115,8 +115,6 @@ class Module(SymbolModule):
         if self.binded and not force_rebind:
             self.logger.warning("the module is bound already; bind does nothing")
             return
-        if self.binded and self.params_initialized:
-            self.get_params()
         self._reset_bind()
         if inputs_need_grad and not for_training:
             raise InvalidArgumentError("bind: inputs_need_grad=True needs for_training=True")

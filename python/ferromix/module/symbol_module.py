@@ -187,7 +187,9 @@ class SymbolModule(BaseModule):
         self._params_dirty = False
 
     def _reset_bind(self) -> None:
-        """Gives up the executors; parameters and optimizer stay."""
+        """Gives up the executors; parameters, as devices have them, and optimizer stay."""
+        if self.binded and self.params_initialized:
+            self.get_params()
         self.binded, self._exec_group = False, None
         self._data_shapes, self._label_shapes = [], []
 
