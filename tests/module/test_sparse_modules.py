@@ -129,3 +129,15 @@ def test_a_checkpoint_goes_on_row_by_row(tmp_path):
         sparse_row_id_fn=rows_of,
     )
     check(module.get_params()[0], expected(2, 0.25))
+
+
+def test_devices_have_dense_parameters_whole():
+    module = mx.mod.Module(linear())
+    data = batches()
+    module.bind(data.provide_data, data.provide_label)
+    module.init_params(mx.init.One())
+    module.init_optimizer(mx.kv.create("local"))
+    with pytest.warns(UserWarning, match="'b_bias' is default"):
+        module.prepare(data.next(), lambda batch: {"b_bias": mx.nd.array([0])})
+    with pytest.raises(mx.MXNetError, match="no parameter 'nope'"):
+        module.prepare(data.next(), lambda batch: {"nope": mx.nd.array([0])})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -366,7 +367,15 @@ class Module(SymbolModule):
         for name, numbers in rows.items():
             if name not in names:
                 raise InvalidArgumentError(f"there is no parameter {name!r} to fetch rows of")
-            for target in self._exec_group.param_arrays[names.index(name)]:
+            block = self._exec_group.param_arrays[names.index(name)]
+            if block[0].stype != "row_sparse":
+                warnings.warn(
+                    f"the parameter '{name}' is {block[0].stype}, so that devices have it whole; "
+                    "sparse_row_id_fn need not name it",
+                    stacklevel=2,
+                )
+                continue
+            for target in block:
                 self._kvstore.row_sparse_pull(name, target, row_ids=numbers)
 
 
