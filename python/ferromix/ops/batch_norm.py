@@ -271,9 +271,9 @@ class BatchNormGradient(Backward):
         # Through the statistics.
         left, right, both = ((a * b).op("mean", **axes) for a, b in ((u, x), (g, x), (g, u)))
         both -= g.op("mean", **axes) * u.op("mean", **axes) + left * right
-        root *= gamma.op("_by_batch", use_global_stats=self.attrs["use_global_stats"])
-        by_data = back(g * spread(left) + u * spread(right), scale) * spread(-root)
-        by_data -= spread(scale * root * root * both) * x
+        moves = root * gamma.op("_by_batch", use_global_stats=self.attrs["use_global_stats"])
+        by_data = back(g * spread(left) + u * spread(right), scale) * spread(-moves)
+        by_data -= spread(scale * moves * moves * both) * x
         if fixed:
             return [by_g.entry, by_data.entry, None, None, None]
 
