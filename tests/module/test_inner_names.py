@@ -71,7 +71,7 @@ def step(module, value=1.0):
         ("teststore", 2, "teststore", False),
         (mx.kv.create("local"), 1, "local", True),
     ],
-    ids=str,
+    ids=lambda value: "a store" if isinstance(value, mx.kv.KVStoreBase) else str(value),
 )
 def test_stores_for_devices(given, devices, kind, updates, monkeypatch):
     store, on_store = model._create_kvstore(given, devices, PARAMS)
