@@ -479,3 +479,23 @@ def test_outputs_of_one_name_have_no_dict():
         mx.error.InvalidArgumentError, match="more than one output called 'y_output'"
     ):
         repr(executor.output_dict)
+
+
+def test_strided_grouped_convolutions_do_not_write_over_what_others_read():
+    x = S.Variable("x")
+    net = S.Convolution(S.exp(x), kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=64)
+    net = S.Convolution(
+        net, kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=64, num_group=64, no_bias=True
+    )
+    executor = net.simple_bind(mx.cpu(), "null", x=(2, 8, 64, 64))
+    random = np.random.default_rng(0)
+    for array in executor.arg_arrays:
+        array[:] = random.standard_normal(array.shape)
+    plain = [mx.nd.exp(executor.arg_dict["x"]), *executor.arg_arrays[1:]]
+    same = {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "num_filter": 64}
+    between = mx.nd.Convolution(*plain[:3], **same)
+    grouped = mx.nd.Convolution(between, plain[3], num_group=64, no_bias=True, **same)
+    expected = grouped.asnumpy()
+    for _ in range(20):
+        found = executor.forward()[0].asnumpy()
+        np.testing.assert_array_equal(found, expected)

@@ -120,7 +120,13 @@ class Convolution(OperatorProperty):
         return ["data", "weight"] if self.attrs["no_bias"] else ["data", "weight", "bias"]
 
     def cpu_inplace_options(self) -> list[tuple[int, int]]:
-        """With padding the kernel works on a copy of the data, which has the border."""
+        """With padding the kernel works on a copy of the data, which has the border.
+
+        Grouped ones go plane by plane, so that an output plane must lie where its own input does.
+        """
+        strided = any(step != 1 for step in self.attrs["stride"])
+        if self.attrs["num_group"] > 1 and strided:
+            return []
         return [(0, 0)] if any(self.attrs["pad"]) else []
 
     def infer_shape(
