@@ -315,25 +315,6 @@ def test_training_and_prediction_differ_where_the_operator_does():
     np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), [1.5])
 
 
-def test_frozen_layers_keep_their_statistics():
-    net = S.BatchNorm(S.Variable("data"), name="frozen")
-    net = S.FullyConnected(net, num_hidden=2, name="fc")
-    net = S.BatchNorm(net, name="bn")
-    requests = {"data": "null", "frozen_gamma": "null", "frozen_beta": "null"}
-    requests |= dict.fromkeys(("fc_weight", "fc_bias", "bn_gamma", "bn_beta"), "write")
-    executor = net.simple_bind(mx.cpu(), data=(4, 3), grad_req=requests)
-    executor.arg_dict["fc_weight"][:] = 1
-    executor.arg_dict["fc_bias"][:] = 1
-    data = np.random.default_rng(0).standard_normal((4, 3))
-    executor.forward(is_train=True, data=data)
-    executor.backward(mx.nd.ones((4, 2)))
-    states = {name: array.asnumpy() for name, array in executor.aux_dict.items()}
-    assert not states["frozen_moving_mean"].any()
-    assert not states["frozen_moving_var"].any()
-    # Normalized data sum to 0, so that the mean behind the layer is its bias.
-    np.testing.assert_allclose(states["bn_moving_mean"], [0.1, 0.1], rtol=1e-5)
-
-
 # -- gradients against finite differences ----------------------------------------------------------
 
 
@@ -479,23 +460,3 @@ def test_outputs_of_one_name_have_no_dict():
         mx.error.InvalidArgumentError, match="more than one output called 'y_output'"
     ):
         repr(executor.output_dict)
-
-
-def test_strided_grouped_convolutions_do_not_write_over_what_others_read():
-    x = S.Variable("x")
-    net = S.Convolution(S.exp(x), kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=64)
-    net = S.Convolution(
-        net, kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=64, num_group=64, no_bias=True
-    )
-    executor = net.simple_bind(mx.cpu(), "null", x=(2, 8, 64, 64))
-    random = np.random.default_rng(0)
-    for array in executor.arg_arrays:
-        array[:] = random.standard_normal(array.shape)
-    plain = [mx.nd.exp(executor.arg_dict["x"]), *executor.arg_arrays[1:]]
-    same = {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "num_filter": 64}
-    between = mx.nd.Convolution(*plain[:3], **same)
-    grouped = mx.nd.Convolution(between, plain[3], num_group=64, no_bias=True, **same)
-    expected = grouped.asnumpy()
-    for _ in range(20):
-        found = executor.forward()[0].asnumpy()
-        np.testing.assert_array_equal(found, expected)

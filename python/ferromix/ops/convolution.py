@@ -122,12 +122,13 @@ class Convolution(OperatorProperty):
     def cpu_inplace_options(self) -> list[tuple[int, int]]:
         """With padding the kernel works on a copy of the data, which has the border.
 
-        Grouped ones go plane by plane, so that an output plane must lie where its own input does.
+        Threads take grouped ones plane by plane: there, an output plane must lie where its own
+        input does, and so be as large.
         """
-        strided = any(step != 1 for step in self.attrs["stride"])
-        if self.attrs["num_group"] > 1 and strided:
-            return []
-        return [(0, 0)] if any(self.attrs["pad"]) else []
+        windows = zip(*(self.attrs[a] for a in ("kernel", "stride", "dilate", "pad")), strict=True)
+        same = all(s == 1 and 2 * p == d * (k - 1) for k, s, d, p in windows)
+        fits = same or self.attrs["num_group"] == 1
+        return [(0, 0)] if fits and any(self.attrs["pad"]) else []
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
