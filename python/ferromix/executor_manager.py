@@ -7,12 +7,13 @@ first, and then computed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from .context import Context
 from .error import InvalidArgumentError
-from .module import executor_group
+from .executor import Executor
+from .module import executor_group, split
 from .module.split import _split_input_slice
 from .ndarray import NDArray
 from .symbol import Symbol
@@ -43,14 +44,9 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
         The slices are of a batch of another size.
     """
     for source, target in zip(data, targets, strict=False):
-        if isinstance(target, NDArray):
-            source.copyto(target)
-            continue
-        expected = target[-1][0].stop
-        if source.shape[0] != expected:
-            raise InvalidArgumentError(f"a batch of {source.shape[0]}, bound for {expected}")
-        for part, array in target:
-            source[part].copyto(array)
+        if not isinstance(target, NDArray) and source.shape[0] != (size := target[-1][0].stop):
+            raise InvalidArgumentError(f"a batch of {source.shape[0]}, bound for {size}")
+    split._load_general(data, targets, [0] * len(targets))
 
 
 def _load_data(batch: Any, targets: Sequence[Any]) -> None:
@@ -61,6 +57,57 @@ def _load_data(batch: Any, targets: Sequence[Any]) -> None:
 def _load_label(batch: Any, targets: Sequence[Any]) -> None:
     """Copies the labels of a batch, as :func:`_load_general` does."""
     _load_general(batch.label, targets)
+
+
+def _bind_exec(
+    sym: Symbol,
+    ctx: Context,
+    input_shapes: Mapping[str, Any],
+    param_names: Sequence[str],
+    need_grad: bool | Set[str] = False,
+    base_exec: Executor | None = None,
+    shared_data_arrays: dict[str, NDArray] | None = None,
+    input_types: Mapping[str, Any] | None = None,
+    logger: Any = logging,
+) -> Executor:
+    """An executor for one device, which may share arrays with others.
+
+    Parameters
+    ----------
+    sym, ctx
+        The graph, and the device.
+    input_shapes, input_types
+        Shapes and types of data and labels; all float32 where None.
+    param_names
+        The arguments that are parameters.
+    need_grad
+        Whether all parameters have gradients, or the names of those arguments that have.
+    base_exec
+        The executor whose parameters this one shares.
+    shared_data_arrays
+        Arrays by name whose memory data and labels share; others are added to them.
+    logger
+        Not used.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For another kind of `need_grad`.
+    """
+    if not isinstance(need_grad, (bool, Set)):
+        raise InvalidArgumentError(f"need_grad must be a bool or a set of names, got {need_grad!r}")
+    names = sym.list_arguments()
+    if isinstance(need_grad, bool):
+        need_grad = {name for name in names if need_grad and name not in input_shapes}
+    return sym.simple_bind(
+        ctx,
+        grad_req={name: "write" if name in need_grad else "null" for name in names},
+        type_dict=input_types,
+        shared_arg_names=list(param_names),
+        shared_exec=base_exec,
+        shared_buffer=shared_data_arrays,
+        **input_shapes,
+    )
 
 
 class DataParallelExecutorGroup:

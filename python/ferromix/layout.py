@@ -16,6 +16,7 @@ _IO = {
     "_getdata_by_idx": "io.utils:_getdata_by_idx",
     "_has_instance": "io.utils:_has_instance",
     "_init_data": "io.utils:_init_data",
+    "_slice_along_batch_axis": "io.utils:_slice_along_batch_axis",
 }
 
 _NAMES: dict[str, dict[str, str]] = {
@@ -41,9 +42,13 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "module.bucketing_module": {"ctx": "context", "nd": "ndarray", "sym": "symbol"},
     "module.executor_group": {
+        "_load_data": "module.split:_load_data",
+        "_load_general": "module.split:_load_general",
+        "_load_label": "module.split:_load_label",
         "_merge_multi_context": "module.split:merged",
         "_prepare_group2ctxs": "module.split:per_device",
         "ctx": "context",
+        "nd": "ndarray",
     },
     "module.module": {
         "_check_input_names": "module.describe:_check_input_names",

@@ -145,3 +145,22 @@ def test_each_device_has_a_share():
     with pytest.raises(mx.MXNetError, match="1 shares for 2 devices"):
         managed(work_load_list=[1])
     assert managed(work_load_list=[3, 1]).slices == [slice(0, 3), slice(3, 4)]
+
+
+def test_single_executors_share_parameters_and_the_memory_of_data():
+    shapes, buffer = {"data": (4, 3), "softmax_label": (4,)}, {}
+    first = MANAGER._bind_exec(network(), mx.cpu(), shapes, PARAMS, True, None, buffer)
+    assert {name for name, grad in first.grad_dict.items() if grad is not None} == set(PARAMS)
+    assert {name: array.shape for name, array in buffer.items()} == shapes
+    first.arg_dict["fc_weight"][:] = 5
+    need = {"fc_weight"}
+    second = MANAGER._bind_exec(network(), mx.cpu(), shapes, PARAMS, need, first, buffer)
+    assert {name for name, grad in second.grad_dict.items() if grad is not None} == need
+    np.testing.assert_array_equal(second.arg_dict["fc_weight"].asnumpy(), np.full((2, 3), 5))
+    second.arg_dict["data"][:] = 3
+    np.testing.assert_array_equal(buffer["data"].asnumpy(), np.full((4, 3), 3))
+    third = MANAGER._bind_exec(network(), mx.cpu(), {"data": (8, 3)}, PARAMS, False, None, buffer)
+    assert buffer["data"].shape == (8, 3)
+    assert set(third.grad_dict.values()) == {None}
+    with pytest.raises(ValueError, match="need_grad must be a bool or a set"):
+        MANAGER._bind_exec(network(), mx.cpu(), shapes, PARAMS, "fc_weight")

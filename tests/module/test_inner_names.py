@@ -5,7 +5,7 @@ import pytest
 
 import ferromix as mx
 from ferromix import model
-from ferromix.module import base_module
+from ferromix.module import base_module, executor_group
 
 ONE, TWO = [mx.cpu()], [mx.cpu(0), mx.cpu(1)]
 PARAMS = {"w": mx.nd.ones((3, 2)), "s": mx.nd.zeros((3, 2)).tostype("row_sparse")}
@@ -231,3 +231,161 @@ def test_a_module_may_be_unbound_and_bound_again():
     module.bind([("data", (2, 3))], None, for_training=False)
     assert module._exec_group.label_arrays is None
     np.testing.assert_array_equal(module.get_params()[0]["fc_weight"].asnumpy(), wanted)
+
+
+# -- how groups of executors are made and fed ----------------------------------------------------
+
+A = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def targets(*parts, axis=0):
+    """Slices and arrays of zeros for them, of the shape of `A` where an axis is below 0."""
+    found = []
+    for begin, end in parts:
+        shape = [4, 3]
+        if axis >= 0:
+            shape[axis] = end - begin
+        found.append((slice(begin, end), mx.nd.zeros(shape)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("parts", "axis", "wanted"),
+    [
+        ([(0, 2), (2, 4)], 0, [A[:2], A[2:]]),
+        ([(0, 1), (1, 3)], 1, [A[:, :1], A[:, 1:]]),
+        ([(0, 1), (1, 3)], -1, [A, A]),
+        ([(0, 2)], 0, [A[:2]]),
+    ],
+)
+def test_arrays_are_loaded_in_slices(parts, axis, wanted):
+    into = targets(*parts, axis=axis)
+    executor_group._load_general([mx.nd.array(A)], [into], [axis])
+    for (_, found), expected in zip(into, wanted, strict=True):
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+def test_arrays_are_loaded_whole_or_one_for_each_device():
+    one, two, three = (mx.nd.zeros((4, 3)) for _ in range(3))
+    a, double = mx.nd.array(A), mx.nd.array(A * 2)
+    executor_group._load_general([a, [a, double]], [one, [two, three]], [0, 0])
+    for found, factor in ((one, 1), (two, 1), (three, 2)):
+        np.testing.assert_array_equal(found.asnumpy(), A * factor)
+    batches = [mx.io.DataBatch([a], [a[:, 0]]), mx.io.DataBatch([double], [double[:, 0]])]
+    into = [(slice(0, 4), mx.nd.zeros((4, 3))), (slice(4, 8), mx.nd.zeros((4, 3)))]
+    executor_group._load_data(batches, [into], [0])
+    np.testing.assert_array_equal(into[1][1].asnumpy(), A * 2)
+    labels = [(slice(0, 4), mx.nd.zeros(4)), (slice(4, 8), mx.nd.zeros(4))]
+    executor_group._load_label(batches, [labels], [0])
+    np.testing.assert_array_equal(labels[1][1].asnumpy(), [0, 6, 12, 18])
+    executor_group._load_label(batches[0], [labels[:1]], [0])
+    np.testing.assert_array_equal(labels[0][1].asnumpy(), [0, 3, 6, 9])
+
+
+def group_of_two():
+    out = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    data, label = mx.io.DataDesc("data", (8, 3)), mx.io.DataDesc("softmax_label", (8,))
+    group = executor_group.DataParallelExecutorGroup(
+        mx.sym.SoftmaxOutput(out, name="softmax"),
+        TWO,
+        [1, 1],
+        [data],
+        [label],
+        ["fc_weight", "fc_bias"],
+        for_training=True,
+        inputs_need_grad=False,
+    )
+    weight = mx.nd.array(np.arange(6).reshape(2, 3))
+    group.set_params({"fc_weight": weight, "fc_bias": mx.nd.zeros(2)}, {})
+    return group
+
+
+def test_a_group_takes_a_batch_for_each_device():
+    group = group_of_two()
+    batches = [mx.io.DataBatch([mx.nd.array(a)], [mx.nd.array(a[:, 0])]) for a in (A, A * 2)]
+    group.forward(batches)
+    group.backward()
+    expected = [[1e-4, 0.9999], *[[0.0, 1.0]] * 7]
+    np.testing.assert_allclose(group.get_outputs()[0].asnumpy(), expected, atol=5e-5)
+    found = group.grad_arrays[0][1].asnumpy()
+    np.testing.assert_allclose(found, [[0, -2, -4], [36, 44, 52]], atol=5e-4)
+
+
+def test_a_group_makes_an_executor_for_one_device():
+    group, desc = group_of_two(), mx.io.DataDesc
+    shapes = [
+        desc("data", (8, 3), "float16", "NC"),
+        desc("x", (3, 8), "int32", "CN"),
+        desc("y", (1, 1), layout="C"),
+    ]
+    found = group._sliced_shape(shapes, 1, [0, 1, -1])
+    assert [(d.name, d.shape, d.dtype, d.layout) for d in found] == [
+        ("data", (4, 3), "float16", "NC"),
+        ("x", (3, 4), "int32", "CN"),
+        ("y", (1, 1), np.float32, "C"),
+    ]
+    one = group._bind_ith_exec(1, [desc("data", (2, 3))], [desc("softmax_label", (2,))], group)
+    assert one.arg_dict["data"].shape == (2, 3)
+    assert one.arg_dict["data"].context == mx.cpu(1)
+    assert one.arg_dict["fc_weight"] is group.execs[1].arg_dict["fc_weight"]
+    group.execs[1] = one
+    group._collect_arrays()
+    assert group.grad_arrays[0][1] is one.grad_dict["fc_weight"]
+
+
+def test_a_group_is_made_with_the_executors_that_its_subclass_makes():
+    class Watched(executor_group.DataParallelExecutorGroup):
+        def _bind_ith_exec(self, i, data_shapes, label_shapes, shared_group):
+            self.seen = [*getattr(self, "seen", []), (i, data_shapes, label_shapes)]
+            return super()._bind_ith_exec(i, data_shapes, label_shapes, shared_group)
+
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    data = [mx.io.DataDesc("data", (4, 3))]
+    group = Watched(net, TWO, [3, 1], data, None, ["fc_weight"], True, False)
+    assert group.seen == [(0, [("data", (3, 3))], []), (1, [("data", (1, 3))], [])]
+
+
+def test_data_have_the_type_that_their_variable_states():
+    out = mx.sym.FullyConnected(mx.sym.Variable("data", dtype="float64"), num_hidden=2)
+    module = mx.mod.Module(out, label_names=None)
+    module.bind([("data", (2, 3))], for_training=False)
+    module.init_params(mx.init.One())
+    assert {array.dtype for array in module._exec_group.execs[0].arg_arrays} == {np.float64}
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 3))]))
+    assert module.get_outputs()[0].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted"),
+    [
+        (None, [(["w", "b", "s"], 0)]),
+        ("2", [(["w", "b"], 0), (["s"], -2)]),
+        ("1", [(["w"], 0), (["b"], -1), (["s"], -2)]),
+    ],
+)
+def test_several_parameters_go_through_a_store_at_once(size, wanted, monkeypatch):
+    if size is not None:
+        monkeypatch.setenv("MXNET_UPDATE_AGGREGATION_SIZE", size)
+    names = ["w", "none", "b", "s"]
+    arrays = [[mx.nd.zeros(n) for _ in range(2)] for n in (1, 2, 3, 4)]
+    store = Recorder()
+    model._update_params_on_kvstore_nccl(arrays, [arrays[0], [None], *arrays[2:]], store, names)
+    assert store.calls == [("pushpull", keys, len(keys), len(keys), at) for keys, at in wanted]
+
+
+def test_a_store_updates_several_parameters_at_once():
+    params = [[mx.nd.ones(3, ctx) for ctx in TWO], [mx.nd.ones(2, ctx) for ctx in TWO]]
+    grads = [[mx.nd.ones(3, ctx) for ctx in TWO], [mx.nd.ones(2, ctx) * 2 for ctx in TWO]]
+    store = mx.kv.create("device")
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.125))
+    store.init(["a", "b"], [params[0][0], params[1][0]])
+    model._update_params_on_kvstore_nccl(params, grads, store, ["a", "b"])
+    for block, value in zip(params, (0.75, 0.5), strict=True):
+        for array in block:
+            np.testing.assert_array_equal(array.asnumpy(), np.full(array.shape, value))
+
+
+@pytest.mark.parametrize(("axis", "wanted"), [(0, A[1:3]), (1, A[:, 1:3])])
+def test_samples_lie_along_an_axis(axis, wanted):
+    found = mx.io.io._slice_along_batch_axis(mx.nd.array(A), slice(1, 3), axis)
+    np.testing.assert_array_equal(found.asnumpy(), wanted)

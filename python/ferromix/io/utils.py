@@ -11,7 +11,7 @@ import numpy as np
 
 from ..context import Context
 from ..error import InvalidArgumentError
-from ..ndarray import NDArray, array
+from ..ndarray import NDArray, array, slice_axis
 from ..ndarray.sparse import CSRNDArray, csr_matrix
 
 __all__ = ["CsrParts", "Source", "named_sources", "resorted", "rows_of_csr"]
@@ -165,6 +165,11 @@ def _getdata_by_idx(data: Sequence[tuple[str, Any]], idx: Any) -> list[tuple[str
 def _has_instance(data: Sequence[tuple[str, Any]], dtype: type | tuple[type, ...]) -> bool:
     """Whether an array among names and arrays is of a class, such as ``CSRNDArray``."""
     return any(isinstance(values, dtype) for _, values in data)
+
+
+def _slice_along_batch_axis(data: NDArray, s: slice, batch_axis: int) -> NDArray:
+    """The samples of a slice, of an array whose batches lie along this axis."""
+    return slice_axis(data, axis=batch_axis, begin=s.start, end=s.stop)
 
 
 def _named(given: Any, default: str, what: str) -> list[tuple[str, Any]]:

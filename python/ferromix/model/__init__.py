@@ -16,6 +16,7 @@ from .stores import _create_sparse_kvstore as _create_sparse_kvstore
 from .stores import _initialize_kvstore as _initialize_kvstore
 from .stores import _update_params as _update_params
 from .stores import _update_params_on_kvstore as _update_params_on_kvstore
+from .stores import _update_params_on_kvstore_nccl as _update_params_on_kvstore_nccl
 
 __all__ = [
     "BatchEndParam",

@@ -6,15 +6,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import ndarray as nd
 from ..context import Context
 from ..error import InvalidArgumentError, MXNetError
 from ..executor import Executor
+from ..graph.node import topological, variables
 from ..io import DataBatch, DataDesc
+from ..io.utils import _slice_along_batch_axis
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from ..symbol.inference import declared_type
 from .describe import described, shapes_and_types
-from .split import _split_input_slice, mean, merged, per_device
+from .split import _split_input_slice, arrays_of, mean, merged, per_device
 
 __all__ = ["DataParallelExecutorGroup"]
 
@@ -149,8 +151,11 @@ class DataParallelExecutorGroup:
                 raise
         else:
             self._describe(data_shapes, label_shapes)
-            self.execs = [self._executor(i, shared_group) for i in range(len(self.contexts))]
-        self._collect()
+            self.execs = [
+                self._bind_ith_exec(i, *self._parts_of(i), shared_group)
+                for i, _ in enumerate(self.contexts)
+            ]
+        self._collect_arrays()
 
     def _reshaped(self, device: int) -> Executor:
         """A device's executor for the shapes that are now described.
@@ -158,9 +163,8 @@ class DataParallelExecutorGroup:
         Labels that nobody names may change their shape, parameters may not.
         """
         before = self.execs[device]
-        after = before.reshape(
-            allow_up_sizing=True, partial_shaping=True, **self._shapes_of(device)
-        )
+        shapes, _ = shapes_and_types(*self._parts_of(device))
+        after = before.reshape(allow_up_sizing=True, partial_shaping=True, **shapes)
         olds, news = (one.arg_dict | one.aux_dict for one in (before, after))
         for name in (*self.param_names, *self.aux_names):
             if news[name].shape != olds[name].shape:
@@ -178,37 +182,51 @@ class DataParallelExecutorGroup:
         if not same or described(label_shapes) != self.label_shapes:
             self.bind_exec(data_shapes, label_shapes, reshape=True)
 
-    def _part(self, desc: DataDesc, axis: int, device: int) -> tuple[int, ...]:
-        shape = list(desc.shape)
-        if axis >= 0:
-            part = self.slices[device]
-            shape[axis] = part.stop - part.start
-        return tuple(shape)
+    def _sliced_shape(
+        self, shapes: Sequence[DataDesc], i: int, major_axis: Sequence[int]
+    ) -> list[DataDesc]:
+        """Descriptions of device `i`'s part of arrays whose batches lie along these axes."""
+        found = []
+        for desc, axis in zip(shapes, major_axis, strict=True):
+            shape = list(desc.shape)
+            if axis >= 0:
+                shape[axis] = self.slices[i].stop - self.slices[i].start
+            found.append(DataDesc(desc.name, shape, desc.dtype, desc.layout))
+        return found
 
-    def _shapes_of(self, device: int) -> dict[str, tuple[int, ...]]:
-        """The shapes of a device's part of a batch."""
-        data = zip(self.data_shapes, self.data_layouts, strict=True)
-        labels = zip(self.label_shapes, self.label_layouts, strict=True)
-        found = {d.name: self._part(d, axis, device) for d, axis in data}
+    def _parts_of(self, device: int) -> tuple[list[DataDesc], list[DataDesc]]:
+        """Data and labels of a device."""
+        labels = self._sliced_shape(self.label_shapes, device, self.label_layouts)
+        data = self._sliced_shape(self.data_shapes, device, self.data_layouts)
         # A graph that is scored without a loss may not know the labels.
-        known = {d.name: self._part(d, a, device) for d, a in labels if d.name in self.arg_names}
-        return found | known
+        return data, [d for d in labels if d.name in self.arg_names]
 
-    def _executor(self, device: int, shared_group: DataParallelExecutorGroup | None) -> Executor:
-        shapes: dict[str, Any] = dict(self._shapes_of(device))
-        _, types = shapes_and_types(self.data_shapes, self.label_shapes)
+    def _bind_ith_exec(
+        self,
+        i: int,
+        data_shapes: Sequence[DataDesc],
+        label_shapes: Sequence[DataDesc] | None,
+        shared_group: DataParallelExecutorGroup | None,
+    ) -> Executor:
+        """Makes the executor of device `i` for its part of a batch, which these describe.
+
+        A type that a variable states counts more than that of the description.
+        """
+        shapes, types = shapes_and_types(data_shapes, label_shapes or ())
+        nodes = variables(topological(self.symbol.entries))
+        stated = {node.name: kind for node in nodes if (kind := declared_type(node))}
         return self.symbol.simple_bind(
-            self.contexts[device],
+            self.contexts[i],
             grad_req=self.grad_req,
-            type_dict={name: types[name] for name in shapes},
-            group2ctx=self.group2ctxs[device],
+            type_dict={name: stated.get(name, dtype) for name, dtype in types.items()},
+            group2ctx=self.group2ctxs[i],
             shared_arg_names=self.param_names,
-            shared_exec=shared_group.execs[device] if shared_group else None,
-            shared_buffer=self.shared_data_arrays[device],
+            shared_exec=shared_group.execs[i] if shared_group else None,
+            shared_buffer=self.shared_data_arrays[i],
             **shapes,
         )
 
-    def _collect(self) -> None:
+    def _collect_arrays(self) -> None:
         """Lists the arrays of all devices, as stores and updaters take them."""
         names = [n for n in self.param_names if n in self.arg_names]
         self.param_arrays = [[e.arg_dict[n] for e in self.execs] for n in names]
@@ -263,8 +281,8 @@ class DataParallelExecutorGroup:
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Computes the outputs of a batch; trains if the group does and `is_train` says nothing."""
-        self._load(data_batch.data, self.data_names, self.data_layouts)
-        labels = getattr(data_batch, "label", None)
+        self._load(arrays_of(data_batch, "data"), self.data_names, self.data_layouts)
+        labels = arrays_of(data_batch, "label")
         if self.label_shapes and labels:
             self._load(labels, self.label_names, self.label_layouts)
         for one in self.execs:
@@ -291,8 +309,7 @@ class DataParallelExecutorGroup:
         """A device's part of an array."""
         if axis < 0 or len(self.execs) == 1:
             return array
-        part = self.slices[device]
-        return nd.slice_axis(array, axis=axis, begin=part.start, end=part.stop)
+        return _slice_along_batch_axis(array, self.slices[device], axis)
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes gradients; of outputs that are no losses `out_grads` are the gradients.

@@ -8,9 +8,10 @@ from typing import Any
 from .. import ndarray as nd
 from ..context import cpu
 from ..error import InvalidArgumentError
+from ..io.utils import _slice_along_batch_axis
 from ..ndarray import NDArray
 
-__all__ = ["mean", "merged", "per_device"]
+__all__ = ["arrays_of", "mean", "merged", "per_device"]
 
 
 def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
@@ -79,3 +80,45 @@ def merged(blocks: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
             place = block[0].context
             found.append(nd.concat(*[part.as_in_context(place) for part in block], dim=axis))
     return found
+
+
+def _load_general(data: Sequence[Any], targets: Sequence[Any], major_axis: Sequence[int]) -> None:
+    """Copies arrays, or lists of one for each device, to where devices read them.
+
+    Parameters
+    ----------
+    data
+        The arrays.
+    targets
+        For each of them an array, or for each device one, or a pair of the samples that it gets
+        and the array that takes them.
+    major_axis
+        The axis of samples in each array; below 0 it has none, and all devices get all of it.
+    """
+    for source, target, axis in zip(data, targets, major_axis, strict=False):
+        if isinstance(target, NDArray):
+            source.copyto(target)
+        elif isinstance(source, (list, tuple)):
+            for part, into in zip(source, target, strict=False):
+                part.copyto(into[1] if isinstance(into, tuple) else into)
+        else:
+            for part, into in target:
+                taken = source if axis < 0 else _slice_along_batch_axis(source, part, axis)
+                taken.copyto(into)
+
+
+def _load_data(batch: Any, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
+    """Copies the data of a batch, or of a list of one for each device: see `_load_general`."""
+    _load_general(arrays_of(batch, "data"), targets, major_axis)
+
+
+def _load_label(batch: Any, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
+    """Copies the labels of a batch, or of a list of one for each device: see `_load_general`."""
+    _load_general(arrays_of(batch, "label"), targets, major_axis)
+
+
+def arrays_of(batch: Any, what: str) -> Sequence[Any]:
+    """The data or labels of a batch, if it has any; of a list of batches, a list for each array."""
+    if isinstance(batch, list):
+        return [list(parts) for parts in zip(*(arrays_of(one, what) for one in batch), strict=True)]
+    return getattr(batch, what, None) or ()
