@@ -9,9 +9,10 @@ import numpy as np
 
 from ..error import InvalidArgumentError
 from ..ndarray import NDArray
+from ..ndarray.sparse import CSRNDArray
 from .iterator import DataDesc, provided
 from .order import EpochOrder, OrderedIter
-from .utils import Source, named_sources, resorted
+from .utils import _has_instance, batch_axis, is_dataset, named_arrays, samples
 
 __all__ = ["NDArrayIter"]
 
@@ -74,70 +75,116 @@ class NDArrayIter(OrderedIter):
             raise InvalidArgumentError(
                 f"NDArrayIter: layout must have an N, which is the batch, got {layout!r}"
             )
-        self._data = named_sources(data, data_name, "data", axis)
-        self._label = named_sources(label, label_name, "label", axis)
+        self._batch_axis = axis
+        # A shuffling iterator keeps samples in orders of its own.
+        self._data = named_arrays(data, data_name, "data", axis, own=bool(shuffle))
+        self._label = named_arrays(label, label_name, "label", axis, own=bool(shuffle))
         if not self._data:
             raise InvalidArgumentError("NDArrayIter: data has no arrays")
-        self._batch_axis = axis
-        first = self._data[0]
-        for source in self._data + self._label:
-            if self._count(source) != self._count(first):
+        first, count = self._data[0][0], self._count(self._data[0][1])
+        for name, values in self._data + self._label:
+            if self._count(values) != count:
                 raise InvalidArgumentError(
-                    f"NDArrayIter: '{source.name}' has {self._count(source)} samples, "
-                    f"but '{first.name}' has {self._count(first)}"
+                    f"NDArrayIter: '{name}' has {self._count(values)} samples, "
+                    f"but '{first}' has {count}"
                 )
-        order = EpochOrder(self._count(first), batch_size, bool(shuffle), seed, last_batch_handle)
-        super().__init__(order)
+        super().__init__(EpochOrder(count, batch_size, bool(shuffle), seed, last_batch_handle))
+        self._place = np.arange(count)
+        # Rows of a csr array that do not follow each other take long to find, batch by batch.
+        self._in_order = _has_instance(self._data + self._label, CSRNDArray)
+        if self._in_order:
+            self._arrange()
         self.layout = layout
+
+    @property
+    def batch_size(self) -> int:
+        """Samples per batch.
+
+        With another one that is assigned, the next batch begins as many samples behind
+        :attr:`cursor`; after :meth:`reset`, an epoch begins as usual.
+        """
+        return self._order.batch_size
+
+    @batch_size.setter
+    def batch_size(self, size: int) -> None:
+        self._order.batch_size = size
 
     @provided
     def provide_data(self) -> list[DataDesc]:
         """Names and shapes of the data."""
-        return [self._describe(source) for source in self._data]
+        return [self._describe(*pair) for pair in self._data]
 
     @provided
     def provide_label(self) -> list[DataDesc]:
         """Names and shapes of the labels."""
-        return [self._describe(source) for source in self._label]
+        return [self._describe(*pair) for pair in self._label]
 
     @property
     def data(self) -> list[tuple[str, Any]]:
-        """Names and arrays of the data, as wholes in the order of the epoch; copies.
+        """Names and arrays of the data, in the order of the epoch, from which batches are copied.
 
-        Other arrays of as many samples, in the order of the epoch, may be assigned.
+        What is written into an array is in the next batch; so is another array, in the list or
+        assigned, with its samples in the order of the epoch. A shuffling iterator has arrays of
+        its own, and with each epoch new ones; others have the NDArrays that they were given.
         """
-        return [self._whole(source) for source in self._data]
+        self._keep_in_order()
+        return self._data
 
     @data.setter
     def data(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        self._keep_in_order()
         self._data = self._in_place_of("data", pairs)
 
     @property
     def label(self) -> list[tuple[str, Any]]:
         """Names and arrays of the labels, as :attr:`data` has those of the data."""
-        return [self._whole(source) for source in self._label]
+        self._keep_in_order()
+        return self._label
 
     @label.setter
     def label(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        self._keep_in_order()
         self._label = self._in_place_of("label", pairs)
 
-    def _whole(self, source: Source) -> tuple[str, Any]:
-        return source.name, source.take(self._order.indices) if self.shuffle else source.whole()
-
-    def _in_place_of(self, what: str, pairs: Sequence[tuple[str, Any]]) -> list[Source]:
-        """Sources of arrays whose samples are in the order of the present epoch."""
+    def _in_place_of(self, what: str, pairs: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Names and arrays whose samples are in the order of the present epoch."""
         axis = self._batch_axis
-        found = [named_sources({name: one}, "", what, axis)[0] for name, one in pairs]
-        for source in found:
-            if self._count(source) != self.num_data:
+        found = [pair for name, one in pairs for pair in named_arrays({name: one}, "", what, axis)]
+        for name, values in found:
+            if self._count(values) != self.num_data:
                 raise InvalidArgumentError(
-                    f"NDArrayIter: '{source.name}' has {self._count(source)} samples, but an "
+                    f"NDArrayIter: '{name}' has {self._count(values)} samples, but an "
                     f"epoch has {self.num_data}"
                 )
+        return found
+
+    def _keep_in_order(self) -> None:
+        """Puts the arrays in order, now and for each epoch to come, as somebody looks at them."""
+        self._in_order = True
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Puts the samples of a shuffling iterator in the order of the present epoch."""
         if not self.shuffle:
-            return found
-        places = np.argsort(self._order.indices)
-        return [resorted(source, places, axis) for source in found]
+            return
+        count, order = self._place.size, self._order.indices
+        order = np.concatenate([order, np.setdiff1d(np.arange(count), order)])
+        rows = self._place[order]
+        if np.array_equal(rows, np.arange(count)):
+            return
+        self._data, self._label = (
+            [
+                (name, one if is_dataset(one) else samples(one, rows, self._batch_axis))
+                for name, one in pairs
+            ]
+            for pairs in (self._data, self._label)
+        )
+        self._place = np.argsort(order)
+
+    def _reset(self, drop_carried: bool = False) -> None:
+        super()._reset(drop_carried)
+        if self._in_order:
+            self._arrange()
 
     @provided
     def data_list(self) -> list[Any]:
@@ -168,19 +215,26 @@ class NDArrayIter(OrderedIter):
 
     def getdata(self) -> list[NDArray]:
         """The data of the current batch."""
-        return [source.take(self._current()) for source in self._data]
+        return self._batch(self._data)
 
     def getlabel(self) -> list[NDArray]:
         """The labels of the current batch."""
-        return [source.take(self._current()) for source in self._label]
+        return self._batch(self._label)
 
-    def _axis_of(self, source: Source) -> int:
-        return self._batch_axis if self._batch_axis < len(source.shape) else 0
+    def _batch(self, pairs: Sequence[tuple[str, Any]]) -> list[NDArray]:
+        rows = self._current()
+        places = self._place[rows] if self.shuffle else rows
+        # Datasets on disk stay as they are.
+        return [
+            samples(values, rows if is_dataset(values) else places, self._batch_axis)
+            for _, values in pairs
+        ]
 
-    def _count(self, source: Source) -> int:
-        return source.shape[self._axis_of(source)]
+    def _count(self, values: Any) -> int:
+        return values.shape[batch_axis(values, self._batch_axis)]
 
-    def _describe(self, source: Source) -> DataDesc:
-        axis = self._axis_of(source)
-        shape = *source.shape[:axis], self.batch_size, *source.shape[axis + 1 :]
-        return DataDesc(source.name, shape, source.dtype.type, self.layout)
+    def _describe(self, name: str, values: Any) -> DataDesc:
+        axis = batch_axis(values, self._batch_axis)
+        shape = *values.shape[:axis], self.batch_size, *values.shape[axis + 1 :]
+        dtype = np.float32 if is_dataset(values) else values.dtype
+        return DataDesc(name, shape, dtype, self.layout)

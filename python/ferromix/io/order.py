@@ -47,21 +47,20 @@ class EpochOrder:
         seed: int = 0,
         last_batch: str = "pad",
     ) -> None:
-        batch_size = as_int("batch_size", batch_size, 1)
         seed = as_int("seed", seed, 0, 2**64 - 1)
         if last_batch not in LAST_BATCH:
             raise InvalidArgumentError(
                 f"last_batch_handle must be one of {', '.join(LAST_BATCH)}, got {last_batch!r}"
             )
         self.count = count
-        self.batch_size = batch_size
+        self._batch_size = as_int("batch_size", batch_size, 1)
         self.shuffle = shuffle
         self.seed = seed
         self.last_batch = last_batch
         self._begin(epoch=0, carried=np.empty(0, np.int64))
 
     def reset(self, drop_carried: bool = False) -> None:
-        """Starts the next epoch; does nothing before the first batch of the present one.
+        """Starts the next epoch, or the present one where it has given no batch.
 
         Parameters
         ----------
@@ -71,14 +70,28 @@ class EpochOrder:
         if drop_carried:
             self._begin(self.epoch + self._started, np.empty(0, np.int64))
         elif self._started:
-            size = self._order.size
-            left = size % self.batch_size if self._ended and self.last_batch == "roll_over" else 0
-            self._begin(self.epoch + 1, self._order[size - left :])
+            left = self._order[self._position :]
+            rolls = self._ended and self.last_batch == "roll_over" and left.size < self.batch_size
+            self._begin(self.epoch + 1, left if rolls else left[:0])
+        else:
+            self._position = 0
 
     @property
     def indices(self) -> np.ndarray:
         """The samples of the present epoch, in their order, without those carried over."""
         return self._order[self._carried :]
+
+    @property
+    def batch_size(self) -> int:
+        """Samples per batch; after a change, the next batch is that far behind the cursor."""
+        return self._batch_size
+
+    @batch_size.setter
+    def batch_size(self, size: int) -> None:
+        size = as_int("batch_size", size, 1)
+        if not self._ended:
+            self._position = max(0, self._position + size - self._batch_size)
+        self._batch_size = size
 
     @property
     def cursor(self) -> int:
@@ -113,7 +126,7 @@ class EpochOrder:
         missing = self.batch_size - batch.size
         if missing:
             batch = np.concatenate([batch, np.resize(self._order, missing)])
-        return batch, missing + (self._carried if first == 0 else 0)
+        return batch, missing + max(self._carried - first, 0)
 
     def state_dict(self) -> dict[str, Any]:
         """Where it stands, as numbers, lists and text only."""
@@ -174,8 +187,8 @@ class OrderedIter(DataIter):
     """
 
     def __init__(self, order: EpochOrder) -> None:
-        super().__init__(order.batch_size)
         self._order = order
+        super().__init__(order.batch_size)
         self._rows: np.ndarray | None = None
         self._pad = 0
 

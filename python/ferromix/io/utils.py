@@ -5,98 +5,25 @@ from __future__ import annotations
 import reprlib
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ..context import Context
 from ..error import InvalidArgumentError
-from ..ndarray import NDArray, array, slice_axis
-from ..ndarray.sparse import CSRNDArray, csr_matrix
+from ..ndarray import NDArray, array, slice_axis, take
+from ..ndarray.sparse import CSRNDArray, RowSparseNDArray, csr_matrix
 
-__all__ = ["CsrParts", "Source", "named_sources", "resorted", "rows_of_csr"]
+__all__ = [
+    "CsrParts",
+    "batch_axis",
+    "is_dataset",
+    "named_arrays",
+    "rows_of_csr",
+    "samples",
+]
 
 CsrParts = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The values of a csr matrix, their columns, and where each row begins and the last ends."""
-
-
-class Source(Protocol):
-    """An array that batches are taken from."""
-
-    name: str
-    dtype: np.dtype
-    shape: tuple[int, ...]
-
-    def take(self, rows: np.ndarray) -> NDArray:
-        """The samples of these numbers, in this order."""
-        ...
-
-    def whole(self) -> Any:
-        """All of it, as a user sees it."""
-        ...
-
-
-class _Dense:
-    """An array in memory."""
-
-    def __init__(self, name: str, values: np.ndarray, context: Context | None, axis: int) -> None:
-        self.name = name
-        self.dtype = values.dtype
-        self.shape = values.shape
-        self._values = values
-        self._context = context
-        self._axis = axis
-
-    def take(self, rows: np.ndarray) -> NDArray:
-        key = (slice(None),) * self._axis + (_as_slice(rows),)
-        return array(self._values[key], self._context, self.dtype)
-
-    def whole(self) -> NDArray:
-        return array(self._values, self._context, self.dtype)
-
-
-class _OnDisk:
-    """A dataset of h5py, of which only the samples of a batch are read at a time."""
-
-    def __init__(self, name: str, dataset: Any, axis: int) -> None:
-        self.name = name
-        self.dtype = np.dtype(np.float32)
-        self.shape = tuple(dataset.shape)
-        self._dataset = dataset
-        self._axis = axis
-
-    def take(self, rows: np.ndarray) -> NDArray:
-        before = (slice(None),) * self._axis
-        key = _as_slice(rows)
-        if isinstance(key, slice):
-            return array(self._dataset[(*before, key)], dtype=self.dtype)
-        # h5py takes growing numbers only.
-        sorted_rows, places = np.unique(rows, return_inverse=True)
-        found = self._dataset[(*before, sorted_rows)]
-        return array(np.take(found, places, self._axis), dtype=self.dtype)
-
-    def whole(self) -> Any:
-        return self._dataset
-
-
-class _Csr:
-    """A csr array."""
-
-    def __init__(self, name: str, values: CSRNDArray) -> None:
-        self.name = name
-        self.dtype = np.dtype(values.dtype)
-        self.shape = values.shape
-        self._whole = values
-        indices, indptr = values.indices.asnumpy(), values.indptr.asnumpy()
-        self._parts: CsrParts = values.data.asnumpy(), indices, indptr
-
-    def take(self, rows: np.ndarray) -> NDArray:
-        shape = len(rows), self.shape[1]
-        parts = rows_of_csr(self._parts, rows)
-        return csr_matrix(parts, shape, self._whole.context, self.dtype)
-
-    def whole(self) -> NDArray:
-        return self._whole
 
 
 def rows_of_csr(parts: CsrParts, rows: np.ndarray) -> CsrParts:
@@ -108,8 +35,10 @@ def rows_of_csr(parts: CsrParts, rows: np.ndarray) -> CsrParts:
     return values[places], indices[places], indptr
 
 
-def named_sources(given: Any, default: str, what: str, axis: int) -> list[Source]:
-    """The arrays that were given as data or labels, in the order of the names in a dict.
+def named_arrays(
+    given: Any, default: str, what: str, axis: int = 0, own: bool = False
+) -> list[tuple[str, Any]]:
+    """Names and arrays of what was given as data or labels, in the order of the names in a dict.
 
     Parameters
     ----------
@@ -121,18 +50,34 @@ def named_sources(given: Any, default: str, what: str, axis: int) -> list[Source
         What errors call it.
     axis
         Along which axis batches are cut, where an array has it; the first, otherwise.
+    own
+        Whether NDArrays are copied. Otherwise they are taken as they are.
 
     Raises
     ------
     InvalidArgumentError
         For what is no array, or a scalar.
     """
-    return [_source(name, values, axis) for name, values in _named(given, default, what)]
+    return [
+        (name, _array(name, values, axis, own)) for name, values in _named(given, default, what)
+    ]
 
 
-def resorted(source: Source, places: np.ndarray, axis: int) -> Source:
-    """The samples of a source in another order, as a source in memory."""
-    return _source(source.name, source.take(places), axis)
+def batch_axis(values: Any, axis: int) -> int:
+    """The axis of an array's samples: that of the layout, where it has it, and else the first."""
+    return axis if axis < len(values.shape) else 0
+
+
+def samples(values: Any, rows: np.ndarray, axis: int = 0) -> NDArray:
+    """The samples of these numbers, in this order, as an array of its own."""
+    axis, span = batch_axis(values, axis), _span(rows)
+    if isinstance(values, CSRNDArray):
+        return values[span].copy() if span else _rows_of_csr_array(values, rows)
+    if is_dataset(values):
+        return _read(values, rows, axis)
+    if span:
+        return _slice_along_batch_axis(values, span, axis)
+    return take(values, array(rows, values.context, "int64"), axis)
 
 
 def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, Any]]:
@@ -141,25 +86,25 @@ def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[st
     Parameters
     ----------
     data, default_name
-        As for :func:`named_sources`.
+        As for :func:`named_arrays`.
     allow_empty
         Whether there may be no array.
 
     Raises
     ------
     InvalidArgumentError
-        For no array where there must be one, and as :func:`named_sources`.
+        For no array where there must be one, and as :func:`named_arrays`.
     """
-    sources = named_sources(data, default_name, "data", 0)
-    if not sources and not allow_empty:
+    found = named_arrays(data, default_name, "data")
+    if not found and not allow_empty:
         raise InvalidArgumentError(f"there is no array in {reprlib.repr(data)}")
-    return [(source.name, source.whole()) for source in sources]
+    return found
 
 
 def _getdata_by_idx(data: Sequence[tuple[str, Any]], idx: Any) -> list[tuple[str, NDArray]]:
     """Names and arrays with the samples of these numbers, in this order."""
     rows = np.asarray(idx)
-    return [(name, _source(name, values, 0).take(rows)) for name, values in data]
+    return [(name, samples(_array(name, values, 0), rows)) for name, values in data]
 
 
 def _has_instance(data: Sequence[tuple[str, Any]], dtype: type | tuple[type, ...]) -> bool:
@@ -177,7 +122,7 @@ def _named(given: Any, default: str, what: str) -> list[tuple[str, Any]]:
         return []
     if isinstance(given, Mapping):
         return sorted(given.items(), key=lambda pair: str(pair[0]))
-    if isinstance(given, (NDArray, np.ndarray)) or _is_dataset(given):
+    if isinstance(given, (NDArray, np.ndarray)) or is_dataset(given):
         return [(default, given)]
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
         names = [default] if len(given) == 1 else [f"_{i}_{default}" for i in range(len(given))]
@@ -188,26 +133,43 @@ def _named(given: Any, default: str, what: str) -> list[tuple[str, Any]]:
     )
 
 
-def _source(name: str, values: Any, axis: int) -> Source:
-    if isinstance(values, CSRNDArray):
-        if axis:
-            raise InvalidArgumentError(
-                f"NDArrayIter: '{name}' is a csr array, which has rows as samples, "
-                f"but the layout has N at {axis}"
-            )
-        return _Csr(name, values)
-    if isinstance(values, NDArray):
-        plain, context = values.asnumpy(), values.context
-    elif _is_dataset(values):
-        return _OnDisk(name, values, _axis(name, values, axis))
-    else:
-        plain, context = _to_numpy(name, values), None
-    return _Dense(name, plain, context, _axis(name, plain, axis))
+def _array(name: str, values: Any, axis: int, own: bool = False) -> Any:
+    if isinstance(values, CSRNDArray) and axis:
+        raise InvalidArgumentError(
+            f"NDArrayIter: '{name}' is a csr array, which has rows as samples, "
+            f"but the layout has N at {axis}"
+        )
+    if isinstance(values, RowSparseNDArray):
+        values = values.tostype("default")
+    elif not isinstance(values, NDArray) and not is_dataset(values):
+        values = array(_to_numpy(name, values), dtype="float32")
+    elif own and isinstance(values, NDArray):
+        values = values.copy()
+    if not values.shape:
+        raise InvalidArgumentError(f"NDArrayIter: '{name}' needs a first axis to cut, got a scalar")
+    return values
 
 
-def _is_dataset(values: Any) -> bool:
+def is_dataset(values: Any) -> bool:
+    """Whether it is a dataset of h5py, which is read batch by batch."""
     module = sys.modules.get("h5py")
     return module is not None and isinstance(values, module.Dataset)
+
+
+def _read(dataset: Any, rows: np.ndarray, axis: int) -> NDArray:
+    before, span = (slice(None),) * axis, _span(rows)
+    if span:
+        return array(dataset[(*before, span)], dtype="float32")
+    # h5py takes growing numbers only.
+    sorted_rows, places = np.unique(rows, return_inverse=True)
+    found = dataset[(*before, sorted_rows)]
+    return array(np.take(found, places, axis), dtype="float32")
+
+
+def _rows_of_csr_array(values: CSRNDArray, rows: np.ndarray) -> CSRNDArray:
+    parts = values.data.asnumpy(), values.indices.asnumpy(), values.indptr.asnumpy()
+    shape = len(rows), values.shape[1]
+    return csr_matrix(rows_of_csr(parts, rows), shape, values.context, values.dtype)
 
 
 def _to_numpy(name: str, values: Any) -> np.ndarray:
@@ -220,14 +182,8 @@ def _to_numpy(name: str, values: Any) -> np.ndarray:
         ) from None
 
 
-def _axis(name: str, values: Any, axis: int) -> int:
-    if not values.shape:
-        raise InvalidArgumentError(f"NDArrayIter: '{name}' needs a first axis to cut, got a scalar")
-    return axis if axis < len(values.shape) else 0
-
-
-def _as_slice(rows: np.ndarray) -> np.ndarray | slice:
-    """A slice where the numbers follow each other, which needs no copy."""
+def _span(rows: np.ndarray) -> slice | None:
+    """A slice where the numbers follow each other, whose samples lie side by side."""
     if rows.size and np.array_equal(rows, np.arange(rows[0], rows[0] + rows.size)):
         return slice(int(rows[0]), int(rows[0]) + rows.size)
-    return rows
+    return None
