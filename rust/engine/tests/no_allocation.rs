@@ -67,6 +67,23 @@ fn fill(engine: &Engine, vars: &[Var], program: &Program, count: usize) {
     engine.wait_for_all().unwrap();
 }
 
+/// The least that a run of the work allocates, in as many runs as it may take to allocate nothing.
+///
+/// What a warm engine needs once more on a busy machine, such as counters for a launch that waits in
+/// vain for 10 ms, it keeps for later runs; what it needs each time shows in all of them.
+fn least_allocations(work: impl Fn()) -> u64 {
+    let mut least = u64::MAX;
+    for _ in 0..10 {
+        let before = ALLOCATIONS.load(Relaxed);
+        work();
+        least = least.min(ALLOCATIONS.load(Relaxed) - before);
+        if least == 0 {
+            break;
+        }
+    }
+    least
+}
+
 #[test]
 fn a_warm_engine_allocates_nothing() {
     let engine = Engine::builder().workers(2).max_in_flight(1024).build();
@@ -83,22 +100,20 @@ fn a_warm_engine_allocates_nothing() {
         push(&engine, &vars, 50_000);
         for _ in 0..50 {
             engine.launch(&program).unwrap();
-            // A third launch that waits in vain for 10 ms, on a busy machine, gets new counters.
             settle(&engine);
         }
     };
     work();
     engine.wait_for_all().unwrap();
-    let before = ALLOCATIONS.load(Relaxed);
-    work();
-    assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0);
+    assert_eq!(least_allocations(work), 0);
 
     // A bulk of many variables has a larger block, and each operation one of its own, whose number
     // the limit does not count.
     let _bulk = engine.bulk(40);
     fill(&engine, &vars, &program, 30_000);
-    let before = ALLOCATIONS.load(Relaxed);
-    push(&engine, &vars, 30_000);
-    settle(&engine);
-    assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0);
+    let work = || {
+        push(&engine, &vars, 30_000);
+        settle(&engine);
+    };
+    assert_eq!(least_allocations(work), 0);
 }
