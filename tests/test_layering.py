@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python" / "ferromix"
 # may not use each other.
 LAYERS: list[tuple[str, ...]] = [
     (
-        *("error", "base", "context", "attribute", "name", "registry", "files"),
+        *("error", "base", "context", "attribute", "name", "scope", "registry", "files"),
         *("literal", "nested", "numeric", "libinfo", "foreign", "runtime", "util", "log"),
         "layout",
     ),

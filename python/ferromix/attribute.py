@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar, Token
-from typing import Self
+from contextvars import Token
+from typing import ClassVar, Self
 
 from .error import DTypeError, InvalidArgumentError
+from .scope import Current, InForce
 
 __all__ = ["AttrScope", "check_attributes", "hide", "show"]
 
 HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 """Keys that may be written without underscores and are stored with them."""
-
-
-class _InForce:
-    """The scope in force, to read and to assign, as scripts of MXNet do without a block."""
-
-    @property
-    def value(self) -> AttrScope:
-        """The scope."""
-        scope = _CURRENT.get()
-        if scope is None:
-            scope = AttrScope()
-            _CURRENT.set(scope)
-        return scope
-
-    @value.setter
-    def value(self, scope: AttrScope) -> None:
-        _CURRENT.set(scope)
-
-
-class _Current:
-    """Reads the scope in force as a class attribute, which is MXNet's way to ask for it."""
-
-    def __get__(self, instance: AttrScope | None, owner: type) -> AttrScope:
-        return AttrScope._current.value
 
 
 class AttrScope:
@@ -60,8 +37,8 @@ class AttrScope:
     {'__ctx_group__': 'dev1', '__mood__': 'calm'}
     """
 
-    _current = _InForce()
-    current = _Current()
+    _current: ClassVar[InForce[AttrScope]] = InForce("attr_scope", lambda: AttrScope())
+    current: Current[AttrScope] = Current()
 
     def __init__(self, **attrs: str) -> None:
         self._attr = check_attributes(attrs)
@@ -74,12 +51,12 @@ class AttrScope:
     def __enter__(self) -> Self:
         own = self._attr
         self._attr = {**AttrScope.current._attr, **own}
-        self._outer.append((_CURRENT.set(self), own))
+        self._outer.append((self._current.enter(self), own))
         return self
 
     def __exit__(self, *_: object) -> None:
         token, self._attr = self._outer.pop()
-        _CURRENT.reset(token)
+        self._current.leave(token)
 
 
 def check_attributes(attrs: Mapping[str, str]) -> dict[str, str]:
@@ -113,6 +90,3 @@ def show(attrs: Mapping[str, str]) -> dict[str, str]:
     found = dict(attrs)
     found.update({plain[key]: value for key, value in attrs.items() if key in plain})
     return found
-
-
-_CURRENT: ContextVar[AttrScope | None] = ContextVar("ferromix_attr_scope", default=None)

@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar, Token
-from typing import Self
+from contextvars import Token
+from typing import ClassVar, Self
+
+from .scope import Current, InForce
 
 __all__ = ["NameManager", "Prefix"]
-
-
-class _InForce:
-    """The manager in force, to read and to assign, as scripts of MXNet do without a block."""
-
-    @property
-    def value(self) -> NameManager:
-        """The manager."""
-        manager = _CURRENT.get()
-        if manager is None:
-            manager = NameManager()
-            _CURRENT.set(manager)
-        return manager
-
-    @value.setter
-    def value(self, manager: NameManager) -> None:
-        _CURRENT.set(manager)
-
-
-class _Current:
-    """Reads the manager in force as a class attribute, which is MXNet's way to ask for it."""
-
-    def __get__(self, instance: NameManager | None, owner: type) -> NameManager:
-        return NameManager._current.value
 
 
 class NameManager:
@@ -44,8 +22,8 @@ class NameManager:
     ('dot0', 'dot1')
     """
 
-    _current = _InForce()
-    current = _Current()
+    _current: ClassVar[InForce[NameManager]] = InForce("name_manager", lambda: NameManager())
+    current: Current[NameManager] = Current()
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
@@ -68,11 +46,11 @@ class NameManager:
         return f"{hint}{count}"
 
     def __enter__(self) -> Self:
-        self._tokens.append(_CURRENT.set(self))
+        self._tokens.append(self._current.enter(self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        _CURRENT.reset(self._tokens.pop())
+        self._current.leave(self._tokens.pop())
 
 
 class Prefix(NameManager):
@@ -92,6 +70,3 @@ class Prefix(NameManager):
     def get(self, name: str | None, hint: str) -> str:
         """The prefix followed by `name` or an automatic name."""
         return self._prefix + super().get(name, hint)
-
-
-_CURRENT: ContextVar[NameManager | None] = ContextVar("ferromix_name_manager", default=None)
