@@ -155,3 +155,154 @@ def test_groups_have_no_attributes():
     assert group.attr("num_hidden") is group.attr("name") is None
     assert group.list_attr() == {}
     assert net.get_internals()["fc_output"].attr("name") == "fc"
+
+
+# -- callbacks, metrics and modules of one's own ---------------------------------------------------
+
+
+def train_lines(caplog):
+    return [r.getMessage() for r in caplog.records if "Train-" in r.getMessage()]
+
+
+def zeros(rows=4, size=2):
+    return mx.io.NDArrayIter(np.ones((rows, 3)), np.zeros(rows), size)
+
+
+class Halves(mx.metric.EvalMetric):
+    """As before MXNet 1.4, without global statistics."""
+
+    def __init__(self):
+        super().__init__("half")
+
+    def update(self, labels, preds):
+        self.sum_metric += 1
+        self.num_inst += 2
+
+
+class Pair(mx.metric.EvalMetric):
+    """With sums in lists, as networks of several losses have them."""
+
+    def __init__(self):
+        super().__init__("pair")
+
+    def reset(self):
+        self.sum_metric, self.num_inst = [0.0, 0.0], [0, 0]
+
+    def update(self, labels, preds):
+        for i in range(2):
+            self.sum_metric[i] += i
+            self.num_inst[i] += 1
+
+    def get(self):
+        return ["a", "b"], [x / n for x, n in zip(self.sum_metric, self.num_inst, strict=True)]
+
+
+def reset(param):
+    param.eval_metric.reset()
+
+
+@pytest.mark.parametrize(
+    ("metric", "callback", "said"),
+    [
+        (Halves, reset, ["half=0.500000"]),
+        (Halves, mx.callback.Speedometer(2, 1), ["half=0.500000"]),
+        (Pair, mx.callback.Speedometer(2, 1), ["a=0.000000", "b=1.000000"]),
+    ],
+)
+def test_callbacks_may_reset_the_metric_after_the_last_batch(metric, callback, said, caplog):
+    caplog.set_level("INFO")
+    module = mx.mod.Module(classifier())
+    module.fit(zeros(), eval_metric=metric(), num_epoch=1, batch_end_callback=callback)
+    assert train_lines(caplog) == [f"Epoch[0] Train-{text}" for text in said]
+
+
+def test_callbacks_see_the_values_of_the_epoch():
+    seen = []
+    module = mx.mod.Module(classifier())
+    module.fit(
+        zeros(),
+        eval_metric=Halves(),
+        num_epoch=1,
+        batch_end_callback=lambda p: seen.append(p.locals["eval_name_vals"]),
+    )
+    assert seen == [[], [("half", 0.5)]]
+
+
+def test_data_at_their_end_are_no_epoch():
+    data = zeros()
+    list(data)
+    with pytest.raises(mx.MXNetError, match=r"no batch in epoch 0; call its reset\(\)"):
+        mx.mod.Module(classifier()).fit(data, num_epoch=1)
+
+
+def test_an_iterator_begins_with_a_reset():
+    class Counting(mx.io.NDArrayIter):
+        def reset(self):
+            super().reset()
+            self.count = 0
+
+        def next(self):
+            self.count += 1
+            return super().next()
+
+    data = Counting(np.ones((4, 3)), np.zeros(4), 2)
+    assert len(list(data)) == 2
+    assert data.count == 3
+
+
+class Keywords(mx.mod.Module):
+    """Overrides steps, and takes them by their names alone."""
+
+    def bind(self, *, data_shapes, **more):
+        super().bind(data_shapes, **more)
+
+    def init_params(self, **given):
+        super().init_params(**given)
+
+    def init_optimizer(self, **given):
+        super().init_optimizer(**given)
+
+    def set_params(self, arg_params, aux_params, **more):
+        super().set_params(arg_params, aux_params, **more)
+
+    def forward(self, data_batch, **more):
+        super().forward(data_batch, **more)
+
+    def backward(self, **more):
+        super().backward(**more)
+
+    def score(
+        self, eval_data, eval_metric, score_end_callback=None, batch_end_callback=None, epoch=0
+    ):
+        return super().score(eval_data, eval_metric, epoch=epoch)
+
+
+def test_steps_may_be_overridden_by_their_names():
+    module = Keywords(classifier())
+    module.fit(zeros(), eval_data=zeros(), num_epoch=2)
+    module.bind(data_shapes=[("data", (2, 3))], for_training=False, force_rebind=True)
+    assert module.get_params()[0]["fc_weight"].shape == (2, 3)
+
+
+def test_modules_of_a_sequence_may_be_overridden_by_their_names():
+    first = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="first")
+    chain = mx.mod.SequentialModule()
+    chain.add(Keywords(first, label_names=[]))
+    chain.add(Keywords(classifier()), take_labels=True, auto_wiring=True)
+    chain.fit(zeros(), num_epoch=2)
+    assert chain.get_params()[0]["first_weight"].shape == (3, 3)
+
+
+def test_a_checkpoint_that_lacks_a_parameter_is_bound_with_zeros(tmp_path, caplog):
+    prefix = str(tmp_path / "m")
+    module = mx.mod.Module(classifier())
+    module.fit(zeros(), num_epoch=1, initializer=mx.init.One())
+    module.save_checkpoint(prefix, 1)
+    args, _ = module.get_params()
+    mx.nd.save(f"{prefix}-0002.params", {"arg:fc_weight": args["fc_weight"]})
+    loaded = mx.mod.Module.load(prefix, 2)
+    loaded.bind([("data", (2, 3))], for_training=False)
+    assert "bind: the parameters lack ['fc_bias'], which are zeros" in caplog.text
+    found, _ = loaded.get_params()
+    np.testing.assert_array_equal(found["fc_weight"].asnumpy(), args["fc_weight"].asnumpy())
+    np.testing.assert_array_equal(found["fc_bias"].asnumpy(), np.zeros(2))

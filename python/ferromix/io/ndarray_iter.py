@@ -95,6 +95,7 @@ class NDArrayIter(OrderedIter):
         if self._in_order:
             self._arrange()
         self.layout = layout
+        self.reset()  # where subclasses begin to count
 
     @property
     def batch_size(self) -> int:

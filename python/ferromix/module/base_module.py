@@ -249,16 +249,26 @@ class BaseModule(Steps):
         )
         if monitor is not None:
             self.install_monitor(monitor)
-        self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
-        self.init_optimizer(kvstore, optimizer, optimizer_params)
+        # Subclasses override steps with keywords of MXNet's, and some with fewer parameters.
+        self.init_params(
+            initializer=initializer,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+        )
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         measured = metric.create(eval_metric)
         about |= {"eval_metric": measured}
         if validation_metric is None:
             about |= {"validation_metric": eval_metric}
+        rows: dict[str, Any] = (
+            {} if sparse_row_id_fn is None else {"sparse_row_id_fn": sparse_row_id_fn}
+        )
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
-            self._train_epoch({**about, "epoch": epoch, "tic": started})
-            for name, value in measured.get_global_name_value():
+            found = self._train_epoch({**about, "epoch": epoch, "tic": started})
+            for name, value in found:
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
             # Devices may have come apart in what batches change by the way, such as averages.
@@ -272,21 +282,27 @@ class BaseModule(Steps):
                     batch_end_callback=eval_batch_end_callback,
                     score_end_callback=eval_end_callback,
                     epoch=epoch,
-                    sparse_row_id_fn=sparse_row_id_fn,
+                    **rows,
                 ):
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _train_epoch(self, about: dict[str, Any]) -> None:
+    def _train_epoch(self, about: dict[str, Any]) -> list[tuple[str, float]]:
         """Trains on all batches; the next one is fetched while the devices work on one.
 
-        `about` are the arguments of :meth:`fit` and what is known of the epoch.
+        `about` are the arguments of :meth:`fit` and what is known of the epoch. Gives what the
+        metric says of all batches, before callbacks see the last one, as these may reset it.
         """
         measured, monitor, epoch = about["eval_metric"], about["monitor"], about["epoch"]
         measured.reset()
         batches = iter(about["train_data"])
         batch = next(batches, None)
-        number = 0
+        if batch is None:
+            raise InvalidArgumentError(
+                f"fit: train_data has no batch in epoch {epoch}; call its reset() where it is at "
+                "its end"
+            )
+        number, found = 0, []
         while batch is not None:
             if monitor is not None:
                 monitor.tic()
@@ -298,13 +314,17 @@ class BaseModule(Steps):
                 self.prepare(following, sparse_row_id_fn=about["sparse_row_id_fn"])
             if monitor is not None:
                 monitor.toc_print()
+            if following is None:
+                found = measured.get_global_name_value()
             here = {"data_batch": batch, "nbatch": number, "data_iter": batches}
             here |= {"end_of_batch": following is None, "next_data_batch": batch}
+            here |= {"eval_name_vals": found}
             if following is not None:
                 here["next_data_batch"] = following
             param = BatchEndParam(epoch, number, measured, {**about, **here})
             call(about["batch_end_callback"], param)
             batch, number = following, number + 1
+        return found
 
     def _measure(self, measured: Any, batch: Any) -> None:
         if isinstance(batch, list):
@@ -323,7 +343,14 @@ class BaseModule(Steps):
         allow_extra: bool = False,
     ) -> None:
         """Sets parameters to arrays by name, as :meth:`init_params` without an initializer does."""
-        self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
 
     def save_params(self, fname: str) -> None:
         """Writes all parameters to a file, as checkpoints have them."""

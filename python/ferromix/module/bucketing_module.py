@@ -252,7 +252,12 @@ class BucketingModule(BaseModule):
         """Sets all parameters, as :meth:`Module.init_params` does."""
         self._require(initialized=False)
         self._buckets[self._default_bucket_key].init_params(
-            initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
+            initializer=initializer,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
         )
         self.params_initialized = True
 
@@ -266,7 +271,7 @@ class BucketingModule(BaseModule):
         """Sets up the optimizer that all buckets share."""
         self._require()
         whole = self._buckets[self._default_bucket_key]
-        whole.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        whole.init_optimizer(kvstore, optimizer, optimizer_params, force_init=force_init)
         for module in self._buckets.values():
             if module is not whole:
                 module.borrow_optimizer(whole)
@@ -290,19 +295,19 @@ class BucketingModule(BaseModule):
         self._require()
         key = self._curr_bucket_key
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
-        self._curr_module.prepare(data_batch, sparse_row_id_fn)
+        self._curr_module.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
         self._curr_module, self._curr_bucket_key = self._buckets[key], key
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Computes the outputs of a batch, in its bucket."""
         self._require()
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
-        self._curr_module.forward(data_batch, is_train)
+        self._curr_module.forward(data_batch, is_train=is_train)
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes gradients, in the bucket of the last batch."""
         self._require()
-        self._curr_module.backward(out_grads)
+        self._curr_module.backward(out_grads=out_grads)
 
     def update(self) -> None:
         """Changes the parameters, which all buckets share."""
@@ -313,12 +318,12 @@ class BucketingModule(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """The outputs of the last batch."""
         self._require()
-        return self._curr_module.get_outputs(merge_multi_context)
+        return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """The gradients of the data of the last batch."""
         self._require()
-        return self._curr_module.get_input_grads(merge_multi_context)
+        return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The states of the current bucket."""

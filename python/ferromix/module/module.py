@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .. import ndarray as nd
 from ..error import ArgumentTypeError, InvalidArgumentError, MXNetError
 from ..io import DataBatch, DataDesc
 from ..model.checkpoint import load_checkpoint
@@ -22,7 +21,6 @@ from .assign import joined
 from .describe import Shapes, _parse_data_desc, described
 from .executor_group import DataParallelExecutorGroup
 from .optimizers import make_optimizer
-from .steps import Params
 from .symbol_module import SymbolModule
 
 __all__ = ["Module"]
@@ -148,9 +146,7 @@ class Module(SymbolModule):
                 shared_module._aux_params,
             )
         elif self.params_initialized:
-            # Of a checkpoint, or from before.
-            args, auxs = self._with_labels(self._arg_params), self._aux_params
-            self.init_params(None, args, auxs, force_init=True)
+            self._hand_out()
         if shared_module is not None and shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
 
@@ -171,13 +167,15 @@ class Module(SymbolModule):
                 f"label_name={lacking[0]!r}, or the module label_names of its arguments"
             )
 
-    def _with_labels(self, args: Params) -> Params:
-        """`args` with zeros for labels, which count as parameters where nobody named them."""
-        if args is None:
-            return None
-        blocks = zip(self._param_names, self._exec_group.param_arrays, strict=True)
-        labels = {n: b[0] for n, b in blocks if n.endswith("label") and n not in args}
-        return {**args, **{n: nd.zeros(b.shape, dtype=b.dtype) for n, b in labels.items()}}
+    def _hand_out(self) -> None:
+        """Copies parameters of a checkpoint, or from before, to the devices."""
+        args, auxs = self._arg_params or {}, self._aux_params or {}
+        names = (*self._param_names, *self._aux_names)
+        # Labels count as parameters where nobody named them.
+        lacking = [n for n in names if n not in args and n not in auxs and not n.endswith("label")]
+        if lacking:
+            self.logger.warning("bind: the parameters lack %s, which are zeros", lacking)
+        super().init_params(None, args, auxs, allow_missing=True, force_init=True)
 
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes = None) -> None:
         """Binds to batches of other shapes; parameters stay."""

@@ -129,7 +129,14 @@ class SequentialModule(BaseModule):
         owners: dict[str, int] = {}
         for number, module in enumerate(self._modules):
             # What one module has not another one may have.
-            module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, True)
+            module.init_params(
+                initializer=initializer,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=True,
+            )
             for name in {**module.get_params()[0], **module.get_params()[1]}:
                 if name in owners:
                     raise InvalidArgumentError(
@@ -171,13 +178,13 @@ class SequentialModule(BaseModule):
             # The first one needs gradients of its data only if asked; the others hand theirs back.
             needs = for_training and (inputs_need_grad or number > 0)
             module.bind(
-                shapes,
-                label_shapes if takes else None,
-                for_training,
-                needs,
-                force_rebind,
-                None,
-                grad_req,
+                data_shapes=shapes,
+                label_shapes=label_shapes if takes else None,
+                for_training=for_training,
+                inputs_need_grad=needs,
+                force_rebind=force_rebind,
+                shared_module=None,
+                grad_req=grad_req,
             )
             shapes = module.output_shapes
         self._label_shapes = label_shapes if taken else None
@@ -196,7 +203,12 @@ class SequentialModule(BaseModule):
             self.logger.warning("the optimizer is set up already; init_optimizer does nothing")
             return
         for module in self._modules:
-            module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+            module.init_optimizer(
+                kvstore=kvstore,
+                optimizer=optimizer,
+                optimizer_params=optimizer_params,
+                force_init=force_init,
+            )
         self.optimizer_initialized = True
 
     def install_monitor(self, mon: Any) -> None:
@@ -212,7 +224,7 @@ class SequentialModule(BaseModule):
         self._require()
         batch = copy.copy(data_batch)
         for number, module in enumerate(self._modules):
-            module.forward(batch, is_train)
+            module.forward(batch, is_train=is_train)
             if number + 1 < len(self._modules):
                 batch.data = module.get_outputs()
                 batch.provide_data = [
@@ -226,7 +238,7 @@ class SequentialModule(BaseModule):
         """Computes gradients, from the last module to the first."""
         self._require()
         for number, module in reversed(list(enumerate(self._modules))):
-            module.backward(out_grads)
+            module.backward(out_grads=out_grads)
             if number > 0:
                 out_grads = module.get_input_grads()
 
@@ -239,12 +251,12 @@ class SequentialModule(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """The last module's outputs."""
         self._require()
-        return self._modules[-1].get_outputs(merge_multi_context)
+        return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """The gradients of the first module's data."""
         self._require()
-        return self._modules[0].get_input_grads(merge_multi_context)
+        return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Has a metric look at the outputs of the modules that take labels."""

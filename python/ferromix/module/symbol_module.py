@@ -263,4 +263,11 @@ class SymbolModule(BaseModule):
         allow_extra: bool = False,
     ) -> None:
         """Sets parameters to arrays by name; with `allow_missing` others stay as they are."""
-        self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
