@@ -247,3 +247,27 @@ def test_no_text():
     for value in (3, None, [OLD]):
         with pytest.raises(DTypeError, match="must be a string"):
             mx.sym.load_json(value)
+
+
+# As MXNet writes them, which escapes no other characters and reads no other escapes.
+SPELLED = {
+    "é名": "é名",
+    'a"b\\c': r"a\"b\\c",
+    "\n\r\t": r"\n\r\t",
+    "\x01\b\f\x0b\x1f\x7f": "\x01\b\f\x0b\x1f\x7f",
+    "\\u0041\x02": "\\\\u0041\x02",
+}
+
+
+@pytest.mark.parametrize("text", SPELLED, ids=ascii)
+def test_texts_are_spelled_as_in_mxnet(text, tmp_path):
+    symbol = mx.sym.sin(mx.sym.var("x" + text, attr={"__a__": text}), name="y" + text)
+    written = symbol.tojson()
+    assert f'"name": "x{SPELLED[text]}"' in written
+    assert f'"__a__": "{SPELLED[text]}"' in written
+    symbol.save(tmp_path / "s.json")
+    assert (tmp_path / "s.json").read_bytes().decode() == written
+    for again in (mx.sym.load(str(tmp_path / "s.json")), mx.sym.load_json(written)):
+        assert again.list_arguments() == ["x" + text]
+        assert again.name == "y" + text
+        assert again.attr_dict()["x" + text]["__a__"] == text

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,8 +30,10 @@ _log = logging.getLogger(__name__)
 VERSION = 10901
 """The version of MXNet whose form is written."""
 
-_ENCODE = json.JSONEncoder().encode
-_QUOTE = json.encoder.encode_basestring_ascii
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+_QUOTE = json.encoder.encode_basestring
+_ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.)")
+"""MXNet knows five: of quotes, backslashes and the ends and tabs of lines."""
 _INDEX_WIDTH = range(2, 4)
 _DEEPEST = 16
 """Levels of graphs within graphs."""
@@ -49,7 +52,7 @@ def dump(heads: Sequence[Entry]) -> str:
     nodes = [_row(row, texts) for row in rows]
     graph["attrs"] = {"mxnet_version": ["int", VERSION]}
     listed = "[\n    " + ",\n    ".join(nodes) + "\n  ]"
-    return '{\n  "nodes": ' + listed + ",\n" + _object(graph, "")[2:]
+    return _plain('{\n  "nodes": ' + listed + ",\n" + _object(graph, "")[2:])
 
 
 def _described(heads: Sequence[Entry]) -> dict[str, Any]:
@@ -105,6 +108,16 @@ def _object(row: Mapping[str, Any], indent: str) -> str:
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
+def _plain(text: str) -> str:
+    """JSON with other control characters as they are, as MXNet writes and reads them."""
+    if not any(escape in text for escape in ("\\u", "\\b", "\\f")):
+        return text
+    kept = {"b": "\b", "f": "\f"}
+    return _ESCAPE.sub(
+        lambda m: chr(int(m[1][1:], 16)) if len(m[1]) > 1 else kept.get(m[1], m[0]), text
+    )
+
+
 def _text(value: Any) -> str:
     """JSON of a value; the quickest way for each kind."""
     if type(value) is str:
@@ -143,7 +156,7 @@ def parse_noting(text: str | bytes, source: str) -> tuple[list[Entry], Upgrades]
     if not isinstance(text, (str, bytes, bytearray)):
         raise DTypeError(f"{source} must be a string, got {type(text).__name__}")
     try:
-        graph = json.loads(text)
+        graph = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{source}: not JSON: {error}") from None
     upgrades = Upgrades(graph if isinstance(graph, dict) else {})

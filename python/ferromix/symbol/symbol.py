@@ -277,7 +277,7 @@ class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
         FileAccessError
             If the file cannot be written.
         """
-        files.write(fname, self.tojson(remove_amp_cast).encode())
+        files.write(fname, self.tojson(remove_amp_cast).encode(errors="surrogatepass"))
 
     def debug_str(self) -> str:
         """All nodes with their inputs and attributes, for people."""
