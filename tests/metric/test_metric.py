@@ -216,7 +216,7 @@ def test_configuration():
         (lambda: updated(mx.metric.CrossEntropy(), mx.nd.zeros((2,))), "2 labels, but 3 pred"),
         (
             lambda: updated(mx.metric.CrossEntropy(), mx.nd.array([0, 2, 1])),
-            r"labels must be in \[0, 2\), got 0 to 2",
+            r"labels must be in \[-2, 2\), got 0 to 2",
         ),
         (lambda: updated(mx.metric.TopKAccuracy(2), LABEL, LABEL[:2]), r"\(batch, classes\)"),
         (lambda: updated(mx.metric.TopKAccuracy(5), LABEL, LABEL), "at least 5"),

@@ -59,8 +59,8 @@ def test_labels_that_do_not_count_may_be_no_classes():
 
 
 def test_what_is_refused():
-    with pytest.raises(InvalidArgumentError, match="must be 0 or 1"):
-        mx.metric.F1().update([np.array([0, 2])], [np.array([0, 1])])
+    with pytest.raises(InvalidArgumentError, match=r"1 or one other number, got \[0, 1, 2\]"):
+        mx.metric.F1().update([np.array([0, 2, 1])], [np.array([0, 1, 1])])
     with pytest.raises(InvalidArgumentError, match="not be negative"):
         mx.metric.PCC().update([np.array([-1])], [np.array([0])])
     with pytest.raises(InvalidArgumentError, match=r"\(6,\) do not fit"):
@@ -86,3 +86,45 @@ def test_names_create_them():
     found = mx.metric.create(names).get()[0]
     assert found == [*names[:7], "nll-loss", "loss", "torch"]
     assert mx.metric.create("perplexity", ignore_label=None).get_config()["ignore_label"] is None
+
+
+TWO = [[0.2, 0.8], [0.3, 0.7], [0.6, 0.4], [0.1, 0.9]]
+THREE = [[0.2, 0.7, 0.1], [0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.4, 0.35, 0.25]]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "scores", "value"),
+    [
+        ("ce", [-1, 1, 0, 1], TWO, 0.299),
+        ("nll_loss", [-2, -1, 0, 1], TWO, 0.645575),
+        ("f1", [1, -1, -1, 1], TWO, 0.8),
+        ("f1", [0, 5, 0, 5], TWO, 0.0),
+        ("f1", [2, 1, 2, 1], THREE, 0.0),
+        ("mcc", [1, -1, -1, 1], TWO, 0.57735),
+        ("mcc", [2, 1, 2, 1], THREE, -0.57735),
+        ("top_k_accuracy", [-1, 1, 0, 1], THREE, 0.75),
+        ("top_k_accuracy", [0, 1, 2, 3], THREE, 0.5),
+        ("perplexity", [-1, 1, 0, 1], THREE, 3.45721),
+    ],
+)
+def test_labels_that_are_no_classes_are_mxnets(name, label, scores, value):
+    more = {"top_k_accuracy": {"top_k": 2}, "perplexity": {"ignore_label": None}}
+    metric = mx.metric.create(name, **more.get(name, {}))
+    metric.update([mx.nd.array(label)], [mx.nd.array(scores)])
+    assert metric.get()[1] == pytest.approx(value, abs=2e-5)
+
+
+class Own(mx.metric.EvalMetric):
+    def update(self, labels, preds):
+        self.sum_metric += np.float32(0.1)
+        self.num_inst += 1
+
+
+@pytest.mark.parametrize("metric", [mx.metric.np(lambda a, b: np.float32(0.1)), Own("own")])
+def test_sums_of_singles_are_doubles(metric):
+    label = [np.zeros(1)]
+    for _ in range(20000):
+        metric.update(label, label)
+    value = metric.get()[1]
+    assert value == pytest.approx(float(np.float32(0.1)), abs=1e-12)
+    assert type(value) is float

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..error import InvalidArgumentError
+from ..literal import brief
 from .arrays import Arrays, batches, check_counts
 from .base import EvalMetric, Score, register
 
@@ -50,7 +51,7 @@ class _Binary(EvalMetric):
         """Accounts for one batch."""
         counts = np.zeros((2, 2), np.int64)
         for label, pred in batches(self.name, labels, preds):
-            counts += _counts(self.name, label, pred, 2)
+            counts += _counts(self.name, self._positive(label), _classes(pred) == 1)
         if self.average == "macro":
             self._add(self.score(counts), 1)
             return
@@ -59,6 +60,21 @@ class _Binary(EvalMetric):
         self.num_inst, self.global_num_inst = int(self._recent.sum()), int(self._all.sum())
         self.sum_metric = self.score(self._recent) * self.num_inst
         self.global_sum_metric = self.score(self._all) * self.global_num_inst
+
+    def _positive(self, label: np.ndarray) -> np.ndarray:
+        """Which labels are 1; others may be any number, such as -1 or 0.
+
+        Raises
+        ------
+        InvalidArgumentError
+            More than two different labels.
+        """
+        found = np.unique(label.astype(np.int64))
+        if found.size > 2:
+            raise InvalidArgumentError(
+                f"{self.name}: labels must be 1 or one other number, got {brief(found.tolist())}"
+            )
+        return label.astype(np.int64) == 1
 
 
 @register
@@ -168,7 +184,7 @@ class PCC(EvalMetric):
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Accounts for one batch."""
         for label, pred in batches(self.name, labels, preds):
-            counts = _counts(self.name, label, pred, None)
+            counts = _counts(self.name, label, _classes(pred))
             self._recent = _sum(self._recent, counts)
             self._all = _sum(self._all, counts) if self._has_global else self._all
         self.num_inst, self.global_num_inst = int(self._recent.sum()), int(self._all.sum())
@@ -183,24 +199,19 @@ def _classes(pred: np.ndarray) -> np.ndarray:
     return (pred.argmax(axis=1) if pred.ndim > 1 else pred).ravel().astype(np.int64)
 
 
-def _counts(name: str, label: np.ndarray, pred: np.ndarray, classes: int | None) -> np.ndarray:
-    """How often each class was taken for each.
+def _counts(name: str, label: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """How often each class was taken for each, of two classes at least.
 
     Raises
     ------
     InvalidArgumentError
-        More classes than allowed, or classes below 0.
+        Classes below 0.
     """
-    right, said = label.ravel().astype(np.int64), _classes(pred)
+    right, said = label.ravel().astype(np.int64), classes.astype(np.int64)
     check_counts(name, right, said)
-    most = int(max(right.max(initial=0), said.max(initial=0))) + 1
-    if min(right.min(initial=0), said.min(initial=0)) < 0 or (classes and most > classes):
-        raise InvalidArgumentError(
-            f"{name}: labels and classes must be 0 or 1"
-            if classes
-            else f"{name}: labels and classes must not be negative"
-        )
-    size = classes or max(most, 2)
+    size = max(int(right.max(initial=1)), int(said.max(initial=1))) + 1
+    if min(right.min(initial=0), said.min(initial=0)) < 0:
+        raise InvalidArgumentError(f"{name}: labels and classes must not be negative")
     return np.bincount(right * size + said, minlength=size * size).reshape(size, size)
 
 

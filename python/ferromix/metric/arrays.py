@@ -43,13 +43,13 @@ def check_counts(name: str, label: np.ndarray, pred: np.ndarray) -> None:
 
 
 def class_indices(name: str, label: np.ndarray, pred: np.ndarray) -> np.ndarray:
-    """The labels as classes, one per row of `pred`, checked against its number of classes."""
+    """The labels as columns of `pred`, one per row; those below 0 count from the end."""
     right = label.ravel().astype(np.int64)
     check_counts(name, right, pred)
     classes = pred.size // max(1, right.size)
-    if right.size and (right.min() < 0 or right.max() >= classes):
+    if right.size and (right.min() < -classes or right.max() >= classes):
         raise InvalidArgumentError(
-            f"{name}: labels must be in [0, {classes}), got {right.min()} to {right.max()}"
+            f"{name}: labels must be in [{-classes}, {classes}), got {right.min()} to {right.max()}"
         )
     return right
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..base import require_kind
 from ..ndarray import NDArray
 from ..registry import Registry
@@ -15,6 +17,9 @@ __all__ = ["EvalMetric", "Score", "alias", "by_name", "register", "registry"]
 
 Score = tuple[str, float] | tuple[list[str], list[float]]
 _T = TypeVar("_T")
+
+_ZERO = np.float64(0.0)
+"""Where sums begin: a float of Python and a single of NumPy would add up to a single."""
 
 
 class EvalMetric:
@@ -61,13 +66,13 @@ class EvalMetric:
 
     def reset(self) -> None:
         """Forgets everything."""
-        self.global_sum_metric = 0.0
+        self.global_sum_metric = _ZERO
         self.global_num_inst = 0
         self.reset_local()
 
     def reset_local(self) -> None:
         """Forgets the local account."""
-        self.sum_metric = 0.0
+        self.sum_metric = _ZERO
         self.num_inst = 0
 
     def update_dict(self, label: Mapping[str, NDArray], pred: Mapping[str, NDArray]) -> None:
@@ -125,7 +130,8 @@ def _choose(arrays: Mapping[str, _T], names: Sequence[str] | None) -> list[_T]:
 
 
 def _quotient(total: float, count: int) -> float:
-    return total / count if count else math.nan
+    found = total / count if count else math.nan
+    return float(found) if isinstance(found, np.floating) else found
 
 
 def _pairs(score: Score) -> list[tuple[str, float]]:

@@ -92,12 +92,15 @@ class TopKAccuracy(EvalMetric):
                 raise InvalidArgumentError(
                     f"{self.name}: predictions must be (batch, classes), got shape {pred.shape}"
                 )
-            right = class_indices(self.name, label, pred)
+            right = label.ravel().astype(np.int64)
+            check_counts(self.name, right, pred)
+            # A label that is no class, such as one that a loss ignores, is among no classes.
+            known = (right >= 0) & (right < pred.shape[1])
             scores = pred.astype(np.float32)
-            own = scores[np.arange(right.size), right][:, None]
+            own = scores[np.arange(right.size), np.where(known, right, 0)][:, None]
             earlier = np.arange(pred.shape[1]) < right[:, None]
             better = (scores > own) | ((scores == own) & earlier)
-            self._add(float((better.sum(axis=1) < self.top_k).sum()), right.size)
+            self._add(float((known & (better.sum(axis=1) < self.top_k)).sum()), right.size)
 
     def _places(self, label: np.ndarray, pred: np.ndarray) -> np.ndarray:
         """Where the numbers are with the `top_k` largest last; MXNet compares that to labels."""
@@ -193,7 +196,8 @@ class Perplexity(EvalMetric):
             check_counts(self.name, label, scores)
             counted = label != self.ignore_label
             scores = scores[counted]
-            right = class_indices(self.name, label[counted], scores)
+            # Of a label that is no class, the nearest one.
+            right = label[counted].astype(np.int64).clip(0, scores.shape[1] - 1)
             p = scores[np.arange(right.size), right]
             self._add(-float(np.log(np.maximum(p, 1e-10), dtype=np.float64).sum()), right.size)
 
