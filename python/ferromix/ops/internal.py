@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from . import binary  # noqa: F401 - registers what is named below
-from .card import MaybeShape, OperatorProperty, find, merge_shapes, register
+from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, find, merge_shapes, register
 from .composed import Composed
-from .family import ALL_TYPES, NUMBERS, Types, derive, document
+from .family import ALL_TYPES, NUMBERS, Elementwise, Types, derive, document
 from .init import CTX, SHAPE, Constant
 from .join import Concat
 from .param import Param, Params
@@ -16,7 +16,13 @@ from .reduce import Reduction
 from .scalar import Scalar
 from .term import Term
 
-__all__ = ["IdentityWithAttrLikeRhs", "RnnParamConcat", "SquareSum", "ZerosWithoutDtype"]
+__all__ = [
+    "IdentityWithAttrLikeRhs",
+    "RnnParamConcat",
+    "RowsMul",
+    "SquareSum",
+    "ZerosWithoutDtype",
+]
 
 
 @register
@@ -80,11 +86,28 @@ class RnnParamConcat(Concat):
 
 
 @register
+class RowsMul(Elementwise):
+    """The product of two tensors; of row_sparse ones, in the rows that the first stores."""
+
+    name = "_rows_mul"
+    hidden = True
+    arguments = ("lhs", "rhs")
+    kernel = "broadcast_mul"
+    dtypes = NUMBERS
+
+    def gradient(self, graph: GradientGraph) -> list[Entry | None]:
+        """Products with the gradient, in whose rows they are."""
+        g, (lhs, rhs) = graph.out_grad[0], graph.in_data
+        return [graph.op(self.name, g, other)[0] for other in (rhs, lhs)]
+
+
+@register
 class SquareSum(Composed):
     """The sum of squares over axes.
 
     Formula: ``out = sum(data ** 2)``. Shapes: those of ``sum``. Types: numbers.
-    Gradient: ``data_grad = 2 * data * out_grad``.
+    Gradient: ``data_grad = 2 * data * out_grad``; of the sum of each row of a row_sparse tensor,
+    which keeps that axis, it has the rows of ``out_grad``, if that is row_sparse.
 
     Examples
     --------
@@ -98,7 +121,7 @@ class SquareSum(Composed):
 
     def forward(self, data: Term) -> Term:
         """The sum of the squares."""
-        return data.op("square").op("sum", **self.attrs)
+        return data.op("_rows_mul", data).op("sum", **self.attrs)
 
 
 @register

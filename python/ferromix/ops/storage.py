@@ -90,6 +90,13 @@ def _table() -> Table:
         add("_dot_fold", [D, D, stype], D, "fold")
     for name, stypes in product(("broadcast_mul", "broadcast_div"), [[C, D]]):
         add(name, stypes, C, "sample")
+    add("_rows_mul", [R, R], R, "rows_mul")
+    add("_rows_mul", [R, D], R, "sample")
+    add("_rows_mul", [D, R], R, "sample_right")
+    for other in (D, R):
+        add("_broadcast_back", [R, other], R, "spread_rows", _keeps_rows)
+    add("_broadcast_back", [D, R], D, "spread")
+    add("sum", [R], D, "sum_rows")
     add("_matrix", [C], C, "same")
     add("_matrix", [R], R, "same")
     add("reshape_like", [R, R], R, "same")
@@ -110,6 +117,12 @@ _AXES = (None, (), 0, 1, -1, -2, (0,), (1,), (-1,), (-2,))
 
 def _is_zero(attrs: Mapping[str, Any]) -> bool:
     return attrs["scalar"] == 0
+
+
+def _keeps_rows(attrs: Mapping[str, Any]) -> bool:
+    """Whether a reduction is over the second axis, and leaves it there."""
+    along = attrs["axis"] in (1, (1,)) and not attrs["exclude"]
+    return along and attrs["keepdims"] and not attrs["mean"]
 
 
 def _add_dot(add: Callable[..., None]) -> None:

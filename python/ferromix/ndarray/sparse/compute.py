@@ -177,6 +177,41 @@ def _sampled(card: OperatorProperty, source: Any, other: NDArray, dense_first: b
     return _like(source, type(stored)(op(name)(*both), *stored[1:]))
 
 
+def spread_rows(card: OperatorProperty, inputs: Inputs, out: Out) -> Any:
+    """Sums of rows, which are stored for some, over what they are the sums of."""
+    source, like = inputs
+    stored = source.parts
+    whole = op("broadcast_to")(stored.values, shape=(stored.values.shape[0], *like.shape[1:]))
+    spread = stored._replace(values=whole)
+    return make(RowSparseNDArray, like.shape, source.dtype_name, source.handle.context, spread)
+
+
+def spread(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """Sums, or means, over the axes of what they are of, which says its shape alone."""
+    source, like = inputs
+    axes = reduced_axes(card.name, card.attrs, len(like.shape))
+    kept = source.reshape(reduced_shape(like.shape, axes, keepdims=True))
+    whole = op("broadcast_to")(kept, shape=like.shape)
+    return whole / prod(like.shape[a] for a in axes) if card.attrs["mean"] else whole
+
+
+def sum_rows(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
+    """Sums over axes of a row_sparse array: those of what is stored, where its rows are."""
+    (source,) = inputs
+    axes = reduced_axes(card.name, card.attrs, len(source.shape))
+    stored = source.parts
+    if not axes:
+        found = convert.dense(source)
+    elif 0 in axes:
+        found = op("sum")(stored.exact()[0], axis=axes)
+    else:
+        sums = op("sum")(stored.values, axis=axes, keepdims=True)
+        kept, place = reduced_shape(source.shape, axes, keepdims=True), source.handle.context
+        rows = stored._replace(values=sums)
+        found = convert.dense(make(RowSparseNDArray, kept, sums.dtype_name, place, rows))
+    return found.reshape(reduced_shape(source.shape, axes, card.attrs["keepdims"]))
+
+
 def norm(card: OperatorProperty, inputs: Inputs, out: Out) -> NDArray:
     """The norm of the stored values."""
     (source,) = inputs
@@ -297,6 +332,9 @@ IMPLEMENTATIONS: dict[str, Any] = {
         dot_cast,
         sample,
         sample_right,
+        spread,
+        spread_rows,
+        sum_rows,
         norm,
         sum_csr,
         stored_csr,
@@ -306,6 +344,7 @@ IMPLEMENTATIONS: dict[str, Any] = {
         update_rows,
         merging.merge,
         merging.add_rows,
+        merging.rows_mul,
         merging.slice_csr,
         merging.take_csr,
         merging.concat_csr,

@@ -59,8 +59,17 @@ def add_rows(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any
     return _merged_rows("elemwise_add", inputs)
 
 
+def rows_mul(card: OperatorProperty, inputs: Inputs, out: NDArray | None) -> Any:
+    """The product of two row_sparse arrays, in the rows of the first."""
+    return _in_rows("elemwise_mul", inputs, np.unique(inputs[0].indices.asnumpy()))
+
+
 def _merged_rows(name: str, inputs: Inputs) -> Any:
     rows = np.unique(np.concatenate([a.indices.asnumpy() for a in inputs]))
+    return _in_rows(name, inputs, rows)
+
+
+def _in_rows(name: str, inputs: Inputs, rows: np.ndarray) -> Any:
     first = inputs[0]
     if len(rows) and not 0 <= rows[0] <= rows[-1] < first.shape[0]:
         first.check_format()

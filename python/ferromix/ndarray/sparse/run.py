@@ -9,6 +9,7 @@ from ... import _core, dispatch
 from ...dispatch.storage import conform
 from ...dispatch.tape import modes
 from ...ops.card import OperatorProperty
+from ...ops.composed import Composed
 from ...ops.own_backward import PythonRun
 from ...ops.remembered import remembered
 from ...ops.storage import DENSE, Rule, rule_of
@@ -30,12 +31,28 @@ def run(
     if card.by_values:
         return by_values(card, conform(card, inputs), out)
     train = _core.is_training() if is_train is None else is_train
+    if isinstance(card, Composed) and _rule(card, tuple(a.stype for a in inputs)) is None:
+        return _deliver_all(_by_parts(card, inputs, train), out)
     with modes(False, None):
         results = evaluate(card, inputs, train, out[0] if out else None)
     taped.record(card, inputs, results, train)
-    for i, target in enumerate(out[: len(results)]):
-        results[i] = _deliver(results[i], target)
-    return results[: card.num_visible_outputs()]
+    return _deliver_all(results, out)[: card.num_visible_outputs()]
+
+
+def _by_parts(card: Composed, inputs: Sequence[NDArray], is_train: bool) -> list[NDArray]:
+    """Runs what an operator is made of, part by part, each recorded for itself."""
+    made = card.composition
+    values = dict(enumerate(inputs))
+    for part in made.parts:
+        found = run(part.card, [values[i] for i in part.inputs], is_train=is_train)
+        values.update(zip(part.outputs, found, strict=False))
+    return [values[i] for i in made.outputs[: card.num_visible_outputs()]]
+
+
+def _deliver_all(results: list[NDArray], out: Sequence[NDArray]) -> list[NDArray]:
+    """Puts results where they are wanted; gives them where they are."""
+    delivered = [_deliver(result, target) for result, target in zip(results, out, strict=False)]
+    return delivered + results[len(delivered) :]
 
 
 @remembered(4096)
