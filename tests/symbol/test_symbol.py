@@ -65,7 +65,7 @@ def test_inputs_by_position_by_name_and_attributes_by_position():
         (lambda a: S.FullyConnected(a, data=a, num_hidden=2), InvalidArgumentError, ["twice"]),
         (lambda a: S.FullyConnected(a, foo=a, num_hidden=2), InvalidArgumentError, ["'foo'"]),
         (lambda a: S.negative(S.Group([a, a])), InvalidArgumentError, ["one output", "'data'"]),
-        (lambda a: S.negative(a, attr={"mood": "x"}), InvalidArgumentError, ["'__mood__'"]),
+        (lambda a: S.sum(a, attr={"mood": "x"}), InvalidArgumentError, ["'__mood__'"]),
         (lambda a: S.negative(a, attr="calm"), DTypeError, ["negative", "'calm'"]),
         (lambda a: S.negative(a, name=3), DTypeError, ["name", "3"]),
         (lambda a: S.Variable("x", attr={"__mood__": 1}), InvalidArgumentError, ["string", "1"]),
@@ -81,7 +81,7 @@ def test_inputs_by_position_by_name_and_attributes_by_position():
         (lambda a: S.Group([]), DTypeError, ["list of symbols"]),
         (lambda a: S.Group([a, 1]), DTypeError, ["list of symbols"]),
         (lambda a: a + "x", DTypeError, ["+", "str"]),
-        (lambda a: bool(a), InvalidArgumentError, ["truth"]),
+        (lambda a: bool(a), mx.error.NotImplementedForSymbol, ["truth", "only available in ND"]),
         (lambda a: S.maximum(1, "x"), InvalidArgumentError, ["maximum", "'x'"]),
     ],
 )
@@ -385,3 +385,40 @@ def test_inplace_changes_nothing():
     ):
         assert made.infer_shape()[1] == [shape]
         assert "inplace" not in made.list_attr()
+
+
+def test_operators_without_attributes_keep_those_of_any_name():
+    x, y = S.Variable("x"), S.Variable("y")
+    for made in (
+        S.sin(x, name="s", attr={"a": "1"}),
+        S.elemwise_add(x, y, name="s", attr={"a": "1"}),
+        S.where(x, x, y, name="s", attr={"a": "1"}),
+    ):
+        for symbol in (made, S.load_json(made.tojson())):
+            assert symbol.attr_dict()["s"] == {"a": "1"}
+            assert symbol.attr("a") == "1"
+    with mx.AttrScope(a="1"):
+        assert (x + y).attr("a") == "1"
+        with pytest.raises(InvalidArgumentError, match="'__a__'"):
+            S.sum(x)
+
+
+def test_one_part_has_a_number():
+    part = S.SliceChannel(S.Variable("x"), num_outputs=1, name="p")
+    assert part.list_outputs() == ["p_output0"]
+    assert part.get_internals().list_outputs() == ["x", "p_output0"]
+    assert S.load_json(part.tojson())["p_output0"].name == "p"
+
+
+@pytest.mark.parametrize("none", [None, "None"])
+def test_none_stands_for_what_tuples_are_by_default(none):
+    x, values = S.Variable("x"), mx.nd.array(np.arange(12).reshape(3, 2, 2))
+    for made, usual in (
+        (S.transpose(x, axes=none), S.transpose(x)),
+        (S.Dropout(x, axes=none), S.Dropout(x)),
+        (S.broadcast_axis(x, axis=none, size=none), S.broadcast_axis(x)),
+    ):
+        found, wanted = (s.eval(x=values)[0].asnumpy() for s in (made, usual))
+        np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(InvalidArgumentError, match="'reps' must be a tuple .*, got None"):
+        S.tile(x, reps=None)

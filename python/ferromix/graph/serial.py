@@ -443,6 +443,8 @@ def _sort_attrs(
             own[hide(key)] = value
         elif any(key.endswith("_" + h) for h in HIDDEN_KEYS):
             moved[key] = value
-        else:
+        elif card.params:
             params[key] = value
+        else:  # Nobody can take it for an attribute of the operator.
+            own[key] = value
     return own, moved, params

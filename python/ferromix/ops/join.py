@@ -257,6 +257,10 @@ class SliceChannel(Split):
         """The attribute."""
         return self.attrs["num_outputs"]
 
+    def list_outputs(self) -> list[str]:
+        """The parts, by number, also where there is one."""
+        return [f"output{i}" for i in range(self.parts())]
+
     def extents(self, extent: int) -> list[int]:
         """Equal extents."""
         return _equal_parts(self.name, "num_outputs", self.parts(), extent)

@@ -170,6 +170,8 @@ class Param:
     def _convert(self, value: Any) -> Any:
         if self.optional and (value is None or (isinstance(value, str) and value == "None")):
             return None
+        if self._stands_for_default(value):
+            return self.default
         if self.kind == "str":
             if not isinstance(value, str):
                 raise TypeError
@@ -181,6 +183,11 @@ class Param:
         if isinstance(value, np.ndarray) and (value.ndim == 0 or self.kind in _SINGLE):
             value = value.item()
         return _CONVERT[self.kind](value, self.most)
+
+    def _stands_for_default(self, value: Any) -> bool:
+        """Whether a tuple was given as None, as MXNet writes one that is not set."""
+        nothing = value is None or (isinstance(value, str) and value == "None")
+        return nothing and self.kind in ("shape", "floats") and not self.required
 
     def _check(self, operator: str, name: str, value: Any) -> None:
         if value is None:

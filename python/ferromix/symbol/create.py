@@ -132,10 +132,12 @@ def require_own(card: OperatorProperty | None, attrs: Mapping[str, str]) -> None
     Raises
     ------
     InvalidArgumentError
-        For a key without two underscores at both ends.
+        For a key without two underscores at both ends, of an operator that has attributes.
     """
+    if card is None or not card.params:
+        return
     for key in attrs:
-        if card is not None and not _is_decorated(key):
+        if not _is_decorated(key):
             raise InvalidArgumentError(
                 f"{card.name}: attribute '{key}' of a symbol must start and end with two "
                 f"underscores, such as '__{key}__'"
