@@ -7,6 +7,7 @@ and ``__wd_mult__`` or by :meth:`Optimizer.set_lr_mult` and :meth:`Optimizer.set
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -141,6 +142,7 @@ class Optimizer:
         if self._needs_copy(weight):
             master = weight.astype("float32")
             return master, self.create_state(index, master)
+        self._warn_of_halves(weight)
         return self.create_state(index, weight)
 
     def update_multi_precision(
@@ -153,6 +155,15 @@ class Optimizer:
         master, inner = state
         self.update(index, master, grad.astype("float32"), inner)
         master.copyto(weight)
+
+    def _warn_of_halves(self, weight: NDArray) -> None:
+        """Warns of a half that is updated as such, as MXNet does."""
+        if weight.dtype_name == "float16":
+            warnings.warn(
+                "Accumulating with float16 in optimizer can lead to poor accuracy or slow "
+                "convergence. Consider using multi_precision=True option of the optimizer",
+                stacklevel=3,
+            )
 
     def _needs_copy(self, weight: NDArray) -> bool:
         return self.multi_precision and weight.dtype_name in ("float16", "bfloat16")
