@@ -209,3 +209,13 @@ def test_registration():
 def test_errors(act, message):
     with pytest.raises(InvalidArgumentError, match=message):
         act()
+
+
+def test_quantized_parameters_are_whole():
+    weight, bias = mx.nd.zeros((50, 4), dtype="int8"), mx.nd.ones((4,), dtype="int8")
+    mx.init.Xavier()(mx.init.InitDesc("fc_weight_quantize"), weight)
+    mx.init.Xavier()(mx.init.InitDesc("fc_bias_quantize"), bias)
+    found = weight.asnumpy()
+    assert -127 <= found.min() < -50
+    assert 50 < found.max() < 127
+    np.testing.assert_array_equal(bias.asnumpy(), np.zeros(4))

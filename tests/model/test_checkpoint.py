@@ -62,3 +62,11 @@ def test_files_that_are_no_checkpoints(tmp_path):
     mx.nd.save(tmp_path / "p-0003.params", [mx.nd.ones((2,))])
     with pytest.raises(FileFormatError, match="no names"):
         mx.model.load_params(tmp_path / "p", 3)
+
+
+def test_arrays_of_another_kind_are_passed_over(tmp_path, caplog):
+    named = {"arg:w": mx.nd.ones(2), "aux:m": mx.nd.zeros(2), "ema:w": mx.nd.ones(2)}
+    mx.nd.save(str(tmp_path / "net-0004.params"), named)
+    args, auxs = mx.model.load_params(tmp_path / "net", 4)
+    assert (list(args), list(auxs)) == (["w"], ["m"])
+    assert "passed over 'ema:w'" in caplog.text

@@ -306,3 +306,12 @@ def test_a_checkpoint_that_lacks_a_parameter_is_bound_with_zeros(tmp_path, caplo
     found, _ = loaded.get_params()
     np.testing.assert_array_equal(found["fc_weight"].asnumpy(), args["fc_weight"].asnumpy())
     np.testing.assert_array_equal(found["fc_bias"].asnumpy(), np.zeros(2))
+
+
+def test_what_a_callback_puts_into_the_parameters_stays():
+    def replace(epoch, symbol, args, auxs):
+        args["fc_bias"] = mx.nd.array([5.0, 7.0])
+
+    module = mx.mod.Module(classifier())
+    module.fit(zeros(), num_epoch=1, epoch_end_callback=replace)
+    np.testing.assert_array_equal(module.get_params()[0]["fc_bias"].asnumpy(), [5, 7])

@@ -234,7 +234,8 @@ def test_threads_may_run_start_and_stop_it_together(path):
     assert errors == []
 
 
-def test_wrong_settings_are_named(path):
+def test_wrong_settings_are_named(path, monkeypatch):
+    monkeypatch.setattr(profiler._profiler, "ever", False)
     for call, match in [
         (lambda: profiler.set_config(file_name="x"), "no setting 'file_name'"),
         (lambda: profiler.set_state("go"), "'run' or 'stop', got 'go'"),
@@ -292,3 +293,14 @@ def test_a_folder_that_is_not_there(path, tmp_path):
     with pytest.raises(FileNotFoundError, match="missing") as found:
         profiler.dump()
     assert isinstance(found.value, MXNetError)
+
+
+def test_an_empty_profile_is_written_after_it_was_forgotten(path):
+    profiler.set_config(filename=str(path), aggregate_stats=True)
+    profiler.set_state("run")
+    (mx.nd.ones((2,)) + 1).wait_to_read()
+    profiler.set_state("stop")
+    profiler.dumps(reset=True)
+    profiler.dump()
+    names = {event["name"] for event in json.loads(path.read_text())["traceEvents"]}
+    assert "_plus_scalar" not in names

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .. import random
 from ..error import ArgumentTypeError, InvalidArgumentError
 from ..ndarray import NDArray
 from ..registry import Registry
@@ -79,13 +80,15 @@ class Initializer:
     ``weight``                                            :meth:`_init_weight`
     ``bias``, ``beta``, ``min``                           0
     ``gamma``, ``max``                                    1
+    ``weight_quantize``                                   whole, from -127 to 126
+    ``bias_quantize``                                     0
     ``moving_mean``, ``running_mean``, ``moving_avg``     0
     ``moving_inv_var``                                    0
     ``moving_var``, ``running_var``                       1
     ====================================================  =====================
 
     A subclass overrides :meth:`_init_weight`, and any other method for another rule.
-    :meth:`_init_default` is asked for all names but those of the first three lines, and has the
+    :meth:`_init_default` is asked for all names but those of the first five lines, and has the
     rules of the others. For plain strings that end in ``moving_``... these hold without it.
 
     Parameters
@@ -184,6 +187,12 @@ class Initializer:
     def _init_one(self, desc: InitDesc, arr: NDArray) -> None:
         arr[:] = 1.0
 
+    def _init_quantized_weight(self, desc: InitDesc, arr: NDArray) -> None:
+        arr[:] = random.randint(-127, 127, arr.shape, "int32")
+
+    def _init_quantized_bias(self, desc: InitDesc, arr: NDArray) -> None:
+        arr[:] = 0
+
     def _init_default(self, desc: InitDesc, arr: NDArray) -> None:
         method = _method(desc, _STATISTICS)
         if method is not None:
@@ -214,6 +223,8 @@ _BY_ENDING: Rules = (
     ("beta", "_init_beta"),
     ("min", "_init_zero"),
     ("max", "_init_one"),
+    ("weight_quantize", "_init_quantized_weight"),
+    ("bias_quantize", "_init_quantized_bias"),
 )
 
 _OF_STRINGS: Rules = (

@@ -78,10 +78,12 @@ def save_checkpoint(
 def load_params(prefix: str | os.PathLike[str], epoch: int) -> tuple[Params, Params]:
     """Arguments and auxiliary states by name, as saved after `epoch`.
 
+    Arrays of another kind than ``arg:`` and ``aux:`` are passed over, with a line in the log.
+
     Raises
     ------
     FileFormatError
-        For a file whose names do not begin with ``arg:`` or ``aux:``.
+        For a file with names that say no kind.
     """
     path = _params_path(os.fspath(prefix), epoch)
     loaded = ndarray.load(path)
@@ -92,12 +94,15 @@ def load_params(prefix: str | os.PathLike[str], epoch: int) -> tuple[Params, Par
     found: dict[str, Params] = {"arg": {}, "aux": {}}
     for key, array in loaded.items():
         kind, colon, name = key.partition(":")
-        if not colon or kind not in found:
+        if not colon:
             raise FileFormatError(
                 f"{path}: not the parameters of a checkpoint: expected names that begin with "
                 f"'arg:' or 'aux:', found {key!r}"
             )
-        found[kind][name] = array
+        if kind in found:
+            found[kind][name] = array
+        else:
+            logging.warning("%s: passed over %r, which is neither 'arg:' nor 'aux:'", path, key)
     return found["arg"], found["aux"]
 
 

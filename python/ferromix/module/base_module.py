@@ -272,8 +272,8 @@ class BaseModule(Steps):
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
             # Devices may have come apart in what batches change by the way, such as averages.
+            self.set_params(*self.get_params())
             args, auxs = self.get_params()
-            self.set_params(args, auxs)
             call(epoch_end_callback, epoch, self.symbol, args, auxs)
             if eval_data is not None:
                 for name, value in self.score(

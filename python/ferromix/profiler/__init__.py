@@ -98,6 +98,7 @@ class _Profiler:
         self.running = False
         self.paused = False
         self.recorded = False
+        self.ever = False
         self.finished = False
         self.memory: list[int] = []
         self.quit: threading.Event | None = None
@@ -111,6 +112,7 @@ class _Profiler:
             _core.profiler_start()
             self.memory = []
         self.running, self.recorded, self.finished, self.paused = True, True, False, False
+        self.ever = True
         self.start_ticking()
 
     def start_ticking(self) -> None:
@@ -280,8 +282,11 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
         Also stop the profiler. What is recorded later is a new profile.
     """
     _check_process(profile_process)
-    if not _profiler.recorded:
+    if not _profiler.ever:
         raise MXNetError("there is no profile to write; call mx.profiler.set_state('run') first")
+    if not _profiler.recorded:  # Forgotten since: an empty one.
+        _core.profiler_start()
+        _core.profiler_pause()
     if finished:
         _profiler.stop()
         _profiler.finished = True
