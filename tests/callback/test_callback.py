@@ -33,6 +33,12 @@ def test_a_bar_of_characters_is_mxnets(caplog):
     ]
 
 
+def test_hundredths_of_a_bar_are_whole(caplog):
+    with caplog.at_level(logging.INFO):
+        mx.callback.ProgressBar(10, length=10)(BatchEndParam(0, 11, None, None))
+    assert caplog.messages == ["[===========] 110%\r"]
+
+
 def test_a_bar_of_tqdm_counts_samples_and_shows_the_metric(metric):
     out = io.StringIO()
     bar = mx.callback.TqdmBar(3, batch_size=4, file=out, mininterval=0, ncols=90)

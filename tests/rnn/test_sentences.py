@@ -24,12 +24,13 @@ def test_words_become_numbers():
 
 
 @pytest.mark.parametrize("layout", ["NT", "TN"])
-def test_batches_of_each_length(layout):
+def test_batches_of_each_length(layout, caplog):
     sentences = [[1, 2, 3], [4, 5], [6, 7], [8, 9, 10, 11], [1] * 9]
     data = mx.rnn.BucketSentenceIter(
         sentences, 2, buckets=[4, 2], invalid_label=0, layout=layout, dtype="int32"
     )
     assert data.discarded == 1
+    assert "discarded 1 sentences longer than the largest bucket" in caplog.text
     assert data.default_bucket_key == 4
     assert data.provide_data[0].shape == ((2, 4) if layout == "NT" else (4, 2))
     for _ in range(2):

@@ -420,5 +420,5 @@ def test_none_stands_for_what_tuples_are_by_default(none):
     ):
         found, wanted = (s.eval(x=values)[0].asnumpy() for s in (made, usual))
         np.testing.assert_array_equal(found, wanted)
-    with pytest.raises(InvalidArgumentError, match="'reps' must be a tuple .*, got None"):
+    with pytest.raises(InvalidArgumentError, match=r"'reps' must be a tuple .*, got None"):
         S.tile(x, reps=None)

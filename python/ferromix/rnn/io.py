@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import logging
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -135,6 +136,11 @@ class BucketSentenceIter(DataIter):
         self.data_name, self.label_name = data_name, label_name
         self.dtype, self.layout, self.invalid_label = dtype, layout, invalid_label
         self.data, self.discarded = self._padded(rows)
+        if self.discarded:
+            logging.warning(
+                "BucketSentenceIter: discarded %d sentences longer than the largest bucket",
+                self.discarded,
+            )
         self.default_bucket_key = max(self.buckets)
         shape = self._shape(self.default_bucket_key)
         self._provided = [
