@@ -14,19 +14,20 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .. import libinfo
 from ..attribute import HIDDEN_KEYS, hide
 from ..error import DTypeError, FileFormatError, InvalidArgumentError
 from ..literal import MOST, brief, names_of
 from ..ops.card import OperatorProperty, exists, find, make
 from .control_flow import ControlFlow
 from .node import Entry, Node, argument_names, many_nodes, mutated_variables, topological
-from .upgrade import Upgrades
+from .upgrade import Upgrades, version_number
 
 __all__ = ["dump", "parse", "parse_noting"]
 
 _log = logging.getLogger(__name__)
 
-VERSION = 10901
+VERSION = version_number(libinfo.__version__)
 """The version of MXNet whose form is written."""
 
 _ENCODE = json.JSONEncoder().encode
