@@ -104,7 +104,7 @@ class UnknownTruthError(NotImplementedForSymbol, InvalidArgumentError):
     """A symbol whose truth was asked for, which is not known before it is computed."""
 
     advice = (
-        " Its truth is not known before it is computed; use 'is None' to test for a missing symbol, "
+        " Its truth is not known before it is computed; use 'is None' to test for a missing one, "
         "and operators such as mx.sym.where to choose between values."
     )
 

@@ -65,7 +65,7 @@ def test_inputs_by_position_by_name_and_attributes_by_position():
         (lambda a: S.FullyConnected(a, data=a, num_hidden=2), InvalidArgumentError, ["twice"]),
         (lambda a: S.FullyConnected(a, foo=a, num_hidden=2), InvalidArgumentError, ["'foo'"]),
         (lambda a: S.negative(S.Group([a, a])), InvalidArgumentError, ["one output", "'data'"]),
-        (lambda a: S.negative(a, attr={"mood": "x"}), InvalidArgumentError, ["'__mood__'"]),
+        (lambda a: S.softmax(a, attr={"mood": "x"}), InvalidArgumentError, ["'__mood__'"]),
         (lambda a: S.negative(a, attr="calm"), DTypeError, ["negative", "'calm'"]),
         (lambda a: S.negative(a, name=3), DTypeError, ["name", "3"]),
         (lambda a: S.Variable("x", attr={"__mood__": 1}), InvalidArgumentError, ["string", "1"]),
@@ -203,6 +203,36 @@ def test_setting_attributes():
         net._set_attr(mood="x")
     with pytest.raises(InvalidArgumentError, match="group"):
         S.Group([net, S.Variable("x")])._set_attr(wd_mult="3")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: S.sin(x, attr={"mood": "calm"}),
+        lambda x: S.BlockGrad(x, attr={"mood": "calm"}),
+        lambda x: x + x,
+        lambda x: S.Flatten(x),
+        lambda x: S.linalg.det(x),
+        lambda x: S.where(x, x, x),
+    ],
+)
+def test_operators_without_parameters_take_attributes_of_any_name(make):
+    with mx.AttrScope(mood="calm"):
+        made = make(S.Variable("x"))
+    assert made.list_attr() == {"mood": "calm"}
+    made._set_attr(mood="wild", scalar="2")
+    again = S.load_json(made.tojson())
+    assert again.list_attr() == {"mood": "wild", "scalar": "2"}
+    assert again.tojson() == made.tojson()
+
+
+def test_operators_with_parameters_take_none_that_look_like_theirs():
+    x = S.Variable("x")
+    for make in (lambda: x + 1, lambda: S.dot(x, x), lambda: S.add_n(x, x)):
+        with mx.AttrScope(mood="calm"), pytest.raises(InvalidArgumentError, match="__mood__"):
+            make()
+    with pytest.raises(InvalidArgumentError, match="unknown attribute 'mood'"):
+        S.sin(x, mood="calm")
 
 
 # -- outputs and composition -----------------------------------------------------------------------

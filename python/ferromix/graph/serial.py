@@ -424,6 +424,7 @@ def _sort_attrs(
     own: dict[str, str] = {}
     moved: dict[str, str] = {}
     params: dict[str, str] = {}
+    free = card.allows_any_name()
     for key, value in attrs.items():
         if key in card.params:
             params[key] = value
@@ -431,6 +432,8 @@ def _sort_attrs(
             own[hide(key)] = value
         elif any(key.endswith("_" + h) for h in HIDDEN_KEYS):
             moved[key] = value
+        elif free:
+            own[key] = value
         else:
             params[key] = value
     return own, moved, params

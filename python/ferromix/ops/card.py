@@ -131,6 +131,11 @@ class OperatorProperty:
         """The names of the attributes whose values come with each run, in the order of places."""
         return [name for name, param in cls.params.items() if param.dynamic]
 
+    @classmethod
+    def allows_any_name(cls) -> bool:
+        """Whether a symbol's own attributes may have any name: no parameter could be meant."""
+        return not cls.params and not cls.open_attributes
+
     def __init__(self, **attrs: Any) -> None:
         unknown = [a for a in attrs if a not in self.params]
         if unknown:
