@@ -20,6 +20,7 @@ from ..error import DTypeError, FileFormatError, InvalidArgumentError
 from ..literal import MOST, brief, names_of
 from ..ops.card import OperatorProperty, exists, find, make
 from .control_flow import ControlFlow
+from .json_text import graph_text
 from .node import Entry, Node, argument_names, many_nodes, mutated_variables, topological
 from .upgrade import Upgrades, version_number
 
@@ -30,8 +31,6 @@ _log = logging.getLogger(__name__)
 VERSION = version_number(libinfo.__version__)
 """The version of MXNet whose form is written."""
 
-_ENCODE = json.JSONEncoder().encode
-_QUOTE = json.encoder.encode_basestring_ascii
 _INDEX_WIDTH = range(2, 4)
 _DEEPEST = 16
 """Levels of graphs within graphs."""
@@ -43,14 +42,8 @@ _OUTPUTS_PER_NODE = 16
 def dump(heads: Sequence[Entry]) -> str:
     """The graph of `heads` as JSON that MXNet 1.9 loads."""
     graph = _described(heads)
-    rows = graph.pop("nodes")
-    # Nodes that are alike share their attributes.
-    shared = {id(attrs): attrs for row in rows if (attrs := row.get("attrs"))}
-    texts = {number: _text(attrs) for number, attrs in shared.items()}
-    nodes = [_row(row, texts) for row in rows]
     graph["attrs"] = {"mxnet_version": ["int", VERSION]}
-    listed = "[\n    " + ",\n    ".join(nodes) + "\n  ]"
-    return '{\n  "nodes": ' + listed + ",\n" + _object(graph, "")[2:]
+    return graph_text(graph)
 
 
 def _described(heads: Sequence[Entry]) -> dict[str, Any]:
@@ -88,33 +81,6 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def _row(row: Mapping[str, Any], texts: Mapping[int, str]) -> str:
-    """JSON of a node; `texts` has that of attributes, by which object they are."""
-    if "subgraphs" in row:
-        return _object(row, "    ")
-    attrs = row.get("attrs")
-    between = f'      "attrs": {texts[id(attrs)]},\n' if attrs else ""
-    return (
-        f'{{\n      "op": {_QUOTE(row["op"])},\n      "name": {_QUOTE(row["name"])},\n'
-        f'{between}      "inputs": {row["inputs"]}\n    }}'
-    )
-
-
-def _object(row: Mapping[str, Any], indent: str) -> str:
-    """JSON with each key on a line of its own."""
-    lines = [f'{indent}  "{key}": {_text(value)}' for key, value in row.items()]
-    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-
-
-def _text(value: Any) -> str:
-    """JSON of a value; the quickest way for each kind."""
-    if type(value) is str:
-        return _QUOTE(value)
-    if type(value) is list and not (value and isinstance(value[0], dict)):
-        return repr(value)  # numbers, or lists of them, look the same
-    return _ENCODE(value)
-
-
 def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
     """The heads of the graph in `text`; what had to be upgraded in it is logged as a warning.
 
@@ -144,7 +110,7 @@ def parse_noting(text: str | bytes, source: str) -> tuple[list[Entry], Upgrades]
     if not isinstance(text, (str, bytes, bytearray)):
         raise DTypeError(f"{source} must be a string, got {type(text).__name__}")
     try:
-        graph = json.loads(text)
+        graph = json.loads(text, strict=False)  # MXNet writes control characters raw.
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{source}: not JSON: {error}") from None
     upgrades = Upgrades(graph if isinstance(graph, dict) else {})
