@@ -144,8 +144,9 @@ class OperatorProperty:
         self.given: dict[str, Any] = {}
         for name, param in self.params.items():
             if name in attrs:
-                self.given[name] = param.parse(self.name, name, attrs[name])
-                self.attrs[name] = self.given[name]
+                found = self.given[name] = param.parse(self.name, name, attrs[name])
+                left = found is None and param.none_is_default
+                self.attrs[name] = param.default if left else found
             elif param.required:
                 raise InvalidArgumentError(
                     f"{self.name}: attribute '{name}' is required: {param.describe()}"

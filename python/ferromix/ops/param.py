@@ -32,6 +32,7 @@ _LONGEST_DTYPE = 32
 """Characters of a type's name; NumPy would make sense of a list of thousands of fields."""
 
 _SINGLE = ("int", "float", "bool")
+_LISTS = ("shape", "floats", "slots", "axis")
 
 DTYPES: Final = (
     "float32",
@@ -110,6 +111,12 @@ class Param:
         """Whether the attribute must be given."""
         return self.default is REQUIRED
 
+    @property
+    def none_is_default(self) -> bool:
+        """Whether ``None`` leaves the attribute as it is where it is not given: as in MXNet, whose
+        lists may be unknown."""
+        return self.kind in _LISTS and not self.required and not self.optional
+
     def parse(self, operator: str, name: str, value: Any) -> Any:
         """The typed value of what a caller or a saved graph gave.
 
@@ -168,7 +175,8 @@ class Param:
         return str(value)
 
     def _convert(self, value: Any) -> Any:
-        if self.optional and (value is None or (isinstance(value, str) and value == "None")):
+        nothing = value is None or (isinstance(value, str) and value == "None")
+        if nothing and (self.optional or self.none_is_default):
             return None
         if self.kind == "str":
             if not isinstance(value, str):
