@@ -343,7 +343,7 @@ def test_none_for_a_list_is_its_default(operator, attrs, shape, expected, none):
     given = {k: none if v is ... else v for k, v in attrs.items()}
     made = getattr(mx.sym._internal, operator, None) or getattr(mx.sym, operator)
     symbol = made(mx.sym.Variable("data"), **given)
-    assert [symbol.attr(k) for k, v in attrs.items() if v is ...][0] == "None"
+    assert next(symbol.attr(k) for k, v in attrs.items() if v is ...) == "None"
     again = mx.sym.load_json(symbol.tojson())
     assert again.tojson() == symbol.tojson()
     left_out = made(mx.sym.Variable("data"), **{k: v for k, v in attrs.items() if v is not ...})
