@@ -238,6 +238,17 @@ def test_operators_with_parameters_take_none_that_look_like_theirs():
 # -- outputs and composition -----------------------------------------------------------------------
 
 
+def test_an_output_that_is_alone_has_a_number_in_splits_only():  # As MXNet 1.9.1 says.
+    x, y = S.Variable("x"), S.Variable("y")
+    assert S.split(x, num_outputs=1, name="n").list_outputs() == ["n_output0"]
+    assert S._internal._split_v2(x, sections=1, indices=(), name="n").list_outputs() == ["n_output"]
+    assert S.amp_multicast(x, num_outputs=1, name="n").list_outputs() == ["n_output"]
+    step = S.multi_sgd_update(x, y, lrs=(1,), wds=(1,), num_weights=1, name="n")
+    assert step.list_outputs() == ["n_output"]
+    both = S.amp_multicast(x, y, num_outputs=2, name="n")
+    assert both.list_outputs() == ["n_output0", "n_output1"]
+
+
 def test_groups_and_indexing():
     a, b = S.exp(S.Variable("x"), name="a"), S.log(S.Variable("y"), name="b")
     group = S.Group([a, S.Group([b, a])])
