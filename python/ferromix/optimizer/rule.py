@@ -61,7 +61,8 @@ class Optimizer:
     ----------
     aggregate_num
         How many parameters an updater hands to :meth:`update` at once, in tuples. 0 where it hands
-        them over one by one; the rules here want nothing else.
+        them over one by one, as to most rules. :class:`SGD` and :class:`LARS` get 4, or what
+        ``MXNET_OPTIMIZER_AGGREGATION_SIZE`` says; this decides only how often a schedule is asked.
     """
 
     opt_registry: ClassVar[dict[str, type[Optimizer]]]
@@ -251,20 +252,24 @@ class Optimizer:
                 setattr(self, name, deepcopy(progress[name]))
 
     def _get_lr(self, index: Index) -> float:
-        if index in self.param_dict:
-            return self.learning_rate * self.param_dict[index].lr_mult
-        return self.learning_rate * self._multiplier(self.lr_mult, index)
+        return self._get_lrs([index])[0]
 
     def _get_wd(self, index: Index) -> float:
-        if index in self.param_dict:
-            return self.wd * self.param_dict[index].wd_mult
-        return self.wd * self._multiplier(self.wd_mult, index)
+        return self._get_wds([index])[0]
 
     def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
-        return [self._get_lr(index) for index in indices]
+        """The rates of several parameters; the schedule is asked once, as it may count calls."""
+        rate = self.learning_rate
+        return [rate * factor for factor in self._multipliers("lr_mult", indices)]
 
     def _get_wds(self, indices: Sequence[Index]) -> list[float]:
-        return [self._get_wd(index) for index in indices]
+        return [self.wd * factor for factor in self._multipliers("wd_mult", indices)]
+
+    def _multipliers(self, what: str, indices: Sequence[Index]) -> list[float]:
+        own, known = getattr(self, what), self.param_dict
+        return [
+            getattr(known[i], what) if i in known else self._multiplier(own, i) for i in indices
+        ]
 
     def _multiplier(self, multipliers: Mapping[Index, float], index: Index) -> float:
         if index in multipliers:
@@ -274,11 +279,10 @@ class Optimizer:
 
     def _common_attrs(self, index: Index) -> dict[str, Any]:
         """The attributes that all fused update operators share."""
-        attrs = {
-            "lr": self._get_lr(index),
-            "wd": self._get_wd(index),
-            "rescale_grad": self.rescale_grad,
-        }
+        return self._attrs_at(self._get_lr(index), self._get_wd(index))
+
+    def _attrs_at(self, lr: float, wd: float) -> dict[str, Any]:
+        attrs = {"lr": lr, "wd": wd, "rescale_grad": self.rescale_grad}
         if self.clip_gradient:
             attrs["clip_gradient"] = self.clip_gradient
         return attrs
