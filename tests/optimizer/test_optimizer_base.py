@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -281,6 +283,17 @@ def test_how_many_are_updated_together_comes_from_the_environment(monkeypatch):
     monkeypatch.setenv("MXNET_OPTIMIZER_AGGREGATION_SIZE", "2")
     assert mx.optimizer.SGD().aggregate_num == mx.optimizer.LARS().aggregate_num == 2
     assert mx.optimizer.NAG().aggregate_num == 0
+
+
+@pytest.mark.parametrize("name", ["sgd", "nag", "adam", "lars"])
+def test_states_in_float16_are_warned_of(name):
+    half = mx.nd.ones((2,), dtype="float16")
+    with pytest.warns(UserWarning, match="multi_precision=True"):
+        mx.optimizer.create(name).create_state_multi_precision(0, half)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mx.optimizer.create(name, multi_precision=True).create_state_multi_precision(0, half)
+        mx.optimizer.create(name).create_state_multi_precision(0, half.astype("float32"))
 
 
 def test_each_device_counts_by_itself():

@@ -7,6 +7,7 @@ and ``__wd_mult__`` or by :meth:`Optimizer.set_lr_mult` and :meth:`Optimizer.set
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -137,9 +138,12 @@ class Optimizer:
     # -- lower precision -----------------------------------------------------------------------
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
-        """As :meth:`create_state`, with a copy in float32 where the weight's type calls for it."""
+        """As :meth:`create_state`, with a copy in float32 where the weight's type calls for it.
+
+        Warns of a weight in float16 that has no copy.
+        """
         require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
-        if self._needs_copy(weight):
+        if self._asks_for_copy(weight):
             master = weight.astype("float32")
             return master, self.create_state(index, master)
         return self.create_state(index, weight)
@@ -154,6 +158,16 @@ class Optimizer:
         master, inner = state
         self.update(index, master, grad.astype("float32"), inner)
         master.copyto(weight)
+
+    def _asks_for_copy(self, weight: NDArray) -> bool:
+        """As :meth:`_needs_copy`, with a warning where a state is made in float16."""
+        if weight.dtype_name == "float16" and not self.multi_precision:
+            warnings.warn(
+                f"{type(self).__name__}: updates of float16 are rounded at each step, and training "
+                "may be less accurate or slower; use multi_precision=True of the optimizer",
+                stacklevel=3,
+            )
+        return self._needs_copy(weight)
 
     def _needs_copy(self, weight: NDArray) -> bool:
         return self.multi_precision and weight.dtype_name in ("float16", "bfloat16")

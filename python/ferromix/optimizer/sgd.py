@@ -56,7 +56,7 @@ class SGD(Optimizer):
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The momentum, and a copy of the weight in float32 where its type calls for it."""
-        if not self._needs_copy(weight):
+        if not self._asks_for_copy(weight):
             return self.create_state(index, weight)
         copy = weight.astype("float32")
         return self.create_state(index, copy), copy
