@@ -92,6 +92,32 @@ def test_mistakes_are_explained(make, error, parts):
         assert part in str(found.value)
 
 
+def _bound(**given):
+    return layer().simple_bind(mx.cpu(), data=(2, 3)).forward(**given)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kind"),
+    [  # What MXNet 1.9.1 raises is caught, too.
+        (lambda: _bound(nope=mx.nd.ones((2, 3))), TypeError),
+        (lambda: _bound(data=[[1.0, 2.0, 3.0]]), ValueError),
+        (lambda: layer().infer_shape(data=(3.5, 4)), TypeError),
+        (lambda: layer().infer_shape(data="ab"), TypeError),
+        (lambda: layer().infer_type(data="foo"), TypeError),
+        (lambda: layer()(S.Variable("a"), data=S.Variable("b")), TypeError),
+        (lambda: layer().bind(mx.cpu(), None), TypeError),
+        (lambda: mx.nd.array("a"), TypeError),
+        (lambda: mx.nd.ones((2,), dtype="foo"), TypeError),
+    ],
+)
+def test_errors_are_of_the_kinds_that_scripts_catch(mistake, kind):
+    with pytest.raises(kind) as found:
+        mistake()
+    assert isinstance(found.value, TypeError)
+    assert isinstance(found.value, ValueError)
+    assert isinstance(found.value, MXNetError)
+
+
 def test_unknown_operators_are_attribute_errors():
     with pytest.raises(AttributeError, match="FullyConected"):
         S.FullyConected  # noqa: B018

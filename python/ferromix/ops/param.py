@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..literal import MOST_AXES, TooManyError, brief, integer, literal, members, real
 
 __all__ = ["REQUIRED", "Kind", "Param", "Params", "dtype_name"]
@@ -52,7 +52,7 @@ def dtype_name(dtype: Any) -> str:
 
     Raises
     ------
-    InvalidArgumentError
+    ArgumentTypeError
         For a type that Ferromix lacks; the message lists those it has.
     """
     if dtype is None:  # NumPy takes it for float64.
@@ -64,7 +64,7 @@ def dtype_name(dtype: Any) -> str:
         except Exception:  # a user's object may raise anything
             name = None
     if name not in DTYPES:
-        raise InvalidArgumentError(f"unknown dtype {brief(dtype)}; known: {', '.join(DTYPES)}")
+        raise ArgumentTypeError(f"unknown dtype {brief(dtype)}; known: {', '.join(DTYPES)}")
     return name
 
 
