@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import tomllib
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -171,10 +173,15 @@ def test_docstrings_say_where_functions_are_defined():
 def test_the_core_is_found():
     (path,) = mx.libinfo.find_lib_path()
     assert os.path.isfile(path)
-    assert mx.libinfo.__version__ == mx.__version__
     assert mx.libinfo.find_lib_path("nothing") == []
     assert base.libinfo is mx.libinfo
     assert mx.libinfo.find_include_path().endswith(os.path.join("kernels", "include"))
+
+
+def test_the_version_is_that_of_the_interface_which_scripts_compare():
+    assert mx.__version__ == mx.libinfo.__version__ == mx.base.libinfo.__version__ == "1.9.1"
+    cargo = tomllib.loads((Path(__file__).parents[1] / "Cargo.toml").read_text())
+    assert mx.libinfo.ferromix_version == cargo["workspace"]["package"]["version"]
 
 
 class Shape:

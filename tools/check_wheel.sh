@@ -25,16 +25,19 @@ python examples/train_digits.py --load out/digits | tee -a log
 python - <<'CHECK'
 import json
 import pathlib
+from importlib.metadata import version
 
 import ferromix
 
+own = ferromix.libinfo.ferromix_version
+assert own == version("ferromix"), f"the core is {own}, the wheel {version('ferromix')}"
 package = pathlib.Path(ferromix.__file__).parent
 accuracy = json.loads(pathlib.Path("out/digits-history.json").read_text())[-1]["val_accuracy"]
 assert accuracy >= 0.97, f"held-out accuracy {accuracy}"
 assert f"accuracy {accuracy:.4f} held out" in pathlib.Path("log").read_text().splitlines()[-1]
 for part in ("math.cu", "include/map.cuh", "host/cuda.h", "host/driver.cpp"):
     assert (package / "kernels" / part).is_file(), f"kernels/{part} did not travel"
-print(f"ferromix {ferromix.__version__} from {package} trains")
+print(f"ferromix {own} from {package} trains")
 CHECK
 
 # On what stands in for a GPU, compiled from the installed sources.

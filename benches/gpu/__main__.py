@@ -69,7 +69,7 @@ def show(measured: Iterable[Line]) -> None:
 
 def machine(found: dict[str, Package]) -> str:
     """The GPU, and the versions of what is measured."""
-    versions = [f"{name} {package.module.__version__}" for name, package in found.items()]
+    versions = [f"{name} {package.version}" for name, package in found.items()]
     if HOST:
         return f"no GPU, the stand-in; {', '.join(versions)}"
     return f"{_core.gpu_properties(0)[0]}; {', '.join(versions)}"

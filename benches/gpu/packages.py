@@ -23,6 +23,7 @@ class Package:
 
     name: str
     module: Any
+    version: str
     array: Callable[[np.ndarray], Any]
     wait: Callable[[], Any]
 
@@ -42,7 +43,7 @@ def _ferromix() -> Package:
     def array(values: np.ndarray) -> Any:
         return mx.nd.array(values, ctx=mx.gpu(0), dtype=values.dtype)
 
-    return Package("ferromix", mx, array, mx.nd.waitall)
+    return Package("ferromix", mx, mx.libinfo.ferromix_version, array, mx.nd.waitall)
 
 
 def _torch() -> Package | None:
@@ -59,7 +60,7 @@ def _torch() -> Package | None:
     def array(values: np.ndarray) -> Any:
         return torch.from_numpy(values).to("cuda")
 
-    return Package("torch", torch, array, torch.cuda.synchronize)
+    return Package("torch", torch, torch.__version__, array, torch.cuda.synchronize)
 
 
 def _cupy() -> Package | None:
@@ -73,4 +74,4 @@ def _cupy() -> Package | None:
         return None
     if not count:
         return None
-    return Package("cupy", cupy, cupy.asarray, cupy.cuda.Device(0).synchronize)
+    return Package("cupy", cupy, cupy.__version__, cupy.asarray, cupy.cuda.Device(0).synchronize)

@@ -1,5 +1,8 @@
 """Ferromix: MXNet's architecture on a Rust core; ``import ferromix as mx``.
 
+``mx.__version__`` is the version of MXNet whose interface this is, which scripts compare, and
+``mx.libinfo.ferromix_version`` that of Ferromix itself.
+
 What every script needs is loaded at once. The other subpackages are loaded when they are first
 named, so that the import takes a fifth of a second.
 """
@@ -35,7 +38,6 @@ from . import (
 from . import ndarray as nd
 from . import random as rnd
 from . import symbol as sym
-from ._core import __version__
 from .attribute import AttrScope
 from .context import (
     Context,
@@ -48,6 +50,7 @@ from .context import (
 )
 from .error import MXNetError
 from .executor import Executor
+from .libinfo import __version__
 from .ndarray import NDArray
 from .symbol import Symbol
 from .util import is_np_array, is_np_shape, np_shape, set_np_shape, use_np_shape

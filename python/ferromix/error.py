@@ -22,6 +22,7 @@ __all__ = [
     "NotSupportedForSparseNDArray",
     "OutOfMemoryError",
     "ScheduledRateError",
+    "UnknownTruthError",
 ]
 
 
@@ -77,6 +78,7 @@ class _UnsupportedError(MXNetError):
     """A function that does not take what it was given."""
 
     what = ""
+    advice = ""
 
     def __init__(
         self, function: Callable[..., object] | str, alias: str | None, *args: object
@@ -86,6 +88,7 @@ class _UnsupportedError(MXNetError):
         kinds = f" with arguments ({', '.join(str(type(a)) for a in args)})" if args else ""
         super().__init__(
             f"Function {name}{operator}{kinds} is not {self.what} and only available in NDArray."
+            f"{self.advice}"
         )
         self.function = name
         self.alias = alias
@@ -95,6 +98,15 @@ class NotImplementedForSymbol(_UnsupportedError):  # noqa: N818
     """A function of arrays that was called with symbols."""
 
     what = "implemented for Symbol"
+
+
+class UnknownTruthError(NotImplementedForSymbol, InvalidArgumentError):
+    """A symbol whose truth was asked for, which is not known before it is computed."""
+
+    advice = (
+        " Its truth is not known before it is computed; use 'is None' to test for a missing one, "
+        "and operators such as mx.sym.where to choose between values."
+    )
 
 
 class NotSupportedForSparseNDArray(_UnsupportedError):  # noqa: N818

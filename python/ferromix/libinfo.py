@@ -1,13 +1,22 @@
-"""Where the package's compiled core lies, and its version."""
+"""Where the package's compiled core lies, and two versions: the interface's and the package's own.
+
+Scripts for MXNet compare ``mx.__version__`` to learn which functions and defaults they have. So it
+is the version of MXNet whose interface this is, not how far Ferromix has come.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from . import _core
-from ._core import __version__
 
-__all__ = ["__version__", "find_include_path", "find_lib_path"]
+__all__ = ["__version__", "ferromix_version", "find_include_path", "find_lib_path"]
+
+__version__ = "1.9.1"
+"""The version of MXNet whose interface Ferromix has."""
+
+ferromix_version: str = _core.__version__
+"""The version of Ferromix itself, that of the installed distribution."""
 
 
 def find_lib_path(prefix: str = "_core") -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ferromix as mx
-from ferromix.error import DTypeError, InvalidArgumentError
+from ferromix.error import ArgumentTypeError, DTypeError, InvalidArgumentError
 
 S = mx.sym
 
@@ -173,7 +173,7 @@ def test_forward_takes_values_by_name():
         executor.forward(c=array(1, 2))
     with pytest.raises(InvalidArgumentError, match=r"'a'.*\(3,\).*\(2,\)"):
         executor.forward(a=array(1, 2, 3))
-    with pytest.raises(DTypeError, match=r"'a'.*list"):
+    with pytest.raises(ArgumentTypeError, match=r"'a'.*list"):
         executor.forward(a=[1, 2])
 
 

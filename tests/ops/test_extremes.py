@@ -166,11 +166,14 @@ def test_slopes_near_a_limit_keep_their_digits():
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("function", [of("relu"), of("Activation", act_type="relu")])
-def test_the_slope_of_relu_at_nan_is_nan(function, dtype):
+def test_relu_of_nan_and_its_slope_are_nan(function, dtype):
     found = slope_of(function, [np.nan, -1, 0, 2, -np.inf, np.inf], dtype, 3)
     np.testing.assert_array_equal(found, [np.nan, 0, 0, 3, 0, 3])
     found = slope_of(function, [np.nan, -1, 2], dtype, 0)
     np.testing.assert_array_equal(found, [np.nan, 0, 0])
+    values = function(mx.nd.array([np.nan, -1, 0, 2, -np.inf, np.inf], dtype=dtype))
+    values = values.astype("float64").asnumpy()
+    np.testing.assert_array_equal(values, [np.nan, 0, 0, 2, 0, np.inf])
 
 
 LEAST = {"float64": -np.finfo("float64").max, "float32": -np.finfo("float32").max}

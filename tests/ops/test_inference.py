@@ -272,7 +272,7 @@ ATTRIBUTES = [
         ("stride", "2 ints", "(1,)"),
     ),
     ("Convolution", {"kernel": (3, 3), "num_filter": 1, "layout": "NCW"}, ("NCW", "NCHW")),
-    ("Convolution", {"kernel": (3, 3), "num_filter": 1, "layout": "NHWC"}, ("layout", "NHWC")),
+    ("Convolution", {"kernel": (3,), "num_filter": 1, "layout": "NHWC"}, ("layout", "NHWC")),
     ("Pooling", {}, ("kernel", "1, 2 or 3", "()")),
     ("Pooling", {"kernel": (2, 2), "pad": (2,)}, ("pad", "2 ints", "(2,)")),
     ("Pooling", {"kernel": (2,), "pool_type": "lp"}, ("pool_type=lp", "p_value", "1, 2 or 3")),

@@ -322,3 +322,37 @@ def test_the_gradient_of_smooth_l1_with_a_scalar_whose_square_is_infinite():
         y = mx.nd.smooth_l1(x, scalar=1e300)
     y.backward()
     assert x.grad.asnumpy().tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize("none", [None, "None"])
+@pytest.mark.parametrize(
+    ("operator", "attrs", "shape", "expected"),
+    [  # Shapes of MXNet 1.9.1, or of the defaults where it fails.
+        ("transpose", {"axes": ...}, (2, 3, 4), (4, 3, 2)),
+        ("Reshape", {"shape": (-1,), "target_shape": ...}, (2, 3), (6,)),
+        ("Dropout", {"axes": ...}, (2, 3), (2, 3)),
+        ("broadcast_axis", {"axis": ..., "size": ...}, (2, 1), (2, 1)),
+        ("slice", {"begin": (1,), "end": (3,), "step": ...}, (4, 4), (2, 4)),
+        ("_contrib_AdaptiveAvgPooling2D", {"output_size": ...}, (1, 4, 6, 6), (1, 4, 1, 1)),
+        ("_contrib_MultiBoxPrior", {"ratios": ..., "steps": ...}, (1, 4, 6, 6), (1, 36, 4)),
+        ("Convolution_v1", {"kernel": (3, 3), "num_filter": 2, "pad": ...}, (1, 4, 6, 6), None),
+        ("Pooling", {"kernel": ..., "global_pool": True}, (1, 4, 6, 6), (1, 4, 1, 1)),
+    ],
+)
+def test_none_for_a_list_is_its_default(operator, attrs, shape, expected, none):
+    given = {k: none if v is ... else v for k, v in attrs.items()}
+    made = getattr(mx.sym._internal, operator, None) or getattr(mx.sym, operator)
+    symbol = made(mx.sym.Variable("data"), **given)
+    assert next(symbol.attr(k) for k, v in attrs.items() if v is ...) == "None"
+    again = mx.sym.load_json(symbol.tojson())
+    assert again.tojson() == symbol.tojson()
+    left_out = made(mx.sym.Variable("data"), **{k: v for k, v in attrs.items() if v is not ...})
+    found = again.infer_shape(data=shape)[1]
+    assert found == left_out.infer_shape(data=shape)[1]
+    assert expected is None or found == [expected]
+
+
+def test_none_for_a_list_that_must_be_given_is_refused():
+    with pytest.raises(InvalidArgumentError, match="'kernel' must be a tuple of ints >= 1, got N"):
+        mx.sym.Convolution(mx.sym.Variable("data"), kernel=None, num_filter=2)
+    assert mx.nd.transpose(mx.nd.ones((2, 3)), axes=None).shape == (3, 2)

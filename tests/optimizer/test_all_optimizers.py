@@ -108,6 +108,7 @@ def test_half_precision_follows_single(name, options, dtype):
         np.testing.assert_array_equal(weight.asnumpy(), rounded.asnumpy())
 
 
+@pytest.mark.filterwarnings("ignore:.*updates of float16")
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
 @pytest.mark.parametrize(("name", "options"), RULES, ids=IDS)
 def test_states_have_the_type_of_the_weight(name, options, dtype):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -238,6 +240,60 @@ def test_rules_of_ones_own_may_take_several_parameters_at_once():
         ((0,), [0], [2.0], [0.5]),
     ]
     assert rule._index_update_count == {0: 2, 1: 1, 2: 1, 3: 1}
+
+
+class Falling(mx.lr_scheduler.LRScheduler):
+    """A schedule that counts its own calls, as users' do."""
+
+    def __init__(self):
+        super().__init__(0.1)
+        self.calls = []
+
+    def __call__(self, num_update):
+        self.calls.append(num_update)
+        self.base_lr *= 0.9
+        return self.base_lr
+
+
+@pytest.mark.parametrize(
+    ("name", "calls", "expected"),
+    [  # By MXNet 1.9.1: what is updated together has one rate.
+        ("sgd", 3, [0.91, 0.91, 0.9271, 0.91, 0.91, 0.919]),
+        ("ccsgd", 3, [0.91, 0.91, 0.9271, 0.91, 0.91, 0.919]),
+        ("lars", 3, None),
+        ("nag", 6, [0.91, 0.919, 0.9271, 0.93439, 0.94095, 0.94686]),
+        ("adam", 6, None),
+    ],
+)
+def test_a_schedule_is_asked_once_for_what_is_updated_together(name, calls, expected):
+    schedule = Falling()
+    options = {"learning_rate": 0.1} if name == "adam" else {}
+    if name == "lars":
+        options["momentum"] = 0.9
+    rule = mx.optimizer.create(name, lr_scheduler=schedule, **options)
+    types = ["float32", "float32", "float64", "float32", "float32", "float32"]
+    weights, grads = ([mx.nd.ones((2,), dtype=t) for t in types] for _ in range(2))
+    mx.optimizer.get_updater(rule)(list(range(6)), grads, weights)
+    assert schedule.calls == [1] * calls
+    if expected:
+        assert [round(float(w.asnumpy()[0]), 5) for w in weights] == expected
+
+
+def test_how_many_are_updated_together_comes_from_the_environment(monkeypatch):
+    monkeypatch.setenv("MXNET_OPTIMIZER_AGGREGATION_SIZE", "2")
+    assert mx.optimizer.SGD().aggregate_num == mx.optimizer.LARS().aggregate_num == 2
+    assert mx.optimizer.NAG().aggregate_num == 0
+
+
+@pytest.mark.parametrize("name", ["sgd", "nag", "adam", "lars"])
+def test_states_in_float16_are_warned_of(name):
+    half = mx.nd.ones((2,), dtype="float16")
+    with pytest.warns(UserWarning, match="multi_precision=True"):
+        mx.optimizer.create(name).create_state_multi_precision(0, half)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mx.optimizer.create(name, multi_precision=True).create_state_multi_precision(0, half)
+        mx.optimizer.create(name).create_state_multi_precision(0, half.astype("float32"))
 
 
 def test_each_device_counts_by_itself():

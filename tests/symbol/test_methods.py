@@ -46,3 +46,9 @@ def test_what_needs_values_is_refused_as_in_mxnet(name):
         getattr(mx.sym.var("x"), name)()
     with pytest.raises(AttributeError, match="no attribute 'such'"):
         mx.sym.var("x").such  # noqa: B018
+
+
+def test_the_truth_of_a_symbol_is_refused_as_in_mxnet_and_as_a_value_error():
+    for kind in (mx.base.NotImplementedForSymbol, ValueError):
+        with pytest.raises(kind, match=r"__bool__ \(namely operator \"bool\"\).*use 'is None'"):
+            bool(mx.sym.var("x"))

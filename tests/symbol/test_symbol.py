@@ -65,7 +65,7 @@ def test_inputs_by_position_by_name_and_attributes_by_position():
         (lambda a: S.FullyConnected(a, data=a, num_hidden=2), InvalidArgumentError, ["twice"]),
         (lambda a: S.FullyConnected(a, foo=a, num_hidden=2), InvalidArgumentError, ["'foo'"]),
         (lambda a: S.negative(S.Group([a, a])), InvalidArgumentError, ["one output", "'data'"]),
-        (lambda a: S.sum(a, attr={"mood": "x"}), InvalidArgumentError, ["'__mood__'"]),
+        (lambda a: S.softmax(a, attr={"mood": "x"}), InvalidArgumentError, ["'__mood__'"]),
         (lambda a: S.negative(a, attr="calm"), DTypeError, ["negative", "'calm'"]),
         (lambda a: S.negative(a, name=3), DTypeError, ["name", "3"]),
         (lambda a: S.Variable("x", attr={"__mood__": 1}), InvalidArgumentError, ["string", "1"]),
@@ -90,6 +90,32 @@ def test_mistakes_are_explained(make, error, parts):
         make(S.Variable("a"))
     for part in parts:
         assert part in str(found.value)
+
+
+def _bound(**given):
+    return layer().simple_bind(mx.cpu(), data=(2, 3)).forward(**given)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kind"),
+    [  # What MXNet 1.9.1 raises is caught, too.
+        (lambda: _bound(nope=mx.nd.ones((2, 3))), TypeError),
+        (lambda: _bound(data=[[1.0, 2.0, 3.0]]), ValueError),
+        (lambda: layer().infer_shape(data=(3.5, 4)), TypeError),
+        (lambda: layer().infer_shape(data="ab"), TypeError),
+        (lambda: layer().infer_type(data="foo"), TypeError),
+        (lambda: layer()(S.Variable("a"), data=S.Variable("b")), TypeError),
+        (lambda: layer().bind(mx.cpu(), None), TypeError),
+        (lambda: mx.nd.array("a"), TypeError),
+        (lambda: mx.nd.ones((2,), dtype="foo"), TypeError),
+    ],
+)
+def test_errors_are_of_the_kinds_that_scripts_catch(mistake, kind):
+    with pytest.raises(kind) as found:
+        mistake()
+    assert isinstance(found.value, TypeError)
+    assert isinstance(found.value, ValueError)
+    assert isinstance(found.value, MXNetError)
 
 
 def test_unknown_operators_are_attribute_errors():
@@ -205,7 +231,48 @@ def test_setting_attributes():
         S.Group([net, S.Variable("x")])._set_attr(wd_mult="3")
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: S.sin(x, attr={"mood": "calm"}),
+        lambda x: S.BlockGrad(x, attr={"mood": "calm"}),
+        lambda x: x + x,
+        lambda x: S.Flatten(x),
+        lambda x: S.linalg.det(x),
+        lambda x: S.where(x, x, x),
+    ],
+)
+def test_operators_without_parameters_take_attributes_of_any_name(make):
+    with mx.AttrScope(mood="calm"):
+        made = make(S.Variable("x"))
+    assert made.list_attr() == {"mood": "calm"}
+    made._set_attr(mood="wild", scalar="2")
+    again = S.load_json(made.tojson())
+    assert again.list_attr() == {"mood": "wild", "scalar": "2"}
+    assert again.tojson() == made.tojson()
+
+
+def test_operators_with_parameters_take_none_that_look_like_theirs():
+    x = S.Variable("x")
+    for make in (lambda: x + 1, lambda: S.dot(x, x), lambda: S.add_n(x, x)):
+        with mx.AttrScope(mood="calm"), pytest.raises(InvalidArgumentError, match="__mood__"):
+            make()
+    with pytest.raises(InvalidArgumentError, match="unknown attribute 'mood'"):
+        S.sin(x, mood="calm")
+
+
 # -- outputs and composition -----------------------------------------------------------------------
+
+
+def test_an_output_that_is_alone_has_a_number_in_splits_only():  # As MXNet 1.9.1 says.
+    x, y = S.Variable("x"), S.Variable("y")
+    assert S.split(x, num_outputs=1, name="n").list_outputs() == ["n_output0"]
+    assert S._internal._split_v2(x, sections=1, indices=(), name="n").list_outputs() == ["n_output"]
+    assert S.amp_multicast(x, num_outputs=1, name="n").list_outputs() == ["n_output"]
+    step = S.multi_sgd_update(x, y, lrs=(1,), wds=(1,), num_weights=1, name="n")
+    assert step.list_outputs() == ["n_output"]
+    both = S.amp_multicast(x, y, num_outputs=2, name="n")
+    assert both.list_outputs() == ["n_output0", "n_output1"]
 
 
 def test_groups_and_indexing():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..context import Context
-from ..error import DTypeError, InvalidArgumentError
+from ..error import ArgumentTypeError, DTypeError, InvalidArgumentError
 from ..graph.node import Node
 from ..ndarray import NDArray, array, empty, zeros
 from ..ops.storage import DENSE
@@ -63,9 +63,8 @@ def match(what: str, nodes: Sequence[Node], given: Given, required: bool) -> dic
     else:
         found = list(given or ())
         if len(found) != len(names) and (found or required):
-            raise InvalidArgumentError(
-                f"{what}: got {len(found)} arrays for {len(names)}: {', '.join(names)}"
-            )
+            error = ArgumentTypeError if given is None else InvalidArgumentError
+            raise error(f"{what}: got {len(found)} arrays for {len(names)}: {', '.join(names)}")
         found = found or [None] * len(names)
     arrays: dict[Node, NDArray] = {}
     for node, value in zip(nodes, found, strict=True):

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base import require_kind
 from ..context import Context
-from ..error import DTypeError, InvalidArgumentError
+from ..error import ArgumentTypeError, DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, many_nodes, topological
 from ..graph.timeline import Timeline
 from ..ndarray import NDArray
@@ -243,11 +243,11 @@ class Executor:
         arrays = self.arg_dict
         for name, value in values.items():
             if name not in arrays:
-                raise InvalidArgumentError(
+                raise ArgumentTypeError(
                     f"forward: there is no argument '{name}'; arguments: {', '.join(arrays)}"
                 )
             if not isinstance(value, (NDArray, np.ndarray)):
-                raise DTypeError(
+                raise ArgumentTypeError(
                     f"forward: argument '{name}' must be an NDArray or a NumPy array, "
                     f"got {type(value).__name__}"
                 )

@@ -11,29 +11,26 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .. import libinfo
 from ..attribute import HIDDEN_KEYS, hide
 from ..error import DTypeError, FileFormatError, InvalidArgumentError
 from ..literal import MOST, brief, names_of
 from ..ops.card import OperatorProperty, exists, find, make
 from .control_flow import ControlFlow
+from .json_text import graph_text
 from .node import Entry, Node, argument_names, many_nodes, mutated_variables, topological
-from .upgrade import Upgrades
+from .upgrade import Upgrades, version_number
 
 __all__ = ["dump", "parse", "parse_noting"]
 
 _log = logging.getLogger(__name__)
 
-VERSION = 10901
+VERSION = version_number(libinfo.__version__)
 """The version of MXNet whose form is written."""
 
-_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
-_QUOTE = json.encoder.encode_basestring
-_ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.)")
-"""MXNet knows five: of quotes, backslashes and the ends and tabs of lines."""
 _INDEX_WIDTH = range(2, 4)
 _DEEPEST = 16
 """Levels of graphs within graphs."""
@@ -45,14 +42,8 @@ _OUTPUTS_PER_NODE = 16
 def dump(heads: Sequence[Entry]) -> str:
     """The graph of `heads` as JSON that MXNet 1.9 loads."""
     graph = _described(heads)
-    rows = graph.pop("nodes")
-    # Nodes that are alike share their attributes.
-    shared = {id(attrs): attrs for row in rows if (attrs := row.get("attrs"))}
-    texts = {number: _text(attrs) for number, attrs in shared.items()}
-    nodes = [_row(row, texts) for row in rows]
     graph["attrs"] = {"mxnet_version": ["int", VERSION]}
-    listed = "[\n    " + ",\n    ".join(nodes) + "\n  ]"
-    return _plain('{\n  "nodes": ' + listed + ",\n" + _object(graph, "")[2:])
+    return graph_text(graph)
 
 
 def _described(heads: Sequence[Entry]) -> dict[str, Any]:
@@ -90,43 +81,6 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def _row(row: Mapping[str, Any], texts: Mapping[int, str]) -> str:
-    """JSON of a node; `texts` has that of attributes, by which object they are."""
-    if "subgraphs" in row:
-        return _object(row, "    ")
-    attrs = row.get("attrs")
-    between = f'      "attrs": {texts[id(attrs)]},\n' if attrs else ""
-    return (
-        f'{{\n      "op": {_QUOTE(row["op"])},\n      "name": {_QUOTE(row["name"])},\n'
-        f'{between}      "inputs": {row["inputs"]}\n    }}'
-    )
-
-
-def _object(row: Mapping[str, Any], indent: str) -> str:
-    """JSON with each key on a line of its own."""
-    lines = [f'{indent}  "{key}": {_text(value)}' for key, value in row.items()]
-    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-
-
-def _plain(text: str) -> str:
-    """JSON with other control characters as they are, as MXNet writes and reads them."""
-    if not any(escape in text for escape in ("\\u", "\\b", "\\f")):
-        return text
-    kept = {"b": "\b", "f": "\f"}
-    return _ESCAPE.sub(
-        lambda m: chr(int(m[1][1:], 16)) if len(m[1]) > 1 else kept.get(m[1], m[0]), text
-    )
-
-
-def _text(value: Any) -> str:
-    """JSON of a value; the quickest way for each kind."""
-    if type(value) is str:
-        return _QUOTE(value)
-    if type(value) is list and not (value and isinstance(value[0], dict)):
-        return repr(value)  # numbers, or lists of them, look the same
-    return _ENCODE(value)
-
-
 def parse(text: str | bytes, source: str = "the JSON text") -> list[Entry]:
     """The heads of the graph in `text`; what had to be upgraded in it is logged as a warning.
 
@@ -156,7 +110,7 @@ def parse_noting(text: str | bytes, source: str) -> tuple[list[Entry], Upgrades]
     if not isinstance(text, (str, bytes, bytearray)):
         raise DTypeError(f"{source} must be a string, got {type(text).__name__}")
     try:
-        graph = json.loads(text, strict=False)
+        graph = json.loads(text, strict=False)  # MXNet writes control characters raw.
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{source}: not JSON: {error}") from None
     upgrades = Upgrades(graph if isinstance(graph, dict) else {})
@@ -436,6 +390,7 @@ def _sort_attrs(
     own: dict[str, str] = {}
     moved: dict[str, str] = {}
     params: dict[str, str] = {}
+    free = card.allows_any_name()
     for key, value in attrs.items():
         if key in card.params:
             params[key] = value
@@ -443,8 +398,8 @@ def _sort_attrs(
             own[hide(key)] = value
         elif any(key.endswith("_" + h) for h in HIDDEN_KEYS):
             moved[key] = value
-        elif card.params:
-            params[key] = value
-        else:  # Nobody can take it for an attribute of the operator.
+        elif free:
             own[key] = value
+        else:
+            params[key] = value
     return own, moved, params

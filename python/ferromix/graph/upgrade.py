@@ -11,7 +11,7 @@ from typing import Any
 
 from ..literal import names_of
 
-__all__ = ["Upgrades", "stated_version", "version_text"]
+__all__ = ["Upgrades", "stated_version", "version_number", "version_text"]
 
 _UNSTATED = 800
 """The version of a graph that states none: those before 0.9 did not."""
@@ -31,6 +31,12 @@ def stated_version(graph: Mapping[str, Any]) -> int | None:
 def version_text(number: int) -> str:
     """``1.9.1`` for 10901."""
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+def version_number(text: str) -> int:
+    """10901 for ``1.9.1``."""
+    major, minor, patch = map(int, text.split("."))
+    return major * 10000 + minor * 100 + patch
 
 
 class Upgrades:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 
 __all__ = ["numbers", "read", "trimmed", "write"]
 
@@ -71,7 +71,7 @@ def _converted(value: Any, dtype: str, name: str) -> np.ndarray:
         with np.errstate(all="ignore"):
             converted = values.astype(dtype, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidArgumentError(
+        raise ArgumentTypeError(
             f"cannot put {type(value).__name__} of type {values.dtype} into an array of {name}"
         ) from None
     return np.ascontiguousarray(converted).reshape(values.shape)

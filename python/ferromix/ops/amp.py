@@ -9,7 +9,7 @@ from ..error import InvalidArgumentError
 from ..literal import MOST
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .elemwise import Cast
-from .family import ALL_TYPES, Types
+from .family import ALL_TYPES, Types, numbered_outputs
 from .param import Param, Params
 
 __all__ = ["AmpCast", "AmpMulticast"]
@@ -81,7 +81,7 @@ class AmpMulticast(OperatorProperty):
 
     def list_outputs(self) -> list[str]:
         """One for each input."""
-        return [f"output{i}" for i in range(self.attrs["num_outputs"])]
+        return numbered_outputs(self.attrs["num_outputs"])
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]

@@ -131,6 +131,11 @@ class OperatorProperty:
         """The names of the attributes whose values come with each run, in the order of places."""
         return [name for name, param in cls.params.items() if param.dynamic]
 
+    @classmethod
+    def allows_any_name(cls) -> bool:
+        """Whether a symbol's own attributes may have any name: no parameter could be meant."""
+        return not cls.params and not cls.open_attributes
+
     def __init__(self, **attrs: Any) -> None:
         unknown = [a for a in attrs if a not in self.params]
         if unknown:
@@ -139,8 +144,9 @@ class OperatorProperty:
         self.given: dict[str, Any] = {}
         for name, param in self.params.items():
             if name in attrs:
-                self.given[name] = param.parse(self.name, name, attrs[name])
-                self.attrs[name] = self.given[name]
+                found = self.given[name] = param.parse(self.name, name, attrs[name])
+                left = found is None and param.none_is_default
+                self.attrs[name] = param.default if left else found
             elif param.required:
                 raise InvalidArgumentError(
                     f"{self.name}: attribute '{name}' is required: {param.describe()}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from ..error import InvalidArgumentError
 from .card import (
@@ -19,9 +19,19 @@ from .family import FLOATS, Backward
 from .param import Param, Params
 from .shapes import require_rank, spatial
 
-__all__ = ["Convolution", "Deconvolution"]
+__all__ = ["CHANNELS_SECOND", "Convolution", "Deconvolution"]
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+CHANNELS_LAST = {2: "NHWC", 3: "NDHWC"}
+
+CHANNELS_SECOND = Param(
+    "str",
+    None,
+    "The order of the dimensions: channels come second.",
+    choices=tuple(LAYOUTS.values()),
+    optional=True,
+)
+"""The attribute `layout` of operators that have kernels for one order only."""
 
 _PARAMS = {
     "kernel": Param("shape", doc="The extents of the kernel: (w,), (h, w) or (d, h, w).", low=1),
@@ -43,8 +53,8 @@ _PARAMS = {
     "layout": Param(
         "str",
         None,
-        "The order of the dimensions: channels come second.",
-        choices=tuple(LAYOUTS.values()),
+        "The order of the dimensions: channels come second, or last.",
+        choices=(*LAYOUTS.values(), *CHANNELS_LAST.values()),
         optional=True,
     ),
 }
@@ -81,8 +91,9 @@ class Convolution(OperatorProperty):
     Shapes: ``data`` is ``(n, c, h, w)``, ``weight`` ``(num_filter, c / num_group, *kernel)``,
     ``bias`` ``(num_filter,)``, ``out`` ``(n, num_filter, h', w')`` with
     ``h' = (h + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``; one and three dimensions
-    likewise. Types: floats, all alike; halves are
-    computed in float32.
+    likewise. With channels last in ``layout``, ``data`` is ``(n, h, w, c)``, ``weight``
+    ``(num_filter, *kernel, c / num_group)``, ``out`` ``(n, h', w', num_filter)``.
+    Types: floats, all alike; halves are computed in float32.
     Gradient: the correlation of ``out_grad`` with ``weight`` for ``data``, and with ``data`` for
     ``weight``; ``bias_grad`` is the sum of ``out_grad`` over all but the channels.
 
@@ -100,15 +111,26 @@ class Convolution(OperatorProperty):
     arguments = ("data", "weight", "bias")
     dtypes = FLOATS
     params: ClassVar[Params] = _PARAMS
+    layouts: ClassVar[Mapping[int, str]] = LAYOUTS
+    """The order of the dimensions, by the number of the kernel's."""
+    channels_last: ClassVar[type[Convolution] | None] = None
+    """The card where channels come last, for which there is no kernel."""
+
+    def __new__(cls, **attrs: Any) -> Self:
+        """The card for the layout."""
+        last = attrs.get("layout") in CHANNELS_LAST.values()
+        made: Any = cls.channels_last if last and cls.channels_last else cls
+        return super().__new__(made)
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
         rank = window_rank(self)
         layout, filters, groups = (self.attrs[a] for a in ("layout", "num_filter", "num_group"))
-        if layout not in (None, LAYOUTS[rank]):
+        if layout not in (None, self.layouts.get(rank)):
+            fitting = [LAYOUTS[rank], *([CHANNELS_LAST[rank]] if rank in CHANNELS_LAST else [])]
             raise InvalidArgumentError(
                 f"{self.name}: layout {layout} does not fit a kernel of {rank} dimensions; "
-                f"expected {LAYOUTS[rank]}"
+                f"expected {' or '.join(fitting)}"
             )
         if filters % groups:
             raise InvalidArgumentError(
@@ -263,7 +285,8 @@ class Deconvolution(Convolution):
     ``bias`` ``(num_filter,)``, ``out`` ``(n, num_filter, h', w')`` with
     ``h' = (h - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj``; ``target_shape`` says
     what ``h'`` is instead, and half of what is too much is cut off on either side. One and three
-    dimensions likewise. Types: float32 and float64, all alike.
+    dimensions likewise. With channels last in ``layout``, ``weight`` is
+    ``(c, *kernel, num_filter / num_group)``. Types: float32 and float64, all alike.
     Gradient: the convolution of ``out_grad`` with ``weight`` for ``data``, and with ``data`` for
     ``weight``; ``bias_grad`` is the sum of ``out_grad`` over all but the channels.
 

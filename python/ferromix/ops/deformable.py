@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
 from .card import Entry, GradientGraph, MaybeShape, merge_shapes, register
-from .convolution import Convolution
+from .convolution import CHANNELS_SECOND, Convolution
 from .family import FLOATS, Backward
 from .param import Param, Params
 
@@ -20,7 +20,8 @@ _PARAMS: Params = {
     "num_deformable_group": Param(
         "int", 1, "The number of groups of channels with offsets of their own.", low=1
     ),
-    **{name: Convolution.params[name] for name in ("workspace", "no_bias", "layout")},
+    **{name: Convolution.params[name] for name in ("workspace", "no_bias")},
+    "layout": CHANNELS_SECOND,
 }
 _MODULATED: Params = {
     **{name: param for name, param in _PARAMS.items() if name != "layout"},
@@ -34,6 +35,7 @@ class Deformable(Convolution):
 
     name = ""
     aliases = ()
+    channels_last = None
     dtypes = FLOATS
     moving: ClassVar[tuple[tuple[str, int], ...]] = (("offset", 2),)
     """Inputs between data and weight, and their channels for an element of the kernel."""

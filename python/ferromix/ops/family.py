@@ -26,6 +26,7 @@ __all__ = [
     "Unary",
     "derive",
     "document",
+    "numbered_outputs",
     "unary",
 ]
 
@@ -185,3 +186,8 @@ class Backward(OperatorProperty):
     def _like(self, given: Sequence[Any]) -> list[Any]:
         names = self.list_arguments()
         return [given[names.index(like)] for like in self.gradients.values()]
+
+
+def numbered_outputs(count: int) -> list[str]:
+    """The names of outputs that have numbers; as in MXNet, one that is alone has none."""
+    return [f"output{i}" for i in range(count)] if count > 1 else ["output"]

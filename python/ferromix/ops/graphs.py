@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ..error import InvalidArgumentError
 from ..literal import MOST
 from .card import Claims, MaybeShape, OperatorProperty, merge_shapes, register
-from .family import NUMBERS, Types
+from .family import NUMBERS, Types, numbered_outputs
 from .param import Param, Params
 from .shapes import require_rank
 from .storage import CSR, DENSE
@@ -133,8 +133,7 @@ class Several(Graph):
 
     def list_outputs(self) -> list[str]:
         """Those of one kind after the other."""
-        names = range(len(self.kinds()) * self.number())
-        return [f"output{i}" for i in names] if len(names) > 1 else ["output"]
+        return numbered_outputs(len(self.kinds()) * self.number())
 
     def kinds(self) -> Sequence[str]:
         """What there is of each output."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..error import InvalidArgumentError
 from ..literal import MOST, brief
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
-from .family import ALL_TYPES, Backward
+from .family import ALL_TYPES, Backward, numbered_outputs
 from .param import Param, Params
 from .shapes import normal_axis
 
@@ -174,7 +174,7 @@ class Split(OperatorProperty):
 
     def list_outputs(self) -> list[str]:
         """The parts, by number."""
-        return [f"output{i}" for i in range(self.parts())] if self.parts() > 1 else ["output"]
+        return numbered_outputs(self.parts())
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
@@ -258,7 +258,7 @@ class SliceChannel(Split):
         return self.attrs["num_outputs"]
 
     def list_outputs(self) -> list[str]:
-        """The parts, by number, also where there is one."""
+        """The parts by number, one that is alone, too."""
         return [f"output{i}" for i in range(self.parts())]
 
     def extents(self, extent: int) -> list[int]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ..error import InvalidArgumentError
 from ..literal import MOST, brief
 from .card import MaybeShape, merge_shapes, register
-from .family import Types, derive
+from .family import Types, derive, numbered_outputs
 from .optimizer import CLIP, MOMENTUM, RESCALE, Update
 from .param import Param
 
@@ -58,7 +58,7 @@ class MultiUpdate(Update):
 
     def list_outputs(self) -> list[str]:
         """The new weights."""
-        return [f"output{i}" for i in range(self._count)]
+        return numbered_outputs(self._count)
 
     def mutated_inputs(self) -> list[int]:
         """The states of all weights."""

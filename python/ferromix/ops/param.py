@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..literal import MOST_AXES, TooManyError, brief, integer, literal, members, real
 
 __all__ = ["REQUIRED", "Kind", "Param", "Params", "dtype_name"]
@@ -32,6 +32,7 @@ _LONGEST_DTYPE = 32
 """Characters of a type's name; NumPy would make sense of a list of thousands of fields."""
 
 _SINGLE = ("int", "float", "bool")
+_LISTS = ("shape", "floats", "slots", "axis")
 
 DTYPES: Final = (
     "float32",
@@ -51,7 +52,7 @@ def dtype_name(dtype: Any) -> str:
 
     Raises
     ------
-    InvalidArgumentError
+    ArgumentTypeError
         For a type that Ferromix lacks; the message lists those it has.
     """
     if dtype is None:  # NumPy takes it for float64.
@@ -63,7 +64,7 @@ def dtype_name(dtype: Any) -> str:
         except Exception:  # a user's object may raise anything
             name = None
     if name not in DTYPES:
-        raise InvalidArgumentError(f"unknown dtype {brief(dtype)}; known: {', '.join(DTYPES)}")
+        raise ArgumentTypeError(f"unknown dtype {brief(dtype)}; known: {', '.join(DTYPES)}")
     return name
 
 
@@ -109,6 +110,12 @@ class Param:
     def required(self) -> bool:
         """Whether the attribute must be given."""
         return self.default is REQUIRED
+
+    @property
+    def none_is_default(self) -> bool:
+        """Whether ``None`` leaves the attribute as it is where it is not given: as in MXNet, whose
+        lists may be unknown."""
+        return self.kind in _LISTS and not self.required and not self.optional
 
     def parse(self, operator: str, name: str, value: Any) -> Any:
         """The typed value of what a caller or a saved graph gave.
@@ -168,10 +175,9 @@ class Param:
         return str(value)
 
     def _convert(self, value: Any) -> Any:
-        if self.optional and (value is None or (isinstance(value, str) and value == "None")):
+        nothing = value is None or (isinstance(value, str) and value == "None")
+        if nothing and (self.optional or self.none_is_default):
             return None
-        if self._stands_for_default(value):
-            return self.default
         if self.kind == "str":
             if not isinstance(value, str):
                 raise TypeError
@@ -183,11 +189,6 @@ class Param:
         if isinstance(value, np.ndarray) and (value.ndim == 0 or self.kind in _SINGLE):
             value = value.item()
         return _CONVERT[self.kind](value, self.most)
-
-    def _stands_for_default(self, value: Any) -> bool:
-        """Whether a tuple was given as None, as MXNet writes one that is not set."""
-        nothing = value is None or (isinstance(value, str) and value == "None")
-        return nothing and self.kind in ("shape", "floats") and not self.required
 
     def _check(self, operator: str, name: str, value: Any) -> None:
         if value is None:

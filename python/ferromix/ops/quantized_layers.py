@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..error import InvalidArgumentError
 from .card import MaybeShape, OperatorProperty, make, register
-from .convolution import Convolution
+from .convolution import CHANNELS_SECOND, Convolution
 from .fully_connected import FullyConnected
 from .param import Params
 from .pooling import Pooling
@@ -139,7 +139,7 @@ class QuantizedConv(Products):
     name = "_contrib_quantized_conv"
     plain = "Convolution"
     arguments: ClassVar[tuple[str, ...]] = _ALL
-    params: ClassVar[Params] = Convolution.params
+    params: ClassVar[Params] = {**Convolution.params, "layout": CHANNELS_SECOND}
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)

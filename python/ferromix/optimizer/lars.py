@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import ndarray as nd
@@ -57,6 +57,7 @@ class LARS(SGD):
         self.eps = eps
         self.momentum_correction = momentum_correction
         self._last_rates: dict[Index, float] = {}
+        self._rate = 0.0
 
     def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Sets multipliers of the weight decay by index or name, over those of the symbol."""
@@ -64,16 +65,19 @@ class LARS(SGD):
         fixed: dict[Index, float] = {n: 0.0 for n in names if not n.endswith("_weight")}
         super().set_wd_mult({**fixed, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult})
 
+    def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
+        self._rate = self.learning_rate
+        return [self._rate * factor for factor in self._multipliers("lr_mult", indices)]
+
     def _step(
         self,
         index: Index,
+        attrs: dict[str, Any],
         weight: NDArray,
         grad: NDArray,
         momentum: NDArray | None,
         copy: NDArray | None,
     ) -> None:
-        self._update_count(index)
-        attrs = self._common_attrs(index)
         lrs, wds = (nd.array([attrs.pop(a)], ctx=weight.context) for a in ("lr", "wd"))
         if not self._name(index).endswith(("gamma", "beta", "bias")):
             size, slope = (nd.multi_sum_sq(a, num_arrays=1) for a in (weight, grad))
@@ -99,7 +103,7 @@ class LARS(SGD):
 
     def _corrected(self, index: Index) -> float:
         """The momentum, times by how much the rate grew since the parameter's last update."""
-        rate = self.learning_rate
+        rate = self._rate
         last = self._last_rates.get(index, rate)
         self._last_rates[index] = rate
         corrected = self.momentum_correction and last != 0

@@ -36,6 +36,7 @@ class NAG(SGD):
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(momentum=momentum, **kwargs)
+        self.aggregate_num = 0
 
     def create_state(self, index: Index, weight: NDArray) -> NDArray | None:
         """Zeros for the momentum, or None without it."""
@@ -44,16 +45,15 @@ class NAG(SGD):
     def _step(
         self,
         index: Index,
+        attrs: dict[str, Any],
         weight: NDArray,
         grad: NDArray,
         momentum: NDArray | None,
         copy: NDArray | None,
     ) -> None:
         if momentum is None:
-            super()._step(index, weight, grad, momentum, copy)
+            super()._step(index, attrs, weight, grad, momentum, copy)
             return
-        self._update_count(index)
-        attrs = self._common_attrs(index)
         attrs["momentum"] = self.momentum
         if copy is None:
             nd.nag_mom_update(weight, grad, momentum, out=weight, **attrs)

@@ -62,7 +62,8 @@ class Optimizer:
     ----------
     aggregate_num
         How many parameters an updater hands to :meth:`update` at once, in tuples. 0 where it hands
-        them over one by one; the rules here want nothing else.
+        them over one by one, as to most rules. :class:`SGD` and :class:`LARS` get 4, or what
+        ``MXNET_OPTIMIZER_AGGREGATION_SIZE`` says; this decides only how often a schedule is asked.
     """
 
     opt_registry: ClassVar[dict[str, type[Optimizer]]]
@@ -137,12 +138,14 @@ class Optimizer:
     # -- lower precision -----------------------------------------------------------------------
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
-        """As :meth:`create_state`, with a copy in float32 where the weight's type calls for it."""
+        """As :meth:`create_state`, with a copy in float32 where the weight's type calls for it.
+
+        Warns of a weight in float16 that has no copy.
+        """
         require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
-        if self._needs_copy(weight):
+        if self._asks_for_copy(weight):
             master = weight.astype("float32")
             return master, self.create_state(index, master)
-        self._warn_of_halves(weight)
         return self.create_state(index, weight)
 
     def update_multi_precision(
@@ -156,14 +159,15 @@ class Optimizer:
         self.update(index, master, grad.astype("float32"), inner)
         master.copyto(weight)
 
-    def _warn_of_halves(self, weight: NDArray) -> None:
-        """Warns of a half that is updated as such, as MXNet does."""
-        if weight.dtype_name == "float16":
+    def _asks_for_copy(self, weight: NDArray) -> bool:
+        """As :meth:`_needs_copy`, with a warning where a state is made in float16."""
+        if weight.dtype_name == "float16" and not self.multi_precision:
             warnings.warn(
-                "Accumulating with float16 in optimizer can lead to poor accuracy or slow "
-                "convergence. Consider using multi_precision=True option of the optimizer",
+                f"{type(self).__name__}: updates of float16 are rounded at each step, and training "
+                "may be less accurate or slower; use multi_precision=True of the optimizer",
                 stacklevel=3,
             )
+        return self._needs_copy(weight)
 
     def _needs_copy(self, weight: NDArray) -> bool:
         return self.multi_precision and weight.dtype_name in ("float16", "bfloat16")
@@ -262,20 +266,24 @@ class Optimizer:
                 setattr(self, name, deepcopy(progress[name]))
 
     def _get_lr(self, index: Index) -> float:
-        if index in self.param_dict:
-            return self.learning_rate * self.param_dict[index].lr_mult
-        return self.learning_rate * self._multiplier(self.lr_mult, index)
+        return self._get_lrs([index])[0]
 
     def _get_wd(self, index: Index) -> float:
-        if index in self.param_dict:
-            return self.wd * self.param_dict[index].wd_mult
-        return self.wd * self._multiplier(self.wd_mult, index)
+        return self._get_wds([index])[0]
 
     def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
-        return [self._get_lr(index) for index in indices]
+        """The rates of several parameters; the schedule is asked once, as it may count calls."""
+        rate = self.learning_rate
+        return [rate * factor for factor in self._multipliers("lr_mult", indices)]
 
     def _get_wds(self, indices: Sequence[Index]) -> list[float]:
-        return [self._get_wd(index) for index in indices]
+        return [self.wd * factor for factor in self._multipliers("wd_mult", indices)]
+
+    def _multipliers(self, what: str, indices: Sequence[Index]) -> list[float]:
+        own, known = getattr(self, what), self.param_dict
+        return [
+            getattr(known[i], what) if i in known else self._multiplier(own, i) for i in indices
+        ]
 
     def _multiplier(self, multipliers: Mapping[Index, float], index: Index) -> float:
         if index in multipliers:
@@ -285,11 +293,10 @@ class Optimizer:
 
     def _common_attrs(self, index: Index) -> dict[str, Any]:
         """The attributes that all fused update operators share."""
-        attrs = {
-            "lr": self._get_lr(index),
-            "wd": self._get_wd(index),
-            "rescale_grad": self.rescale_grad,
-        }
+        return self._attrs_at(self._get_lr(index), self._get_wd(index))
+
+    def _attrs_at(self, lr: float, wd: float) -> dict[str, Any]:
+        attrs = {"lr": lr, "wd": wd, "rescale_grad": self.rescale_grad}
         if self.clip_gradient:
             attrs["clip_gradient"] = self.clip_gradient
         return attrs

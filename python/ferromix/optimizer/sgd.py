@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from os import environ
 from typing import Any
 
 from .. import ndarray as nd
@@ -44,6 +46,7 @@ class SGD(Optimizer):
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lazy_update = lazy_update
+        self.aggregate_num = int(environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", "4"))
 
     def create_state(self, index: Index, weight: NDArray) -> NDArray | None:
         """Zeros for the momentum, or None without it; all rows where all rows change."""
@@ -53,34 +56,44 @@ class SGD(Optimizer):
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The momentum, and a copy of the weight in float32 where its type calls for it."""
-        if not self._needs_copy(weight):
-            self._warn_of_halves(weight)
+        if not self._asks_for_copy(weight):
             return self.create_state(index, weight)
         copy = weight.astype("float32")
         return self.create_state(index, copy), copy
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Changes `weight`, and its momentum in `state`; of several parameters, lists of these."""
-        for one in each(index, weight, grad, state):
-            self._step(*one, None)
+        for i, attrs, w, g, momentum in self._counted_in(index, weight, grad, state):
+            self._step(i, attrs, w, g, momentum, None)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """As :meth:`update`, for a state of :meth:`create_state_multi_precision`."""
-        for i, w, g, s in each(index, weight, grad, state):
+        for i, attrs, w, g, s in self._counted_in(index, weight, grad, state):
             momentum, copy = s if self._needs_copy(w) else (s, None)
-            self._step(i, w, g, momentum, copy)
+            self._step(i, attrs, w, g, momentum, copy)
+
+    def _counted_in(
+        self, index: Any, weight: Any, grad: Any, state: Any
+    ) -> Iterator[tuple[Index, dict[str, Any], NDArray, NDArray, Any]]:
+        """Counts an update of one or several parameters, and gives each with its attributes."""
+        given = list(each(index, weight, grad, state))
+        indices = [i for i, *_ in given]
+        self._update_count(indices)
+        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        for (i, w, g, s), (lr, wd) in zip(given, rates, strict=True):
+            yield i, self._attrs_at(lr, wd), w, g, s
 
     def _step(
         self,
         index: Index,
+        attrs: dict[str, Any],
         weight: NDArray,
         grad: NDArray,
         momentum: NDArray | None,
         copy: NDArray | None,
     ) -> None:
         """Changes `weight`, its momentum, and its copy in float32, where there are such."""
-        self._update_count(index)
-        self._descend(weight, grad, momentum, copy, self._common_attrs(index))
+        self._descend(weight, grad, momentum, copy, attrs)
 
     def _descend(
         self,

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from ..error import DTypeError, NotImplementedForSymbol
+from ..error import DTypeError, UnknownTruthError
 from ..literal import factor
 from ..ops.infix import INFIX
 
@@ -117,9 +117,4 @@ class Arithmetic:
         return id(self) // 16
 
     def __bool__(self) -> NoReturn:
-        error = NotImplementedForSymbol("__bool__", "bool")
-        error.args = (
-            f"{error} The truth of a symbol is not known before it is computed; use 'is None' to "
-            "test for a missing one, and operators such as mx.sym.where to choose between values.",
-        )
-        raise error
+        raise UnknownTruthError("__bool__", "bool")

@@ -129,12 +129,14 @@ def single(symbol: Any, argument: str, operator: str) -> Entry:
 def require_own(card: OperatorProperty | None, attrs: Mapping[str, str]) -> None:
     """Checks that attributes for an operator's symbol do not look like the operator's own.
 
+    An operator without parameters has none, so that its symbol may have attributes of any name.
+
     Raises
     ------
     InvalidArgumentError
         For a key without two underscores at both ends, of an operator that has attributes.
     """
-    if card is None or not card.params:
+    if card is None or card.allows_any_name():
         return
     for key in attrs:
         if not _is_decorated(key):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..error import InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError
 from ..graph.infer import infer_shapes, infer_types, is_known
 from ..graph.node import Entry, Node, mutated_variables, topological, variables
 from ..literal import MOST_AXES, brief, extent, members, names_of
@@ -218,16 +218,18 @@ def from_user_shape(shape: Any, name: str) -> MaybeShape:
 
     Raises
     ------
-    InvalidArgumentError
+    ArgumentTypeError
         For anything but an int, a sequence or an array of ints, or the text of one; names the
         argument.
+    InvalidArgumentError
+        For a negative extent.
     """
     if isinstance(shape, str) and shape.strip() == "None":
         return None
     try:
         given = members(shape, extent)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        raise InvalidArgumentError(
+        raise ArgumentTypeError(
             f"the shape of '{name}' must be ints of 64 bits, {MOST_AXES} at most, "
             f"got {brief(shape)}"
         ) from None

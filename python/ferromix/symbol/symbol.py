@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import files
 from ..attribute import check_attributes, show
-from ..error import DeprecatedError, DTypeError, InvalidArgumentError
+from ..error import ArgumentTypeError, DeprecatedError, DTypeError, InvalidArgumentError
 from ..graph import serial
 from ..graph.amp import without_amp_casts
 from ..graph.node import (
@@ -158,6 +158,8 @@ class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
 
         Raises
         ------
+        ArgumentTypeError
+            For more symbols than variables, or one given twice.
         InvalidArgumentError
             For a name that is no variable of this symbol.
 
@@ -170,7 +172,7 @@ class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
         """
         given = dict(zip(self.list_arguments(), args, strict=False))
         if len(given) < len(args) or given.keys() & kwargs.keys():
-            raise InvalidArgumentError(
+            raise ArgumentTypeError(
                 f"composition got {len(args)} symbols by position and {', '.join(kwargs) or 'none'}"
                 f" by name for the arguments {', '.join(self.list_arguments())}"
             )

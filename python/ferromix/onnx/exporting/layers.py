@@ -73,13 +73,21 @@ def _window(at: Site) -> dict[str, Any]:
     }
 
 
+def _is_channels_last(at: Site) -> bool:
+    return (at.attrs["layout"] or "").endswith("C")
+
+
 @translates("Convolution")
-def _convolution(at: Site) -> str:
+def _convolution(at: Site) -> str | None:
+    if _is_channels_last(at):
+        return None  # Its parts are said.
     return at.op("Conv", *at.inputs, **_window(at))
 
 
 @translates("Deconvolution")
-def _deconvolution(at: Site) -> str:
+def _deconvolution(at: Site) -> str | None:
+    if _is_channels_last(at):
+        return None
     window = _window(at)
     if any(at.attrs["target_shape"]):
         out, pads, more = at.out_image(), [], []
