@@ -2,7 +2,10 @@
 
 import threading
 
+import pytest
+
 import ferromix as mx
+from ferromix.error import MXNetError
 from ferromix.name import NameManager, Prefix
 
 
@@ -54,3 +57,24 @@ def test_threads_have_their_own():
     thread.join()
     assert found[0] is not NameManager._current.value
     assert found[1] is not mx.AttrScope._current.value
+
+
+def test_a_call_that_fails_takes_a_number_as_in_mxnet():
+    data, two = mx.sym.Variable("data"), mx.sym.Group([mx.sym.Variable("a"), mx.sym.Variable("b")])
+    mistakes = [
+        lambda: mx.sym.FullyConnected(data),
+        lambda: mx.sym.FullyConnected(data, num_hidden=2, such=3),
+        lambda: mx.sym.FullyConnected(data, num_hidden="a"),
+        lambda: mx.sym.FullyConnected(two, num_hidden=2),
+        lambda: mx.sym.FullyConnected(data, num_hidden=2, attr={"mood": "calm"}),
+        lambda: mx.sym.FullyConnected(data, num_hidden=2, such=data),
+    ]
+    for mistake in mistakes:
+        with NameManager():
+            with pytest.raises(MXNetError):
+                mistake()
+            assert automatic() == "fullyconnected1"
+    with NameManager():
+        with pytest.raises(MXNetError):
+            data + two
+        assert (data + data).name == "_plus1"

@@ -10,7 +10,7 @@ from ..graph.control_flow import Cond, ControlFlow, ForEach, WhileLoop
 from ..graph.node import Entry, Node
 from ..literal import integer
 from ..nested import Layout, flatten, regroup
-from .create import create
+from .create import create, named
 from .cutting import Body, Graph
 from .symbol import Symbol
 
@@ -275,7 +275,7 @@ def _joined(
 def _node(card: ControlFlow, inputs: Sequence[Entry]) -> list[Entry]:
     """The outputs of a new node."""
     given = dict(zip(card.list_arguments(), inputs, strict=True))
-    return create(card, given, None, None, card.name)
+    return create(card, given, named(None, card.name), None)
 
 
 def _pair(what: str, returned: Any) -> tuple[Any, Any]:

@@ -15,18 +15,26 @@ from ..ops.call import assign, named_beyond, split
 from ..ops.card import OperatorProperty, find, make
 from .arithmetic import Arithmetic
 
-__all__ = ["EXTRA", "call", "create", "require_own", "single"]
+__all__ = ["EXTRA", "call", "create", "named", "require_own", "single"]
 
 EXTRA = ("name", "attr", "out")
 """What functions of operators take behind what the cards say."""
 
 
+def named(name: str | None, hint: str) -> str:
+    """The name of a node to come, made from `hint` if it is None.
+
+    It is asked for before all else is checked: as in MXNet, a number counts although the call then
+    fails, so that names after it are the same.
+    """
+    return NameManager.current.get(name, hint)
+
+
 def create(
     card: OperatorProperty,
     inputs: Mapping[str, Entry],
-    name: str | None,
+    name: str,
     attr: Mapping[str, str] | None,
-    hint: str,
 ) -> list[Entry]:
     """The visible outputs of a new node, with variables for the inputs that are not given.
 
@@ -37,7 +45,7 @@ def create(
     inputs
         Inputs by name.
     name
-        The node's name; one is made from `hint` if it is None.
+        The node's name, which :func:`named` gave.
     attr
         Attributes of the symbol, besides those of the scope in force.
 
@@ -54,7 +62,6 @@ def create(
             )
     attrs = AttrScope.current.get(attr)
     require_own(card, attrs)
-    name = NameManager.current.get(name, hint)
 
     def variable(key: str) -> Entry:
         own = {"__init__": card.initializers[key]} if key in card.initializers else {}
@@ -96,11 +103,12 @@ def call(
     for key in (*card.arguments, *card.auxiliary_states):
         if rest.get(key) is not None and key not in card.params:
             single(rest[key], key, card.name)
-    positional, named, attrs = split(card, args, rest, _is_symbol)
+    name = named(name, (hint or operator).lower())
+    positional, by_name, attrs = split(card, args, rest, _is_symbol)
     made = make(operator, attrs)
-    inputs = assign(made, positional, named)
+    inputs = assign(made, positional, by_name)
     entries = {n: single(s, n, card.name) for n, s in inputs.items()}
-    return create(made, entries, name, texts, (hint or operator).lower())
+    return create(made, entries, name, texts)
 
 
 def single(symbol: Any, argument: str, operator: str) -> Entry:

@@ -27,7 +27,7 @@ from ..graph.node import (
 from ..ops.card import make
 from .arithmetic import Arithmetic
 from .binding import Binding
-from .create import call, create, require_own, single
+from .create import call, create, named, require_own, single
 from .describe import describe
 from .inference import Inference
 from .methods import Methods
@@ -67,9 +67,9 @@ class Symbol(Methods, Binding, Inference, Rewriting, Arithmetic):
         return list(self._heads)
 
     def _make(self, op: str, inputs: list[Any], attrs: dict[str, Any], hint: str) -> Symbol:
-        card = make(op, attrs)
+        card, name = make(op, attrs), named(None, hint)
         pairs = zip(card.list_arguments(), inputs, strict=True)
-        return Symbol(create(card, {n: single(s, n, op) for n, s in pairs}, None, None, hint))
+        return Symbol(create(card, {n: single(s, n, op) for n, s in pairs}, name, None))
 
     def _call(self, op: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Symbol:
         return Symbol(call(op, (self, *args), kwargs))
