@@ -163,8 +163,9 @@ class Optimizer:
         """As :meth:`_needs_copy`, with a warning where a state is made in float16."""
         if weight.dtype_name == "float16" and not self.multi_precision:
             warnings.warn(
-                f"Accumulating with float16 in optimizer {type(self).__name__}: updates are rounded at "
-                "each step, and training may be less accurate or slower; use multi_precision=True",
+                f"Accumulating with float16 in optimizer {type(self).__name__}: updates are "
+                "rounded at each step, and training may be less accurate or slower; use "
+                "multi_precision=True",
                 stacklevel=3,
             )
         return self._needs_copy(weight)
