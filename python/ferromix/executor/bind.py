@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..context import Context, current_context, require_place
@@ -21,7 +21,7 @@ from ..ops.param import dtype_name
 from ..ops.storage import DENSE, STORAGE_TYPES
 from ..symbol import Symbol
 from ..symbol.inference import declared_shape, declared_storage, declared_type, from_user_shape
-from .arrays import match, requests_of
+from .arrays import Described, match, requests_of
 from .bound import BoundGraph
 from .executor import Executor
 from .interpreted import gradient_storage
@@ -83,21 +83,15 @@ def simple_bind(
     stypes = _storage(nodes, stype_dict)
     found, types = _infer(symbol, nodes, shapes, _by_name("type_dict", type_dict))
 
-    def desc(node: Node) -> tuple[str, tuple[int, ...], str, Context]:
-        place = placement.of_variable(node)
-        return node.name, found[Entry(node, 0)], types[Entry(node, 0)], place
+    def described(nodes: Sequence[Node]) -> dict[Node, Described]:
+        where, entries = placement.of_variable, [Entry(n, 0) for n in nodes]
+        return {e[0]: (e[0].name, found[e], types[e], where(e[0])) for e in entries}
 
-    args = {
-        n: _sparse(desc(n), stypes[n]) if n in stypes else sources.argument(*desc(n))
-        for n in arguments
-    }
     stored = gradient_storage(symbol, requests, stypes)
-    grads = {
-        n: _sparse(desc(n), stored[n]) if n in stored else sources.gradient(*desc(n))
-        for n in arguments
-        if requests[n] != "null"
-    }
-    aux = {n: sources.state(*desc(n)) for n in states}
+    wanted = described([n for n in arguments if requests[n] != "null"])
+    args = _arrays(described(arguments), stypes, sources.arguments)
+    grads = _arrays(wanted, stored, sources.gradients)
+    aux = _arrays(described(states), {}, sources.states)
     bound = BoundGraph(symbol.entries, placement, args, grads, requests, aux, pool, (found, types))
     sources.commit()
     return Executor(bound, symbol, placement.default, grad_req, group2ctx)
@@ -151,10 +145,18 @@ def _storage(nodes: Sequence[Node], stype_dict: Any) -> dict[Node, str]:
     return {n: stype for n, stype in found.items() if stype != DENSE}
 
 
-def _sparse(desc: tuple[str, tuple[int, ...], str, Context], stype: str) -> NDArray:
-    """Zeros in a storage type."""
-    _, shape, dtype, place = desc
-    return zeros(shape, place, dtype, stype=stype)
+def _arrays(
+    descs: Mapping[Node, Described],
+    sparse: Mapping[Node, str],
+    dense: Callable[[Sequence[Described]], list[NDArray]],
+) -> dict[Node, NDArray]:
+    """Arrays of variables: zeros in a storage type for those in `sparse`, and others by `dense`."""
+    plain = [n for n in descs if n not in sparse] if sparse else list(descs)
+    made = dict(zip(plain, dense([descs[n] for n in plain]), strict=True))
+    for node in descs.keys() & sparse.keys():
+        _, shape, dtype, place = descs[node]
+        made[node] = zeros(shape, place, dtype, stype=sparse[node])
+    return made
 
 
 def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:

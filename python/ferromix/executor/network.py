@@ -146,6 +146,8 @@ class Placement:
 
     def of_variable(self, node: Node) -> Context:
         """Where a new array for a variable is."""
+        if not self.groups:
+            return self.default
         return self.groups.get(group_of(node) or "", self.default)
 
 
@@ -210,14 +212,17 @@ def build(
         head_grads, of_inputs = found.head_grads, found.of_inputs
         seeds = {Entry(g, 0): h for h, g in zip(heads, head_grads, strict=True) if g is not None}
         loose |= {s for s, h in seeds.items() if h in loose}
-        # The forward pass has told all that it can, but where shapes depend on values.
-        told = nodes if loose else []
-        shapes, types = infer_known(
-            [*told, *(s.node for s in seeds), *backward],
-            {**shapes, **{s: shapes[h] for s, h in seeds.items()}},
-            {**types, **{s: types[h] for s, h in seeds.items()}},
-            loose=loose,
-        )
+        if loose:
+            # What depends on values may tell the forward pass something, too.
+            shapes, types = infer_known(
+                [*nodes, *(s.node for s in seeds), *backward],
+                {**shapes, **{s: shapes[h] for s, h in seeds.items()}},
+                {**types, **{s: types[h] for s, h in seeds.items()}},
+                loose=loose,
+            )
+        else:
+            alike = found.alike | {e: Entry(n, 0) for n, e in gradients.items()}
+            shapes, types = _infer_backward(seeds, backward, alike, shapes, types)
     copies = _through(graph, placed)
     operators = [n for n in written if n.op is not None]
     _check(operators, types, copies)
@@ -239,6 +244,31 @@ def build(
         _open(shapes),
         placed.devices,
     )
+
+
+def _infer_backward(
+    seeds: Mapping[Entry, Entry],
+    nodes: Sequence[Node],
+    alike: Mapping[Entry, Entry],
+    shapes: Mapping[Entry, Shape],
+    types: Mapping[Entry, str],
+) -> Inferred:
+    """Shapes and types of a backward pass and of all before it.
+
+    The gradients of heads are like these; cards are asked for what is not `alike` something before.
+    """
+    order = [e for n in nodes for e in n.outputs()]
+    like = {**seeds, **{e: alike[e] for e in order if e in alike}}
+    found = {**{e: shapes[other] for e, other in like.items()}, **shapes}
+    found_types = {**{e: types[other] for e, other in like.items()}, **types}
+    open_nodes = {e[0] for e in order if e not in like}
+    if open_nodes:
+        asked = [n for n in nodes if n in open_nodes]
+        found, found_types = infer_known(asked, found, found_types)
+        # In the order of the pass.
+        found = {e: found[e] for e in (*seeds, *order, *shapes)}
+        found_types = {e: found_types[e] for e in (*seeds, *order, *types)}
+    return found, found_types
 
 
 def _open(shapes: Mapping[Entry, Shape]) -> frozenset[Entry]:

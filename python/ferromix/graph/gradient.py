@@ -49,6 +49,9 @@ class Gradients:
     of_inputs
         For each differentiated node, in the order of the backward pass, what its rule gave for each
         of its arguments.
+    alike
+        Results of the new nodes that have the shape and the type of something in the given graph,
+        as the gradient of an entry has that entry's. What is not here has to be inferred.
     """
 
     entries: list[Entry | None]
@@ -56,6 +59,7 @@ class Gradients:
     nodes: list[Node]
     origins: dict[Node, Node]
     of_inputs: dict[Node, list[Entry | None]]
+    alike: dict[Entry, Entry]
 
 
 def differentiate(heads: Sequence[Entry], wanted: Sequence[Node]) -> Gradients:
@@ -87,6 +91,7 @@ def differentiate(heads: Sequence[Entry], wanted: Sequence[Node]) -> Gradients:
         [node for node in builder.origins if node in needed],
         builder.origins,
         builder.of_inputs,
+        builder.alike,
     )
 
 
@@ -126,6 +131,7 @@ class _Builder:
     def __init__(self) -> None:
         self.origins: dict[Node, Node] = {}
         self.of_inputs: dict[Node, list[Entry | None]] = {}
+        self.alike: dict[Entry, Entry] = {}
         self._parts: dict[Entry, list[Entry]] = {}
         self._totals: dict[Entry, Entry] = {}
         self._facts: dict[OperatorProperty, _Facts] = {}
@@ -146,6 +152,7 @@ class _Builder:
         if len(parts) > 1:
             name = f"{entry.node.name}_grad_sum"
             found = self.append(entry.node, "add_n", name, parts, num_args=len(parts))[0]
+            self.alike[found] = entry
         self._totals[entry] = found
         return found
 
@@ -213,6 +220,8 @@ class _Builder:
             made = Node(step.card, node.name + step.suffix, [values[i] for i in step.inputs])
             self.origins[made] = node
             values += made.outputs()
+        for made, like in rule.alike:
+            self.alike[values[made]] = values[like]
         return [None if i is None else values[i] for i in rule.gradients]
 
 
@@ -239,11 +248,13 @@ class _Rule(NamedTuple):
     """A card's gradient written out once, for all nodes of the card.
 
     Values are numbered: the node's inputs and outputs, then what the steps give. A step is a node,
-    or the number of the output whose gradient is read there.
+    or the number of the output whose gradient is read there. `alike` has what nodes of steps give
+    as the gradient of an argument, and that argument.
     """
 
     steps: tuple[_Made | int, ...]
     gradients: tuple[int | None, ...]
+    alike: tuple[tuple[int, int], ...]
 
 
 @lru_cache(8192)
@@ -273,7 +284,20 @@ def _write_down(card: OperatorProperty, given: tuple[bool, ...]) -> _Rule:
             f"for {len(card.list_arguments())} arguments"
         )
     found = tuple([None if e is None else recorder.numbers[e] for e in gradients])
-    return _Rule(tuple(recorder.steps), found)
+    return _Rule(tuple(recorder.steps), found, _alike(recorder, found))
+
+
+def _alike(recorder: _Recorder, gradients: Sequence[int | None]) -> tuple[tuple[int, int], ...]:
+    """What has the shape and the type of an argument, of all that nodes of a rule give."""
+    made: set[int] = set()
+    value = len(recorder.in_data) + len(recorder.out_data)
+    for step in recorder.steps:
+        if isinstance(step, int):
+            value += 1
+        else:
+            made.update(range(value, value + step.outputs))
+            value += step.outputs
+    return tuple([(v, i) for i, v in enumerate(gradients) if v in made])
 
 
 class _Recorder:
