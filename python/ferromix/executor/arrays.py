@@ -20,6 +20,7 @@ __all__ = [
     "by_node",
     "cleared",
     "cleared_together",
+    "contexts_of",
     "like",
     "list_of_grads",
     "match",
@@ -121,6 +122,18 @@ def requests_of(nodes: Sequence[Node], grad_req: Any) -> dict[Node, str]:
 def by_node(nodes: Sequence[Node], arrays: Sequence[NDArray | None]) -> dict[Node, NDArray]:
     """The arrays that are there, by variable."""
     return {n: a for n, a in zip(nodes, arrays, strict=True) if a is not None}
+
+
+def contexts_of(arrays: Mapping[Node, NDArray]) -> dict[Node, Context]:
+    """Where each array is; one object for each device."""
+    known: dict[tuple[int, int], Context] = {}
+    found: dict[Node, Context] = {}
+    for node, value in arrays.items():
+        key = value.handle.context
+        if key not in known:
+            known[key] = value.context
+        found[node] = known[key]
+    return found
 
 
 def like(shape: tuple[int, ...], dtype: str, place: Context, shared: NDArray | None) -> NDArray:

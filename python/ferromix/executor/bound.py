@@ -9,6 +9,7 @@ from ..error import InvalidArgumentError
 from ..graph.node import Entry, Node, cards
 from ..ndarray import NDArray, empty, zeros
 from ..ops.storage import DENSE
+from .arrays import contexts_of
 from .interpreted import Interpreted, makes_sparse, storage_types
 from .network import Inferred, Placement
 from .program import BufferPool, Program
@@ -57,8 +58,12 @@ class BoundGraph:
         self.pool = pool
         wanted = {n: r for n, r in requests.items() if r != "null"}
         given = {**args, **states}
-        descs = {n: (a.shape, a.dtype_name) for n, a in given.items()}
-        devices = {n: a.context for n, a in given.items()}
+        if inferred is None:
+            descs = {n: (a.shape, a.dtype_name) for n, a in given.items()}
+        else:
+            shapes, types = inferred
+            descs = {e[0]: (shapes[e], types[e]) for e in [Entry(n, 0) for n in given]}
+        devices = contexts_of(given)
         self.network, same = network_of(heads, descs, wanted, placement, devices, inferred)
         self.requests = {same[n]: r for n, r in wanted.items()}
         args = {same[n]: a for n, a in args.items()}

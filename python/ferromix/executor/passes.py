@@ -18,7 +18,7 @@ from ..context import Context
 from ..dispatch import device_of, recipe
 from ..dispatch.backend import CPU
 from ..error import InvalidArgumentError
-from ..graph.eliminate import live, merge, mutated_entries
+from ..graph.eliminate import live, may_shrink, merge, mutated_entries
 from ..graph.fold import fold
 from ..graph.node import Entry, Node
 from ..graph.plan_memory import peak_of, plan_memory
@@ -126,7 +126,8 @@ def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) 
     if order.backward and _flag("FERROMIX_SWAP_POOLING"):
         alike = _Alike(order)
         backward = swap_pooling(order.backward, kept, alike)
-        order = alike.with_nodes(order.forward, backward)
+        if len(backward) != len(order.backward) or alike.shapes:
+            order = alike.with_nodes(order.forward, backward)
     return _recompute(order, kept) if order.backward else order
 
 
@@ -145,6 +146,8 @@ def _flag(name: str) -> bool:
 
 def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) -> Order:
     nodes = [*order.forward, *order.backward]
+    if not may_shrink(nodes, kept):
+        return order
     states = mutated_entries(nodes)
 
     def about(node: Node) -> tuple[object, ...]:
@@ -184,6 +187,8 @@ def is_pure(node: Node) -> bool:
 
 def _fold(order: Order, kept: Collection[Entry]) -> Order:
     nodes = [*order.forward, *order.backward]
+    if all(node.inputs for node in nodes):
+        return order
     states = mutated_entries(nodes)
     room = FOLDED
 

@@ -16,7 +16,7 @@ from ..dispatch import chains, device_of, fusion, prepare, state_request
 from ..dispatch.backend import CPU, Desc
 from ..graph.eliminate import mutated_entries
 from ..graph.fuse import fuse, readers_of
-from ..graph.node import Entry, Node
+from ..graph.node import Entry, Node, cards
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from .network import Network
@@ -298,9 +298,11 @@ def _fuse(
 ) -> list[list[Node]]:
     """The halves with groups of nodes that compute element by element as one."""
     nodes = [n for half in halves for n in half]
-    near = {place: device_of(place) == CPU for place in set(devices.values())}
-    wanted = _worth_fusing(known, devices, nodes, near)
-    if not wanted:
+    # Many are one object, which is found without comparing devices.
+    places = {id(place): place for place in devices.values()}.values()
+    near = {place: device_of(place) == CPU for place in places}
+    wanted = _worth_fusing(known, devices, nodes, near, is_train)
+    if len(wanted) < 2:
         return list(halves)
     readers = readers_of(nodes)
     changed = mutated_entries(nodes)
@@ -309,23 +311,18 @@ def _fuse(
         return known.shapes[entry], known.types[entry]
 
     def may_join(node: Node, last: Node) -> bool:
-        assert node.op is not None
         if node not in wanted or not changed.isdisjoint(node.inputs):
             return False
-        output, device = desc(node.outputs()[0]), devices[node]
-        if device != devices[last] or output != desc(last.outputs()[0]):
+        device = devices[node]
+        if device != devices[last] or desc(node.outputs()[0]) != desc(last.outputs()[0]):
             return False
-        if any(devices.get(e.node, device) != device for e in node.inputs):
-            return False
-        inputs = tuple(desc(e) for e in node.inputs)
-        if near[device]:
-            return chains.is_elementwise(node.op, inputs, output)
-        return fusion.is_elementwise(node.op, inputs, output, is_train)
+        return all(devices.get(e.node, device) == device for e in node.inputs)
 
     fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
     for half in fused:
         for node in half:
-            devices.setdefault(node, devices[node.outputs()[0].node])
+            if node not in devices:
+                devices[node] = devices[node.outputs()[0].node]
     return fused
 
 
@@ -334,17 +331,33 @@ def _worth_fusing(
     devices: Mapping[Node, Context],
     nodes: Sequence[Node],
     near: Mapping[Context, bool],
+    is_train: bool,
 ) -> set[Node]:
-    """The nodes that may be fused, on the CPU large ones only; `near` says of devices
-    whether they are that."""
-    on_cpu, on_gpu = chains.is_on(), fusion.is_on() and not all(near.values())
-
-    large = {s for s in set(known.shapes.values()) if on_cpu and prod(s) >= chains.LEAST}
-
-    def is_wanted(node: Node) -> bool:
-        return known.shapes[node.outputs()[0]] in large if near[devices[node]] else on_gpu
-
-    return {n for n in nodes if is_wanted(n)} if large or on_gpu else set()
+    """The nodes that may be fused and go element by element, on the CPU large ones only; `near`
+    says of devices whether they are that."""
+    shapes, types = known.shapes, known.types
+    mixed, all_near = len(near) > 1, all(near.values())
+    on_cpu, on_gpu = chains.is_on(), fusion.is_on() and not all_near
+    large = {s for s in set(shapes.values()) if on_cpu and prod(s) >= chains.LEAST}
+    if not (large or on_gpu):
+        return set()
+    parts = {c: chains.may_be_part(c) for c in cards(nodes)}
+    found: set[Node] = set()
+    for node in nodes:
+        card, output = node.op, node.outputs()[0]
+        assert card is not None
+        is_near = near[devices[node]] if mixed else all_near
+        if not (parts[card] and shapes[output] in large if is_near else on_gpu):
+            continue
+        inputs = tuple([(shapes[e], types[e]) for e in node.inputs])
+        result = shapes[output], types[output]
+        if is_near:
+            fits = chains.is_elementwise(card, inputs, result)
+        else:
+            fits = fusion.is_elementwise(card, inputs, result, is_train)
+        if fits:
+            found.add(node)
+    return found
 
 
 def _plan(

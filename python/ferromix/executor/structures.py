@@ -25,9 +25,28 @@ __all__ = ["MOST_NODES", "forget", "network_of"]
 MOST_NODES = 65536
 """The nodes of all networks that are kept though nobody uses them."""
 
+
+
+class _Key:
+    """What a network is known by; its many parts are hashed once."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, _Key) and self._hash == other._hash
+        return same and self.parts == other.parts
+
+
 _LOCK = threading.Lock()
-_KNOWN: WeakValueDictionary[Any, Network] = WeakValueDictionary()
-_RECENT: OrderedDict[Any, Network] = OrderedDict()
+_KNOWN: WeakValueDictionary[_Key, Network] = WeakValueDictionary()
+_RECENT: OrderedDict[_Key, Network] = OrderedDict()
 
 
 def network_of(
@@ -51,9 +70,10 @@ def network_of(
         # Such cards hold objects of a user's, which are not ours to keep.
         made = build(heads, descs, requests, placement, devices, inferred)
         return made, dict(zip(own, own, strict=True))
-    key = (
+    places = {id(d): (d.device_typeid, d.device_id) for d in devices.values()}
+    key = _Key(
         *_structure(order, heads),
-        tuple([(descs[n], requests.get(n), devices[n]) for n in own]),
+        tuple([(descs[n], requests.get(n), places[id(devices[n])]) for n in own]),
         placement.default,
         tuple(placement.groups.items()),
     )
@@ -70,9 +90,9 @@ def network_of(
     return found, dict(zip(own, variables(topological(found.written)), strict=True))
 
 
-def _is_as_built(network: Network, key: Any) -> bool:
+def _is_as_built(network: Network, key: _Key) -> bool:
     """Whether nobody gave the nodes other attributes since, as :meth:`Symbol._set_attr` does."""
-    return _attributes(topological(network.written)) == key[ATTRIBUTES]
+    return _attributes(topological(network.written)) == key.parts[ATTRIBUTES]
 
 
 def forget() -> None:
@@ -81,7 +101,7 @@ def forget() -> None:
         _RECENT.clear()
 
 
-def _keep(key: Any, network: Network) -> None:
+def _keep(key: _Key, network: Network) -> None:
     """Makes a network the one that is given up last."""
     _RECENT[key] = network
     _RECENT.move_to_end(key)

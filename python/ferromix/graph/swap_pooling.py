@@ -13,11 +13,12 @@ from collections.abc import Callable, Collection, Sequence
 
 from ..ops.pooling import BackwardPooling
 from .fuse import readers_of
-from .node import Entry, Node
+from .node import Entry, Node, cards
 from .rewired import Rewired
 
 __all__ = ["swap_pooling"]
 
+POOLING = "_backward_Pooling"
 SLOPES_OF_OUTPUTS = ("relu", "sigmoid", "tanh", "softrelu")
 """Activations whose gradient reads the output, and is 0 times something finite where 0 comes in."""
 
@@ -36,6 +37,8 @@ def swap_pooling(
     alike
         Is told of each new entry, and of one that has its shape and type.
     """
+    if not any(card.name == POOLING for card in cards(order)):
+        return list(order)
     readers = readers_of(order)
     swapped: dict[Node, Node] = {}
     result: list[Node] = []
@@ -64,7 +67,7 @@ def _pooling_of(
         return None
     gradient, output = node.inputs
     pooling = gradient.node
-    if pooling.op is None or pooling.op.name != "_backward_Pooling" or gradient in kept:
+    if pooling.op is None or pooling.op.name != POOLING or gradient in kept:
         return None
     apart = isinstance(pooling.op, BackwardPooling) and pooling.op.windows_are_apart()
     same = pooling.inputs[1] == output and len(readers[gradient]) == 1
