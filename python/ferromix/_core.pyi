@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from types import ModuleType
 from typing import Any, Self, TypeVar
@@ -246,6 +246,13 @@ def gradients(
 def zeros(descs: Sequence[Desc], dev_type: int = 1, dev_id: int = 0) -> list[Any]: ...
 def topological(heads: Iterable[Any]) -> list[Any]: ...
 def may_shrink(order: Sequence[Any], kept: Iterable[Any]) -> bool: ...
+def differentiate(
+    order: list[Any],
+    heads: Sequence[Any],
+    seeds: Sequence[Any],
+    wanted: Sequence[Any],
+    parts: Mapping[str, Any],
+) -> list[Any]: ...
 def infer(
     nodes: list[Any],
     known: dict[Any, Any],

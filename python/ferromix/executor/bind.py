@@ -11,6 +11,7 @@ from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import (
     Entry,
     Node,
+    first_entries,
     many_nodes,
     mutated_variables,
     topological,
@@ -44,7 +45,7 @@ def bind(
 ) -> Executor:
     """An executor over the caller's arrays; see :meth:`Symbol.bind`."""
     placement, pool = _placement(ctx, group2ctx), pool_of(shared_exec)
-    arguments, states = _inputs(symbol)
+    arguments, states = _inputs(topological(symbol.entries))
     arrays = match("args", arguments, args, True)
     grads = match("args_grad", arguments, args_grad, False)
     aux = match("aux_states", states, aux_states, True)
@@ -77,17 +78,18 @@ def simple_bind(
     """An executor over new arrays; see :meth:`Symbol.simple_bind`."""
     placement, pool = _placement(ctx, group2ctx), pool_of(shared_exec)
     sources = Sources(shared_arg_names, shared_exec, shared_buffer)
-    arguments, states = _inputs(symbol)
+    order = topological(symbol.entries)
+    arguments, states = _inputs(order)
     requests = requests_of(arguments, grad_req)
     nodes = [*arguments, *states]
     stypes = _storage(nodes, stype_dict)
-    found, types = _infer(symbol, nodes, shapes, _by_name("type_dict", type_dict))
+    found, types = _infer(order, nodes, shapes, _by_name("type_dict", type_dict))
 
     def described(nodes: Sequence[Node]) -> dict[Node, Described]:
-        where, entries = placement.of_variable, [Entry(n, 0) for n in nodes]
+        where, entries = placement.of_variable, first_entries(nodes)
         return {e[0]: (e[0].name, found[e], types[e], where(e[0])) for e in entries}
 
-    stored = gradient_storage(symbol, requests, stypes)
+    stored = gradient_storage(symbol, order, requests, stypes)
     wanted = described([n for n in arguments if requests[n] != "null"])
     args = _arrays(described(arguments), stypes, sources.arguments)
     grads = _arrays(wanted, stored, sources.gradients)
@@ -98,17 +100,21 @@ def simple_bind(
 
 
 def _infer(
-    symbol: Symbol, nodes: Sequence[Node], shapes: Mapping[str, Any], given: Mapping[str, Any]
+    order: Sequence[Node],
+    nodes: Sequence[Node],
+    shapes: Mapping[str, Any],
+    given: Mapping[str, Any],
 ) -> Inferred:
     """Shapes and types of everything, from what the caller and the variables say."""
-    known = {Entry(n, 0): declared_shape(n) for n in nodes}
-    types = {Entry(n, 0): declared_type(n) for n in nodes}
+    declaring = [n for n in nodes if n.attrs]
+    known = {Entry(n, 0): declared_shape(n) for n in declaring}
+    types = {Entry(n, 0): declared_type(n) for n in declaring}
     for node in nodes:
         if node.name in shapes:
             known[Entry(node, 0)] = from_user_shape(shapes[node.name], node.name)
         if node.name in given:
             types[Entry(node, 0)] = dtype_name(given[node.name])
-    return infer_known(topological(symbol.entries), known, types, list(shapes))
+    return infer_known(order, known, types, list(shapes))
 
 
 def _by_name(what: str, given: Any) -> Mapping[str, Any]:
@@ -141,7 +147,8 @@ def _storage(nodes: Sequence[Node], stype_dict: Any) -> dict[Node, str]:
                 f"stype_dict: the storage type of '{name}' is {stype!r}; known: "
                 f"{', '.join(STORAGE_TYPES)}"
             )
-    found = {n: given.get(n.name) or declared_storage(n) for n in nodes}
+    saying = [n for n in nodes if n.attrs or n.name in given]
+    found = {n: given.get(n.name) or declared_storage(n) for n in saying}
     return {n: stype for n, stype in found.items() if stype != DENSE}
 
 
@@ -159,7 +166,7 @@ def _arrays(
     return made
 
 
-def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:
+def _inputs(nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The variables: arguments and auxiliary states.
 
     Raises
@@ -167,7 +174,6 @@ def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:
     InvalidArgumentError
         For two variables of one name.
     """
-    nodes = topological(symbol.entries)
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
     counts = Counter(n.name for n in inputs)

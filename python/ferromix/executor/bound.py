@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..error import InvalidArgumentError
-from ..graph.node import Entry, Node, cards
+from ..graph.node import Entry, Node, cards, first_entries
 from ..ndarray import NDArray, empty, zeros
 from ..ops.storage import DENSE
 from .arrays import contexts_of
@@ -62,17 +62,20 @@ class BoundGraph:
             descs = {n: (a.shape, a.dtype_name) for n, a in given.items()}
         else:
             shapes, types = inferred
-            descs = {e[0]: (shapes[e], types[e]) for e in [Entry(n, 0) for n in given]}
+            descs = {e[0]: (shapes[e], types[e]) for e in first_entries(given)}
         devices = contexts_of(given)
         self.network, same = network_of(heads, descs, wanted, placement, devices, inferred)
         self.requests = {same[n]: r for n, r in wanted.items()}
-        args = {same[n]: a for n, a in args.items()}
-        grads = {same[n]: a for n, a in grads.items()}
-        states = {same[n]: a for n, a in states.items()}
+        if any(n is not own for own, n in same.items()):
+            args = {same[n]: a for n, a in args.items()}
+            grads = {same[n]: a for n, a in grads.items()}
+            states = {same[n]: a for n, a in states.items()}
         self.arg_arrays = [args[n] for n in self.network.arguments]
         self.grad_arrays = [grads.get(n) for n in self.network.arguments]
         self.aux_arrays = [states[n] for n in self.network.states]
-        self.arrays = {Entry(n, 0): a for n, a in {**args, **states}.items()}
+        self.arrays = dict(
+            zip(first_entries((*args, *states)), [*args.values(), *states.values()], strict=True)
+        )
         self._make_outputs(grads)
         self.outputs = [self.arrays[e] for e in self.network.heads]
         self._monitor: Monitor | None = None

@@ -20,6 +20,7 @@ from ..graph.node import (
     argument_names,
     cards,
     entry_name,
+    first_entries,
     mutated_variables,
     topological,
     variables,
@@ -188,15 +189,16 @@ def build(
         placement.groups,
         devices,
     )
-    heads, nodes = placed.heads, topological(placed.heads)
-    known = {Entry(n, 0): d[0] for n, d in descs.items()}
-    known_types = {Entry(n, 0): d[1] for n, d in descs.items()}
-    if graph is not None:
-        # The cards of composed operators may ask for more than their parts do.
-        infer_known(written, known, known_types)
-    if inferred is not None and graph is None and placed.entries is None:
+    same = graph is None and placed.entries is None
+    heads, nodes = placed.heads, written if same else topological(placed.heads)
+    if inferred is not None and same:
         shapes, types = inferred
     else:
+        known = {Entry(n, 0): d[0] for n, d in descs.items()}
+        known_types = {Entry(n, 0): d[1] for n, d in descs.items()}
+        if graph is not None:
+            # The cards of composed operators may ask for more than their parts do.
+            infer_known(written, known, known_types)
         shapes, types = infer_known(nodes, known, known_types)
     loose = _by_values(nodes)
     changed = mutated_variables(nodes)
@@ -207,7 +209,7 @@ def build(
     head_grads: list[Node | None] = [None] * len(heads)
     gradients: dict[Node, Entry] = {}
     if requests:
-        found = differentiate(placed.heads, list(requests))
+        found = differentiate(placed.heads, list(requests), nodes)
         backward, gradients = _backward(placed, requests, found)
         head_grads, of_inputs = found.head_grads, found.of_inputs
         seeds = {Entry(g, 0): h for h, g in zip(heads, head_grads, strict=True) if g is not None}
@@ -221,7 +223,8 @@ def build(
                 loose=loose,
             )
         else:
-            alike = found.alike | {e: Entry(n, 0) for n, e in gradients.items()}
+            own = dict(zip(gradients.values(), first_entries(gradients), strict=True))
+            alike = found.alike | own
             shapes, types = _infer_backward(seeds, backward, alike, shapes, types)
     copies = _through(graph, placed)
     operators = [n for n in written if n.op is not None]

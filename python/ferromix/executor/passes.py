@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -234,7 +235,7 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
     asked = budget is not None or os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0")
     if not asked:
         most = _share() * PASSES
-        small = sum(order.size(n.outputs()[0]) for n in order.forward) < WORTH
+        small = _bytes_of_results(order) < WORTH
         if not most or small or len(order.forward) > MANY:
             nodes = [n for n in order.forward if is_forced(n)]
             return _with_dropped(order, _able(order, nodes, kept)) if nodes else order
@@ -281,6 +282,14 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
         stacklevel=2,
     )
     return changed(chosen)
+
+
+def _bytes_of_results(order: Order) -> int:
+    """What the first outputs of the forward half take together; few are of different sizes."""
+    shapes, types = order.shapes, order.types
+    results = [n.outputs()[0] for n in order.forward]
+    counts = Counter([(shapes[e], types[e]) for e in results])
+    return sum(prod(shape) * item_size(dtype) * n for (shape, dtype), n in counts.items())
 
 
 TRIES = 4

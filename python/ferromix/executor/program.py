@@ -16,7 +16,7 @@ from ..dispatch import chains, device_of, fusion, prepare, state_request
 from ..dispatch.backend import CPU, Desc
 from ..graph.eliminate import mutated_entries
 from ..graph.fuse import fuse, readers_of
-from ..graph.node import Entry, Node, cards
+from ..graph.node import Entry, Node, cards, first_entries
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from .network import Network
@@ -51,13 +51,22 @@ class BufferPool:
             return self._take(sizes, devices)
 
     def _take(self, sizes: Sequence[int], devices: Sequence[Context | None]) -> list[Any]:
+        # Many are one object, which is found without comparing devices.
+        distinct = {id(device): device for device in devices}
+        places = {key: placement(device) for key, device in distinct.items()}
+        if not self._buffers:
+            where = [places[id(device)] for device in devices]
+            self._buffers = [
+                _core.Array((size,), "uint8", *place)
+                for size, place in zip(sizes, where, strict=True)
+            ]
+            return list(self._buffers)
         free: dict[tuple[int, int], list[Any]] = {}
         for buffer in sorted(self._buffers, key=lambda b: b.shape[0]):
             free.setdefault(buffer.context, []).append(buffer)
         taken: dict[int, Any] = {}
-        places = {device: placement(device) for device in set(devices)}
         for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-            place = places[devices[i]]
+            place = places[id(devices[i])]
             near = free.get(place)
             if near and near[-1].shape[0] >= sizes[i]:
                 taken[i] = near.pop()
@@ -280,13 +289,15 @@ def _count_steps(order: Sequence[Node], nodes: Sequence[Node], memory: MemoryPla
     Views take none, nor does what a pass left out; a group of fused nodes takes one, with the last
     of them; what a pass added goes with the next node.
     """
+    views = {entry[0] for entry in memory.views if entry[1] == 0}
     ends: dict[Node, int] = {}
     done = 0
     for node in order:
-        first = node.outputs()[0]
-        done += first not in memory.views
-        ends[first.node] = done
-    return [0, *accumulate((ends.get(node, 0) for node in nodes), max)]
+        known_as = node if type(node) is Node else node.outputs()[0][0]
+        if known_as not in views:
+            done += 1
+        ends[known_as] = done
+    return [0, *accumulate([ends.get(node, 0) for node in nodes], max)]
 
 
 def _fuse(
@@ -367,16 +378,11 @@ def _plan(
     arrays: Mapping[Entry, Any],
     devices: Mapping[Node, Context],
 ) -> MemoryPlan:
-    pairs = set(zip(known.shapes.values(), known.types.values(), strict=True))
-    bytes_of = {(shape, dtype): prod(shape) * item_size(dtype) for shape, dtype in pairs}
+    counts = {shape: prod(shape) for shape in set(known.shapes.values())}
+    widths = {dtype: item_size(dtype) for dtype in set(known.types.values())}
     types = known.types
-    sizes = {entry: bytes_of[shape, types[entry]] for entry, shape in known.shapes.items()}
+    sizes = {e: counts[shape] * widths[types[e]] for e, shape in known.shapes.items()}
     # A view needs no copy, but must not see changes that are made after it was read.
-    states = {Entry(n, 0) for n in network.states}
-    own = set(network.gradients.values())
-    viewable = {
-        entry
-        for entry, array in arrays.items()
-        if entry not in states and entry not in own and array.contiguous
-    }
+    closed = {*first_entries(network.states), *network.gradients.values()}
+    viewable = {e for e, array in arrays.items() if e not in closed and array.contiguous}
     return plan_memory(order, sizes, arrays.keys(), viewable, devices)

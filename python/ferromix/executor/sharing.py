@@ -86,9 +86,7 @@ class Sources:
         if self._shares_nothing:
             return cleared_together(descs)
         shared = self._executor.grad_dict if self._executor else {}
-        return [
-            self._parameter("gradient", shared, desc, f"grad of {desc[0]}") for desc in descs
-        ]
+        return [self._parameter("gradient", shared, desc, f"grad of {desc[0]}") for desc in descs]
 
     def states(self, descs: Sequence[Described]) -> list[NDArray]:
         """The arrays of auxiliary states."""

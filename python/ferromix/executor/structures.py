@@ -26,7 +26,6 @@ MOST_NODES = 65536
 """The nodes of all networks that are kept though nobody uses them."""
 
 
-
 class _Key:
     """What a network is known by; its many parts are hashed once."""
 
@@ -40,8 +39,9 @@ class _Key:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, _Key) and self._hash == other._hash
-        return same and self.parts == other.parts
+        if not isinstance(other, _Key) or self._hash != other._hash:
+            return False
+        return self.parts == other.parts
 
 
 _LOCK = threading.Lock()

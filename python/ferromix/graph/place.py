@@ -73,8 +73,11 @@ def place(
         The device of each variable.
     """
     order = topological(heads)
-    devices = {node: context.compute for node, context in variables.items()}
-    if not groups and all(device == default.compute for device in devices.values()):
+    # Many are one object, which is compared once.
+    distinct = {id(context): context for context in variables.values()}
+    computing = {key: context.compute for key, context in distinct.items()}
+    devices = {node: computing[id(context)] for node, context in variables.items()}
+    if not groups and all(device == default.compute for device in computing.values()):
         return Placed(list(heads), None, dict.fromkeys(order, default.compute))
     grouped: set[Node] = set()
     for node in order:

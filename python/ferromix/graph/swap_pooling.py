@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from ..ops.card import OperatorProperty
 from ..ops.pooling import BackwardPooling
 from .fuse import readers_of
 from .node import Entry, Node, cards
@@ -37,7 +38,7 @@ def swap_pooling(
     alike
         Is told of each new entry, and of one that has its shape and type.
     """
-    if not any(card.name == POOLING for card in cards(order)):
+    if not any(map(_may_swap, cards(order))):
         return list(order)
     readers = readers_of(order)
     swapped: dict[Node, Node] = {}
@@ -69,6 +70,12 @@ def _pooling_of(
     pooling = gradient.node
     if pooling.op is None or pooling.op.name != POOLING or gradient in kept:
         return None
-    apart = isinstance(pooling.op, BackwardPooling) and pooling.op.windows_are_apart()
     same = pooling.inputs[1] == output and len(readers[gradient]) == 1
-    return pooling if apart and same and pooling.op.attrs["pool_type"] == "max" else None
+    return pooling if same and _may_swap(pooling.op) else None
+
+
+def _may_swap(card: OperatorProperty) -> bool:
+    """Whether an operator is the gradient of a maximum over windows that do not overlap."""
+    if not isinstance(card, BackwardPooling) or card.attrs["pool_type"] != "max":
+        return False
+    return card.windows_are_apart()

@@ -129,7 +129,7 @@ class OperatorProperty:
     @classmethod
     def dynamic_params(cls) -> list[str]:
         """The names of the attributes whose values come with each run, in the order of places."""
-        return [name for name, param in cls.params.items() if param.dynamic]
+        return list(_dynamic_params(cls))
 
     def __init__(self, **attrs: Any) -> None:
         unknown = [a for a in attrs if a not in self.params]
@@ -361,6 +361,11 @@ class OperatorProperty:
         hint = f" (did you mean '{near[0]}'?)" if near else ""
         valid = ", ".join(self.params) or "none"
         return f"{self.name}: unknown attribute '{attr}'{hint}; valid attributes: {valid}"
+
+
+@lru_cache(maxsize=1024)
+def _dynamic_params(card: type[OperatorProperty]) -> tuple[str, ...]:
+    return tuple([name for name, param in card.params.items() if param.dynamic])
 
 
 def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> MaybeShape:

@@ -27,7 +27,7 @@ _MOST_ELEMENTS = (1 << 63) - 1
 
 def is_known(shape: MaybeShape) -> bool:
     """Whether rank and all extents are known."""
-    return shape is not None and all(n >= 0 for n in shape)
+    return shape is not None and (not shape or min(shape) >= 0)
 
 
 def count(shape: Sequence[int]) -> int:

@@ -4,6 +4,7 @@
 //! asked of Python, once for each question that differs; the rest of a pass runs no Python code.
 
 mod eliminate;
+mod gradient;
 mod infer;
 mod lower;
 mod order;
@@ -140,6 +141,7 @@ impl<'py> Numbers<'py> {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(order::topological, m)?)?;
     m.add_function(wrap_pyfunction!(eliminate::may_shrink, m)?)?;
+    m.add_function(wrap_pyfunction!(gradient::differentiate, m)?)?;
     m.add_function(wrap_pyfunction!(infer::infer, m)?)?;
     m.add_function(wrap_pyfunction!(lower::lower, m)?)?;
     m.add_class::<Lowered>()?;
