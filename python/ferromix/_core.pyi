@@ -287,7 +287,8 @@ def plan_memory(
 def lower(
     order: list[Any],
     decided: dict[str, Any],
-    ask: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], tuple[Prepared, Sequence[int], int]],
+    about: Callable[[Any], tuple[Maker | None, Sequence[int], int]],
+    ask: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Prepared],
 ) -> Lowered: ...
 def is_recording() -> bool: ...
 def is_training() -> bool: ...
@@ -296,6 +297,18 @@ def set_training(value: bool) -> bool: ...
 def record_python(
     card: object, name: str, inputs: Sequence[Array], outputs: Sequence[Array]
 ) -> None: ...
+
+class Maker:
+    def __new__(
+        cls,
+        operator: str,
+        row: str,
+        attributes: dict[str, Any],
+        changed: Sequence[int],
+        card: object,
+        dynamic: Sequence[str],
+    ) -> Maker: ...
+    def prepare(self, inputs: Sequence[Desc], outputs: Sequence[Desc]) -> Prepared: ...
 
 class Lowered:
     def __len__(self) -> int: ...

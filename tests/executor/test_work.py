@@ -62,7 +62,7 @@ def nothing_is_known():
         (infer, "_ask_shapes"),
         (infer, "_ask_types"),
         (gradient, "_rule_of"),
-        (program, "prepare"),
+        (program, "maker"),
     ],
 )
 def test_cards_are_asked_no_more_often_in_a_longer_chain(module, name, monkeypatch):

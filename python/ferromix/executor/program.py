@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _core
 from ..context import Context, placement
-from ..dispatch import chains, device_of, fusion, prepare, state_request
+from ..dispatch import chains, device_of, fusion, maker, prepare, state_request
 from ..dispatch.backend import CPU, Desc
 from ..graph.eliminate import mutated_entries
 from ..graph.fuse import fuse, readers_of
@@ -264,11 +264,18 @@ def _lower(
 ) -> _core.Lowered:
     """The steps of some nodes."""
 
-    def ask(node: Node, inputs: tuple[Desc, ...], outputs: tuple[Desc, ...]) -> Any:
+    def about(node: Node) -> tuple[_core.Maker | None, list[int], int]:
         card = node.op
         assert card is not None
-        prepared = prepare(card, inputs, outputs, is_train, device_of(devices[node]))
-        return prepared, card.mutated_inputs(), state_request(card, is_train)
+        kernels = maker(card, is_train, device_of(devices[node]))
+        return kernels, card.mutated_inputs(), state_request(card, is_train)
+
+    def ask(
+        node: Node, inputs: tuple[Desc, ...], outputs: tuple[Desc, ...]
+    ) -> _core.Prepared:
+        card = node.op
+        assert card is not None
+        return prepare(card, inputs, outputs, is_train, device_of(devices[node]))
 
     decided = {
         "shapes": known.shapes,
@@ -280,7 +287,7 @@ def _lower(
         "adds": adds,
         "devices": devices,
     }
-    return _core.lower(list(nodes), decided, ask)
+    return _core.lower(list(nodes), decided, about, ask)
 
 
 def _count_steps(order: Sequence[Node], nodes: Sequence[Node], memory: MemoryPlan) -> list[int]:

@@ -89,7 +89,9 @@ pub(crate) fn zeros<'py>(
     let make = |(shape, name): (Vec<usize>, PyBackedStr)| {
         rt::zeros(runtime, context, &shape, DType::from_name(&name)?, site)
     };
-    let arrays = push(py, || descs.into_iter().map(make).collect::<Result<Vec<_>, _>>())?;
+    let arrays = push(py, || {
+        descs.into_iter().map(make).collect::<Result<Vec<_>, _>>()
+    })?;
     let around = |array| wrap(py, Bound::new(py, Array::from(array))?);
     arrays.into_iter().map(around).collect()
 }

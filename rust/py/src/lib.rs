@@ -17,6 +17,7 @@ mod graph;
 mod index;
 mod lane;
 mod life;
+mod maker;
 mod operator;
 mod profiler;
 mod protocol;
@@ -50,6 +51,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     function::register(m)?;
     gpu::register(m)?;
     graph::register(m)?;
+    maker::register(m)?;
     operator::register(m)?;
     engine::register(m)?;
     life::register(m)?;

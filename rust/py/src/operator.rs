@@ -61,6 +61,23 @@ impl Prepared {
         }
     }
 
+    /// Around a kernel of the operator `operator`, which changes so many inputs.
+    pub(crate) fn around(
+        kernel: Arc<rt::Prepared>,
+        operator: &str,
+        changed: usize,
+        card: Option<Py<PyAny>>,
+    ) -> Self {
+        Prepared {
+            work: Work::Kernel(kernel),
+            name: Name::intern(operator),
+            changed,
+            card,
+            reads: OnceLock::new(),
+            binding: BindingCache::default(),
+        }
+    }
+
     /// Shapes and types of the outputs, and of the inputs that it changes.
     pub(crate) fn outputs(&self) -> &[kernels::Desc] {
         match &self.work {
@@ -226,14 +243,8 @@ impl Prepared {
         let outputs = outputs.into_iter().map(desc).collect::<PyResult<_>>()?;
         let attrs = attrs(attributes, &dynamic)?;
         let prepared = rt::Prepared::new(operator, row, &attrs, inputs, outputs);
-        Ok(Prepared {
-            work: Work::Kernel(prepared.map_err(to_py)?),
-            name: Name::intern(operator),
-            changed,
-            card,
-            reads: OnceLock::new(),
-            binding: BindingCache::default(),
-        })
+        let kernel = prepared.map_err(to_py)?;
+        Ok(Prepared::around(kernel, operator, changed, card))
     }
 
     /// Launches on GPU `number` as the operator `operator`: function, blocks, threads and arguments of

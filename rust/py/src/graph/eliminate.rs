@@ -10,10 +10,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 /// Whether two nodes of `order` are of one class of operator and read the same, or a node gives nothing
 /// that another one reads or that is `kept`. May say yes in vain.
 #[pyfunction]
-pub(super) fn may_shrink(
-    order: &Bound<'_, PyAny>,
-    kept: &Bound<'_, PyAny>,
-) -> PyResult<bool> {
+pub(super) fn may_shrink(order: &Bound<'_, PyAny>, kept: &Bound<'_, PyAny>) -> PyResult<bool> {
     let mut read: HashSet<(usize, usize), Hashing> = HashSet::default();
     for entry in kept.try_iter()? {
         read.insert(Entry::of(&entry?)?.key());
@@ -55,7 +52,10 @@ fn is_read(
         return Ok(true);
     }
     if !is_plain(node)? {
-        for entry in node.call_method0(intern!(node.py(), "outputs"))?.try_iter()? {
+        for entry in node
+            .call_method0(intern!(node.py(), "outputs"))?
+            .try_iter()?
+        {
             if read.contains(&Entry::of(&entry?)?.key()) {
                 return Ok(true);
             }
