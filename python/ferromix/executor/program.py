@@ -270,9 +270,7 @@ def _lower(
         kernels = maker(card, is_train, device_of(devices[node]))
         return kernels, card.mutated_inputs(), state_request(card, is_train)
 
-    def ask(
-        node: Node, inputs: tuple[Desc, ...], outputs: tuple[Desc, ...]
-    ) -> _core.Prepared:
+    def ask(node: Node, inputs: tuple[Desc, ...], outputs: tuple[Desc, ...]) -> _core.Prepared:
         card = node.op
         assert card is not None
         return prepare(card, inputs, outputs, is_train, device_of(devices[node]))
@@ -322,7 +320,7 @@ def _fuse(
     wanted = _worth_fusing(known, devices, nodes, near, is_train)
     if len(wanted) < 2:
         return list(halves)
-    readers = readers_of(nodes)
+    readers = readers_of(nodes, {n.outputs()[0] for n in wanted})
     changed = mutated_entries(nodes)
 
     def desc(entry: Entry) -> Desc:

@@ -38,12 +38,13 @@ class FusedNode(Node):
         return self.members[-1].outputs()
 
 
-def readers_of(order: Sequence[Node]) -> Readers:
-    """Who reads each result of a graph."""
+def readers_of(order: Sequence[Node], results: Collection[Entry] | None = None) -> Readers:
+    """Who reads each result of a graph, or each of these `results`."""
     found: Readers = {}
     for node in order:
         for entry in node.inputs:
-            found.setdefault(entry, []).append(node)
+            if results is None or entry in results:
+                found.setdefault(entry, []).append(node)
     return found
 
 

@@ -118,6 +118,10 @@ class Param:
         InvalidArgumentError
             Names the operator, the attribute, the value and what is allowed.
         """
+        if type(value) is bool and self.kind == "bool" and not self.choices:
+            return value
+        if value is None and self.optional:
+            return None
         try:
             parsed = self._convert(value)
         except TooManyError as error:

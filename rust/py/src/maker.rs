@@ -3,7 +3,7 @@
 use crate::operator::Prepared;
 use crate::support::convert::{attrs, desc};
 use crate::support::errors::{misuse, to_py};
-use ferromix_kernels::{Attrs, Desc};
+use ferromix_kernels::{Attrs, Desc, Row};
 use ferromix_runtime as rt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,7 +17,7 @@ type Given = (Vec<usize>, String);
 #[pyclass(frozen, module = "ferromix._core")]
 pub(crate) struct Maker {
     operator: String,
-    row: String,
+    row: &'static Row,
     attrs: Attrs,
     /// The inputs that the operator changes.
     changed: Vec<usize>,
@@ -38,15 +38,15 @@ impl Maker {
     #[new]
     fn new(
         operator: String,
-        row: String,
+        row: &str,
         attributes: &Bound<'_, PyDict>,
         changed: Vec<usize>,
         card: Py<PyAny>,
         dynamic: Vec<String>,
     ) -> PyResult<Self> {
         Ok(Maker {
+            row: rt::Prepared::row(&operator, row).map_err(to_py)?,
             operator,
-            row,
             attrs: attrs(attributes, &dynamic)?,
             changed,
             card,
@@ -84,7 +84,7 @@ impl Maker {
             let input = inputs.get(i).cloned();
             written.push(input.ok_or_else(|| misuse("a changed input is not there"))?);
         }
-        let kernel = rt::Prepared::new(&self.operator, &self.row, &self.attrs, inputs, written);
+        let kernel = rt::Prepared::by_row(&self.operator, self.row, &self.attrs, inputs, written);
         let kernel = kernel.map_err(to_py)?;
         let card = Some(self.card.clone_ref(py));
         let made = Prepared::around(kernel, &self.operator, self.changed.len(), card);
