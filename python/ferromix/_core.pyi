@@ -255,12 +255,8 @@ def differentiate(
 ) -> list[Any]: ...
 def infer(
     nodes: list[Any],
-    known: dict[Any, Any],
-    ask: Callable[[Any, tuple[Any, ...]], Sequence[Any]],
-    to_and_fro: bool,
-    free: Sequence[Any],
-    default: Any,
-) -> dict[Any, Any]: ...
+    kinds: Sequence[dict[str, Any]],
+) -> list[dict[Any, Any]]: ...
 def peak_of(
     order: list[Any],
     sizes: dict[Any, int],

@@ -94,7 +94,8 @@ def simple_bind(
     args = _arrays(described(arguments), stypes, sources.arguments)
     grads = _arrays(wanted, stored, sources.gradients)
     aux = _arrays(described(states), {}, sources.states)
-    bound = BoundGraph(symbol.entries, placement, args, grads, requests, aux, pool, (found, types))
+    inferred = found, types
+    bound = BoundGraph(symbol.entries, placement, args, grads, requests, aux, pool, order, inferred)
     sources.commit()
     return Executor(bound, symbol, placement.default, grad_req, group2ctx)
 

@@ -39,6 +39,8 @@ class BoundGraph:
         What is to be done with the gradient of each argument.
     pool
         Where buffers for intermediate results come from.
+    order
+        All nodes of the graph, where they are known.
     inferred
         The shapes and types of all entries, where they are known already.
     """
@@ -52,6 +54,7 @@ class BoundGraph:
         requests: Mapping[Node, str],
         states: Mapping[Node, NDArray],
         pool: BufferPool,
+        order: list[Node] | None = None,
         inferred: Inferred | None = None,
     ) -> None:
         self.placement = placement
@@ -64,7 +67,7 @@ class BoundGraph:
             shapes, types = inferred
             descs = {e[0]: (shapes[e], types[e]) for e in first_entries(given)}
         devices = contexts_of(given)
-        self.network, same = network_of(heads, descs, wanted, placement, devices, inferred)
+        self.network, same = network_of(heads, descs, wanted, placement, devices, order, inferred)
         self.requests = {same[n]: r for n, r in wanted.items()}
         if any(n is not own for own, n in same.items()):
             args = {same[n]: a for n, a in args.items()}

@@ -13,7 +13,7 @@ from ..context import Context
 from ..error import InvalidArgumentError
 from ..graph.compose import expand, is_composed
 from ..graph.gradient import Gradients, differentiate
-from ..graph.infer import infer_shapes, infer_types, is_known
+from ..graph.infer import infer_both, is_known
 from ..graph.node import (
     Entry,
     Node,
@@ -158,6 +158,7 @@ def build(
     requests: Mapping[Node, str],
     placement: Placement,
     devices: Mapping[Node, Context],
+    order: list[Node],
     inferred: Inferred | None = None,
 ) -> Network:
     """The network of `heads` for arguments of given shapes and types.
@@ -172,6 +173,8 @@ def build(
         ``"write"`` or ``"add"`` for each argument whose gradient is wanted.
     placement, devices
         Where nodes run, and where every variable is.
+    order
+        All nodes of the graph.
     inferred
         What :func:`infer_known` found for this graph with these shapes and types, where the caller
         asked already.
@@ -181,13 +184,14 @@ def build(
     InvalidArgumentError
         For shapes or types that do not fit; names the node, its operator and the argument.
     """
-    names, outputs, written = list(map(entry_name, heads)), list(heads), topological(heads)
+    names, outputs, written = list(map(entry_name, heads)), list(heads), order
     graph = expand(heads) if is_composed(written) else None
     placed = place(
         list(heads) if graph is None else [graph[h] for h in heads],
         placement.default,
         placement.groups,
         devices,
+        order if graph is None else None,
     )
     same = graph is None and placed.entries is None
     heads, nodes = placed.heads, written if same else topological(placed.heads)
@@ -260,11 +264,19 @@ def _infer_backward(
 
     The gradients of heads are like these; cards are asked for what is not `alike` something before.
     """
+    found, found_types = {}, {}
+    for entry, head in seeds.items():
+        found[entry], found_types[entry] = shapes[head], types[head]
     order = [e for n in nodes for e in n.outputs()]
-    like = {**seeds, **{e: alike[e] for e in order if e in alike}}
-    found = {**{e: shapes[other] for e, other in like.items()}, **shapes}
-    found_types = {**{e: types[other] for e, other in like.items()}, **types}
-    open_nodes = {e[0] for e in order if e not in like}
+    open_nodes: set[Node] = set()
+    for entry in order:
+        other = alike.get(entry)
+        if other is None:
+            open_nodes.add(entry[0])
+        else:
+            found[entry], found_types[entry] = shapes[other], types[other]
+    found.update(shapes)
+    found_types.update(types)
     if open_nodes:
         asked = [n for n in nodes if n in open_nodes]
         found, found_types = infer_known(asked, found, found_types)
@@ -312,8 +324,7 @@ def infer_known(
     InvalidArgumentError
         If a shape does not follow from those known; lists the variables concerned.
     """
-    found = infer_shapes(nodes, shapes)
-    found_types = infer_types(nodes, types, "float32")
+    found, found_types = infer_both(nodes, shapes, types, "float32")
     loose = _by_values(nodes, loose)
     bound = {e: s for e, s in found.items() if e not in loose} if loose else found
     # Of a large graph few shapes differ.

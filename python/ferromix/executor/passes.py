@@ -237,7 +237,7 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
         most = _share() * PASSES
         small = _bytes_of_results(order) < WORTH
         if not most or small or len(order.forward) > MANY:
-            nodes = [n for n in order.forward if is_forced(n)]
+            nodes = [n for n in order.forward if n.attrs and is_forced(n)]
             return _with_dropped(order, _able(order, nodes, kept)) if nodes else order
         most *= sum(_cost(order, n).seconds for n in order.forward)
     able = _able(order, order.forward, kept)

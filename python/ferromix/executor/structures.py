@@ -55,6 +55,7 @@ def network_of(
     requests: Mapping[Node, str],
     placement: Placement,
     devices: Mapping[Node, Context],
+    order: list[Node] | None = None,
     inferred: Inferred | None = None,
 ) -> tuple[Network, dict[Node, Node]]:
     """The network of a graph, as :func:`.network.build` makes it, and what stands for variables.
@@ -64,11 +65,11 @@ def network_of(
     The network, and for each variable of the graph the one of the network, which is another where
     the network was built for an equal graph.
     """
-    order = topological(heads)
+    order = topological(heads) if order is None else order
     own = variables(order)
     if any(card.few_kept for card in cards(order)):
         # Such cards hold objects of a user's, which are not ours to keep.
-        made = build(heads, descs, requests, placement, devices, inferred)
+        made = build(heads, descs, requests, placement, devices, order, inferred)
         return made, dict(zip(own, own, strict=True))
     places = {id(d): (d.device_typeid, d.device_id) for d in devices.values()}
     key = _Key(
@@ -83,11 +84,13 @@ def network_of(
             found = None
             del _KNOWN[key]
     if found is None:
-        found = build(heads, descs, requests, placement, devices, inferred)
+        found = build(heads, descs, requests, placement, devices, order, inferred)
     with _LOCK:
         found = _KNOWN.setdefault(key, found)
         _keep(key, found)
-    return found, dict(zip(own, variables(topological(found.written)), strict=True))
+    mine = found.written == list(heads)
+    there = own if mine else variables(topological(found.written))
+    return found, dict(zip(own, there, strict=True))
 
 
 def _is_as_built(network: Network, key: _Key) -> bool:

@@ -8,6 +8,7 @@ to graph.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .. import _core
 from ..error import InvalidArgumentError
@@ -17,7 +18,7 @@ from ..ops.remembered import remembered
 from ..ops.shapes import is_known
 from .node import Entry, Node, argument_names
 
-__all__ = ["infer_shapes", "infer_types", "is_known"]
+__all__ = ["infer_both", "infer_shapes", "infer_types", "is_known"]
 
 
 def infer_shapes(
@@ -38,7 +39,26 @@ def infer_shapes(
         Where shapes contradict each other; names the node, its operator, the argument and both
         shapes.
     """
-    return _core.infer(list(nodes), dict(known), _ask_shapes, True, [], None)
+    return _core.infer(list(nodes), [_shapes(known)])[0]
+
+
+def infer_both(
+    nodes: Sequence[Node],
+    shapes: Mapping[Entry, MaybeShape],
+    types: Mapping[Entry, str | None],
+    default: str | None = None,
+) -> tuple[dict[Entry, MaybeShape], dict[Entry, str | None]]:
+    """What :func:`infer_shapes` and then :func:`infer_types` give, by one walk over the graph."""
+    found = _core.infer(list(nodes), [_shapes(shapes), _types(types, default)])
+    return found[0], found[1]
+
+
+def _shapes(known: Mapping[Entry, MaybeShape]) -> dict[str, Any]:
+    return {"known": dict(known), "ask": _ask_shapes, "to_and_fro": True, "default": None}
+
+
+def _types(known: Mapping[Entry, str | None], default: str | None) -> dict[str, Any]:
+    return {"known": dict(known), "ask": _ask_types, "to_and_fro": False, "default": default}
 
 
 def _ask_shapes(node: Node, before: tuple[MaybeShape, ...]) -> Sequence[MaybeShape]:
@@ -97,8 +117,7 @@ def infer_types(
     InvalidArgumentError
         Where types contradict each other; names the node, its operator and the argument.
     """
-    free = [Entry(n, 0) for n in nodes if n.op is None] if default is not None else []
-    return _core.infer(list(nodes), dict(known), _ask_types, False, free, default)
+    return _core.infer(list(nodes), [_types(known, default)])[0]
 
 
 def _ask_types(node: Node, before: tuple[str | None, ...]) -> Sequence[str | None]:

@@ -58,6 +58,7 @@ def place(
     default: Context,
     groups: Mapping[str, Context],
     variables: Mapping[Node, Context],
+    order: list[Node] | None = None,
 ) -> Placed:
     """The graph of `heads` on devices; the same nodes where nothing has to be copied.
 
@@ -71,8 +72,10 @@ def place(
         The devices of groups.
     variables
         The device of each variable.
+    order
+        All nodes of the graph, where they are known.
     """
-    order = topological(heads)
+    order = topological(heads) if order is None else order
     # Many are one object, which is compared once.
     distinct = {id(context): context for context in variables.values()}
     computing = {key: context.compute for key, context in distinct.items()}

@@ -456,8 +456,9 @@ def builtin_names() -> list[str]:
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:
     """The card of `name` with `attrs`; the same object for the same attributes where possible."""
     made = _make_few if find(name).few_kept else _make_cached
+    kinds = tuple([_kind(v) if isinstance(v, float) else type(v) for v in attrs.values()])
     try:
-        return made(name, tuple(attrs.items()), tuple(map(_kind, attrs.values())))
+        return made(name, tuple(attrs.items()), kinds)
     except TypeError as e:
         if "unhashable" not in str(e):
             raise
