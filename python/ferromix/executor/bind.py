@@ -25,8 +25,9 @@ from ..symbol.inference import declared_shape, declared_storage, declared_type, 
 from .arrays import Described, match, requests_of
 from .bound import BoundGraph
 from .executor import Executor
+from .inferred import Inferred, infer_known
 from .interpreted import gradient_storage
-from .network import Inferred, Placement, infer_known
+from .network import Placement
 from .sharing import Sources, pool_of
 
 __all__ = ["bind", "simple_bind"]

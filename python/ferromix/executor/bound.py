@@ -10,8 +10,9 @@ from ..graph.node import Entry, Node, cards, first_entries
 from ..ndarray import NDArray, empty, zeros
 from ..ops.storage import DENSE
 from .arrays import contexts_of
+from .inferred import Inferred
 from .interpreted import Interpreted, makes_sparse, storage_types
-from .network import Inferred, Placement
+from .network import Placement
 from .program import BufferPool, Program
 from .structures import network_of
 

@@ -327,14 +327,14 @@ def _fuse(
         return known.shapes[entry], known.types[entry]
 
     def may_join(node: Node, last: Node) -> bool:
-        if node not in wanted or not changed.isdisjoint(node.inputs):
+        if not changed.isdisjoint(node.inputs):
             return False
         device = devices[node]
         if device != devices[last] or desc(node.outputs()[0]) != desc(last.outputs()[0]):
             return False
         return all(devices.get(e.node, device) == device for e in node.inputs)
 
-    fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
+    fused = [fuse(half, readers, kept.keys(), may_join, wanted) for half in halves]
     for half in fused:
         for node in half:
             if node not in devices:
@@ -360,10 +360,13 @@ def _worth_fusing(
     parts = {c: chains.may_be_part(c) for c in cards(nodes)}
     found: set[Node] = set()
     for node in nodes:
-        card, output = node.op, node.outputs()[0]
+        card = node.op
         assert card is not None
         is_near = near[devices[node]] if mixed else all_near
-        if not (parts[card] and shapes[output] in large if is_near else on_gpu):
+        if not (parts[card] if is_near else on_gpu):
+            continue
+        output = node.outputs()[0]
+        if is_near and shapes[output] not in large:
             continue
         inputs = tuple([(shapes[e], types[e]) for e in node.inputs])
         result = shapes[output], types[output]

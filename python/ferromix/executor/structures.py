@@ -18,7 +18,8 @@ from weakref import WeakValueDictionary
 from ..context import Context
 from ..graph.node import Entry, Node, cards, topological, variables
 from ..ops.card import Shape
-from .network import Inferred, Network, Placement, build
+from .inferred import Inferred
+from .network import Network, Placement, build
 
 __all__ = ["MOST_NODES", "forget", "network_of"]
 

@@ -64,9 +64,9 @@ def _types(known: Mapping[Entry, str | None], default: str | None) -> dict[str, 
 def _ask_shapes(node: Node, before: tuple[MaybeShape, ...]) -> Sequence[MaybeShape]:
     """What a node's card makes of the shapes of its inputs and outputs."""
     card, count = _card(node), len(node.inputs)
-    if len(set(node.inputs)) == count:
+    if count < 2 or len(set(node.inputs)) == count:
         try:
-            return _shapes_of(card, before[:count], before[count:])
+            return _shapes_of(card, before, count)
         except InvalidArgumentError:
             pass
     entries = [*node.inputs, *node.outputs()]
@@ -80,11 +80,10 @@ def _ask_shapes(node: Node, before: tuple[MaybeShape, ...]) -> Sequence[MaybeSha
 
 @remembered(8192)
 def _shapes_of(
-    card: OperatorProperty, inputs: tuple[MaybeShape, ...], outputs: tuple[MaybeShape, ...]
+    card: OperatorProperty, before: tuple[MaybeShape, ...], count: int
 ) -> tuple[MaybeShape, ...]:
-    """What :func:`_ask_shapes` gives for a node whose inputs differ."""
-    table = dict(enumerate([*inputs, *outputs]))
-    count = len(inputs)
+    """What :func:`_ask_shapes` gives for a node with so many inputs, which differ."""
+    table = dict(enumerate(before))
     infer_shapes_of(card, range(count), range(count, len(table)), table)
     return tuple(table.values())
 
@@ -123,9 +122,9 @@ def infer_types(
 def _ask_types(node: Node, before: tuple[str | None, ...]) -> Sequence[str | None]:
     """What a node's card makes of the types of its inputs and outputs."""
     card, count = _card(node), len(node.inputs)
-    if len(set(node.inputs)) == count:
+    if count < 2 or len(set(node.inputs)) == count:
         try:
-            return _types_of(card, before[:count], before[count:])
+            return _types_of(card, before, count)
         except InvalidArgumentError:
             pass
     entries = [*node.inputs, *node.outputs()]
@@ -141,11 +140,10 @@ def _ask_types(node: Node, before: tuple[str | None, ...]) -> Sequence[str | Non
 
 @remembered(8192)
 def _types_of(
-    card: OperatorProperty, inputs: tuple[str | None, ...], outputs: tuple[str | None, ...]
+    card: OperatorProperty, before: tuple[str | None, ...], count: int
 ) -> tuple[str | None, ...]:
-    """What :func:`_ask_types` gives for a node whose inputs differ."""
-    table = dict(enumerate([*inputs, *outputs]))
-    count = len(inputs)
+    """What :func:`_ask_types` gives for a node with so many inputs, which differ."""
+    table = dict(enumerate(before))
     infer_types_of(card, range(count), range(count, len(table)), table)
     return tuple(table.values())
 

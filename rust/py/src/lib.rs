@@ -17,7 +17,6 @@ mod graph;
 mod index;
 mod lane;
 mod life;
-mod maker;
 mod operator;
 mod profiler;
 mod protocol;
@@ -51,7 +50,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     function::register(m)?;
     gpu::register(m)?;
     graph::register(m)?;
-    maker::register(m)?;
     operator::register(m)?;
     engine::register(m)?;
     life::register(m)?;

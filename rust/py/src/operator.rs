@@ -1,5 +1,9 @@
 //! `_core.Prepared` and `_core.Plan`: operators for fixed shapes, and bound graphs of them.
 
+mod maker;
+
+pub(crate) use maker::Maker;
+
 use crate::array::Array;
 use crate::callback::{Ticket, push};
 use crate::gpu;
@@ -488,6 +492,7 @@ fn pointwise_kernels() -> Vec<&'static str> {
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<Maker>()?;
     m.add_function(wrap_pyfunction!(kernel_names, m)?)?;
     m.add_function(wrap_pyfunction!(random_kernels, m)?)?;
     m.add_function(wrap_pyfunction!(pointwise_kernels, m)?)

@@ -1,8 +1,7 @@
 //! From a planned graph to the steps of a plan: which kernel runs on which arrays.
 
 use super::{ByAddress, Numbers, address, card, inputs, is_plain};
-use crate::maker::Maker;
-use crate::operator::Prepared;
+use crate::operator::{Maker, Prepared};
 use crate::support::convert::{dtype, req};
 use crate::support::errors::misuse;
 use crate::support::hash::Hashing;

@@ -1,6 +1,6 @@
 //! `_core.Maker`: the kernels of one card, for any shapes and types.
 
-use crate::operator::Prepared;
+use super::Prepared;
 use crate::support::convert::{attrs, desc};
 use crate::support::errors::{misuse, to_py};
 use ferromix_kernels::{Attrs, Desc, Row};
@@ -94,14 +94,10 @@ impl Maker {
             true => std::mem::take(&mut *table),
             false => HashMap::new(),
         };
-        table.insert(question, made.clone_ref(py));
+        let other = table.insert(question, made.clone_ref(py));
         drop(table);
         // What is given up may run code of Python's, which may come here.
-        drop(old);
+        drop((old, other));
         Ok(made)
     }
-}
-
-pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_class::<Maker>()
 }
