@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from types import ModuleType
 from typing import Any, Self, TypeVar
@@ -243,15 +243,20 @@ def gradients(
     create_graph: bool,
     train_mode: bool,
 ) -> list[Array]: ...
+def zeros(descs: Sequence[Desc], dev_type: int = 1, dev_id: int = 0) -> list[Any]: ...
 def topological(heads: Iterable[Any]) -> list[Any]: ...
+def may_shrink(order: Sequence[Any], kept: Iterable[Any]) -> bool: ...
+def differentiate(
+    order: list[Any],
+    heads: Sequence[Any],
+    seeds: Sequence[Any],
+    wanted: Sequence[Any],
+    parts: Mapping[str, Any],
+) -> list[Any]: ...
 def infer(
     nodes: list[Any],
-    known: dict[Any, Any],
-    ask: Callable[[Any, tuple[Any, ...]], Sequence[Any]],
-    to_and_fro: bool,
-    free: Sequence[Any],
-    default: Any,
-) -> dict[Any, Any]: ...
+    kinds: Sequence[dict[str, Any]],
+) -> list[dict[Any, Any]]: ...
 def peak_of(
     order: list[Any],
     sizes: dict[Any, int],
@@ -278,7 +283,8 @@ def plan_memory(
 def lower(
     order: list[Any],
     decided: dict[str, Any],
-    ask: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], tuple[Prepared, Sequence[int], int]],
+    about: Callable[[Any], tuple[Maker | None, Sequence[int], int]],
+    ask: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Prepared],
 ) -> Lowered: ...
 def is_recording() -> bool: ...
 def is_training() -> bool: ...
@@ -287,6 +293,18 @@ def set_training(value: bool) -> bool: ...
 def record_python(
     card: object, name: str, inputs: Sequence[Array], outputs: Sequence[Array]
 ) -> None: ...
+
+class Maker:
+    def __new__(
+        cls,
+        operator: str,
+        row: str,
+        attributes: dict[str, Any],
+        changed: Sequence[int],
+        card: object,
+        dynamic: Sequence[str],
+    ) -> Maker: ...
+    def prepare(self, inputs: Sequence[Desc], outputs: Sequence[Desc]) -> Prepared: ...
 
 class Lowered:
     def __len__(self) -> int: ...

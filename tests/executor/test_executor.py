@@ -460,3 +460,27 @@ def test_outputs_of_one_name_have_no_dict():
         mx.error.InvalidArgumentError, match="more than one output called 'y_output'"
     ):
         repr(executor.output_dict)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+def test_new_arrays_are_zeros_of_any_size(dtype):
+    shapes = {"small": (3,), "large": (300, 70), "one": (1,)}
+    net = S.Group([S.Variable(n, shape=s, dtype=dtype) for n, s in shapes.items()])
+    # Memory that was used before holds other values.
+    used = [mx.nd.ones(s, dtype=dtype) for s in shapes.values()]
+    mx.nd.waitall()
+    del used
+    executor = net.simple_bind(mx.cpu(), grad_req="null")
+    for name, value in executor.arg_dict.items():
+        assert value.dtype_name == dtype
+        assert value.shape == shapes[name]
+        assert not value.asnumpy().any()
+
+
+def test_arrays_in_pinned_memory_and_beside_it():
+    net = S.Variable("a") + S.Variable("b", attr={"ctx_group": "near"})
+    groups = {"near": mx.Context("cpu_pinned", 0)}
+    executor = net.simple_bind(mx.cpu(), group2ctx=groups, a=(2, 2), b=(2, 2))
+    places = [a.context.device_type for a in executor.arg_arrays]
+    assert places == ["cpu", "cpu_pinned"]
+    assert not executor.forward()[0].asnumpy().any()

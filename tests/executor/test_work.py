@@ -62,7 +62,7 @@ def nothing_is_known():
         (infer, "_ask_shapes"),
         (infer, "_ask_types"),
         (gradient, "_rule_of"),
-        (program, "prepare"),
+        (program, "maker"),
     ],
 )
 def test_cards_are_asked_no_more_often_in_a_longer_chain(module, name, monkeypatch):
@@ -72,11 +72,7 @@ def test_cards_are_asked_no_more_often_in_a_longer_chain(module, name, monkeypat
             counter = Counter(patch, module, name)
             bind(chain(length), 3)
         counts.append(counter.calls)
-    if name == "_rule_of":
-        # Remembered by card: it is the question that is asked for each node, not the card.
-        assert counts == [20 * 3, 200 * 3]
-    else:
-        assert counts[0] == counts[1] > 0
+    assert counts[0] == counts[1] > 0
 
 
 def test_a_rule_is_written_down_once(monkeypatch):

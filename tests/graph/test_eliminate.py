@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ferromix.graph.eliminate import live, merge
+from ferromix.graph.eliminate import live, may_shrink, merge
 from ferromix.graph.node import Entry, Node, topological
 from ferromix.ops.card import find, make
 
@@ -119,3 +119,25 @@ def test_time_is_linear():
 
     short = min(seconds(1000) for _ in range(3))
     assert min(seconds(10000) for _ in range(2)) < 40 * short
+
+
+def test_most_graphs_have_nothing_to_leave_out():
+    x = variable("x")
+    head = op("exp", op("elemwise_add", op("sin", x), op("cos", x)))
+    assert not may_shrink(order_of(head), {head})
+
+
+def test_what_is_there_twice_or_unread_is_looked_for():
+    x = variable("x")
+    twice = op("elemwise_add", op("exp", x, node="a"), op("exp", x, node="b"))
+    assert may_shrink(order_of(twice), {twice})
+    head, loose = op("exp", x), op("sin", x)
+    assert may_shrink([head.node, loose.node], {head})
+    assert not may_shrink([head.node, loose.node], {head, loose})
+
+
+def test_one_output_that_is_read_is_enough():
+    x = variable("x")
+    parts = Node(make("SliceChannel", {"num_outputs": 3}), "parts", [x]).outputs()
+    assert not may_shrink([parts[0].node], {parts[2]})
+    assert may_shrink([parts[0].node], set())

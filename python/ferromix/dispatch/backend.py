@@ -25,8 +25,13 @@ class Backend(Protocol):
 
     Calls, bound graphs and backward passes all come to :meth:`prepare`, once for each combination
     of card, shapes, types and mode, and push what it gives again and again. So a backend for
-    another kind of device is a class with this method, and one call of :func:`install`.
+    another kind of device is a class with these methods, and one call of :func:`install`.
     """
+
+    def maker(self, card: OperatorProperty, is_train: bool) -> _core.Maker | None:
+        """What gives the kernels of a card for any arrays without running Python, if there is such
+        a thing; bound graphs ask it in place of :meth:`prepare`."""
+        ...
 
     def prepare(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .. import _core
 from ..error import InvalidArgumentError
 from ..ops.card import OperatorProperty
+from ..ops.remembered import remembered
 from . import backend
 from .backend import Desc, Device
 
@@ -15,6 +16,16 @@ __all__ = ["CpuBackend"]
 
 class CpuBackend:
     """The kernel table of the core."""
+
+    def maker(self, card: OperatorProperty, is_train: bool) -> _core.Maker:
+        """What makes the kernels of a card.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Numbers that no kernel can have.
+        """
+        return _maker(card, is_train)
 
     def prepare(
         self,
@@ -31,22 +42,31 @@ class CpuBackend:
         InvalidArgumentError
             Numbers that no kernel can have.
         """
-        changed = [inputs[i] for i in card.mutated_inputs()]
         try:
-            return _core.Prepared(
-                card.label,
-                card.kernel_name(),
-                card.kernel_attrs(is_train),
-                list(inputs),
-                [*outputs, *changed],
-                len(changed),
-                card,
-                card.dynamic_params(),
-            )
+            return _maker(card, is_train).prepare(inputs, outputs)
         except OverflowError as error:
-            raise InvalidArgumentError(
-                f"{card.name}: a number in the attributes or the shapes is beyond 64 bits: {error}"
-            ) from error
+            raise _beyond(card, error) from error
+
+
+@remembered(4096)
+def _maker(card: OperatorProperty, is_train: bool) -> _core.Maker:
+    try:
+        return _core.Maker(
+            card.label,
+            card.kernel_name(),
+            card.kernel_attrs(is_train),
+            card.mutated_inputs(),
+            card,
+            card.dynamic_params(),
+        )
+    except OverflowError as error:
+        raise _beyond(card, error) from error
+
+
+def _beyond(card: OperatorProperty, error: OverflowError) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{card.name}: a number in the attributes or the shapes is beyond 64 bits: {error}"
+    )
 
 
 backend.install("cpu", CpuBackend())

@@ -26,6 +26,9 @@ class GpuBackend:
         self._cpu = CpuBackend()
         self._told: set[str] = set()
 
+    def maker(self, card: OperatorProperty, is_train: bool) -> None:
+        """None: kernels differ with the shapes."""
+
     def prepare(
         self,
         card: OperatorProperty,

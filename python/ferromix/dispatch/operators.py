@@ -27,6 +27,7 @@ __all__ = [
     "call",
     "infer",
     "invoke",
+    "maker",
     "prepare",
     "record_view",
     "require_fit",
@@ -95,6 +96,12 @@ def infer(card: OperatorProperty, inputs: tuple[Desc, ...]) -> tuple[Desc, ...]:
         require_countable(card.label, name, shape)
         outputs.append((shape, dtype))
     return tuple(outputs)
+
+
+def maker(card: OperatorProperty, is_train: bool, device: Device = CPU) -> _core.Maker | None:
+    """What gives what :func:`prepare` does for any arrays, without asking Python; None where only
+    that can tell."""
+    return None if isinstance(card, PythonRun) else backend_of(device).maker(card, is_train)
 
 
 @remembered(8192)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..context import Context
 from ..error import ArgumentTypeError, DTypeError, InvalidArgumentError
 from ..graph.node import Node
-from ..ndarray import NDArray, array, empty, zeros
+from ..ndarray import NDArray, array, zeros
 from ..ops.storage import DENSE
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "by_name",
     "by_node",
     "cleared",
+    "cleared_together",
+    "contexts_of",
     "like",
     "list_of_grads",
     "match",
@@ -26,7 +29,6 @@ __all__ = [
     "shrunk",
 ]
 
-_ZEROS = np.zeros(1 << 14, np.uint8)
 REQUESTS = ("null", "write", "add")
 
 Given = Sequence[NDArray | None] | Mapping[str, NDArray | None] | None
@@ -121,6 +123,18 @@ def by_node(nodes: Sequence[Node], arrays: Sequence[NDArray | None]) -> dict[Nod
     return {n: a for n, a in zip(nodes, arrays, strict=True) if a is not None}
 
 
+def contexts_of(arrays: Mapping[Node, NDArray]) -> dict[Node, Context]:
+    """Where each array is; one object for each device."""
+    known: dict[tuple[int, int], Context] = {}
+    found: dict[Node, Context] = {}
+    for node, value in arrays.items():
+        key = value.handle.context
+        if key not in known:
+            known[key] = value.context
+        found[node] = known[key]
+    return found
+
+
 def like(shape: tuple[int, ...], dtype: str, place: Context, shared: NDArray | None) -> NDArray:
     """`shared` if it has that shape and type and is there, and otherwise new zeros."""
     wanted = (shape, dtype, place)
@@ -136,16 +150,22 @@ def cleared(shape: tuple[int, ...], place: Context, dtype: str) -> NDArray:
     """
     if place.device_type == "gpu":
         return zeros(shape, place, dtype)
-    array = empty(shape, place, dtype)
-    handle = array.handle
-    size = handle.nbytes
-    if size <= len(_ZEROS):
-        handle.write_from(_ZEROS[:size])
-        return array
-    zero = empty((1,), place, dtype).handle
-    zero.write_from(_ZEROS[: zero.nbytes])
-    handle.view(0, (array.size,), (1,)).copy_from(zero.view(0, (array.size,), (0,)))
-    return array
+    return _core.zeros([(shape, dtype)], place.device_typeid, place.device_id)[0]
+
+
+Described = tuple[str, tuple[int, ...], str, Context]
+"""Name, shape and element type of a variable, and where its array is."""
+
+
+def cleared_together(descs: Sequence[Described]) -> list[NDArray]:
+    """What :func:`cleared` gives for each, by one call of the core where they are in one place."""
+    if not descs:
+        return []
+    place = descs[0][3]
+    if place.device_type == "gpu" or any(desc[3] is not place for desc in descs):
+        return [cleared(shape, where, dtype) for _, shape, dtype, where in descs]
+    wanted = [(shape, dtype) for _, shape, dtype, _ in descs]
+    return _core.zeros(wanted, place.device_typeid, place.device_id)
 
 
 def shrunk(old: NDArray, shape: tuple[int, ...]) -> NDArray:

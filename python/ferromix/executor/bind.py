@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..context import Context, current_context, require_place
@@ -11,6 +11,7 @@ from ..error import DTypeError, InvalidArgumentError
 from ..graph.node import (
     Entry,
     Node,
+    first_entries,
     many_nodes,
     mutated_variables,
     topological,
@@ -21,11 +22,12 @@ from ..ops.param import dtype_name
 from ..ops.storage import DENSE, STORAGE_TYPES
 from ..symbol import Symbol
 from ..symbol.inference import declared_shape, declared_storage, declared_type, from_user_shape
-from .arrays import match, requests_of
+from .arrays import Described, match, requests_of
 from .bound import BoundGraph
 from .executor import Executor
+from .inferred import Inferred, infer_known
 from .interpreted import gradient_storage
-from .network import Inferred, Placement, infer_known
+from .network import Placement
 from .sharing import Sources, pool_of
 
 __all__ = ["bind", "simple_bind"]
@@ -44,7 +46,7 @@ def bind(
 ) -> Executor:
     """An executor over the caller's arrays; see :meth:`Symbol.bind`."""
     placement, pool = _placement(ctx, group2ctx), pool_of(shared_exec)
-    arguments, states = _inputs(symbol)
+    arguments, states = _inputs(topological(symbol.entries))
     arrays = match("args", arguments, args, True)
     grads = match("args_grad", arguments, args_grad, False)
     aux = match("aux_states", states, aux_states, True)
@@ -77,44 +79,44 @@ def simple_bind(
     """An executor over new arrays; see :meth:`Symbol.simple_bind`."""
     placement, pool = _placement(ctx, group2ctx), pool_of(shared_exec)
     sources = Sources(shared_arg_names, shared_exec, shared_buffer)
-    arguments, states = _inputs(symbol)
+    order = topological(symbol.entries)
+    arguments, states = _inputs(order)
     requests = requests_of(arguments, grad_req)
     nodes = [*arguments, *states]
     stypes = _storage(nodes, stype_dict)
-    found, types = _infer(symbol, nodes, shapes, _by_name("type_dict", type_dict))
+    found, types = _infer(order, nodes, shapes, _by_name("type_dict", type_dict))
 
-    def desc(node: Node) -> tuple[str, tuple[int, ...], str, Context]:
-        place = placement.of_variable(node)
-        return node.name, found[Entry(node, 0)], types[Entry(node, 0)], place
+    def described(nodes: Sequence[Node]) -> dict[Node, Described]:
+        where, entries = placement.of_variable, first_entries(nodes)
+        return {e[0]: (e[0].name, found[e], types[e], where(e[0])) for e in entries}
 
-    args = {
-        n: _sparse(desc(n), stypes[n]) if n in stypes else sources.argument(*desc(n))
-        for n in arguments
-    }
-    stored = gradient_storage(symbol, requests, stypes)
-    grads = {
-        n: _sparse(desc(n), stored[n]) if n in stored else sources.gradient(*desc(n))
-        for n in arguments
-        if requests[n] != "null"
-    }
-    aux = {n: sources.state(*desc(n)) for n in states}
-    bound = BoundGraph(symbol.entries, placement, args, grads, requests, aux, pool, (found, types))
+    stored = gradient_storage(symbol, order, requests, stypes)
+    wanted = described([n for n in arguments if requests[n] != "null"])
+    args = _arrays(described(arguments), stypes, sources.arguments)
+    grads = _arrays(wanted, stored, sources.gradients)
+    aux = _arrays(described(states), {}, sources.states)
+    inferred = found, types
+    bound = BoundGraph(symbol.entries, placement, args, grads, requests, aux, pool, order, inferred)
     sources.commit()
     return Executor(bound, symbol, placement.default, grad_req, group2ctx)
 
 
 def _infer(
-    symbol: Symbol, nodes: Sequence[Node], shapes: Mapping[str, Any], given: Mapping[str, Any]
+    order: Sequence[Node],
+    nodes: Sequence[Node],
+    shapes: Mapping[str, Any],
+    given: Mapping[str, Any],
 ) -> Inferred:
     """Shapes and types of everything, from what the caller and the variables say."""
-    known = {Entry(n, 0): declared_shape(n) for n in nodes}
-    types = {Entry(n, 0): declared_type(n) for n in nodes}
+    declaring = [n for n in nodes if n.attrs]
+    known = {Entry(n, 0): declared_shape(n) for n in declaring}
+    types = {Entry(n, 0): declared_type(n) for n in declaring}
     for node in nodes:
         if node.name in shapes:
             known[Entry(node, 0)] = from_user_shape(shapes[node.name], node.name)
         if node.name in given:
             types[Entry(node, 0)] = dtype_name(given[node.name])
-    return infer_known(topological(symbol.entries), known, types, list(shapes))
+    return infer_known(order, known, types, list(shapes))
 
 
 def _by_name(what: str, given: Any) -> Mapping[str, Any]:
@@ -147,17 +149,26 @@ def _storage(nodes: Sequence[Node], stype_dict: Any) -> dict[Node, str]:
                 f"stype_dict: the storage type of '{name}' is {stype!r}; known: "
                 f"{', '.join(STORAGE_TYPES)}"
             )
-    found = {n: given.get(n.name) or declared_storage(n) for n in nodes}
+    saying = [n for n in nodes if n.attrs or n.name in given]
+    found = {n: given.get(n.name) or declared_storage(n) for n in saying}
     return {n: stype for n, stype in found.items() if stype != DENSE}
 
 
-def _sparse(desc: tuple[str, tuple[int, ...], str, Context], stype: str) -> NDArray:
-    """Zeros in a storage type."""
-    _, shape, dtype, place = desc
-    return zeros(shape, place, dtype, stype=stype)
+def _arrays(
+    descs: Mapping[Node, Described],
+    sparse: Mapping[Node, str],
+    dense: Callable[[Sequence[Described]], list[NDArray]],
+) -> dict[Node, NDArray]:
+    """Arrays of variables: zeros in a storage type for those in `sparse`, and others by `dense`."""
+    plain = [n for n in descs if n not in sparse] if sparse else list(descs)
+    made = dict(zip(plain, dense([descs[n] for n in plain]), strict=True))
+    for node in descs.keys() & sparse.keys():
+        _, shape, dtype, place = descs[node]
+        made[node] = zeros(shape, place, dtype, stype=sparse[node])
+    return made
 
 
-def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:
+def _inputs(nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The variables: arguments and auxiliary states.
 
     Raises
@@ -165,7 +176,6 @@ def _inputs(symbol: Symbol) -> tuple[list[Node], list[Node]]:
     InvalidArgumentError
         For two variables of one name.
     """
-    nodes = topological(symbol.entries)
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
     counts = Counter(n.name for n in inputs)

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..error import InvalidArgumentError
-from ..graph.node import Entry, Node, cards
+from ..graph.node import Entry, Node, cards, first_entries
 from ..ndarray import NDArray, empty, zeros
 from ..ops.storage import DENSE
+from .arrays import contexts_of
+from .inferred import Inferred
 from .interpreted import Interpreted, makes_sparse, storage_types
-from .network import Inferred, Placement
+from .network import Placement
 from .program import BufferPool, Program
 from .structures import network_of
 
@@ -38,6 +40,8 @@ class BoundGraph:
         What is to be done with the gradient of each argument.
     pool
         Where buffers for intermediate results come from.
+    order
+        All nodes of the graph, where they are known.
     inferred
         The shapes and types of all entries, where they are known already.
     """
@@ -51,23 +55,31 @@ class BoundGraph:
         requests: Mapping[Node, str],
         states: Mapping[Node, NDArray],
         pool: BufferPool,
+        order: list[Node] | None = None,
         inferred: Inferred | None = None,
     ) -> None:
         self.placement = placement
         self.pool = pool
         wanted = {n: r for n, r in requests.items() if r != "null"}
         given = {**args, **states}
-        descs = {n: (a.shape, a.dtype_name) for n, a in given.items()}
-        devices = {n: a.context for n, a in given.items()}
-        self.network, same = network_of(heads, descs, wanted, placement, devices, inferred)
+        if inferred is None:
+            descs = {n: (a.shape, a.dtype_name) for n, a in given.items()}
+        else:
+            shapes, types = inferred
+            descs = {e[0]: (shapes[e], types[e]) for e in first_entries(given)}
+        devices = contexts_of(given)
+        self.network, same = network_of(heads, descs, wanted, placement, devices, order, inferred)
         self.requests = {same[n]: r for n, r in wanted.items()}
-        args = {same[n]: a for n, a in args.items()}
-        grads = {same[n]: a for n, a in grads.items()}
-        states = {same[n]: a for n, a in states.items()}
+        if any(n is not own for own, n in same.items()):
+            args = {same[n]: a for n, a in args.items()}
+            grads = {same[n]: a for n, a in grads.items()}
+            states = {same[n]: a for n, a in states.items()}
         self.arg_arrays = [args[n] for n in self.network.arguments]
         self.grad_arrays = [grads.get(n) for n in self.network.arguments]
         self.aux_arrays = [states[n] for n in self.network.states]
-        self.arrays = {Entry(n, 0): a for n, a in {**args, **states}.items()}
+        self.arrays = dict(
+            zip(first_entries((*args, *states)), [*args.values(), *states.values()], strict=True)
+        )
         self._make_outputs(grads)
         self.outputs = [self.arrays[e] for e in self.network.heads]
         self._monitor: Monitor | None = None

@@ -22,7 +22,7 @@ from ..symbol.describe import describe
 from ..symbol.inference import declared_shape, from_user_shape
 from .arrays import assign, by_name, by_node, list_of_grads, named, shrunk
 from .bound import BoundGraph
-from .network import infer_known
+from .inferred import infer_known
 
 __all__ = ["Executor"]
 

@@ -42,19 +42,23 @@ def storage_types(network: Network, known: Mapping[Entry, str]) -> dict[Entry, s
 
 
 def gradient_storage(
-    symbol: Symbol, requests: Mapping[Node, str], known: Mapping[Node, str]
+    symbol: Symbol,
+    order: Sequence[Node],
+    requests: Mapping[Node, str],
+    known: Mapping[Node, str],
 ) -> dict[Node, str]:
     """The arguments whose gradients are sparse, as the operators on the way give them.
 
     Parameters
     ----------
+    order
+        The nodes of the symbol.
     requests
         What is to be done with the gradient of each argument.
     known
         The storage types of variables that are sparse.
     """
     heads = symbol.entries
-    order = topological(heads)
     if is_composed(order):
         graph = expand(heads)
         heads = [graph[e] for e in heads]

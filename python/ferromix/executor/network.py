@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from ..context import Context
 from ..error import InvalidArgumentError
 from ..graph.compose import expand, is_composed
 from ..graph.gradient import Gradients, differentiate
-from ..graph.infer import infer_shapes, infer_types, is_known
 from ..graph.node import (
     Entry,
     Node,
     argument_names,
-    cards,
     entry_name,
+    first_entries,
     mutated_variables,
     topological,
     variables,
 )
 from ..graph.place import Placed, group_of, place
-from ..literal import names_of
-from ..ops.card import MaybeShape, OperatorProperty, Shape, make
+from ..ops.card import OperatorProperty, Shape, make
+from .inferred import Inferred, by_values, infer_backward, infer_known, open_entries
 
-__all__ = ["Network", "Placement", "Step", "build", "infer_known"]
+__all__ = ["Network", "Placement", "Step", "build"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +131,6 @@ class Network:
         return _steps([(n, [], g) for n, g in self.of_inputs.items()], self.backward)
 
 
-Inferred = tuple[dict[Entry, Shape], dict[Entry, str]]
-"""The shapes and the element types of all entries of a graph."""
-
-
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Where a symbol is bound: the default device, and those of groups."""
@@ -146,6 +140,8 @@ class Placement:
 
     def of_variable(self, node: Node) -> Context:
         """Where a new array for a variable is."""
+        if not self.groups:
+            return self.default
         return self.groups.get(group_of(node) or "", self.default)
 
 
@@ -155,6 +151,7 @@ def build(
     requests: Mapping[Node, str],
     placement: Placement,
     devices: Mapping[Node, Context],
+    order: list[Node],
     inferred: Inferred | None = None,
 ) -> Network:
     """The network of `heads` for arguments of given shapes and types.
@@ -169,6 +166,8 @@ def build(
         ``"write"`` or ``"add"`` for each argument whose gradient is wanted.
     placement, devices
         Where nodes run, and where every variable is.
+    order
+        All nodes of the graph.
     inferred
         What :func:`infer_known` found for this graph with these shapes and types, where the caller
         asked already.
@@ -178,25 +177,27 @@ def build(
     InvalidArgumentError
         For shapes or types that do not fit; names the node, its operator and the argument.
     """
-    names, outputs, written = list(map(entry_name, heads)), list(heads), topological(heads)
+    names, outputs, written = list(map(entry_name, heads)), list(heads), order
     graph = expand(heads) if is_composed(written) else None
     placed = place(
         list(heads) if graph is None else [graph[h] for h in heads],
         placement.default,
         placement.groups,
         devices,
+        order if graph is None else None,
     )
-    heads, nodes = placed.heads, topological(placed.heads)
-    known = {Entry(n, 0): d[0] for n, d in descs.items()}
-    known_types = {Entry(n, 0): d[1] for n, d in descs.items()}
-    if graph is not None:
-        # The cards of composed operators may ask for more than their parts do.
-        infer_known(written, known, known_types)
-    if inferred is not None and graph is None and placed.entries is None:
+    same = graph is None and placed.entries is None
+    heads, nodes = placed.heads, written if same else topological(placed.heads)
+    if inferred is not None and same:
         shapes, types = inferred
     else:
+        known = {Entry(n, 0): d[0] for n, d in descs.items()}
+        known_types = {Entry(n, 0): d[1] for n, d in descs.items()}
+        if graph is not None:
+            # The cards of composed operators may ask for more than their parts do.
+            infer_known(written, known, known_types)
         shapes, types = infer_known(nodes, known, known_types)
-    loose = _by_values(nodes)
+    loose = by_values(nodes)
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
     forward = [n for n in nodes if n.op is not None]
@@ -205,19 +206,23 @@ def build(
     head_grads: list[Node | None] = [None] * len(heads)
     gradients: dict[Node, Entry] = {}
     if requests:
-        found = differentiate(placed.heads, list(requests))
+        found = differentiate(placed.heads, list(requests), nodes)
         backward, gradients = _backward(placed, requests, found)
         head_grads, of_inputs = found.head_grads, found.of_inputs
         seeds = {Entry(g, 0): h for h, g in zip(heads, head_grads, strict=True) if g is not None}
         loose |= {s for s, h in seeds.items() if h in loose}
-        # The forward pass has told all that it can, but where shapes depend on values.
-        told = nodes if loose else []
-        shapes, types = infer_known(
-            [*told, *(s.node for s in seeds), *backward],
-            {**shapes, **{s: shapes[h] for s, h in seeds.items()}},
-            {**types, **{s: types[h] for s, h in seeds.items()}},
-            loose=loose,
-        )
+        if loose:
+            # What depends on values may tell the forward pass something, too.
+            shapes, types = infer_known(
+                [*nodes, *(s.node for s in seeds), *backward],
+                {**shapes, **{s: shapes[h] for s, h in seeds.items()}},
+                {**types, **{s: types[h] for s, h in seeds.items()}},
+                loose=loose,
+            )
+        else:
+            own = dict(zip(gradients.values(), first_entries(gradients), strict=True))
+            alike = found.alike | own
+            shapes, types = infer_backward(seeds, backward, alike, shapes, types)
     copies = _through(graph, placed)
     operators = [n for n in written if n.op is not None]
     _check(operators, types, copies)
@@ -236,15 +241,9 @@ def build(
         gradients,
         shapes,
         types,
-        _open(shapes),
+        open_entries(shapes),
         placed.devices,
     )
-
-
-def _open(shapes: Mapping[Entry, Shape]) -> frozenset[Entry]:
-    """The entries whose shapes are not known."""
-    unknown = {shape for shape in set(shapes.values()) if not is_known(shape)}
-    return frozenset([e for e, s in shapes.items() if s in unknown] if unknown else ())
 
 
 def _through(graph: dict[Entry, Entry] | None, placed: Placed) -> dict[Entry, Entry] | None:
@@ -252,91 +251,6 @@ def _through(graph: dict[Entry, Entry] | None, placed: Placed) -> dict[Entry, En
     if graph is None or placed.entries is None:
         return placed.entries if graph is None else graph
     return {e: placed.entries[part] for e, part in graph.items()}
-
-
-def infer_known(
-    nodes: Sequence[Node],
-    shapes: Mapping[Entry, MaybeShape],
-    types: Mapping[Entry, str | None],
-    given: Sequence[str] = (),
-    loose: AbstractSet[Entry] = frozenset(),
-) -> Inferred:
-    """Shapes and types of all entries; types that nothing decides are float32.
-
-    Parameters
-    ----------
-    nodes
-        The graph, each node after its inputs.
-    shapes, types
-        What is known.
-    given
-        Names for which the caller gave shapes, for the error's text.
-    loose
-        Entries whose shapes may stay unknown, as may those of what depends on them.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If a shape does not follow from those known; lists the variables concerned.
-    """
-    found = infer_shapes(nodes, shapes)
-    found_types = infer_types(nodes, types, "float32")
-    loose = _by_values(nodes, loose)
-    bound = {e: s for e, s in found.items() if e not in loose} if loose else found
-    # Of a large graph few shapes differ.
-    if not all(map(is_known, set(bound.values()))):
-        raise _incomplete(nodes, bound, given)
-    if None in set(found_types.values()):
-        raise _untyped(next(e for e, dtype in found_types.items() if dtype is None))
-    complete = {e: (-1,) if s is None else s for e, s in found.items()} if loose else found
-    return cast("dict[Entry, Shape]", complete), cast("dict[Entry, str]", found_types)
-
-
-def _by_values(nodes: Sequence[Node], loose: AbstractSet[Entry] = frozenset()) -> set[Entry]:
-    """The entries of nodes whose shapes may depend on values, from those that do."""
-    found = set(loose)
-    if not found and not any(card.by_values for card in cards(nodes)):
-        return found
-    for node in nodes:
-        if node.op is not None and (node.op.by_values or not found.isdisjoint(node.inputs)):
-            found.update(node.outputs())
-    return found
-
-
-def _incomplete(
-    nodes: Sequence[Node], shapes: Mapping[Entry, MaybeShape], given: Sequence[str]
-) -> InvalidArgumentError:
-    names = {n.name for n in variables(nodes)}
-    unknown = [e for e in shapes if not is_known(shapes[e])]
-    inputs = [e for e in unknown if e.node.op is None] or unknown
-    listed = names_of(f"{_who(e.node)}: {_readable(shapes[e])}" for e in inputs)
-    stray = ", ".join(n for n in given if n not in names)
-    return InvalidArgumentError(
-        f"cannot bind: the shapes of these do not follow from those given: {listed}; give more "
-        f"shapes, as in simple_bind(ctx, data=(32, 10))"
-        + (f"; given, but no arguments: {stray}" if stray else "")
-    )
-
-
-def _who(node: Node) -> str:
-    """What an error calls a node; an operator whose inputs are known would have to say more."""
-    return node.name if node.op is None else f"{node.name} ({node.op.label}, by infer_shape)"
-
-
-def _untyped(entry: Entry) -> InvalidArgumentError:
-    node = entry.node
-    if node.op is None:
-        what, hint = f"'{node.name}'", "give it, as in simple_bind(ctx, type_dict={...})"
-    else:
-        names = f"output '{node.op.output_names[entry.output]}' of '{node.name}' ({node.op.label})"
-        what, hint = names, "its infer_type must return one, once those of the inputs are known"
-    return InvalidArgumentError(f"cannot bind: the element type of {what} is not known; {hint}")
-
-
-def _readable(shape: MaybeShape) -> str:
-    if shape is None:
-        return "unknown"
-    return "(" + ", ".join("?" if n < 0 else str(n) for n in shape) + ")"
 
 
 def _backward(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -18,7 +19,7 @@ from ..context import Context
 from ..dispatch import device_of, recipe
 from ..dispatch.backend import CPU
 from ..error import InvalidArgumentError
-from ..graph.eliminate import live, merge, mutated_entries
+from ..graph.eliminate import live, may_shrink, merge, mutated_entries
 from ..graph.fold import fold
 from ..graph.node import Entry, Node
 from ..graph.plan_memory import peak_of, plan_memory
@@ -126,7 +127,8 @@ def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) 
     if order.backward and _flag("FERROMIX_SWAP_POOLING"):
         alike = _Alike(order)
         backward = swap_pooling(order.backward, kept, alike)
-        order = alike.with_nodes(order.forward, backward)
+        if len(backward) != len(order.backward) or alike.shapes:
+            order = alike.with_nodes(order.forward, backward)
     return _recompute(order, kept) if order.backward else order
 
 
@@ -145,6 +147,8 @@ def _flag(name: str) -> bool:
 
 def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) -> Order:
     nodes = [*order.forward, *order.backward]
+    if not may_shrink(nodes, kept):
+        return order
     states = mutated_entries(nodes)
 
     def about(node: Node) -> tuple[object, ...]:
@@ -184,6 +188,8 @@ def is_pure(node: Node) -> bool:
 
 def _fold(order: Order, kept: Collection[Entry]) -> Order:
     nodes = [*order.forward, *order.backward]
+    if all(node.inputs for node in nodes):
+        return order
     states = mutated_entries(nodes)
     room = FOLDED
 
@@ -229,9 +235,9 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
     asked = budget is not None or os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0")
     if not asked:
         most = _share() * PASSES
-        small = sum(order.size(n.outputs()[0]) for n in order.forward) < WORTH
+        small = _bytes_of_results(order) < WORTH
         if not most or small or len(order.forward) > MANY:
-            nodes = [n for n in order.forward if is_forced(n)]
+            nodes = [n for n in order.forward if n.attrs and is_forced(n)]
             return _with_dropped(order, _able(order, nodes, kept)) if nodes else order
         most *= sum(_cost(order, n).seconds for n in order.forward)
     able = _able(order, order.forward, kept)
@@ -276,6 +282,14 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
         stacklevel=2,
     )
     return changed(chosen)
+
+
+def _bytes_of_results(order: Order) -> int:
+    """What the first outputs of the forward half take together; few are of different sizes."""
+    shapes, types = order.shapes, order.types
+    results = [n.outputs()[0] for n in order.forward]
+    counts = Counter([(shapes[e], types[e]) for e in results])
+    return sum(prod(shape) * item_size(dtype) * n for (shape, dtype), n in counts.items())
 
 
 TRIES = 4

@@ -12,11 +12,11 @@ from typing import Any
 
 from .. import _core
 from ..context import Context, placement
-from ..dispatch import chains, device_of, fusion, prepare, state_request
+from ..dispatch import chains, device_of, fusion, maker, prepare, state_request
 from ..dispatch.backend import CPU, Desc
 from ..graph.eliminate import mutated_entries
 from ..graph.fuse import fuse, readers_of
-from ..graph.node import Entry, Node
+from ..graph.node import Entry, Node, cards, first_entries
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from .network import Network
@@ -51,13 +51,22 @@ class BufferPool:
             return self._take(sizes, devices)
 
     def _take(self, sizes: Sequence[int], devices: Sequence[Context | None]) -> list[Any]:
+        # Many are one object, which is found without comparing devices.
+        distinct = {id(device): device for device in devices}
+        places = {key: placement(device) for key, device in distinct.items()}
+        if not self._buffers:
+            where = [places[id(device)] for device in devices]
+            self._buffers = [
+                _core.Array((size,), "uint8", *place)
+                for size, place in zip(sizes, where, strict=True)
+            ]
+            return list(self._buffers)
         free: dict[tuple[int, int], list[Any]] = {}
         for buffer in sorted(self._buffers, key=lambda b: b.shape[0]):
             free.setdefault(buffer.context, []).append(buffer)
         taken: dict[int, Any] = {}
-        places = {device: placement(device) for device in set(devices)}
         for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-            place = places[devices[i]]
+            place = places[id(devices[i])]
             near = free.get(place)
             if near and near[-1].shape[0] >= sizes[i]:
                 taken[i] = near.pop()
@@ -255,11 +264,16 @@ def _lower(
 ) -> _core.Lowered:
     """The steps of some nodes."""
 
-    def ask(node: Node, inputs: tuple[Desc, ...], outputs: tuple[Desc, ...]) -> Any:
+    def about(node: Node) -> tuple[_core.Maker | None, list[int], int]:
         card = node.op
         assert card is not None
-        prepared = prepare(card, inputs, outputs, is_train, device_of(devices[node]))
-        return prepared, card.mutated_inputs(), state_request(card, is_train)
+        kernels = maker(card, is_train, device_of(devices[node]))
+        return kernels, card.mutated_inputs(), state_request(card, is_train)
+
+    def ask(node: Node, inputs: tuple[Desc, ...], outputs: tuple[Desc, ...]) -> _core.Prepared:
+        card = node.op
+        assert card is not None
+        return prepare(card, inputs, outputs, is_train, device_of(devices[node]))
 
     decided = {
         "shapes": known.shapes,
@@ -271,7 +285,7 @@ def _lower(
         "adds": adds,
         "devices": devices,
     }
-    return _core.lower(list(nodes), decided, ask)
+    return _core.lower(list(nodes), decided, about, ask)
 
 
 def _count_steps(order: Sequence[Node], nodes: Sequence[Node], memory: MemoryPlan) -> list[int]:
@@ -280,13 +294,15 @@ def _count_steps(order: Sequence[Node], nodes: Sequence[Node], memory: MemoryPla
     Views take none, nor does what a pass left out; a group of fused nodes takes one, with the last
     of them; what a pass added goes with the next node.
     """
+    views = {entry[0] for entry in memory.views if entry[1] == 0}
     ends: dict[Node, int] = {}
     done = 0
     for node in order:
-        first = node.outputs()[0]
-        done += first not in memory.views
-        ends[first.node] = done
-    return [0, *accumulate((ends.get(node, 0) for node in nodes), max)]
+        known_as = node if type(node) is Node else node.outputs()[0][0]
+        if known_as not in views:
+            done += 1
+        ends[known_as] = done
+    return [0, *accumulate([ends.get(node, 0) for node in nodes], max)]
 
 
 def _fuse(
@@ -298,34 +314,31 @@ def _fuse(
 ) -> list[list[Node]]:
     """The halves with groups of nodes that compute element by element as one."""
     nodes = [n for half in halves for n in half]
-    near = {place: device_of(place) == CPU for place in set(devices.values())}
-    wanted = _worth_fusing(known, devices, nodes, near)
-    if not wanted:
+    # Many are one object, which is found without comparing devices.
+    places = {id(place): place for place in devices.values()}.values()
+    near = {place: device_of(place) == CPU for place in places}
+    wanted = _worth_fusing(known, devices, nodes, near, is_train)
+    if len(wanted) < 2:
         return list(halves)
-    readers = readers_of(nodes)
+    readers = readers_of(nodes, {n.outputs()[0] for n in wanted})
     changed = mutated_entries(nodes)
 
     def desc(entry: Entry) -> Desc:
         return known.shapes[entry], known.types[entry]
 
     def may_join(node: Node, last: Node) -> bool:
-        assert node.op is not None
-        if node not in wanted or not changed.isdisjoint(node.inputs):
+        if not changed.isdisjoint(node.inputs):
             return False
-        output, device = desc(node.outputs()[0]), devices[node]
-        if device != devices[last] or output != desc(last.outputs()[0]):
+        device = devices[node]
+        if device != devices[last] or desc(node.outputs()[0]) != desc(last.outputs()[0]):
             return False
-        if any(devices.get(e.node, device) != device for e in node.inputs):
-            return False
-        inputs = tuple(desc(e) for e in node.inputs)
-        if near[device]:
-            return chains.is_elementwise(node.op, inputs, output)
-        return fusion.is_elementwise(node.op, inputs, output, is_train)
+        return all(devices.get(e.node, device) == device for e in node.inputs)
 
-    fused = [fuse(half, readers, kept.keys(), may_join) for half in halves]
+    fused = [fuse(half, readers, kept.keys(), may_join, wanted) for half in halves]
     for half in fused:
         for node in half:
-            devices.setdefault(node, devices[node.outputs()[0].node])
+            if node not in devices:
+                devices[node] = devices[node.outputs()[0].node]
     return fused
 
 
@@ -334,17 +347,36 @@ def _worth_fusing(
     devices: Mapping[Node, Context],
     nodes: Sequence[Node],
     near: Mapping[Context, bool],
+    is_train: bool,
 ) -> set[Node]:
-    """The nodes that may be fused, on the CPU large ones only; `near` says of devices
-    whether they are that."""
-    on_cpu, on_gpu = chains.is_on(), fusion.is_on() and not all(near.values())
-
-    large = {s for s in set(known.shapes.values()) if on_cpu and prod(s) >= chains.LEAST}
-
-    def is_wanted(node: Node) -> bool:
-        return known.shapes[node.outputs()[0]] in large if near[devices[node]] else on_gpu
-
-    return {n for n in nodes if is_wanted(n)} if large or on_gpu else set()
+    """The nodes that may be fused and go element by element, on the CPU large ones only; `near`
+    says of devices whether they are that."""
+    shapes, types = known.shapes, known.types
+    mixed, all_near = len(near) > 1, all(near.values())
+    on_cpu, on_gpu = chains.is_on(), fusion.is_on() and not all_near
+    large = {s for s in set(shapes.values()) if on_cpu and prod(s) >= chains.LEAST}
+    if not (large or on_gpu):
+        return set()
+    parts = {c: chains.may_be_part(c) for c in cards(nodes)}
+    found: set[Node] = set()
+    for node in nodes:
+        card = node.op
+        assert card is not None
+        is_near = near[devices[node]] if mixed else all_near
+        if not (parts[card] if is_near else on_gpu):
+            continue
+        output = node.outputs()[0]
+        if is_near and shapes[output] not in large:
+            continue
+        inputs = tuple([(shapes[e], types[e]) for e in node.inputs])
+        result = shapes[output], types[output]
+        if is_near:
+            fits = chains.is_elementwise(card, inputs, result)
+        else:
+            fits = fusion.is_elementwise(card, inputs, result, is_train)
+        if fits:
+            found.add(node)
+    return found
 
 
 def _plan(
@@ -354,16 +386,11 @@ def _plan(
     arrays: Mapping[Entry, Any],
     devices: Mapping[Node, Context],
 ) -> MemoryPlan:
-    pairs = set(zip(known.shapes.values(), known.types.values(), strict=True))
-    bytes_of = {(shape, dtype): prod(shape) * item_size(dtype) for shape, dtype in pairs}
+    counts = {shape: prod(shape) for shape in set(known.shapes.values())}
+    widths = {dtype: item_size(dtype) for dtype in set(known.types.values())}
     types = known.types
-    sizes = {entry: bytes_of[shape, types[entry]] for entry, shape in known.shapes.items()}
+    sizes = {e: counts[shape] * widths[types[e]] for e, shape in known.shapes.items()}
     # A view needs no copy, but must not see changes that are made after it was read.
-    states = {Entry(n, 0) for n in network.states}
-    own = set(network.gradients.values())
-    viewable = {
-        entry
-        for entry, array in arrays.items()
-        if entry not in states and entry not in own and array.contiguous
-    }
+    closed = {*first_entries(network.states), *network.gradients.values()}
+    viewable = {e for e, array in arrays.items() if e not in closed and array.contiguous}
     return plan_memory(order, sizes, arrays.keys(), viewable, devices)

@@ -7,13 +7,13 @@ use in turn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context
 from ..error import DTypeError, InvalidArgumentError
 from ..ndarray import NDArray
-from .arrays import cleared, like, shrunk
+from .arrays import Described, cleared, cleared_together, like, shrunk
 from .executor import Executor
 from .program import BufferPool
 
@@ -62,41 +62,54 @@ class Sources:
         self._names = frozenset(names)
         self._executor = shared_exec
         self._buffer: dict[str, NDArray] | None = shared_buffer
+        self._shares_nothing = shared_buffer is None and not (names and shared_exec)
         shares_states = shared_arg_names is not None or shared_buffer is not None
         self._states = shared_exec.aux_dict if shared_exec and shares_states else {}
         # Entered when all arrays are there, so that a bind that fails leaves the buffer alone.
         self._made: dict[str, NDArray] = {}
 
-    def argument(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
-        """The array of an argument.
+    def arguments(self, descs: Sequence[Described]) -> list[NDArray]:
+        """The arrays of arguments.
 
         Raises
         ------
         InvalidArgumentError
-            If it is to be shared and does not fit, or the other executor lacks it.
+            If one is to be shared and does not fit, or the other executor lacks it.
         """
-        if name not in self._names:
-            return self._buffered(name, shape, dtype, place)
-        if self._executor is None:
-            return cleared(shape, place, dtype)
-        return _fitting("argument", self._executor.arg_dict, name, shape, dtype)
+        if self._shares_nothing:
+            return cleared_together(descs)
+        shared = self._executor.arg_dict if self._executor else {}
+        return [self._parameter("argument", shared, desc, desc[0]) for desc in descs]
 
-    def gradient(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
-        """The array of an argument's gradient; as :meth:`argument`."""
-        if name not in self._names:
-            return self._buffered(f"grad of {name}", shape, dtype, place)
-        if self._executor is None:
-            return cleared(shape, place, dtype)
-        return _fitting("gradient", self._executor.grad_dict, name, shape, dtype)
+    def gradients(self, descs: Sequence[Described]) -> list[NDArray]:
+        """The arrays of the gradients of arguments; as :meth:`arguments`."""
+        if self._shares_nothing:
+            return cleared_together(descs)
+        shared = self._executor.grad_dict if self._executor else {}
+        return [self._parameter("gradient", shared, desc, f"grad of {desc[0]}") for desc in descs]
 
-    def state(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
-        """The array of an auxiliary state."""
-        return like(shape, dtype, place, self._states.get(name))
+    def states(self, descs: Sequence[Described]) -> list[NDArray]:
+        """The arrays of auxiliary states."""
+        if not self._states:
+            return cleared_together(descs)
+        return [
+            like(shape, dtype, place, self._states.get(name)) for name, shape, dtype, place in descs
+        ]
 
     def commit(self) -> None:
         """Enters the new arrays into the buffer."""
         if self._buffer is not None:
             self._buffer.update(self._made)
+
+    def _parameter(
+        self, kind: str, shared: Mapping[str, NDArray | None], desc: Described, key: str
+    ) -> NDArray:
+        name, shape, dtype, place = desc
+        if name not in self._names:
+            return self._buffered(key, shape, dtype, place)
+        if self._executor is None:
+            return cleared(shape, place, dtype)
+        return _fitting(kind, shared, name, shape, dtype)
 
     def _buffered(self, name: str, shape: tuple[int, ...], dtype: str, place: Context) -> NDArray:
         if self._buffer is None:

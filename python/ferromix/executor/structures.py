@@ -18,16 +18,36 @@ from weakref import WeakValueDictionary
 from ..context import Context
 from ..graph.node import Entry, Node, cards, topological, variables
 from ..ops.card import Shape
-from .network import Inferred, Network, Placement, build
+from .inferred import Inferred
+from .network import Network, Placement, build
 
 __all__ = ["MOST_NODES", "forget", "network_of"]
 
 MOST_NODES = 65536
 """The nodes of all networks that are kept though nobody uses them."""
 
+
+class _Key:
+    """What a network is known by; its many parts are hashed once."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Key) or self._hash != other._hash:
+            return False
+        return self.parts == other.parts
+
+
 _LOCK = threading.Lock()
-_KNOWN: WeakValueDictionary[Any, Network] = WeakValueDictionary()
-_RECENT: OrderedDict[Any, Network] = OrderedDict()
+_KNOWN: WeakValueDictionary[_Key, Network] = WeakValueDictionary()
+_RECENT: OrderedDict[_Key, Network] = OrderedDict()
 
 
 def network_of(
@@ -36,6 +56,7 @@ def network_of(
     requests: Mapping[Node, str],
     placement: Placement,
     devices: Mapping[Node, Context],
+    order: list[Node] | None = None,
     inferred: Inferred | None = None,
 ) -> tuple[Network, dict[Node, Node]]:
     """The network of a graph, as :func:`.network.build` makes it, and what stands for variables.
@@ -45,15 +66,16 @@ def network_of(
     The network, and for each variable of the graph the one of the network, which is another where
     the network was built for an equal graph.
     """
-    order = topological(heads)
+    order = topological(heads) if order is None else order
     own = variables(order)
     if any(card.few_kept for card in cards(order)):
         # Such cards hold objects of a user's, which are not ours to keep.
-        made = build(heads, descs, requests, placement, devices, inferred)
+        made = build(heads, descs, requests, placement, devices, order, inferred)
         return made, dict(zip(own, own, strict=True))
-    key = (
+    places = {id(d): (d.device_typeid, d.device_id) for d in devices.values()}
+    key = _Key(
         *_structure(order, heads),
-        tuple([(descs[n], requests.get(n), devices[n]) for n in own]),
+        tuple([(descs[n], requests.get(n), places[id(devices[n])]) for n in own]),
         placement.default,
         tuple(placement.groups.items()),
     )
@@ -63,16 +85,18 @@ def network_of(
             found = None
             del _KNOWN[key]
     if found is None:
-        found = build(heads, descs, requests, placement, devices, inferred)
+        found = build(heads, descs, requests, placement, devices, order, inferred)
     with _LOCK:
         found = _KNOWN.setdefault(key, found)
         _keep(key, found)
-    return found, dict(zip(own, variables(topological(found.written)), strict=True))
+    mine = found.written == list(heads)
+    there = own if mine else variables(topological(found.written))
+    return found, dict(zip(own, there, strict=True))
 
 
-def _is_as_built(network: Network, key: Any) -> bool:
+def _is_as_built(network: Network, key: _Key) -> bool:
     """Whether nobody gave the nodes other attributes since, as :meth:`Symbol._set_attr` does."""
-    return _attributes(topological(network.written)) == key[ATTRIBUTES]
+    return _attributes(topological(network.written)) == key.parts[ATTRIBUTES]
 
 
 def forget() -> None:
@@ -81,7 +105,7 @@ def forget() -> None:
         _RECENT.clear()
 
 
-def _keep(key: Any, network: Network) -> None:
+def _keep(key: _Key, network: Network) -> None:
     """Makes a network the one that is given up last."""
     _RECENT[key] = network
     _RECENT.move_to_end(key)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
+from .. import _core
 from .node import Entry, Node, cards
 from .rewired import rewired
 
-__all__ = ["live", "merge", "mutated_entries"]
+__all__ = ["live", "may_shrink", "merge", "mutated_entries"]
 
 
 def mutated_entries(order: Sequence[Node]) -> set[Entry]:
@@ -24,6 +25,12 @@ def mutated_entries(order: Sequence[Node]) -> set[Entry]:
         if numbers:
             found.update(node.inputs[i] for i in numbers)
     return found
+
+
+def may_shrink(order: Sequence[Node], kept: Collection[Entry]) -> bool:
+    """Whether :func:`merge` or :func:`live` could find something in `order`: two nodes of one kind
+    of operator with the same inputs, or one of which nothing is read. Most graphs have neither."""
+    return _core.may_shrink(order, kept)
 
 
 def merge(

@@ -38,12 +38,13 @@ class FusedNode(Node):
         return self.members[-1].outputs()
 
 
-def readers_of(order: Sequence[Node]) -> Readers:
-    """Who reads each result of a graph."""
+def readers_of(order: Sequence[Node], results: Collection[Entry] | None = None) -> Readers:
+    """Who reads each result of a graph, or each of these `results`."""
     found: Readers = {}
     for node in order:
         for entry in node.inputs:
-            found.setdefault(entry, []).append(node)
+            if results is None or entry in results:
+                found.setdefault(entry, []).append(node)
     return found
 
 
@@ -52,6 +53,7 @@ def fuse(
     readers: Readers,
     kept: Collection[Entry],
     may_join: Callable[[Node, Node], bool],
+    among: Collection[Node] | None = None,
 ) -> list[Node]:
     """`order` with a :class:`FusedNode` in place of the last of each group, and without the others.
 
@@ -66,10 +68,12 @@ def fuse(
     may_join
         Whether a node may be in one group with the node that ends it; asked first of every node
         with itself.
+    among
+        The nodes for which that is asked; None for all.
     """
     groups: dict[Node, list[Node]] = {}
     for node in reversed(order):
-        if not may_join(node, node):
+        if (among is not None and node not in among) or not may_join(node, node):
             continue
         group = _group_of(node, readers, kept, groups)
         if group is not None and may_join(node, group[0]) and _fits([*group, node]):
@@ -77,6 +81,8 @@ def fuse(
             groups[node] = group
         else:
             groups[node] = [node]
+    if all(len(group) == 1 for group in groups.values()):
+        return list(order)
     result: list[Node] = []
     for node in order:
         group = groups.get(node)

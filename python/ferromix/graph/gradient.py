@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, overload
 
+from .. import _core
 from ..error import InternalError, InvalidArgumentError
 from ..ops.card import OperatorProperty, exists, find, make
 from .compose import parts_of
@@ -49,6 +50,9 @@ class Gradients:
     of_inputs
         For each differentiated node, in the order of the backward pass, what its rule gave for each
         of its arguments.
+    alike
+        Results of the new nodes that have the shape and the type of something in the given graph,
+        as the gradient of an entry has that entry's. What is not here has to be inferred.
     """
 
     entries: list[Entry | None]
@@ -56,9 +60,12 @@ class Gradients:
     nodes: list[Node]
     origins: dict[Node, Node]
     of_inputs: dict[Node, list[Entry | None]]
+    alike: dict[Entry, Entry]
 
 
-def differentiate(heads: Sequence[Entry], wanted: Sequence[Node]) -> Gradients:
+def differentiate(
+    heads: Sequence[Entry], wanted: Sequence[Node], order: list[Node] | None = None
+) -> Gradients:
     """Builds the graph of the gradients of `wanted`, of kernels only (see :mod:`.compose`).
 
     The gradient of each head is a new variable ``_head_grad_<i>``. Losses ignore it.
@@ -69,24 +76,38 @@ def differentiate(heads: Sequence[Entry], wanted: Sequence[Node]) -> Gradients:
         The outputs of the graph, which must be of kernels, too.
     wanted
         The variables whose gradients are asked for.
+    order
+        All nodes of that graph, where they are known.
     """
-    order = topological(heads)
-    reached = _dependents(order, wanted)
-    builder = _Builder()
     seeds = [Node(None, f"_head_grad_{i}") for i in range(len(heads))]
-    for head, seed in zip(heads, seeds, strict=True):
-        builder.add(head, Entry(seed, 0))
-    for node in reversed(order):
-        if node.op is not None and node in reached:
-            builder.differentiate(node, reached)
-    entries = [builder.total(Entry(node, 0)) for node in wanted]
+    origins: dict[Node, Node] = {}
+    of_inputs: dict[Node, list[Entry | None]] = {}
+    alike: dict[Entry, Entry] = {}
+
+    def total(entry: Entry, parts: list[Entry]) -> Entry:
+        name = f"{entry.node.name}_grad_sum"
+        nodes, outputs = parts_of(make("add_n", {"num_args": len(parts)}), name, parts)
+        origins.update(dict.fromkeys(nodes, entry.node))
+        alike[outputs[0]] = entry
+        return outputs[0]
+
+    found = {"origins": origins, "of_inputs": of_inputs, "alike": alike}
+    asked = {"facts": _facts_of, "rule": _rule, "total": total}
+    entries = _core.differentiate(
+        topological(heads) if order is None else order,
+        heads,
+        [Entry(seed, 0) for seed in seeds],
+        wanted,
+        {**found, **asked},
+    )
     needed = set(topological([e for e in entries if e is not None]))
     return Gradients(
         entries,
         [seed if seed in needed else None for seed in seeds],
-        [node for node in builder.origins if node in needed],
-        builder.origins,
-        builder.of_inputs,
+        [node for node in origins if node in needed],
+        origins,
+        of_inputs,
+        alike,
     )
 
 
@@ -109,113 +130,6 @@ def reads(card: OperatorProperty) -> tuple[list[bool], list[bool]]:
     return [e in found for e in node.inputs], [e in found for e in node.outputs()]
 
 
-def _dependents(order: Sequence[Node], wanted: Sequence[Node]) -> set[Node]:
-    """`wanted` and all nodes of `order` that depend on one of them."""
-    found = set(wanted)
-    for node in order:
-        for entry in node.inputs:
-            if entry[0] in found:
-                found.add(node)
-                break
-    return found
-
-
-class _Builder:
-    """Collects new nodes in an order in which they can run, and gradients by entry."""
-
-    def __init__(self) -> None:
-        self.origins: dict[Node, Node] = {}
-        self.of_inputs: dict[Node, list[Entry | None]] = {}
-        self._parts: dict[Entry, list[Entry]] = {}
-        self._totals: dict[Entry, Entry] = {}
-        self._facts: dict[OperatorProperty, _Facts] = {}
-
-    def add(self, entry: Entry, gradient: Entry) -> None:
-        """Notes one more summand of the gradient of `entry`."""
-        self._parts.setdefault(entry, []).append(gradient)
-
-    def total(self, entry: Entry) -> Entry | None:
-        """The gradient of `entry`, with a node that sums where there are several summands."""
-        known = self._totals.get(entry)
-        if known is not None:
-            return known
-        parts = self._parts.get(entry)
-        if not parts:
-            return None
-        found = parts[0]
-        if len(parts) > 1:
-            name = f"{entry.node.name}_grad_sum"
-            found = self.append(entry.node, "add_n", name, parts, num_args=len(parts))[0]
-        self._totals[entry] = found
-        return found
-
-    def append(
-        self,
-        origin: Node,
-        op: str | OperatorProperty,
-        name: str,
-        inputs: Sequence[Entry],
-        **attrs: Any,
-    ) -> list[Entry]:
-        """Adds a node for the gradient of `origin`, or those of its parts; gives its outputs."""
-        nodes, outputs = parts_of(make(op, attrs) if isinstance(op, str) else op, name, inputs)
-        self.origins.update(dict.fromkeys(nodes, origin))
-        return outputs
-
-    def differentiate(self, node: Node, reached: set[Node]) -> None:
-        """Notes the gradients of a node's inputs, by the rule of its card."""
-        card = node.op
-        assert card is not None
-        facts = self._facts.get(card) or self._look_at(card)
-        arguments = node.inputs[: facts.arguments]
-        for entry in arguments:
-            if entry[0] in reached:
-                break
-        else:
-            return
-        outputs = node.outputs()
-        there = [e in self._parts for e in outputs]
-        if facts.needs_out_grad and True not in there:
-            return
-        if not card.differentiable:
-            # Public operators of this kind are constant almost everywhere; hidden ones are not.
-            if card.hidden:
-                raise MissingRuleError(node)
-            return
-        rule = (_rule_of if facts.lasts else _write_down)(card, tuple(there[: facts.visible]))
-        gradients = self._follow(rule, node, outputs)
-        self.of_inputs[node] = gradients
-        parts = self._parts
-        for entry, gradient in zip(arguments, gradients, strict=True):
-            if gradient is not None and entry[0] in reached:
-                if entry in parts:
-                    parts[entry].append(gradient)
-                else:
-                    parts[entry] = [gradient]
-
-    def _look_at(self, card: OperatorProperty) -> _Facts:
-        arguments, outputs = len(card.list_arguments()), len(card.output_names)
-        # Cards with objects of a user's, or with arrays, are nobody's to keep.
-        lasts = not card.few_kept and exists(card.name) and isinstance(card, find(card.name))
-        facts = _Facts(arguments, outputs, card.num_visible_outputs(), card.needs_out_grad(), lasts)
-        self._facts[card] = facts
-        return facts
-
-    def _follow(self, rule: _Rule, node: Node, outputs: Sequence[Entry]) -> list[Entry | None]:
-        """Adds the nodes that a rule gives for a node; gives the gradients of the arguments."""
-        values: list[Entry] = [*node.inputs, *outputs]
-        for step in rule.steps:
-            if isinstance(step, int):
-                total = self.total(outputs[step])
-                assert total is not None
-                values.append(total)
-                continue
-            made = Node(step.card, node.name + step.suffix, [values[i] for i in step.inputs])
-            self.origins[made] = node
-            values += made.outputs()
-        return [None if i is None else values[i] for i in rule.gradients]
-
-
 class _Facts(NamedTuple):
     """What the pass asks of every node of a card."""
 
@@ -224,6 +138,17 @@ class _Facts(NamedTuple):
     visible: int
     needs_out_grad: bool
     lasts: bool
+
+
+def _facts_of(card: OperatorProperty) -> _Facts:
+    arguments, outputs = len(card.list_arguments()), len(card.output_names)
+    visible = card.num_visible_outputs()
+    return _Facts(arguments, outputs, visible, card.needs_out_grad(), _lasts(card))
+
+
+def _lasts(card: OperatorProperty) -> bool:
+    """Whether a card may be kept: those with objects of a user's, or with arrays, are nobody's."""
+    return not card.few_kept and exists(card.name) and isinstance(card, find(card.name))
 
 
 class _Made(NamedTuple):
@@ -239,11 +164,31 @@ class _Rule(NamedTuple):
     """A card's gradient written out once, for all nodes of the card.
 
     Values are numbered: the node's inputs and outputs, then what the steps give. A step is a node,
-    or the number of the output whose gradient is read there.
+    or the number of the output whose gradient is read there. `alike` has what nodes of steps give
+    as the gradient of an argument, and that argument.
     """
 
     steps: tuple[_Made | int, ...]
     gradients: tuple[int | None, ...]
+    alike: tuple[tuple[int, int], ...]
+
+
+def _rule(node: Node, given: list[bool]) -> _Rule | None:
+    """What a node follows where these of its visible outputs have gradients, if it has any.
+
+    Raises
+    ------
+    MissingRuleError
+        If the operator should have a rule.
+    """
+    card = node.op
+    assert card is not None
+    if not card.differentiable:
+        # Public operators of this kind are constant almost everywhere; hidden ones are not.
+        if card.hidden:
+            raise MissingRuleError(node)
+        return None
+    return (_rule_of if _lasts(card) else _write_down)(card, tuple(given))
 
 
 @lru_cache(8192)
@@ -273,7 +218,20 @@ def _write_down(card: OperatorProperty, given: tuple[bool, ...]) -> _Rule:
             f"for {len(card.list_arguments())} arguments"
         )
     found = tuple([None if e is None else recorder.numbers[e] for e in gradients])
-    return _Rule(tuple(recorder.steps), found)
+    return _Rule(tuple(recorder.steps), found, _alike(recorder, found))
+
+
+def _alike(recorder: _Recorder, gradients: Sequence[int | None]) -> tuple[tuple[int, int], ...]:
+    """What has the shape and the type of an argument, of all that nodes of a rule give."""
+    made: set[int] = set()
+    value = len(recorder.in_data) + len(recorder.out_data)
+    for step in recorder.steps:
+        if isinstance(step, int):
+            value += 1
+        else:
+            made.update(range(value, value + step.outputs))
+            value += step.outputs
+    return tuple([(v, i) for i, v in enumerate(gradients) if v in made])
 
 
 class _Recorder:

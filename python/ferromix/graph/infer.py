@@ -8,6 +8,7 @@ to graph.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .. import _core
 from ..error import InvalidArgumentError
@@ -17,7 +18,7 @@ from ..ops.remembered import remembered
 from ..ops.shapes import is_known
 from .node import Entry, Node, argument_names
 
-__all__ = ["infer_shapes", "infer_types", "is_known"]
+__all__ = ["infer_both", "infer_shapes", "infer_types", "is_known"]
 
 
 def infer_shapes(
@@ -38,15 +39,34 @@ def infer_shapes(
         Where shapes contradict each other; names the node, its operator, the argument and both
         shapes.
     """
-    return _core.infer(list(nodes), dict(known), _ask_shapes, True, [], None)
+    return _core.infer(list(nodes), [_shapes(known)])[0]
+
+
+def infer_both(
+    nodes: Sequence[Node],
+    shapes: Mapping[Entry, MaybeShape],
+    types: Mapping[Entry, str | None],
+    default: str | None = None,
+) -> tuple[dict[Entry, MaybeShape], dict[Entry, str | None]]:
+    """What :func:`infer_shapes` and then :func:`infer_types` give, by one walk over the graph."""
+    found = _core.infer(list(nodes), [_shapes(shapes), _types(types, default)])
+    return found[0], found[1]
+
+
+def _shapes(known: Mapping[Entry, MaybeShape]) -> dict[str, Any]:
+    return {"known": dict(known), "ask": _ask_shapes, "to_and_fro": True, "default": None}
+
+
+def _types(known: Mapping[Entry, str | None], default: str | None) -> dict[str, Any]:
+    return {"known": dict(known), "ask": _ask_types, "to_and_fro": False, "default": default}
 
 
 def _ask_shapes(node: Node, before: tuple[MaybeShape, ...]) -> Sequence[MaybeShape]:
     """What a node's card makes of the shapes of its inputs and outputs."""
     card, count = _card(node), len(node.inputs)
-    if len(set(node.inputs)) == count:
+    if count < 2 or len(set(node.inputs)) == count:
         try:
-            return _shapes_of(card, before[:count], before[count:])
+            return _shapes_of(card, before, count)
         except InvalidArgumentError:
             pass
     entries = [*node.inputs, *node.outputs()]
@@ -60,11 +80,10 @@ def _ask_shapes(node: Node, before: tuple[MaybeShape, ...]) -> Sequence[MaybeSha
 
 @remembered(8192)
 def _shapes_of(
-    card: OperatorProperty, inputs: tuple[MaybeShape, ...], outputs: tuple[MaybeShape, ...]
+    card: OperatorProperty, before: tuple[MaybeShape, ...], count: int
 ) -> tuple[MaybeShape, ...]:
-    """What :func:`_ask_shapes` gives for a node whose inputs differ."""
-    table = dict(enumerate([*inputs, *outputs]))
-    count = len(inputs)
+    """What :func:`_ask_shapes` gives for a node with so many inputs, which differ."""
+    table = dict(enumerate(before))
     infer_shapes_of(card, range(count), range(count, len(table)), table)
     return tuple(table.values())
 
@@ -97,16 +116,15 @@ def infer_types(
     InvalidArgumentError
         Where types contradict each other; names the node, its operator and the argument.
     """
-    free = [Entry(n, 0) for n in nodes if n.op is None] if default is not None else []
-    return _core.infer(list(nodes), dict(known), _ask_types, False, free, default)
+    return _core.infer(list(nodes), [_types(known, default)])[0]
 
 
 def _ask_types(node: Node, before: tuple[str | None, ...]) -> Sequence[str | None]:
     """What a node's card makes of the types of its inputs and outputs."""
     card, count = _card(node), len(node.inputs)
-    if len(set(node.inputs)) == count:
+    if count < 2 or len(set(node.inputs)) == count:
         try:
-            return _types_of(card, before[:count], before[count:])
+            return _types_of(card, before, count)
         except InvalidArgumentError:
             pass
     entries = [*node.inputs, *node.outputs()]
@@ -122,11 +140,10 @@ def _ask_types(node: Node, before: tuple[str | None, ...]) -> Sequence[str | Non
 
 @remembered(8192)
 def _types_of(
-    card: OperatorProperty, inputs: tuple[str | None, ...], outputs: tuple[str | None, ...]
+    card: OperatorProperty, before: tuple[str | None, ...], count: int
 ) -> tuple[str | None, ...]:
-    """What :func:`_ask_types` gives for a node whose inputs differ."""
-    table = dict(enumerate([*inputs, *outputs]))
-    count = len(inputs)
+    """What :func:`_ask_types` gives for a node with so many inputs, which differ."""
+    table = dict(enumerate(before))
     infer_types_of(card, range(count), range(count, len(table)), table)
     return tuple(table.values())
 

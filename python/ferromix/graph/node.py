@@ -22,6 +22,7 @@ __all__ = [
     "cards",
     "copy_graph",
     "entry_name",
+    "first_entries",
     "many_nodes",
     "mutated_variables",
     "topological",
@@ -99,6 +100,11 @@ class Node:
 
     def __repr__(self) -> str:
         return f"Node({'variable' if self.op is None else self.op.name} {self.name!r})"
+
+
+def first_entries(nodes: Iterable[Node]) -> list[Entry]:
+    """The first output of each node, without the call in Python that the class would take."""
+    return [_entry(Entry, (node, 0)) for node in nodes]
 
 
 def topological(heads: Iterable[Entry]) -> list[Node]:

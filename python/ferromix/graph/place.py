@@ -58,6 +58,7 @@ def place(
     default: Context,
     groups: Mapping[str, Context],
     variables: Mapping[Node, Context],
+    order: list[Node] | None = None,
 ) -> Placed:
     """The graph of `heads` on devices; the same nodes where nothing has to be copied.
 
@@ -71,10 +72,15 @@ def place(
         The devices of groups.
     variables
         The device of each variable.
+    order
+        All nodes of the graph, where they are known.
     """
-    order = topological(heads)
-    devices = {node: context.compute for node, context in variables.items()}
-    if not groups and all(device == default.compute for device in devices.values()):
+    order = topological(heads) if order is None else order
+    # Many are one object, which is compared once.
+    distinct = {id(context): context for context in variables.values()}
+    computing = {key: context.compute for key, context in distinct.items()}
+    devices = {node: computing[id(context)] for node, context in variables.items()}
+    if not groups and all(device == default.compute for device in computing.values()):
         return Placed(list(heads), None, dict.fromkeys(order, default.compute))
     grouped: set[Node] = set()
     for node in order:

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from ..ops.card import OperatorProperty
 from ..ops.pooling import BackwardPooling
 from .fuse import readers_of
-from .node import Entry, Node
+from .node import Entry, Node, cards
 from .rewired import Rewired
 
 __all__ = ["swap_pooling"]
 
+POOLING = "_backward_Pooling"
 SLOPES_OF_OUTPUTS = ("relu", "sigmoid", "tanh", "softrelu")
 """Activations whose gradient reads the output, and is 0 times something finite where 0 comes in."""
 
@@ -36,6 +38,8 @@ def swap_pooling(
     alike
         Is told of each new entry, and of one that has its shape and type.
     """
+    if not any(map(_may_swap, cards(order))):
+        return list(order)
     readers = readers_of(order)
     swapped: dict[Node, Node] = {}
     result: list[Node] = []
@@ -64,8 +68,14 @@ def _pooling_of(
         return None
     gradient, output = node.inputs
     pooling = gradient.node
-    if pooling.op is None or pooling.op.name != "_backward_Pooling" or gradient in kept:
+    if pooling.op is None or pooling.op.name != POOLING or gradient in kept:
         return None
-    apart = isinstance(pooling.op, BackwardPooling) and pooling.op.windows_are_apart()
     same = pooling.inputs[1] == output and len(readers[gradient]) == 1
-    return pooling if apart and same and pooling.op.attrs["pool_type"] == "max" else None
+    return pooling if same and _may_swap(pooling.op) else None
+
+
+def _may_swap(card: OperatorProperty) -> bool:
+    """Whether an operator is the gradient of a maximum over windows that do not overlap."""
+    if not isinstance(card, BackwardPooling) or card.attrs["pool_type"] != "max":
+        return False
+    return card.windows_are_apart()

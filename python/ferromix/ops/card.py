@@ -129,7 +129,7 @@ class OperatorProperty:
     @classmethod
     def dynamic_params(cls) -> list[str]:
         """The names of the attributes whose values come with each run, in the order of places."""
-        return [name for name, param in cls.params.items() if param.dynamic]
+        return list(_dynamic_params(cls))
 
     @classmethod
     def allows_any_name(cls) -> bool:
@@ -369,6 +369,11 @@ class OperatorProperty:
         return f"{self.name}: unknown attribute '{attr}'{hint}; valid attributes: {valid}"
 
 
+@lru_cache(maxsize=1024)
+def _dynamic_params(card: type[OperatorProperty]) -> tuple[str, ...]:
+    return tuple([name for name, param in card.params.items() if param.dynamic])
+
+
 def merge_shapes(operator: str, argument: str, a: MaybeShape, b: MaybeShape) -> MaybeShape:
     """What two partial shapes of one argument say together.
 
@@ -457,8 +462,9 @@ def builtin_names() -> list[str]:
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:
     """The card of `name` with `attrs`; the same object for the same attributes where possible."""
     made = _make_few if find(name).few_kept else _make_cached
+    kinds = tuple([_kind(v) if isinstance(v, float) else type(v) for v in attrs.values()])
     try:
-        return made(name, tuple(attrs.items()), tuple(map(_kind, attrs.values())))
+        return made(name, tuple(attrs.items()), kinds)
     except TypeError as e:
         if "unhashable" not in str(e):
             raise

@@ -197,10 +197,12 @@ class Convolution(OperatorProperty):
             )
         return data[1] // groups
 
+    def _window(self, i: int) -> tuple[int, int, int, int]:
+        attrs = self.attrs
+        return attrs["kernel"][i], attrs["stride"][i], attrs["dilate"][i], attrs["pad"][i]
+
     def _extent(self, data: Shape, i: int) -> int:
-        kernel, stride, dilate, pad = (
-            self.attrs[a][i] for a in ("kernel", "stride", "dilate", "pad")
-        )
+        kernel, stride, dilate, pad = self._window(i)
         if data[i + 2] < 0:
             return -1
         room = data[i + 2] + 2 * pad - dilate * (kernel - 1) - 1
@@ -212,9 +214,7 @@ class Convolution(OperatorProperty):
         return room // stride + 1
 
     def _extent_before(self, out: Shape, i: int) -> int:
-        kernel, stride, dilate, pad = (
-            self.attrs[a][i] for a in ("kernel", "stride", "dilate", "pad")
-        )
+        kernel, stride, dilate, pad = self._window(i)
         if stride > 1 or out[i + 2] < 0:
             return -1
         return max(-1, out[i + 2] - 1 - 2 * pad + dilate * (kernel - 1) + 1)

@@ -43,17 +43,19 @@ def infer_shapes_of(
     arguments = card.list_arguments()
     args = [table[key] for key in inputs[: len(arguments)]]
     outs = [table[key] for key in outputs]
-    if any(s is not None for s in outs) and not all(map(is_known, args)):
+    if outs.count(None) < len(outs) and not all(map(is_known, args)):
         args = card.infer_shape_backward(args, outs)
     found_args, found_outs, found_aux = card.infer_shape(args)
     names = [*arguments, *card.list_auxiliary_states()]
     for name, key, shape in zip(names, inputs, [*found_args, *found_aux], strict=True):
-        table[key] = merge_shapes(card.label, name, table[key], shape)
+        if table[key] != shape:
+            table[key] = merge_shapes(card.label, name, table[key], shape)
     if not inputs:
         found_outs = [_open(card, shape) for shape in found_outs]
     for name, key, shape in zip(card.output_names, outputs, found_outs, strict=True):
         require_countable(card.label, name, shape or ())
-        table[key] = merge_shapes(card.label, name, table[key], shape)
+        if table[key] != shape:
+            table[key] = merge_shapes(card.label, name, table[key], shape)
 
 
 def _open(card: OperatorProperty, shape: MaybeShape) -> MaybeShape:
@@ -85,7 +87,8 @@ def infer_types_of(
     names = [*card.list_arguments(), *card.list_auxiliary_states(), *card.output_names]
     found = (*found_args, *found_aux, *found_outs)
     for name, key, dtype in zip(names, (*inputs, *outputs), found, strict=True):
-        table[key] = _merge_types(card.label, name, table[key], dtype)
+        if table[key] != dtype:
+            table[key] = _merge_types(card.label, name, table[key], dtype)
 
 
 def _merge_types(operator: str, name: str, a: str | None, b: str | None) -> str | None:

@@ -125,6 +125,8 @@ class Param:
         InvalidArgumentError
             Names the operator, the attribute, the value and what is allowed.
         """
+        if (value is None and self.optional) or self._is_as_parsed(value):
+            return value
         try:
             parsed = self._convert(value)
         except TooManyError as error:
@@ -173,6 +175,25 @@ class Param:
             body = ", ".join(str(v) for v in value)
             return f"({body},)" if len(value) == 1 else f"({body})"
         return str(value)
+
+    def _is_as_parsed(self, value: Any) -> bool:
+        """Whether :meth:`parse` has nothing to do: for most of what other cards hand on."""
+        kind = self.kind
+        if self.choices or kind not in ("bool", "int", "shape"):
+            return False
+        if kind == "bool":
+            return type(value) is bool
+        if kind == "int":
+            return type(value) is int and self._holds(value)
+        if type(value) is not tuple or len(value) > self.most:
+            return False
+        return all(type(v) is int and self._holds(v) for v in value)
+
+    def _holds(self, number: int) -> bool:
+        low, high = self.low, self.high
+        if not (low is None or number >= low) or not (high is None or number <= high):
+            return False
+        return -(1 << 63) <= number < 1 << 63
 
     def _convert(self, value: Any) -> Any:
         nothing = value is None or (isinstance(value, str) and value == "None")

@@ -6,6 +6,7 @@ An extent of -1 is one that is not known yet; a shape of None has not even a kno
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from ..error import InvalidArgumentError
 from ..literal import brief
@@ -27,7 +28,7 @@ _MOST_ELEMENTS = (1 << 63) - 1
 
 def is_known(shape: MaybeShape) -> bool:
     """Whether rank and all extents are known."""
-    return shape is not None and all(n >= 0 for n in shape)
+    return shape is not None and (not shape or min(shape) >= 0)
 
 
 def count(shape: Sequence[int]) -> int:
@@ -110,6 +111,8 @@ def require_countable(operator: str, output: str, shape: Sequence[int]) -> None:
     InvalidArgumentError
         For more, naming the operator, the output and its shape.
     """
+    if not shape or (min(shape) >= 0 and prod(shape) <= _MOST_ELEMENTS >= max(shape)):
+        return
     if max(shape, default=0) > _MOST_ELEMENTS or count(shape) > _MOST_ELEMENTS:
         raise InvalidArgumentError(
             f"{operator}: '{output}' would have the shape {brief(tuple(shape))}, which is more "

@@ -262,8 +262,10 @@ def declared_shape(node: Node) -> MaybeShape:
 def declared_storage(node: Node) -> str:
     """The storage type that a variable's ``__storage_type__`` states."""
     text = node.attrs.get("__storage_type__", "-1")
+    if text == "-1":
+        return "default"
     names = {str(code): name for code, name in enumerate(STORAGE_TYPES)}
-    return "default" if text == "-1" else names.get(text, text)
+    return names.get(text, text)
 
 
 def declared_type(node: Node) -> str | None:

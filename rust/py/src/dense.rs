@@ -2,15 +2,21 @@
 
 use crate::arithmetic::{Operator, apply, apply_alone, apply_equality, apply_in_place, table};
 use crate::array::Array;
+use crate::callback::push;
 use crate::foreign::buffer;
 use crate::index;
 use crate::protocol::Frontend;
+use crate::support::convert::{place, runtime};
+use crate::support::errors::misuse;
+use crate::support::site;
 use crate::tape;
-use ferromix_base::StorageType;
+use ferromix_base::{DType, StorageType};
+use ferromix_runtime as rt;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyTuple;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -65,6 +71,29 @@ pub(crate) fn wrap<'py>(py: Python<'py>, array: Bound<'py, Array>) -> Outcome<'p
         );
         Bound::from_owned_ptr_or_err(py, made)
     }
+}
+
+/// New arrays of zeros, in memory of the host, by shape and element type.
+#[pyfunction]
+#[pyo3(signature = (descs, dev_type=1, dev_id=0))]
+pub(crate) fn zeros<'py>(
+    py: Python<'py>,
+    descs: Vec<(Vec<usize>, PyBackedStr)>,
+    dev_type: i32,
+    dev_id: u16,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let (runtime, context, site) = (runtime()?, place(dev_type, dev_id)?, site::current(py));
+    if !context.is_host() {
+        return Err(misuse("zeros: operators make those on other devices"));
+    }
+    let make = |(shape, name): (Vec<usize>, PyBackedStr)| {
+        rt::zeros(runtime, context, &shape, DType::from_name(&name)?, site)
+    };
+    let arrays = push(py, || {
+        descs.into_iter().map(make).collect::<Result<Vec<_>, _>>()
+    })?;
+    let around = |array| wrap(py, Bound::new(py, Array::from(array))?);
+    arrays.into_iter().map(around).collect()
 }
 
 #[pymethods]

@@ -35,6 +35,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<array::Array>()?;
     m.add_class::<dense::Dense>()?;
+    m.add_function(wrap_pyfunction!(dense::zeros, m)?)?;
     m.add_class::<call::Call>()?;
     m.add_class::<operator::Prepared>()?;
     m.add_class::<operator::Plan>()?;

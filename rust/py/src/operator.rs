@@ -1,5 +1,9 @@
 //! `_core.Prepared` and `_core.Plan`: operators for fixed shapes, and bound graphs of them.
 
+mod maker;
+
+pub(crate) use maker::Maker;
+
 use crate::array::Array;
 use crate::callback::{Ticket, push};
 use crate::gpu;
@@ -58,6 +62,23 @@ impl Prepared {
         match &self.work {
             Work::Kernel(prepared) => prepared.inputs(),
             Work::Python(_, inputs, _) => inputs,
+        }
+    }
+
+    /// Around a kernel of the operator `operator`, which changes so many inputs.
+    pub(crate) fn around(
+        kernel: Arc<rt::Prepared>,
+        operator: &str,
+        changed: usize,
+        card: Option<Py<PyAny>>,
+    ) -> Self {
+        Prepared {
+            work: Work::Kernel(kernel),
+            name: Name::intern(operator),
+            changed,
+            card,
+            reads: OnceLock::new(),
+            binding: BindingCache::default(),
         }
     }
 
@@ -226,14 +247,8 @@ impl Prepared {
         let outputs = outputs.into_iter().map(desc).collect::<PyResult<_>>()?;
         let attrs = attrs(attributes, &dynamic)?;
         let prepared = rt::Prepared::new(operator, row, &attrs, inputs, outputs);
-        Ok(Prepared {
-            work: Work::Kernel(prepared.map_err(to_py)?),
-            name: Name::intern(operator),
-            changed,
-            card,
-            reads: OnceLock::new(),
-            binding: BindingCache::default(),
-        })
+        let kernel = prepared.map_err(to_py)?;
+        Ok(Prepared::around(kernel, operator, changed, card))
     }
 
     /// Launches on GPU `number` as the operator `operator`: function, blocks, threads and arguments of
@@ -477,6 +492,7 @@ fn pointwise_kernels() -> Vec<&'static str> {
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<Maker>()?;
     m.add_function(wrap_pyfunction!(kernel_names, m)?)?;
     m.add_function(wrap_pyfunction!(random_kernels, m)?)?;
     m.add_function(wrap_pyfunction!(pointwise_kernels, m)?)

@@ -3,12 +3,16 @@
 use crate::gpu::{self, DeviceFailure, Origin, Place};
 use crate::scratch::{Scratch, padded};
 use crate::{Array, Forever, Runtime, fork, held};
-use ferromix_base::{DType, Error, Result};
+use ferromix_base::{Context, DType, Error, Result};
 use ferromix_engine::{Device, FnProperty, Name, OpSpec, WaitError, WaitPolicy};
 use ferromix_kernels as kernels;
+use std::sync::Arc;
 
 /// Elements of a copy that is not worth another thread.
 const SMALL_COPY: usize = 4096;
+
+/// Bytes that the thread which makes an array clears itself.
+const SMALL_ZEROS: usize = 1 << 14;
 
 fn check_bytes(array: &Array, bytes: usize) -> Result<()> {
     let expected = array.len() * array.dtype().size();
@@ -234,6 +238,34 @@ pub fn write_from(array: &Array, bytes: &[u8], site: u64) -> Result<()> {
     let staging = Array::new(array.chunk().runtime(), array.shape(), array.dtype())?;
     fill(&staging, bytes)?;
     copy(&staging, array, site)
+}
+
+/// A new contiguous array of zeros in memory of the host. Few bytes are written here; more by an
+/// operation, as it takes long to touch new memory.
+///
+/// # Errors
+/// A shape with too many elements, memory that cannot be had, or an engine that was shut down.
+pub fn zeros(
+    runtime: &Arc<Runtime>,
+    context: Context,
+    shape: &[usize],
+    dtype: DType,
+    site: u64,
+) -> Result<Array> {
+    static ZEROS: [u8; SMALL_ZEROS] = [0; SMALL_ZEROS];
+    let array = Array::on(runtime, context, shape, dtype)?;
+    array.chunk().note_write();
+    let bytes = array.len() * dtype.size();
+    if bytes <= SMALL_ZEROS {
+        if bytes > 0 {
+            fill(&array, &ZEROS[..bytes])?;
+        }
+        return Ok(array);
+    }
+    let zero = Array::on(runtime, context, &[1], dtype)?;
+    fill(&zero, &ZEROS[..dtype.size()])?;
+    copy(&zero, &array, site)?;
+    Ok(array)
 }
 
 /// Writes the bytes of an array that no operation was pushed on.

@@ -28,7 +28,7 @@ pub use binding::Binding;
 pub use chunk::Chunk;
 pub use copy::{
     ReadError, copy, is_quiet, read_if_quiet, read_into, read_into_with, wait_to_read,
-    wait_to_read_with, write_from,
+    wait_to_read_with, write_from, zeros,
 };
 pub use foreign::ForeignDesc;
 pub use global::{Detach, Runtime, thread_budget};

@@ -92,9 +92,32 @@ impl Prepared {
         inputs: Vec<Desc>,
         outputs: Vec<Desc>,
     ) -> Result<Arc<Self>> {
-        let row = kernels::find(row).ok_or_else(|| {
+        let row = Self::row(operator, row)?;
+        Self::by_row(operator, row, attrs, inputs, outputs)
+    }
+
+    /// The kernel `row` for the operator `operator`. The search is long beside what a kernel's
+    /// preparation takes.
+    ///
+    /// # Errors
+    /// A kernel that does not exist.
+    pub fn row(operator: &str, row: &str) -> Result<&'static Row> {
+        kernels::find(row).ok_or_else(|| {
             Error::internal(format!("operator {operator}: there is no kernel '{row}'"))
-        })?;
+        })
+    }
+
+    /// [`Prepared::new`] for a kernel that was found before.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn by_row(
+        operator: &str,
+        row: &'static Row,
+        attrs: &Attrs,
+        inputs: Vec<Desc>,
+        outputs: Vec<Desc>,
+    ) -> Result<Arc<Self>> {
         let kernel = (row.prepare)(attrs, &inputs, &outputs)
             .map_err(|e| e.within(format_args!("operator {operator}")))?;
         Ok(Arc::new(Prepared {

@@ -21,12 +21,11 @@ pub(crate) fn forward(g: &Geometry) -> Apply {
         after: std::array::from_fn(|i| (last(i) + 1).saturating_sub(input[i] + g.pad[i])),
     };
     let (steps, plane) = (field.steps(), field.plane());
+    let place = |t: [usize; 3]| (0..3).map(|i| t[i] * g.dilate[i] * steps[i]).sum();
+    let places: Vec<usize> = g.positions().map(place).collect();
     let mut taps = Vec::with_capacity(g.depth());
     for c in 0..g.channels {
-        for t in g.positions() {
-            let place: usize = (0..3).map(|i| t[i] * g.dilate[i] * steps[i]).sum();
-            taps.push(c * plane + place);
-        }
+        taps.extend(places.iter().map(|p| c * plane + p));
     }
     let out_plane = volume(&output);
     let filters = g.groups * g.filters;
@@ -114,16 +113,20 @@ fn phase(g: &Geometry, p: [usize; 3], field: Field) -> Apply {
     let (steps, plane) = (field.steps(), field.plane());
     let axes: [Vec<(usize, isize)>; 3] = std::array::from_fn(|i| phase_taps(g, i, p[i]));
     let place = |i: usize, first: isize| (first + field.before[i] as isize) as usize * steps[i];
-    let (mut taps, mut weights) = (Vec::new(), Vec::new());
-    for f in 0..g.filters {
-        for &(tz, z) in &axes[0] {
-            for &(ty, y) in &axes[1] {
-                for &(tx, x) in &axes[2] {
-                    taps.push(f * plane + place(0, z) + place(1, y) + place(2, x));
-                    weights.push(f * g.depth() + (tz * g.kernel[1] + ty) * g.kernel[2] + tx);
-                }
+    let mut within = Vec::new();
+    for &(tz, z) in &axes[0] {
+        for &(ty, y) in &axes[1] {
+            for &(tx, x) in &axes[2] {
+                let weight = (tz * g.kernel[1] + ty) * g.kernel[2] + tx;
+                within.push((place(0, z) + place(1, y) + place(2, x), weight));
             }
         }
+    }
+    let count = g.filters * within.len();
+    let (mut taps, mut weights) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for f in 0..g.filters {
+        taps.extend(within.iter().map(|(place, _)| f * plane + place));
+        weights.extend(within.iter().map(|(_, weight)| f * g.depth() + weight));
     }
     let in_plane = volume(&g.input);
     let target = [g.input[1] * g.input[2], g.input[2], 1];

@@ -9,38 +9,49 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 
-/// What `nodes` say of every output, as far as it follows from `known`, by entry: first the outputs of
-/// `nodes`, then the rest of `known`.
+/// What is inferred of entries in one pass: shapes, or element types.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(super) struct Kind<'py> {
+    /// What is known, by entry.
+    known: Bound<'py, PyDict>,
+    /// `ask(node, before)` gives what is known of a node's inputs and outputs once its operator was
+    /// asked, from what was known before.
+    ask: Bound<'py, PyAny>,
+    /// Whether nodes are looked at again in sweeps to and fro, or always forwards.
+    to_and_fro: bool,
+    /// What the next of the variables becomes of which nothing is known in the end, and so on.
+    default: Bound<'py, PyAny>,
+}
+
+/// What `nodes` say of every output, as far as it follows from what is known, by entry: first the outputs
+/// of `nodes`, then the rest of what was known. One table for each kind, which are inferred in turn.
 ///
-/// `ask(node, before)` gives what is known of a node's inputs and outputs once its operator was asked,
-/// from what was known before. It is called once for each card and each `before`, however many nodes
-/// are alike. Nodes are looked at again where something new is known: in sweeps through the graph, `to_and_fro`
-/// or always forwards. Where that ends, the next of the entries `free` of which nothing is known becomes
-/// `default`, and so on.
+/// An operator is asked once for each card and each state of knowledge, however many nodes are alike. Nodes
+/// are looked at again where something new is known.
 #[pyfunction]
 pub(super) fn infer<'py>(
     nodes: &Bound<'py, PyList>,
-    known: &Bound<'py, PyDict>,
-    ask: &Bound<'py, PyAny>,
-    to_and_fro: bool,
-    free: Vec<Bound<'py, PyAny>>,
-    default: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let mut run = Run::new(nodes, known)?;
-    run.settle(ask, to_and_fro)?;
-    if !default.is_none() {
-        let default = run.values.number(default)?;
-        for entry in free {
-            let Some(entry) = run.numbers.find(&Entry::of(&entry)?) else {
-                continue;
-            };
-            if run.found[entry as usize] == UNKNOWN {
-                run.learn(entry, default, None);
-                run.settle(ask, to_and_fro)?;
+    kinds: Vec<Kind<'py>>,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let mut graph = Graph::new(nodes, &kinds)?;
+    let mut tables = Vec::with_capacity(kinds.len());
+    for kind in &kinds {
+        let mut run = Run::new(&graph, &kind.known)?;
+        run.settle(kind)?;
+        if !kind.default.is_none() {
+            let default = run.values.number(&kind.default)?;
+            for &entry in &graph.variables {
+                if run.found[entry as usize] == UNKNOWN {
+                    run.learn(entry, default, None);
+                    run.settle(kind)?;
+                }
             }
         }
+        let (values, found) = (run.values, run.found);
+        tables.push(graph.table(&kind.known, &values, &found)?);
     }
-    run.table(known)
+    Ok(tables)
 }
 
 /// The number of None.
@@ -97,48 +108,39 @@ struct Operator<'py> {
 
 type Question = SmallVec<[u32; 8]>;
 
-struct Run<'py> {
+/// The nodes with their entries numbered.
+struct Graph<'py> {
     numbers: Numbers<'py>,
-    values: Values<'py>,
-    /// The number of the value of each entry.
-    found: Vec<u32>,
     operators: Vec<Operator<'py>>,
-    /// The outputs of all nodes, in their order.
+    /// The outputs of all nodes, in their order, and those of variables.
     outputs: Vec<u32>,
+    variables: Vec<u32>,
     /// The operators that an entry belongs to: those of `users[starts[e]..starts[e + 1]]`.
     starts: Vec<u32>,
     users: Vec<u32>,
-    /// Those to be looked at.
-    waiting: BTreeSet<u32>,
-    answers: HashMap<Question, SmallVec<[u32; 4]>, Hashing>,
 }
 
-impl<'py> Run<'py> {
-    fn new(nodes: &Bound<'py, PyList>, known: &Bound<'py, PyDict>) -> PyResult<Self> {
-        let mut run = Run {
+impl<'py> Graph<'py> {
+    fn new(nodes: &Bound<'py, PyList>, kinds: &[Kind<'py>]) -> PyResult<Self> {
+        let mut graph = Graph {
             numbers: Numbers::default(),
-            values: Values::new(nodes.py())?,
-            found: Vec::new(),
             operators: Vec::new(),
             outputs: Vec::new(),
+            variables: Vec::new(),
             starts: Vec::new(),
             users: Vec::new(),
-            waiting: BTreeSet::new(),
-            answers: HashMap::default(),
         };
-        for (entry, value) in known {
-            run.numbers.of(&entry)?;
-            let value = run.values.number(&value)?;
-            run.found.push(value);
+        for kind in kinds {
+            for (entry, _) in &kind.known {
+                graph.numbers.of(&entry)?;
+            }
         }
         let mut cards: ByAddress<(u32, usize)> = ByAddress::default();
         for node in nodes {
-            run.add(node, &mut cards)?;
+            graph.add(node, &mut cards)?;
         }
-        run.found.resize(run.numbers.len(), UNKNOWN);
-        run.waiting = (0..u32::try_from(run.operators.len())?).collect();
-        run.find_users();
-        Ok(run)
+        graph.find_users();
+        Ok(graph)
     }
 
     fn add(
@@ -147,7 +149,9 @@ impl<'py> Run<'py> {
         cards: &mut ByAddress<(u32, usize)>,
     ) -> PyResult<()> {
         let Some(card) = card(&node)? else {
-            self.outputs.push(self.numbers.at(node, 0)?.0);
+            let variable = self.numbers.at(node, 0)?.0;
+            self.outputs.push(variable);
+            self.variables.push(variable);
             return Ok(());
         };
         let (number, outputs) = if let Some(&known) = cards.get(&address(&card)) {
@@ -197,6 +201,60 @@ impl<'py> Run<'py> {
         (self.starts, self.users) = (starts, users);
     }
 
+    /// What was found, by entry.
+    fn table(
+        &mut self,
+        known: &Bound<'py, PyDict>,
+        values: &Values<'py>,
+        found: &[u32],
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(known.py());
+        for &entry in &self.outputs {
+            let value = &values.objects[found[entry as usize] as usize];
+            table.set_item(self.numbers.object(entry)?, value)?;
+        }
+        // All of it was met first, or by its nodes.
+        if table.len() < self.numbers.len() {
+            for entry in known.keys() {
+                if !table.contains(&entry)? {
+                    let number = self.numbers.of(&entry)?.0;
+                    table.set_item(entry, &values.objects[found[number as usize] as usize])?;
+                }
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// The inference of one kind.
+struct Run<'a, 'py> {
+    graph: &'a Graph<'py>,
+    values: Values<'py>,
+    /// The number of the value of each entry.
+    found: Vec<u32>,
+    /// The operators to be looked at.
+    waiting: BTreeSet<u32>,
+    answers: HashMap<Question, SmallVec<[u32; 4]>, Hashing>,
+}
+
+impl<'a, 'py> Run<'a, 'py> {
+    fn new(graph: &'a Graph<'py>, known: &Bound<'py, PyDict>) -> PyResult<Self> {
+        let mut values = Values::new(known.py())?;
+        let mut found = vec![UNKNOWN; graph.numbers.len()];
+        for (entry, value) in known {
+            if let Some(number) = graph.numbers.find(&Entry::of(&entry)?) {
+                found[number as usize] = values.number(&value)?;
+            }
+        }
+        Ok(Run {
+            graph,
+            values,
+            found,
+            waiting: (0..u32::try_from(graph.operators.len())?).collect(),
+            answers: HashMap::default(),
+        })
+    }
+
     /// Notes what is known of an entry, for all operators but the one that it came from.
     fn learn(&mut self, entry: u32, value: u32, from: Option<u32>) {
         let entry = entry as usize;
@@ -204,12 +262,14 @@ impl<'py> Run<'py> {
             return;
         }
         self.found[entry] = value;
-        let users = &self.users[self.starts[entry] as usize..self.starts[entry + 1] as usize];
+        let graph = self.graph;
+        let (start, end) = (graph.starts[entry], graph.starts[entry + 1]);
+        let users = &graph.users[start as usize..end as usize];
         let others = users.iter().filter(|&&user| Some(user) != from);
         self.waiting.extend(others);
     }
 
-    fn settle(&mut self, ask: &Bound<'py, PyAny>, to_and_fro: bool) -> PyResult<()> {
+    fn settle(&mut self, kind: &Kind<'py>) -> PyResult<()> {
         let mut forwards = true;
         while !self.waiting.is_empty() {
             let mut next = if forwards {
@@ -219,20 +279,20 @@ impl<'py> Run<'py> {
             };
             while let Some(number) = next {
                 self.waiting.remove(&number);
-                self.visit(number, ask)?;
+                self.visit(number, &kind.ask)?;
                 next = if forwards {
                     self.waiting.range(number..).next().copied()
                 } else {
                     self.waiting.range(..number).next_back().copied()
                 };
             }
-            forwards = forwards != to_and_fro;
+            forwards = forwards != kind.to_and_fro;
         }
         Ok(())
     }
 
     fn visit(&mut self, number: u32, ask: &Bound<'py, PyAny>) -> PyResult<()> {
-        let operator = &self.operators[number as usize];
+        let operator = &self.graph.operators[number as usize];
         let before = operator.entries.iter().map(|&e| self.found[e as usize]);
         let mut question: Question = before.collect();
         let count = question.len();
@@ -261,20 +321,6 @@ impl<'py> Run<'py> {
             self.learn(entry, value, Some(number));
         }
         Ok(())
-    }
-
-    fn table(mut self, known: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-        let table = PyDict::new(known.py());
-        for entry in std::mem::take(&mut self.outputs) {
-            let value = &self.values.objects[self.found[entry as usize] as usize];
-            table.set_item(self.numbers.object(entry)?, value)?;
-        }
-        for (number, entry) in known.keys().iter().enumerate() {
-            if !table.contains(&entry)? {
-                table.set_item(entry, &self.values.objects[self.found[number] as usize])?;
-            }
-        }
-        Ok(table)
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a planned graph to the steps of a plan: which kernel runs on which arrays.
 
 use super::{ByAddress, Numbers, address, card, inputs, is_plain};
-use crate::operator::Prepared;
+use crate::operator::{Maker, Prepared};
 use crate::support::convert::{dtype, req};
 use crate::support::errors::misuse;
 use crate::support::hash::Hashing;
@@ -9,6 +9,7 @@ use ferromix_engine::Name;
 use ferromix_kernels::{Desc, Req};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyList, PySet, PyTuple};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -65,17 +66,19 @@ pub(super) struct Decided<'py> {
 
 /// The steps of the nodes in `order`, but for views, which need none.
 ///
-/// `ask(node, inputs, outputs)` gives the prepared operator for a node with such shapes and types, the
-/// inputs that it changes, and what it does with them. It is called once for nodes that are alike.
+/// `about(node)` gives what makes kernels for the node's operator where the node runs, the inputs that it
+/// changes, and what it does with them. Where that is None, `ask(node, inputs, outputs)` gives the prepared
+/// operator for such shapes and types. Each is called once for nodes that are alike.
 #[pyfunction]
 pub(super) fn lower<'py>(
     order: &Bound<'py, PyList>,
     decided: Decided<'py>,
+    about: &Bound<'py, PyAny>,
     ask: &Bound<'py, PyAny>,
 ) -> PyResult<Lowered> {
     let mut run = Run::new(&decided)?;
     for node in order {
-        run.add(&node, &decided, ask)?;
+        run.add(&node, &decided, (about, ask))?;
     }
     Ok(Lowered {
         slots: run.slots,
@@ -95,11 +98,21 @@ struct Fact {
 
 type Question = SmallVec<[u32; 8]>;
 
-#[derive(Clone)]
-struct Answer {
-    prepared: usize,
+/// The two functions of [`lower`].
+type Asked<'a, 'py> = (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>);
+
+/// What a card says of all its nodes on a device.
+struct About {
+    maker: Option<Py<Maker>>,
     changed: SmallVec<[usize; 2]>,
     state: Req,
+}
+
+/// The numbers of a prepared operator, and of what its card says.
+#[derive(Clone, Copy)]
+struct Answer {
+    prepared: usize,
+    about: usize,
 }
 
 struct Run<'py> {
@@ -110,6 +123,9 @@ struct Run<'py> {
     steps: Vec<Step>,
     kernels: Vec<Py<Prepared>>,
     answers: HashMap<Question, Answer, Hashing>,
+    abouts: Vec<About>,
+    /// Places in `abouts` by card and device.
+    by_card: HashMap<(u32, u32), usize, Hashing>,
     /// Numbers of cards, with how many outputs they have, and of devices.
     cards: ByAddress<(u32, usize)>,
     places: ByAddress<u32>,
@@ -125,6 +141,8 @@ impl<'py> Run<'py> {
             steps: Vec::new(),
             kernels: Vec::new(),
             answers: HashMap::default(),
+            abouts: Vec::new(),
+            by_card: HashMap::default(),
             cards: ByAddress::default(),
             places: ByAddress::default(),
         };
@@ -198,7 +216,7 @@ impl<'py> Run<'py> {
         &mut self,
         node: &Bound<'py, PyAny>,
         decided: &Decided<'py>,
-        ask: &Bound<'py, PyAny>,
+        asked: Asked<'_, 'py>,
     ) -> PyResult<()> {
         let Some(card) = card(node)? else {
             return Err(misuse("lower: a variable is no step"));
@@ -231,11 +249,11 @@ impl<'py> Run<'py> {
         for entry in inputs(node)? {
             read.push(self.numbers.of(&entry)?.0 as usize);
         }
-        let answer = self.ask(node, number, (&read, &outputs), decided, ask)?;
+        let answer = self.ask(node, number, (&read, &outputs), decided, asked)?;
         let name = node.getattr(intern!(node.py(), "name"))?;
         let step = self.step(
-            &name.extract::<String>()?,
-            &answer,
+            &name.extract::<PyBackedStr>()?,
+            answer,
             &read,
             &outputs,
             node.py(),
@@ -274,7 +292,7 @@ impl<'py> Run<'py> {
         card: u32,
         (read, outputs): (&[usize], &[usize]),
         decided: &Decided<'py>,
-        ask: &Bound<'py, PyAny>,
+        (about, ask): Asked<'_, 'py>,
     ) -> PyResult<Answer> {
         let next = u32::try_from(self.places.len())?;
         let device = match decided.devices.get_item(node)? {
@@ -284,31 +302,59 @@ impl<'py> Run<'py> {
         let mut question: Question = SmallVec::from_slice(&[card, device]);
         question.extend(read.iter().chain(outputs).map(|&e| self.facts[e].desc));
         if let Some(answer) = self.answers.get(&question) {
-            return Ok(answer.clone());
+            return Ok(*answer);
         }
-        let descs = |entries: &[usize]| {
-            let pairs = entries
-                .iter()
-                .map(|&e| &self.descs[self.facts[e].desc as usize].1);
-            PyTuple::new(node.py(), pairs.collect::<Vec<_>>())
+        let about = self.about(node, (card, device), about)?;
+        let desc = |&entry: &usize| &self.descs[self.facts[entry].desc as usize];
+        let prepared = if let Some(maker) = &self.abouts[about].maker {
+            let descs = |entries: &[usize]| entries.iter().map(|e| desc(e).0.clone()).collect();
+            maker
+                .get()
+                .prepared(node.py(), descs(read), descs(outputs))?
+        } else {
+            let descs = |entries: &[usize]| {
+                PyTuple::new(
+                    node.py(),
+                    entries.iter().map(|e| &desc(e).1).collect::<Vec<_>>(),
+                )
+            };
+            let prepared = ask.call1((node, descs(read)?, descs(outputs)?))?;
+            prepared.extract()?
         };
-        let (prepared, changed, state): (Py<Prepared>, Vec<usize>, u8) = ask
-            .call1((node, descs(read)?, descs(outputs)?))?
-            .extract()?;
         self.kernels.push(prepared);
         let answer = Answer {
             prepared: self.kernels.len() - 1,
+            about,
+        };
+        self.answers.insert(question, answer);
+        Ok(answer)
+    }
+
+    /// The number of what a node's card says where the node runs.
+    fn about(
+        &mut self,
+        node: &Bound<'py, PyAny>,
+        key: (u32, u32),
+        about: &Bound<'py, PyAny>,
+    ) -> PyResult<usize> {
+        if let Some(&known) = self.by_card.get(&key) {
+            return Ok(known);
+        }
+        let (maker, changed, state): (Option<Py<Maker>>, Vec<usize>, u8) =
+            about.call1((node,))?.extract()?;
+        self.abouts.push(About {
+            maker,
             changed: changed.into(),
             state: req(state)?,
-        };
-        self.answers.insert(question, answer.clone());
-        Ok(answer)
+        });
+        self.by_card.insert(key, self.abouts.len() - 1);
+        Ok(self.abouts.len() - 1)
     }
 
     fn step(
         &self,
         name: &str,
-        answer: &Answer,
+        answer: Answer,
         read: &[usize],
         outputs: &[usize],
         py: Python<'py>,
@@ -330,9 +376,10 @@ impl<'py> Run<'py> {
         let mut reqs: SmallVec<[Req; 2]> = outputs.iter().map(request).collect();
         let mut written: SmallVec<[Option<u32>; 2]> =
             outputs.iter().map(|&o| self.facts[o].slot).collect();
-        for &i in &answer.changed {
+        let about = &self.abouts[answer.about];
+        for &i in &about.changed {
             written.push(inputs.get(i).copied());
-            reqs.push(answer.state);
+            reqs.push(about.state);
         }
         let prepared = &self.kernels[answer.prepared];
         Ok(Step {

@@ -3,6 +3,8 @@
 //! Nodes and entries are those of `python/ferromix/graph/node.py`. What an operator says of itself is
 //! asked of Python, once for each question that differs; the rest of a pass runs no Python code.
 
+mod eliminate;
+mod gradient;
 mod infer;
 mod lower;
 mod order;
@@ -63,13 +65,19 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 static ENTRY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static NEW_TUPLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static NODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// An output of a node as Python has it.
 fn new_entry<'py>(node: &Bound<'py, PyAny>, output: usize) -> PyResult<Bound<'py, PyAny>> {
     let py = node.py();
     let class = ENTRY.get_or_try_init(py, || class(py, "Entry").map(Bound::unbind))?;
-    class.bind(py).call1((node, output))
+    // Without the function of Python by which the class makes them.
+    let new = NEW_TUPLE.get_or_try_init(py, || {
+        let new = py.get_type::<PyTuple>().getattr("__new__")?;
+        Ok::<_, PyErr>(new.unbind())
+    })?;
+    new.bind(py).call1((class.bind(py), (node, output)))
 }
 
 /// Whether a node is of the plain class, so that its outputs are those of its card.
@@ -132,6 +140,8 @@ impl<'py> Numbers<'py> {
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(order::topological, m)?)?;
+    m.add_function(wrap_pyfunction!(eliminate::may_shrink, m)?)?;
+    m.add_function(wrap_pyfunction!(gradient::differentiate, m)?)?;
     m.add_function(wrap_pyfunction!(infer::infer, m)?)?;
     m.add_function(wrap_pyfunction!(lower::lower, m)?)?;
     m.add_class::<Lowered>()?;

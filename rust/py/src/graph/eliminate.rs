@@ -1,0 +1,77 @@
+//! Whether there may be anything to leave out of a graph: what most have nothing of.
+
+use super::{ByAddress, Entry, address, card, inputs, is_plain};
+use crate::support::hash::Hashing;
+use pyo3::intern;
+use pyo3::prelude::*;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, Hash, Hasher};
+
+/// Whether two nodes of `order` are of one class of operator and read the same, or a node gives nothing
+/// that another one reads or that is `kept`. May say yes in vain.
+#[pyfunction]
+pub(super) fn may_shrink(order: &Bound<'_, PyAny>, kept: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let mut read: HashSet<(usize, usize), Hashing> = HashSet::default();
+    for entry in kept.try_iter()? {
+        read.insert(Entry::of(&entry?)?.key());
+    }
+    let mut seen: HashSet<u64, Hashing> = HashSet::default();
+    let mut nodes = Vec::new();
+    for node in order.try_iter()? {
+        let node = node?;
+        let mut hasher = Hashing::default().build_hasher();
+        if let Some(card) = card(&node)? {
+            address(card.get_type().as_any()).hash(&mut hasher);
+        }
+        for entry in inputs(&node)? {
+            let key = Entry::of(&entry)?.key();
+            key.hash(&mut hasher);
+            read.insert(key);
+        }
+        if !seen.insert(hasher.finish()) {
+            return Ok(true);
+        }
+        nodes.push(node);
+    }
+    let mut counts: ByAddress<usize> = ByAddress::default();
+    for node in &nodes {
+        if !is_read(node, &read, &mut counts)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether some output of a node is among those that are read.
+fn is_read(
+    node: &Bound<'_, PyAny>,
+    read: &HashSet<(usize, usize), Hashing>,
+    counts: &mut ByAddress<usize>,
+) -> PyResult<bool> {
+    if read.contains(&(address(node), 0)) {
+        return Ok(true);
+    }
+    if !is_plain(node)? {
+        for entry in node
+            .call_method0(intern!(node.py(), "outputs"))?
+            .try_iter()?
+        {
+            if read.contains(&Entry::of(&entry?)?.key()) {
+                return Ok(true);
+            }
+        }
+        return Ok(false);
+    }
+    let Some(card) = card(node)? else {
+        return Ok(false);
+    };
+    let count = match counts.get(&address(&card)) {
+        Some(&count) => count,
+        None => {
+            let count = card.getattr(intern!(node.py(), "output_names"))?.len()?;
+            counts.insert(address(&card), count);
+            count
+        }
+    };
+    Ok((1..count).any(|i| read.contains(&(address(node), i))))
+}

@@ -1,0 +1,272 @@
+//! The walk of the gradient pass: operators' rules are followed from the heads to the variables.
+
+use super::{ByAddress, Entry, address, card, class, inputs, new_entry};
+use crate::support::errors::misuse;
+use crate::support::hash::Hashing;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyList};
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// What an operator says once for all its nodes.
+#[derive(FromPyObject, Clone, Copy)]
+struct Facts {
+    arguments: usize,
+    outputs: usize,
+    visible: usize,
+    needs_out_grad: bool,
+    /// Whether nodes with gradients of the same outputs follow one rule.
+    lasts: bool,
+}
+
+/// A rule as `python/ferromix/graph/gradient.py` writes it down. Values are numbered: inputs and outputs
+/// of the node, then what the steps give.
+struct Rule<'py> {
+    steps: Vec<Step<'py>>,
+    gradients: Vec<Option<usize>>,
+    alike: Vec<(usize, usize)>,
+}
+
+enum Step<'py> {
+    /// The gradient of an output.
+    Read(usize),
+    Make(Made<'py>),
+}
+
+#[derive(FromPyObject)]
+struct Made<'py> {
+    card: Bound<'py, PyAny>,
+    suffix: String,
+    inputs: Vec<usize>,
+    outputs: usize,
+}
+
+impl<'py> Rule<'py> {
+    fn of(rule: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = rule.py();
+        let step = |step: Bound<'py, PyAny>| match step.is_instance_of::<PyInt>() {
+            true => step.extract().map(Step::Read),
+            false => step.extract().map(Step::Make),
+        };
+        let steps = rule.getattr(intern!(py, "steps"))?.try_iter()?;
+        Ok(Rule {
+            steps: steps.map(|found| step(found?)).collect::<PyResult<_>>()?,
+            gradients: rule.getattr(intern!(py, "gradients"))?.extract()?,
+            alike: rule.getattr(intern!(py, "alike"))?.extract()?,
+        })
+    }
+}
+
+/// What Python's part of the pass gives and is asked.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(super) struct Pass<'py> {
+    /// For each new node the one that it is for, in an order in which they can run.
+    origins: Bound<'py, PyDict>,
+    /// For each node that is differentiated the gradients of its arguments.
+    of_inputs: Bound<'py, PyDict>,
+    /// What has the shape and the type of something before.
+    alike: Bound<'py, PyDict>,
+    /// `facts(card)`, see [`Facts`].
+    facts: Bound<'py, PyAny>,
+    /// `rule(node, given)`: the rule where outputs have gradients or not; None where there is no gradient.
+    rule: Bound<'py, PyAny>,
+    /// `total(entry, parts)`: the sum of several gradients of an entry, by a new node.
+    total: Bound<'py, PyAny>,
+}
+
+/// Follows the rules of the nodes of `order`, from the last to the first, and gives the gradients of the
+/// variables in `wanted`, None where no way leads there. `seeds` are the gradients of the `heads`.
+#[pyfunction]
+pub(super) fn differentiate<'py>(
+    order: &Bound<'py, PyList>,
+    heads: Vec<Bound<'py, PyAny>>,
+    seeds: Vec<Bound<'py, PyAny>>,
+    wanted: Vec<Bound<'py, PyAny>>,
+    pass: Pass<'py>,
+) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+    let mut run = Run {
+        reached: dependents(order, &wanted)?,
+        node: class(order.py(), "Node")?,
+        parts: HashMap::default(),
+        totals: HashMap::default(),
+        facts: ByAddress::default(),
+        rules: HashMap::default(),
+        pass,
+    };
+    for (head, seed) in heads.iter().zip(seeds) {
+        run.add(Entry::of(head)?.key(), seed);
+    }
+    for node in order.iter().rev() {
+        if run.reached.contains(&address(&node)) {
+            run.differentiate(&node)?;
+        }
+    }
+    wanted.iter().map(|node| run.total(node, 0)).collect()
+}
+
+/// The nodes that are wanted, and all that depend on one of them.
+fn dependents<'py>(
+    order: &Bound<'py, PyList>,
+    wanted: &[Bound<'py, PyAny>],
+) -> PyResult<HashSet<usize, Hashing>> {
+    let mut found: HashSet<usize, Hashing> = wanted.iter().map(address).collect();
+    for node in order {
+        for entry in inputs(&node)? {
+            if found.contains(&Entry::of(&entry)?.key().0) {
+                found.insert(address(&node));
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// An output of a node, by address.
+type Key = (usize, usize);
+
+struct Run<'py> {
+    reached: HashSet<usize, Hashing>,
+    node: Bound<'py, PyAny>,
+    /// The summands of the gradient of each entry.
+    parts: HashMap<Key, SmallVec<[Bound<'py, PyAny>; 2]>, Hashing>,
+    totals: HashMap<Key, Bound<'py, PyAny>, Hashing>,
+    facts: ByAddress<Facts>,
+    rules: HashMap<(usize, SmallVec<[bool; 4]>), Option<Rc<Rule<'py>>>, Hashing>,
+    pass: Pass<'py>,
+}
+
+impl<'py> Run<'py> {
+    fn add(&mut self, entry: Key, gradient: Bound<'py, PyAny>) {
+        self.parts.entry(entry).or_default().push(gradient);
+    }
+
+    /// The gradient of an output of a node.
+    fn total(
+        &mut self,
+        node: &Bound<'py, PyAny>,
+        output: usize,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let key = (address(node), output);
+        if let Some(known) = self.totals.get(&key) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(parts) = self.parts.get(&key) else {
+            return Ok(None);
+        };
+        let found = match parts.as_slice() {
+            [one] => one.clone(),
+            several => {
+                let parts = PyList::new(node.py(), several)?;
+                self.pass.total.call1((new_entry(node, output)?, parts))?
+            }
+        };
+        self.totals.insert(key, found.clone());
+        Ok(Some(found))
+    }
+
+    fn facts(&mut self, card: &Bound<'py, PyAny>) -> PyResult<Facts> {
+        if let Some(&known) = self.facts.get(&address(card)) {
+            return Ok(known);
+        }
+        let facts: Facts = self.pass.facts.call1((card,))?.extract()?;
+        self.facts.insert(address(card), facts);
+        Ok(facts)
+    }
+
+    fn rule(
+        &mut self,
+        node: &Bound<'py, PyAny>,
+        card: usize,
+        given: SmallVec<[bool; 4]>,
+        lasts: bool,
+    ) -> PyResult<Option<Rc<Rule<'py>>>> {
+        if let Some(known) = self.rules.get(&(card, given.clone())) {
+            return Ok(known.clone());
+        }
+        let found = self.pass.rule.call1((node, given.to_vec()))?;
+        let rule = match found.is_none() {
+            true => None,
+            false => Some(Rc::new(Rule::of(&found)?)),
+        };
+        if lasts {
+            self.rules.insert((card, given), rule.clone());
+        }
+        Ok(rule)
+    }
+
+    /// Notes the gradients of a node's inputs.
+    fn differentiate(&mut self, node: &Bound<'py, PyAny>) -> PyResult<()> {
+        let Some(card) = card(node)? else {
+            return Ok(());
+        };
+        let facts = self.facts(&card)?;
+        let own = inputs(node)?;
+        let mut arguments: SmallVec<[Option<Key>; 4]> = SmallVec::new();
+        for entry in own.iter().take(facts.arguments) {
+            let key = Entry::of(&entry)?.key();
+            arguments.push(self.reached.contains(&key.0).then_some(key));
+        }
+        if arguments.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let there = |i| self.parts.contains_key(&(address(node), i));
+        if facts.needs_out_grad && !(0..facts.outputs).any(there) {
+            return Ok(());
+        }
+        let given = (0..facts.visible).map(there).collect();
+        let Some(rule) = self.rule(node, address(&card), given, facts.lasts)? else {
+            return Ok(());
+        };
+        let gradients = self.follow(&rule, node, &own, facts.outputs)?;
+        self.pass.of_inputs.set_item(node, &gradients)?;
+        for (argument, gradient) in arguments.into_iter().zip(gradients) {
+            if let (Some(key), Some(gradient)) = (argument, gradient) {
+                self.add(key, gradient);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the nodes of a rule; gives the gradients of the arguments.
+    fn follow(
+        &mut self,
+        rule: &Rule<'py>,
+        node: &Bound<'py, PyAny>,
+        own: &Bound<'py, PyList>,
+        outputs: usize,
+    ) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+        let py = node.py();
+        let name: String = node.getattr(intern!(py, "name"))?.extract()?;
+        let mut values: Vec<Bound<'py, PyAny>> = own.iter().collect();
+        for i in 0..outputs {
+            values.push(new_entry(node, i)?);
+        }
+        let missing = || misuse("differentiate: a rule reads a gradient that is not there");
+        for step in &rule.steps {
+            match step {
+                Step::Read(output) => {
+                    let total = self.total(node, *output)?;
+                    values.push(total.ok_or_else(missing)?);
+                }
+                Step::Make(made) => {
+                    let reads = made.inputs.iter().map(|&i| &values[i]);
+                    let reads = PyList::new(py, reads.collect::<Vec<_>>())?;
+                    let name = format!("{name}{}", made.suffix);
+                    let new = self.node.call1((&made.card, name, reads))?;
+                    self.pass.origins.set_item(&new, node)?;
+                    for i in 0..made.outputs {
+                        values.push(new_entry(&new, i)?);
+                    }
+                }
+            }
+        }
+        for &(made, like) in &rule.alike {
+            self.pass.alike.set_item(&values[made], &values[like])?;
+        }
+        let gradients = rule.gradients.iter();
+        Ok(gradients.map(|i| i.map(|i| values[i].clone())).collect())
+    }
+}
