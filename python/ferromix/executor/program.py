@@ -208,7 +208,8 @@ class _Made:
         back = network.backward if backward else []
         known = Order(network.forward, back, network.shapes, network.types, network.devices)
         if not monitored:
-            known = optimise(known, arrays.keys(), network.gradients.values())
+            predicts = not (backward or is_train)
+            known = optimise(known, arrays.keys(), network.gradients.values(), predicts)
         devices = dict(known.devices)
         constants = _computed(network, known, is_train) if known.constants else {}
         arrays = {**arrays, **constants} if constants else arrays

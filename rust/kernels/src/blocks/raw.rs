@@ -51,6 +51,11 @@ impl<T: Element> Source<T> {
         unsafe { std::slice::from_raw_parts(self.ptr.add(range.start), range.len()) }
     }
 
+    /// Whether this is the memory of `target`.
+    pub(crate) fn is(&self, target: &Target<T>) -> bool {
+        self.ptr == target.ptr
+    }
+
     /// Whether `range` shares memory with `other` of `target`.
     pub(crate) fn overlaps(
         &self,

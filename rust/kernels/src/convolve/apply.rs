@@ -5,12 +5,13 @@
 
 use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
+use super::finish::Finish;
 use super::gather::{gather, gather_line};
-use crate::api::Req;
 use crate::blocks::raw::{Target, scratch_bytes};
+use crate::copy::transpose::transpose;
 use crate::linalg::tile::{Operands, Tiles, tile_rows};
-use crate::math::real::Real;
 use crate::par;
+use std::ops::Range;
 
 /// One product. Places of groups are distances from one group to the next.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ const PANELS: usize = 4;
 const TASK: usize = 1 << 21;
 /// Most rows of a result for which vectors are read where they lie.
 const DIRECT_ROWS: usize = 48;
+/// Bytes of a result that stays in the cache anyhow.
+const NEAR: usize = 1 << 20;
 /// Weights that a task packs, at least.
 const PACKED: usize = 1 << 14;
 
@@ -50,9 +53,7 @@ pub(crate) struct Arguments<'a, T> {
     /// What the taps read, with its border.
     pub(crate) source: &'a [T],
     pub(crate) weights: &'a [T],
-    pub(crate) bias: Option<&'a [T]>,
-    pub(crate) target: Target<T>,
-    pub(crate) req: Req,
+    pub(crate) finish: &'a Finish<'a, T>,
     /// Scratch memory for [`Apply::packed`] numbers.
     pub(crate) packed: &'a mut [T],
     /// Scratch memory for [`Apply::per_thread`] numbers for each thread.
@@ -78,10 +79,12 @@ impl Apply {
     }
 
     /// Orders the weights as tiles read them: tap by tap, the rows of a tile side by side.
-    fn pack<T: Direct>(&self, tiles: &Tiles<T>, weights: &[T], packed: &mut [T]) {
+    fn pack<T: Direct>(&self, tiles: &Tiles<T>, args: &mut Arguments<'_, T>) {
+        let (weights, finish, packed) = (args.weights, args.finish, &mut *args.packed);
         let depth = self.taps.len();
         let target = Target::of_slice(packed);
         let parts: Vec<_> = tile_rows(self.rows, tiles.most_rows).collect();
+        let in_order = self.weights.iter().enumerate().all(|(k, &w)| k == w);
         let grain = (PACKED / (depth * tiles.most_rows).max(1)).max(1);
         par::for_ranges(self.groups * parts.len(), grain, |range| {
             for i in range {
@@ -89,10 +92,20 @@ impl Apply {
                 let start = (group * self.rows + first) * depth;
                 // SAFETY: tiles belong to one task each.
                 let out = unsafe { target.slice(start..start + n * depth) };
-                let from = group * self.weight_group + first * self.weight_row;
-                for (out, &w) in out.chunks_exact_mut(n).zip(&self.weights) {
-                    for (r, o) in out.iter_mut().enumerate() {
-                        *o = weights[from + r * self.weight_row + w];
+                let from = &weights[group * self.weight_group + first * self.weight_row..];
+                if in_order {
+                    transpose((from, self.weight_row), (depth, n), (out, n));
+                } else {
+                    for (out, &w) in out.chunks_exact_mut(n).zip(&self.weights) {
+                        for (r, o) in out.iter_mut().enumerate() {
+                            *o = from[r * self.weight_row + w];
+                        }
+                    }
+                }
+                if let Some(scale) = finish.scale {
+                    let scale = &scale[group * self.rows + first..][..n];
+                    for out in out.chunks_exact_mut(n) {
+                        out.iter_mut().zip(scale).for_each(|(o, &s)| *o *= s);
                     }
                 }
             }
@@ -122,17 +135,12 @@ impl Apply {
     }
 
     /// Runs the product.
-    pub(crate) fn run<T: Direct>(&self, args: Arguments<'_, T>) {
+    pub(crate) fn run<T: Direct>(&self, mut args: Arguments<'_, T>) {
         let tiles = T::tiles();
-        self.pack(&tiles, args.weights, args.packed);
-        let args = Arguments {
-            packed: args.packed,
-            ..args
-        };
-        let block = tiles.width * PANELS;
-        let loops = T::loops();
-        let direct = self.lies_well(loops.lanes);
-        let (unit, units) = self.units(direct, loops.lanes);
+        self.pack(&tiles, &mut args);
+        let (block, lanes) = (tiles.width * PANELS, T::loops().lanes);
+        let direct = self.lies_well(lanes);
+        let (unit, units) = self.units(direct, lanes);
         let per_block = block / unit;
         let blocks = units.div_ceil(per_block);
         let taps: Vec<Taps<'_>> = self.taps.chunks(DEPTH).map(Taps::new).collect();
@@ -141,7 +149,7 @@ impl Apply {
         let per_group = blocks.div_ceil(grain);
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(args.threads);
-        let (packed, source) = (&*args.packed, args.source);
+        let (packed, source, finish) = (&*args.packed, args.source, args.finish);
         par::for_each_slot(self.groups * per_group, |slot, task| {
             // SAFETY: tasks that run at the same time have different slots.
             let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
@@ -153,38 +161,60 @@ impl Apply {
             for b in first..(first + grain).min(blocks) {
                 let start = b * per_block;
                 let n = per_block.min(units - start);
-                let result = if direct {
-                    self.grid.vector_runs(start, n, loops.lanes, &mut runs);
-                    self.direct((source, &taps), packed, &runs, scratch)
+                if direct {
+                    self.grid.vector_runs(start, n, lanes, &mut runs);
                 } else {
                     self.grid.runs(start, n, tiles.width, &mut runs);
-                    self.block(&tiles, source, packed, &runs, scratch)
-                };
+                }
+                let from = (source, direct.then_some(&taps[..]), packed);
                 // SAFETY: positions and groups belong to one task each.
-                unsafe {
-                    self.store(
-                        result,
-                        block,
-                        &runs,
-                        group,
-                        args.bias,
-                        args.target,
-                        args.req,
-                    )
-                };
+                unsafe { self.positions(from, &runs, group, finish, scratch) };
             }
         });
     }
 
-    /// The product for the positions of `runs`: rows of a block each.
+    /// The product for the positions of `runs` in a group, from the source, with its taps if vectors are
+    /// read where they lie, and the weights.
+    ///
+    /// # Safety
+    /// Nobody else uses what these positions write meanwhile.
+    unsafe fn positions<T: Direct>(
+        &self,
+        (source, taps, packed): (&[T], Option<&[Taps<'_>]>, &[T]),
+        runs: &[Run],
+        group: usize,
+        finish: &Finish<'_, T>,
+        scratch: &mut [T],
+    ) {
+        let width = T::tiles().width;
+        let start = self.target_start + group * self.target_group;
+        let places = (start, self.target_row, self.grid.target[2]);
+        let far = finish.target.len() * size_of::<T>() > NEAR && places.2 == 1;
+        let ahead = |rows: Range<usize>, panel: usize| {
+            let here = panel * width..(panel + 1) * width;
+            let runs = runs.iter().filter(|run| far && here.contains(&run.at));
+            runs.for_each(|run| finish.fetch(rows.clone(), run, places));
+        };
+        let result = match taps {
+            Some(taps) => self.direct((source, taps), packed, runs, scratch, ahead),
+            None => self.block(source, packed, runs, scratch, ahead),
+        };
+        let filters = group * self.rows..(group + 1) * self.rows;
+        // SAFETY: as the caller vouches.
+        unsafe { finish.store(filters, (result, width * PANELS), runs, places) };
+    }
+
+    /// The product for the positions of `runs`: rows of a block each. `ahead` is told before of each tile
+    /// that will be whole then: its rows, and which panel of positions it is for.
     fn block<'a, T: Direct>(
         &self,
-        tiles: &Tiles<T>,
         source: &[T],
         packed: &[T],
         runs: &[Run],
         scratch: &'a mut [T],
+        ahead: impl Fn(Range<usize>, usize),
     ) -> &'a [T] {
+        let tiles = T::tiles();
         let width = tiles.width;
         let block = width * PANELS;
         let (result, gathered) = scratch.split_at_mut(self.rows * block);
@@ -214,23 +244,21 @@ impl Apply {
                 let to = &mut to[..depth * width];
                 gather(source, taps, runs, self.grid.source[2], place, to);
             }
-            for (first, n) in tile_rows(self.rows, tiles.most_rows) {
-                let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
-                for p in 0..panels {
-                    let b = &gathered[p * apart..];
-                    let c = &mut result[first * block + p * width..];
-                    let fresh = chunk == 0;
-                    tiles.panels(
-                        n,
-                        Operands {
-                            depth,
-                            a,
-                            b,
-                            c,
-                            c_stride: block,
-                            fresh,
-                        },
-                    );
+            // A panel stays in the first-level cache, and weights come from the second-level one.
+            for p in 0..panels {
+                for (first, n) in tile_rows(self.rows, tiles.most_rows) {
+                    if chunk + 1 == self.taps.len().div_ceil(DEPTH) {
+                        ahead(first..first + n, p);
+                    }
+                    let operands = Operands {
+                        depth,
+                        a: &packed[first * self.taps.len() + chunk * DEPTH * n..],
+                        b: &gathered[p * apart..],
+                        c: &mut result[first * block + p * width..],
+                        c_stride: block,
+                        fresh: chunk == 0,
+                    };
+                    tiles.panels(n, operands);
                 }
             }
         }
@@ -255,6 +283,7 @@ impl Apply {
         packed: &[T],
         runs: &[Run],
         scratch: &'a mut [T],
+        ahead: impl Fn(Range<usize>, usize),
     ) -> &'a [T] {
         let (tiles, loops) = (T::tiles(), T::loops());
         let block = tiles.width * PANELS;
@@ -262,10 +291,14 @@ impl Apply {
         if self.taps.is_empty() {
             result.fill(T::ZERO);
         }
+        let last = taps.len();
         for (chunk, &taps) in taps.iter().enumerate() {
             for (first, n) in tile_rows(self.rows, tiles.most_rows) {
                 let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
                 for (p, pair) in runs.chunks(2).enumerate() {
+                    if chunk + 1 == last {
+                        ahead(first..first + n, p);
+                    }
                     let start = |r: &Run| r.source - r.at % loops.lanes;
                     let starts = [start(&pair[0]), start(&pair[pair.len() - 1])];
                     let tile = Tile {
@@ -278,49 +311,5 @@ impl Apply {
             }
         }
         result
-    }
-
-    /// Writes a block of results to its places.
-    ///
-    /// # Safety
-    /// Nobody else uses the positions of `runs` of this group meanwhile.
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn store<T: Real>(
-        &self,
-        result: &[T],
-        block: usize,
-        runs: &[Run],
-        group: usize,
-        bias: Option<&[T]>,
-        target: Target<T>,
-        req: Req,
-    ) {
-        let step = self.grid.target[2];
-        let start = self.target_start + group * self.target_group;
-        for (r, row) in result.chunks_exact(block).enumerate().take(self.rows) {
-            let shift = bias.map_or(T::ZERO, |b| b[group * self.rows + r]);
-            for run in runs {
-                let at = start + r * self.target_row + run.target;
-                // SAFETY: as the caller vouches.
-                let to = unsafe { target.slice(at..at + (run.len - 1) * step + 1) };
-                let from = &row[run.at..run.at + run.len];
-                match (req, step) {
-                    (Req::Null, _) => {}
-                    (Req::Add, _) => {
-                        to.iter_mut()
-                            .step_by(step)
-                            .zip(from)
-                            .for_each(|(o, &v)| *o += v + shift);
-                    }
-                    (_, 1) => to.iter_mut().zip(from).for_each(|(o, &v)| *o = v + shift),
-                    (_, _) => {
-                        to.iter_mut()
-                            .step_by(step)
-                            .zip(from)
-                            .for_each(|(o, &v)| *o = v + shift);
-                    }
-                }
-            }
-        }
     }
 }

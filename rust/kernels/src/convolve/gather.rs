@@ -81,17 +81,19 @@ fn pairs<T: Real, const N: usize>(
     out: &mut [T],
 ) {
     for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(width)) {
-        let from = &x[source + tap..][..len];
-        let to = &mut row[at..][..len];
-        let ends = (from.first_chunk::<N>(), from.last_chunk::<N>());
-        if let (Some(low), Some(high)) = ends {
-            let (low, high) = (*low, *high);
-            if let Some(to) = to.first_chunk_mut() {
-                *to = low;
-            }
-            if let Some(to) = to.last_chunk_mut() {
-                *to = high;
-            }
+        ends::<T, N>(&x[source + tap..][..len], &mut row[at..][..len]);
+    }
+}
+
+/// Copies a row of `N` to `2 N` numbers.
+#[inline(always)]
+fn ends<T: Real, const N: usize>(from: &[T], to: &mut [T]) {
+    if let (Some(&low), Some(&high)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
+        if let Some(to) = to.first_chunk_mut() {
+            *to = low;
+        }
+        if let Some(to) = to.last_chunk_mut() {
+            *to = high;
         }
     }
 }
@@ -119,6 +121,45 @@ fn every_other<T: Real, const N: usize, const M: usize>(
             if let Some(to) = to.last_chunk_mut() {
                 *to = high;
             }
+        }
+    }
+}
+
+/// Copies every `step`th number of a row, from the first on.
+#[inline]
+pub(crate) fn take_every<T: Real>(step: usize, row: &[T], to: &mut [T]) {
+    let n = row.len().div_ceil(step);
+    if step == 1 {
+        let to = &mut to[..n];
+        // Short rows without a call.
+        return match n {
+            16..=32 => ends::<T, 16>(row, to),
+            8..16 => ends::<T, 8>(row, to),
+            4..8 => ends::<T, 4>(row, to),
+            _ => to.copy_from_slice(row),
+        };
+    }
+    match (step, n) {
+        (2, 16..) => halve::<T, 16, 31>(row, &mut to[..n]),
+        (2, 8..) => halve::<T, 8, 15>(row, &mut to[..n]),
+        (2, 4..) => halve::<T, 4, 7>(row, &mut to[..n]),
+        _ => to
+            .iter_mut()
+            .zip(row.iter().step_by(step))
+            .for_each(|(o, &v)| *o = v),
+    }
+}
+
+/// As [`take_every`] second one, for `N` results or more, from `M = 2 N - 1` numbers at a time.
+#[inline(always)]
+fn halve<T: Real, const N: usize, const M: usize>(row: &[T], to: &mut [T]) {
+    let last = to.len() - N;
+    for at in (0..last).step_by(N).chain([last]) {
+        if let (Some(from), Some(to)) = (
+            row[2 * at..].first_chunk::<M>(),
+            to[at..].first_chunk_mut::<N>(),
+        ) {
+            *to = std::array::from_fn(|i| from[2 * i]);
         }
     }
 }

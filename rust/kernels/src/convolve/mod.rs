@@ -4,6 +4,7 @@
 pub(crate) mod apply;
 pub(crate) mod direct;
 mod field;
+pub(crate) mod finish;
 mod gather;
 pub(crate) mod geometry;
 mod lines;

@@ -3,6 +3,7 @@
 
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
+use super::finish::Finish;
 use super::planes;
 use super::transforms::Transformed;
 use super::weight::WeightSums;
@@ -10,7 +11,7 @@ use super::winograd::Winograd;
 use super::winograd_weight::WinogradSums;
 use crate::api::{Req, View};
 use crate::blocks::blockwise;
-use crate::blocks::raw::{Scratch, Target, scratch_bytes};
+use crate::blocks::raw::{Scratch, Source, Target, scratch_bytes};
 use crate::blocks::sums;
 use crate::par;
 use ferromix_base::Result;
@@ -63,18 +64,17 @@ impl Products {
         self.parts.iter().all(Apply::small)
     }
 
-    /// Fills `out` from `data`.
+    /// Takes the sums of products of `data` with the weights to where they belong.
     ///
     /// # Errors
     /// Arguments of other element types, or with gaps.
     pub(crate) fn run<T: Transformed>(
         &self,
-        (data, weights, bias): (&View, &View, Option<&View>),
+        (data, weights): (&View, &View),
         workspace: &mut [u8],
-        out: &mut View,
-        req: Req,
+        finish: &Finish<'_, T>,
     ) -> Result<()> {
-        let (Some(first), false) = (self.parts.first(), req == Req::Null || out.is_empty()) else {
+        let Some(first) = self.parts.first() else {
             return Ok(());
         };
         let sizes = self.scratch::<T>();
@@ -83,20 +83,13 @@ impl Products {
         let packed = scratch.take(sizes[1])?;
         let threads = scratch.take(sizes[2])?;
         let weights = weights.read::<T>()?;
-        let bias = bias.map(View::read::<T>).transpose()?;
-        let target = Target::of(out)?;
         if let Some(winograd) = self.winograd::<T>() {
-            let args = (data.read::<T>()?, weights, bias);
-            winograd.run(args, [field, packed, threads], (target, req));
+            let args = (data.read::<T>()?, weights);
+            winograd.run(args, [field, packed, threads], finish);
             return Ok(());
         }
         if self.planewise() {
-            planes::run(
-                &self.parts,
-                (data.read::<T>()?, weights, bias),
-                threads,
-                (target, req),
-            );
+            planes::run(&self.parts, (Source::of(data)?, weights), threads, finish);
             return Ok(());
         }
         let source = first.field.fill(data.read::<T>()?, field);
@@ -104,9 +97,7 @@ impl Products {
             product.run(Arguments {
                 source,
                 weights,
-                bias,
-                target,
-                req,
+                finish,
                 packed: &mut packed[..product.packed()],
                 threads,
             });
