@@ -139,14 +139,22 @@ pub(crate) fn take_every<T: Real>(step: usize, row: &[T], to: &mut [T]) {
             _ => to.copy_from_slice(row),
         };
     }
-    match (step, n) {
-        (2, 16..) => halve::<T, 16, 31>(row, &mut to[..n]),
-        (2, 8..) => halve::<T, 8, 15>(row, &mut to[..n]),
-        (2, 4..) => halve::<T, 4, 7>(row, &mut to[..n]),
-        _ => to
-            .iter_mut()
-            .zip(row.iter().step_by(step))
-            .for_each(|(o, &v)| *o = v),
+    if step == 2 && n >= 4 {
+        return take_second(row, &mut to[..n]);
+    }
+    to.iter_mut()
+        .zip(row.iter().step_by(step))
+        .for_each(|(o, &v)| *o = v);
+}
+
+multiversion! {
+    /// As [`take_every`] second one, for four results or more.
+    fn take_second<T: Real>(row: &[T], to: &mut [T]) {
+        match to.len() {
+            16.. => halve::<T, 16, 31>(row, to),
+            8.. => halve::<T, 8, 15>(row, to),
+            _ => halve::<T, 4, 7>(row, to),
+        }
     }
 }
 
