@@ -73,7 +73,7 @@ fn parts(case: &Case, [norm, added, relu]: [bool; 3]) -> Tensor {
             *x = of(3, i) * (*x - of(5, i)) / (of(6, i) + 1e-3).sqrt() + of(4, i);
         }
         if added {
-            *x += case.inputs.last().unwrap().data[i];
+            *x += case.inputs[case.inputs.len() - 1].data[i];
         }
         if relu {
             *x = x.max(0.0);
