@@ -30,11 +30,14 @@ struct Reqs {
 /// Inputs, then outputs.
 template <class T> struct Forward {
     const T *gamma, *beta, *moving_mean, *moving_var;
-    T *mean, *inverse, *new_mean, *new_var;
+    T *mean, *inverse;
 };
+/// The last four are null in a pass that leaves the moving statistics alone.
 template <class T> struct Backward {
     const T *gamma, *mean, *inverse;
     T *gamma_grad, *beta_grad;
+    const T *moving_mean, *moving_var;
+    T *new_mean, *new_var;
 };
 
 /// Calls `each(element)` for this thread's share of a channel.
@@ -70,9 +73,8 @@ __device__ __forceinline__ void forward(
     for (int64 first = blockIdx.x * (int64)blockDim.x; first < along.count;
          first += gridDim.x * (int64)blockDim.x) {
         const int64 channel = first + threadIdx.x, known = channel < along.count ? channel : 0;
-        const float64 old_mean = by.moving_mean[known], old_var = by.moving_var[known];
-        C mean = (C)old_mean;
-        float64 var = old_var;
+        C mean = by.moving_mean[known];
+        float64 var = by.moving_var[known];
         if (norm.batch) {
             float64 sum = 0, squares = 0;
             over_channel(along, channel, [&](int64 at) { sum += (float64)convert<C>(data[at]); });
@@ -86,14 +88,9 @@ __device__ __forceinline__ void forward(
         const C inverse = (C)over(1.0, square_root(var + norm.eps));
         const C scale = norm.fix_gamma ? inverse : by.gamma[known] * inverse;
         const C beta = by.beta[known];
-        // The new moving statistics may lie where the old ones do, which all threads have read.
-        __syncthreads();
         if (channel < along.count) {
-            const float64 old = norm.batch ? norm.momentum : 1.0, rest = 1.0 - old;
             give(by.mean, channel, mean, reqs.of[1]);
             give(by.inverse, channel, norm.kind == Variance ? (C)var : inverse, reqs.of[2]);
-            give(by.new_mean, channel, (C)(old_mean * old + (float64)mean * rest), reqs.of[3]);
-            give(by.new_var, channel, (C)(old_var * old + var * rest), reqs.of[4]);
         }
         if (reqs.of[0] != Null) {
             over_channel(along, channel, [&](int64 at) {
@@ -103,6 +100,16 @@ __device__ __forceinline__ void forward(
             });
         }
         __syncthreads();
+    }
+}
+
+/// Brings a moving statistic closer to that of the batch, by the thread that has its channel.
+template <class C>
+__device__ __forceinline__ void move(
+    const C *from, C *to, int64 channel, float64 of_batch, const Norm &norm, int64 req) {
+    if (norm.batch && req != Null && threadIdx.y == 0) {
+        const float64 old = (float64)from[channel] * norm.momentum;
+        put(to[channel], (C)(old + of_batch * (1.0 - norm.momentum)), req == Add);
     }
 }
 
@@ -131,6 +138,10 @@ __device__ __forceinline__ void backward(
         if (channel < along.count) {
             give(by.gamma_grad, channel, (C)(norm.fix_gamma ? 0.0 : products * inverse), reqs.of[1]);
             give(by.beta_grad, channel, (C)sum, reqs.of[2]);
+            // Rounding may take a variance of 0 below it.
+            const float64 var = over(1.0, inverse * inverse) - norm.eps;
+            move(by.moving_mean, by.new_mean, channel, (float64)mean, norm, reqs.of[3]);
+            move(by.moving_var, by.new_var, channel, var < 0 ? 0.0 : var, norm, reqs.of[4]);
         }
         const float64 share = norm.batch && count > 0 ? over(1.0, count) : 0.0;
         const C factor = (C)scale, slope = (C)(-scale * inverse * inverse * products * share);

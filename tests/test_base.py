@@ -247,6 +247,39 @@ def test_the_registries_of_the_package_are_reached_by_their_base():
     assert isinstance(mx.metric.create("madeinatest"), MadeInATest)
 
 
+@pytest.mark.parametrize(
+    ("create", "spec", "found"),
+    [
+        (mx.metric.create, '{"metric": "topkaccuracy", "top_k": 3}', "top_k_accuracy_3"),
+        (mx.metric.create, '["topkaccuracy", {"top_k": 2}]', "top_k_accuracy_2"),
+        (mx.metric.create, {"metric": "topkaccuracy", "top_k": 4}, "top_k_accuracy_4"),
+        (mx.metric.create, mx.metric.MSE(name="error").get_config(), "error"),
+        (mx.init.create, '{"initializer": "normal", "sigma": 0.5}', '["normal", {"sigma": 0.5}]'),
+        (mx.init.create, '["normal", {"sigma": 2}]', '["normal", {"sigma": 2}]'),
+        (mx.init.create, {"initializer": "zero"}, '["zero", {}]'),
+        (mx.optimizer.create, '{"optimizer": "nag", "learning_rate": 0.5}', 0.5),
+    ],
+)
+def test_names_with_arguments_may_be_in_dicts_and_in_json(create, spec, found):
+    made = create(spec)
+    if create is mx.metric.create:
+        assert made.name == found
+    elif create is mx.init.create:
+        assert made.dumps() == found
+    else:
+        assert (type(made), made.lr) == (mx.optimizer.NAG, found)
+
+
+def test_names_may_be_keywords_and_in_lists():
+    assert mx.init.create(initializer="constant", value=3).dumps() == '["constant", {"value": 3}]'
+    every = mx.metric.create(['{"metric": "acc"}', {"metric": "mse"}, "ce"])
+    assert every.get()[0] == ["accuracy", "mse", "cross-entropy"]
+    array = mx.nd.zeros(2)
+    own = {"__init__": '{"initializer": "constant", "value": 3}'}
+    mx.init.Uniform()(mx.init.InitDesc("scale", own), array)
+    assert array.asnumpy().tolist() == [3, 3]
+
+
 def test_the_default_context_is_deprecated():
     outer = mx.current_context()
     with pytest.warns(DeprecationWarning, match=r"current_context\(\)") as caught:

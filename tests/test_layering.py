@@ -31,7 +31,7 @@ LAYERS: list[tuple[str, ...]] = [
         *("autograd", "random", "resource", "storage", "engine", "profiler", "executor"),
         *("operator", "rtc", "workers"),
     ),
-    ("lr_scheduler", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
+    ("lr_scheduler", "misc", "initializer", "metric", "optimizer", "kvstore", "io", "recordio"),
     (
         "image",
         "model",
@@ -41,6 +41,7 @@ LAYERS: list[tuple[str, ...]] = [
         "im2rec",
         "gluon",
         "module",
+        "executor_manager",
         "rnn",
         "visualization",
         "checkpoints",

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from . import (
         callback,
         contrib,
+        executor_manager,
         gluon,
         image,
         initializer,
@@ -103,6 +104,7 @@ __all__ = [
     "engine",
     "error",
     "executor",
+    "executor_manager",
     "gluon",
     "gpu",
     "image",
@@ -167,6 +169,7 @@ _LATER = frozenset(
     {
         "callback",
         "contrib",
+        "executor_manager",
         "gluon",
         "image",
         "initializer",

@@ -14,12 +14,28 @@ HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_sta
 """Keys that may be written without underscores and are stored with them."""
 
 
+class _InForce:
+    """The scope in force, to read and to assign, as scripts of MXNet do without a block."""
+
+    @property
+    def value(self) -> AttrScope:
+        """The scope."""
+        scope = _CURRENT.get()
+        if scope is None:
+            scope = AttrScope()
+            _CURRENT.set(scope)
+        return scope
+
+    @value.setter
+    def value(self, scope: AttrScope) -> None:
+        _CURRENT.set(scope)
+
+
 class _Current:
     """Reads the scope in force as a class attribute, which is MXNet's way to ask for it."""
 
     def __get__(self, instance: AttrScope | None, owner: type) -> AttrScope:
-        scope = _CURRENT.get()
-        return AttrScope() if scope is None else scope
+        return AttrScope._current.value
 
 
 class AttrScope:
@@ -44,24 +60,25 @@ class AttrScope:
     {'__ctx_group__': 'dev1', '__mood__': 'calm'}
     """
 
+    _current = _InForce()
     current = _Current()
 
     def __init__(self, **attrs: str) -> None:
-        self._attrs = check_attributes(attrs)
+        self._attr = check_attributes(attrs)
         self._outer: list[tuple[Token[AttrScope | None], dict[str, str]]] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
         """The scope's attributes together with `attr`, which wins."""
-        return {**self._attrs, **check_attributes(attr or {})}
+        return {**self._attr, **check_attributes(attr or {})}
 
     def __enter__(self) -> Self:
-        own = self._attrs
-        self._attrs = {**AttrScope.current._attrs, **own}
+        own = self._attr
+        self._attr = {**AttrScope.current._attr, **own}
         self._outer.append((_CURRENT.set(self), own))
         return self
 
     def __exit__(self, *_: object) -> None:
-        token, self._attrs = self._outer.pop()
+        token, self._attr = self._outer.pop()
         _CURRENT.reset(token)
 
 

@@ -127,6 +127,11 @@ def as_int(what: str, value: Any, low: int | None = None, high: int | None = Non
     return found
 
 
+def _as_list(obj: Any) -> Any:
+    """A list or a tuple as it is, and anything else in a list."""
+    return obj if isinstance(obj, (list, tuple)) else [obj]
+
+
 def _is_extent(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 63
 

@@ -12,10 +12,19 @@ __all__ = ["enter"]
 _NDARRAY = {"ndarray": "ndarray"}
 _MODULES = {"init": "initializer", "ndarray": "ndarray", "symbol": "symbol"}
 
+_IO = {
+    "_getdata_by_idx": "io.utils:_getdata_by_idx",
+    "_has_instance": "io.utils:_has_instance",
+    "_init_data": "io.utils:_init_data",
+}
+
 _NAMES: dict[str, dict[str, str]] = {
     "error": {"register": "base:register_error", "register_error": "base:register_error"},
     "initializer": {"random": "random"},
+    "io": _IO,
+    "io.io": _IO,
     "model": {
+        "_multiple_callbacks": "model.callbacks:call",
         "io": "io",
         "kvs": "kvstore",
         "metric": "metric",
@@ -23,10 +32,30 @@ _NAMES: dict[str, dict[str, str]] = {
         "opt": "optimizer",
         "sym": "symbol",
     },
-    "module.base_module": _NDARRAY,
+    "module.base_module": {
+        "_as_list": "base:_as_list",
+        "_check_input_names": "module.describe:_check_input_names",
+        "_check_names_match": "module.describe:_check_names_match",
+        "_parse_data_desc": "module.describe:_parse_data_desc",
+        **_NDARRAY,
+    },
     "module.bucketing_module": {"ctx": "context", "nd": "ndarray", "sym": "symbol"},
-    "module.executor_group": {"ctx": "context"},
-    "module.module": {"ctx": "context", "nd": "ndarray", "opt": "optimizer"},
+    "module.executor_group": {
+        "_merge_multi_context": "module.split:merged",
+        "_prepare_group2ctxs": "module.split:per_device",
+        "ctx": "context",
+    },
+    "module.module": {
+        "_check_input_names": "module.describe:_check_input_names",
+        "_create_kvstore": "model.stores:_create_kvstore",
+        "_initialize_kvstore": "model.stores:_initialize_kvstore",
+        "_parse_data_desc": "module.describe:_parse_data_desc",
+        "_update_params": "model.stores:_update_params",
+        "_update_params_on_kvstore": "model.stores:_update_params_on_kvstore",
+        "ctx": "context",
+        "nd": "ndarray",
+        "opt": "optimizer",
+    },
     "module.python_module": {"nd": "ndarray"},
     "ndarray.contrib": {
         "mx": "",

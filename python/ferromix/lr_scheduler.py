@@ -1,7 +1,8 @@
 """Learning rates that fall with the number of updates.
 
-A schedule is a function of the number of updates alone. It keeps no count of its own, so asking
-twice, or for an earlier update, changes nothing; only what it has logged it does not log again.
+A schedule is a function of the number of updates alone. No rate depends on what was asked before,
+so asking twice, or for an earlier update, changes nothing; only what it has logged it does not log
+again. What is counted, such as ``count``, is of the last call, and for scripts that read it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class LRScheduler:
     base_lr
         The learning rate before any reduction; an optimizer sets it to its own learning rate.
     warmup_steps
-        The number of updates during which the rate grows to `base_lr`.
+        The number of updates during which the rate grows to `base_lr`, as it was given here:
+        ``warmup_final_lr``.
     warmup_begin_lr
         The rate of the first update where there is a warm-up.
     warmup_mode
@@ -65,7 +67,7 @@ class LRScheduler:
             raise InvalidArgumentError(
                 f"{name}: warmup_begin_lr {warmup_begin_lr} is above base_lr {base_lr}"
             )
-        self.base_lr = base_lr
+        self.base_lr = self.warmup_final_lr = base_lr
         self.warmup_steps = warmup_steps
         self.warmup_begin_lr = warmup_begin_lr
         self.warmup_mode = warmup_mode
@@ -74,7 +76,7 @@ class LRScheduler:
         """The rate of an update within the warm-up."""
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
-        rise = self.base_lr - self.warmup_begin_lr
+        rise = self.warmup_final_lr - self.warmup_begin_lr
         try:
             return self.warmup_begin_lr + rise * num_update / self.warmup_steps
         except ArithmeticError:
@@ -144,9 +146,11 @@ class FactorScheduler(LRScheduler):
         self.step = step
         self.factor = factor
         self.stop_factor_lr = stop_factor_lr
+        self.count: float = 0
 
     def _scheduled_lr(self, num_update: int) -> float:
         reductions = max(0, int(-(-num_update // self.step)) - 1)
+        self.count = reductions * self.step
         if reductions == 0:
             return self.base_lr
         rate = max(self.base_lr * self.factor**reductions, self.stop_factor_lr)
@@ -195,14 +199,20 @@ class MultiFactorScheduler(LRScheduler):
         _check_factor("MultiFactorScheduler", factor)
         self.step = steps
         self.factor = factor
+        self.cur_step_ind = self.count = 0
 
     def _scheduled_lr(self, num_update: int) -> float:
-        reductions = sum(num_update > s for s in self.step)
+        self.cur_step_ind = reductions = sum(num_update > s for s in self.step)
+        self.count = self.step[reductions - 1] if reductions else 0
         return self._tell(num_update, reductions, self.base_lr * self.factor**reductions)
 
 
 class _Decay(LRScheduler):
-    """The base of schedules that go from the rate after the warm-up to a last one."""
+    """The base of schedules that go from the rate after the warm-up to a last one.
+
+    The first one is ``base_lr_orig``, as the schedule was made with; that an optimizer has a
+    learning rate of its own changes nothing, as in MXNet.
+    """
 
     def __init__(
         self,
@@ -220,13 +230,15 @@ class _Decay(LRScheduler):
                 f"{name}: max_update must be a whole number >= 1, got {max_update!r}"
             )
         self.max_update = max_update
+        self.max_steps = max_update - warmup_steps
         self.final_lr = final_lr
+        self.base_lr_orig = base_lr
 
     def _scheduled_lr(self, num_update: int) -> float:
-        steps = self.max_update - self.warmup_steps
+        steps = self.max_steps
         done = (num_update - self.warmup_steps) / steps if steps > 0 else 1.0
         rest = self._rest(min(max(done, 0.0), 1.0))
-        return self.final_lr + (self.base_lr - self.final_lr) * rest
+        return self.final_lr + (self.base_lr_orig - self.final_lr) * rest
 
     @abstractmethod
     def _rest(self, done: float) -> float:
@@ -241,7 +253,7 @@ class PolyScheduler(_Decay):
     max_update
         The update from which on the rate is `final_lr`.
     base_lr, final_lr
-        The first rate, and the last.
+        The first rate, and the last. An optimizer's ``learning_rate`` does not replace the first.
     pwr
         The power.
     warmup_steps, warmup_begin_lr, warmup_mode
@@ -280,7 +292,7 @@ class CosineScheduler(_Decay):
     max_update
         The update from which on the rate is `final_lr`.
     base_lr, final_lr
-        The first rate, and the last.
+        The first rate, and the last. An optimizer's ``learning_rate`` does not replace the first.
     warmup_steps, warmup_begin_lr, warmup_mode
         As in :class:`LRScheduler`; the warm-up's updates are among `max_update`.
     """

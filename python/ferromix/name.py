@@ -8,15 +8,28 @@ from typing import Self
 __all__ = ["NameManager", "Prefix"]
 
 
-class _Current:
-    """Reads the manager in force as a class attribute, which is MXNet's way to ask for it."""
+class _InForce:
+    """The manager in force, to read and to assign, as scripts of MXNet do without a block."""
 
-    def __get__(self, instance: NameManager | None, owner: type) -> NameManager:
+    @property
+    def value(self) -> NameManager:
+        """The manager."""
         manager = _CURRENT.get()
         if manager is None:
             manager = NameManager()
             _CURRENT.set(manager)
         return manager
+
+    @value.setter
+    def value(self, manager: NameManager) -> None:
+        _CURRENT.set(manager)
+
+
+class _Current:
+    """Reads the manager in force as a class attribute, which is MXNet's way to ask for it."""
+
+    def __get__(self, instance: NameManager | None, owner: type) -> NameManager:
+        return NameManager._current.value
 
 
 class NameManager:
@@ -31,6 +44,7 @@ class NameManager:
     ('dot0', 'dot1')
     """
 
+    _current = _InForce()
     current = _Current()
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Classes found by name: the one mechanism behind initializers, optimizers and metrics.
 
 Names are matched without regard to case. What can be created by name can also be written to JSON
-as ``["name", {arguments}]``, which is how a variable remembers its initializer.
+as ``["name", {arguments}]``, which is how a variable remembers its initializer, or as a dict.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import reprlib
 import warnings
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from .error import ArgumentTypeError, InvalidArgumentError
 from .literal import brief
@@ -88,45 +88,60 @@ class Registry(Generic[T]):
             raise InvalidArgumentError(f"unknown {self._kind} '{name}'; {hint} {known}")
         return found
 
-    def create(self, spec: T | str, *args: Any, **kwargs: Any) -> T:
-        """An instance from a name, from JSON, or `spec` itself if it is one already.
+    def create(self, *args: Any, **kwargs: Any) -> T:
+        """An instance from a name with arguments, a dict, JSON, or an instance, which it returns.
+
+        A dict has the name under the kind of the entry, as in ``{"metric": "acc"}``, beside the
+        arguments, and so have keywords alone. JSON is of such a dict, or of
+        ``["name", {arguments}]``.
 
         Raises
         ------
         InvalidArgumentError
             For an unknown name, for something that is neither, and for arguments beside an
-            instance or beside JSON, which has its own.
+            instance, a dict or JSON, which have their own.
         """
-        if isinstance(spec, self._base):
-            self._refuse_arguments(args, kwargs)
-            return spec
-        if not isinstance(spec, str):
-            raise InvalidArgumentError(
-                f"{self._kind} must be a name or a {self._base.__name__}, got {spec!r}"
-            )
-        if spec.startswith("["):
-            self._refuse_arguments(args, kwargs)
-            name, kwargs = self._parse(spec)
-            return self.find(name)(**kwargs)
-        return self.find(spec)(*args, **kwargs)
+        return self.create_as(self._kind, args, kwargs)
 
-    def _refuse_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if args or kwargs:
+    def create_as(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
+        """As :meth:`create`, with names in dicts and keywords under `key`."""
+        if not args:
+            if key not in kwargs:
+                raise ArgumentTypeError(f"there is no {key} among the arguments")
+            kwargs = dict(kwargs)
+            args = (kwargs.pop(key),)
+        spec, *rest = args
+        if isinstance(spec, str) and not spec.startswith(("{", "[")):
+            return self.find(spec)(*rest, **kwargs)
+        if rest or kwargs:
             raise InvalidArgumentError(
                 f"{self._kind}: further arguments are for creation by name only, "
-                f"got {list(args) + list(kwargs)}"
+                f"got {rest + list(kwargs)}"
             )
+        if isinstance(spec, self._base):
+            return spec
+        if isinstance(spec, str):
+            name, kwargs = self._parse(key, spec)
+            return self.create_as(key, (name,), kwargs)
+        if isinstance(spec, dict):
+            return self.create_as(key, (), spec)
+        raise InvalidArgumentError(
+            f"{self._kind} must be a name or a {self._base.__name__}, got {spec!r}"
+        )
 
-    def _parse(self, text: str) -> tuple[str, dict[str, Any]]:
+    def _parse(self, key: str, text: str) -> tuple[str, dict[str, Any]]:
+        """The name and the arguments that JSON has."""
         try:
-            name, kwargs = json.loads(text)
-            if not isinstance(name, str) or not isinstance(kwargs, dict):
-                raise ValueError
-        except (ValueError, RecursionError):
-            raise InvalidArgumentError(
-                f'{self._kind} as JSON must read ["name", {{arguments}}], got {brief(text)}'
-            ) from None
-        return name, kwargs
+            found = json.loads(text)
+            name, kwargs = (found.pop(key), found) if isinstance(found, dict) else found
+            if isinstance(name, str) and isinstance(kwargs, dict):
+                return name, kwargs
+        except (ValueError, TypeError, KeyError, RecursionError):
+            pass
+        raise InvalidArgumentError(
+            f'{self._kind} as JSON must read ["name", {{arguments}}], or '
+            f'{{"{key}": "name", arguments}}, got {brief(text)}'
+        ) from None
 
 
 def _is_subclass(klass: object, base: type) -> bool:
@@ -221,21 +236,6 @@ def get_create_func(base_class: type[T], nickname: str) -> Callable[..., T]:
     registry = _registry(base_class, nickname)
 
     def create(*args: Any, **kwargs: Any) -> T:
-        if not args:
-            if nickname not in kwargs:
-                raise ArgumentTypeError(f"there is no {nickname} among the arguments")
-            args = (kwargs.pop(nickname),)
-        spec: Any = args[0]
-        rest = args[1:]
-        if isinstance(spec, str) and spec.startswith("{") and not rest and not kwargs:
-            try:
-                spec = json.loads(spec)
-            except (ValueError, RecursionError):
-                raise InvalidArgumentError(
-                    f"{nickname} as JSON must be a dict of arguments, got {brief(spec)}"
-                ) from None
-        if isinstance(spec, dict) and not rest and not kwargs:
-            return create(**spec)
-        return registry.create(cast(Any, spec), *rest, **kwargs)
+        return registry.create_as(nickname, args, kwargs)
 
     return create

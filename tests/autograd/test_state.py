@@ -116,7 +116,24 @@ def test_batch_norm_trains_its_states_only_in_training():
     with ag.record():
         y = mx.nd.BatchNorm(x, one, zero, mean, var, eps=0, fix_gamma=False, momentum=0.5)
         z = mx.nd.BatchNorm(x * 2, one, zero, mean, var, eps=0, fix_gamma=False, momentum=0.5)
-    # Both runs changed the states, which training does not read.
-    np.testing.assert_allclose(mean.asnumpy(), 1.25 * data.mean(0), rtol=1e-5, atol=1e-6)
-    ag.backward([y, z])
-    np.testing.assert_allclose(x.grad.asnumpy(), 0, atol=1e-5)
+    np.testing.assert_array_equal(mean.asnumpy(), 0)
+    # The gradient of z comes first, and halves what is there: 0.5 * 2, then 0.5 * 1 + 0.5 * 1.
+    for factor in (1.0, 1.25):
+        ag.backward([y, z], retain_graph=True)
+        np.testing.assert_allclose(x.grad.asnumpy(), 0, atol=1e-5)
+        np.testing.assert_allclose(mean.asnumpy(), factor * data.mean(0), rtol=1e-5, atol=1e-6)
+
+
+def test_second_derivatives_change_no_states():
+    x = mx.nd.array([[1.0], [2], [4]])
+    x.attach_grad()
+    mean, var, weight = mx.nd.zeros((1,)), mx.nd.ones((1,)), mx.nd.array([[1.0], [0], [2]])
+    with ag.record():
+        y = mx.nd.BatchNorm(x, mx.nd.ones((1,)), mx.nd.zeros((1,)), mean, var, momentum=0.5)
+        (first,) = ag.grad((y * weight).sum(), x, create_graph=True)
+        squares = (first**2).sum()
+    moved = mean.asnumpy(), var.asnumpy()
+    np.testing.assert_allclose(moved, ([7 / 6], [0.5 + 7 / 9]), rtol=1e-5)
+    squares.backward()
+    assert np.abs(x.grad.asnumpy()).max() > 0.01
+    np.testing.assert_array_equal((mean.asnumpy(), var.asnumpy()), moved)

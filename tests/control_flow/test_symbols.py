@@ -181,7 +181,10 @@ def test_moving_averages_change_in_training():
     executor.forward(is_train=False)
     assert not mean.asnumpy().any()
     executor.forward(is_train=True)
-    found = 0.25 * x[0].mean(0) + 0.5 * x[1].mean(0)
+    assert not mean.asnumpy().any()
+    executor.backward(mx.nd.ones((2, 4, 3)))
+    # The backward pass begins with the last step.
+    found = 0.5 * x[0].mean(0) + 0.25 * x[1].mean(0)
     np.testing.assert_allclose(mean.asnumpy(), found, 1e-5, 1e-6)
 
 

@@ -72,8 +72,8 @@ def test_forward_and_backward(kernels, dtype, train, fix_gamma):
         small.append(rng.random(channels).astype(dtype))
         olds = [rng.standard_normal(s).astype(dtype) for s in (shape, *[channels] * 4)]
         norm = norm_of(shape, axis, train, fix_gamma)
-        wanted = on_the_cpu("BatchNorm", [x, *small], dtype, 5, reqs, olds, attrs, train)
-        found = [a.copy() for a in olds]
+        wanted = on_the_cpu("BatchNorm", [x, *small], dtype, 3, reqs[:3], olds[:3], attrs, train)
+        found = [a.copy() for a in olds[:3]]
         by = words(ctypes.c_uint64, *(a.ctypes.data for a in (*small, *found[1:])))
         rest = norm, words(ctypes.c_int64, *reqs)
         kernels.launch(f"batch_norm_forward_{dtype}", grid, block, by, x, found[0], *rest)
@@ -82,10 +82,10 @@ def test_forward_and_backward(kernels, dtype, train, fix_gamma):
 
         mean, inverse = small[1], 1 + small[3]
         inputs = [grad, x, small[0], mean, inverse, *small[2:]]
-        name, three = "_backward_BatchNorm", reqs[:3]
-        wanted = on_the_cpu(name, inputs, dtype, 3, three, olds[:3], attrs, train)
-        found = [a.copy() for a in olds[:3]]
-        by = words(ctypes.c_uint64, *(a.ctypes.data for a in (small[0], mean, inverse, *found[1:])))
+        wanted = on_the_cpu("_backward_BatchNorm", inputs, dtype, 5, reqs, olds, attrs, train)
+        found = [a.copy() for a in olds]
+        places = (small[0], mean, inverse, *found[1:3], *small[2:], *found[3:])
+        by = words(ctypes.c_uint64, *(a.ctypes.data for a in places))
         entry = f"batch_norm_backward_{dtype}"
         kernels.launch(entry, grid, block, by, grad, x, found[0], *rest)
         for a, b in zip(found, wanted, strict=True):
@@ -95,11 +95,14 @@ def test_forward_and_backward(kernels, dtype, train, fix_gamma):
 def test_moving_statistics_may_be_changed_where_they_are(kernels):
     shape, dtype = (4, 6, 5), "float64"
     x = np.random.default_rng(0).standard_normal(shape)
-    ones, zeros, mean, var = np.ones(6), np.zeros(6), np.zeros(6), np.ones(6)
+    grad, gamma, mean, var = x + 1, np.ones(6), np.zeros(6), np.ones(6)
+    of_batch = x.mean((0, 2)), 1 / np.sqrt(x.var((0, 2)) + ATTRS["eps"])
     outs = [np.zeros(shape), np.zeros(6), np.zeros(6)]
-    pointers = [a.ctypes.data for a in (ones, zeros, mean, var, *outs[1:], mean, var)]
-    rest = norm_of(shape, 1, True, False), words(ctypes.c_int64, 1, 1, 1, 2, 2)
-    by = words(ctypes.c_uint64, *pointers)
-    kernels.launch(f"batch_norm_forward_{dtype}", (2,), (2, 16), by, x, outs[0], *rest)
-    np.testing.assert_allclose(mean, 0.25 * x.mean((0, 2)), rtol=1e-12)
-    np.testing.assert_allclose(var, 0.75 + 0.25 * x.var((0, 2)), rtol=1e-12)
+    places = (gamma, *of_batch, *outs[1:], mean, var, mean, var)
+    by = words(ctypes.c_uint64, *(a.ctypes.data for a in places))
+    entry, inputs = f"batch_norm_backward_{dtype}", (grad, x, outs[0])
+    for batch, rest in ((False, 0.0), (True, 0.25)):
+        norm, reqs = norm_of(shape, 1, batch, False), words(ctypes.c_int64, 1, 1, 1, 2, 2)
+        kernels.launch(entry, (2,), (2, 16), by, *inputs, norm, reqs)
+        np.testing.assert_allclose(mean, rest * x.mean((0, 2)), rtol=1e-12)
+        np.testing.assert_allclose(var, 1 - rest + rest * x.var((0, 2)), rtol=1e-12)

@@ -64,9 +64,15 @@ def losses(ranks, dtype, steps, folder):
     return np.sum([[float(line) for line in lines[rank]] for rank in range(ranks)], axis=0)
 
 
+NEEDS_MNIST = pytest.mark.skipif(
+    MNIST is None, reason="needs MNIST: FERROMIX_DATA names the folder above it"
+)
+
+
 # Sums in another order differ in the last bit, by which the maximum of a pool becomes another
 # element sooner or later, in float32 after some 15 steps; from there on, losses are others.
 @pytest.mark.nightly
+@NEEDS_MNIST
 @pytest.mark.parametrize(("dtype", "steps"), [("float32", 15), ("float64", 100)])
 def test_losses_are_those_of_one_process(dtype, steps, tmp_path):
     alone = losses(1, dtype, steps, tmp_path / "1")
@@ -89,7 +95,7 @@ def test_the_example_trains_in_two_processes(store, rate, tmp_path):
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(MNIST is None, reason="needs MNIST: FERROMIX_DATA names the folder above it")
+@NEEDS_MNIST
 def test_dist_async_scores_as_one_process(tmp_path):
     def accuracy(store, ranks):
         folder = tmp_path / store

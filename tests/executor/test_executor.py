@@ -306,6 +306,8 @@ def test_training_and_prediction_differ_where_the_operator_does():
     data = np.array([[1.0], [2], [3], [6]], dtype="float32")
     trained = executor.forward(is_train=True, data=data)[0].asnumpy()
     np.testing.assert_allclose(trained, (data - 3) / np.sqrt(3.5), rtol=1e-5)
+    np.testing.assert_array_equal(executor.aux_dict["bn_moving_mean"].asnumpy(), [0])
+    executor.backward(mx.nd.ones((4, 1)))
     np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), [1.5])
     np.testing.assert_allclose(executor.aux_dict["bn_moving_var"].asnumpy(), [2.25])
     predicted = executor.forward(is_train=False)[0].asnumpy()
@@ -428,6 +430,7 @@ def test_views_of_inputs_are_not_made_of_states():
     executor = net.simple_bind(mx.cpu(), data=(4, 1))
     data = np.array([[1.0], [2], [3], [6]])
     before = executor.forward(is_train=True, data=data)[0].asnumpy()
+    executor.backward([mx.nd.ones((1,)), mx.nd.ones((4, 1))])
     assert before.tolist() == [0]
     assert executor.aux_dict["bn_moving_mean"].asnumpy().tolist() == [3]
 

@@ -95,6 +95,49 @@ def test_rules_by_name(name, value):
     assert (plain.asnumpy() == value).all()
 
 
+RULES = ("weight", "bias", "gamma", "beta", "zero", "one", "default")
+RULE_OF = {
+    **{rule: (rule, rule) for rule in RULES[:4]},
+    **{"min": ("zero", "zero"), "max": ("one", "one"), "other": ("default", "default")},
+    "parameters": ("default", "default"),
+    "moving_mean": ("default", "zero"),
+    "moving_avg": ("default", "zero"),
+    "moving_inv_var": ("default", "zero"),
+    "moving_var": ("default", "one"),
+    "running_mean": ("default", "default"),
+    "running_var": ("default", "default"),
+}
+
+
+class Asked(mx.init.Initializer):
+    """Notes by which rule a parameter is set."""
+
+    def __init__(self):
+        super().__init__()
+        self.by = []
+
+
+for rule in RULES:
+    setattr(Asked, f"_init_{rule}", lambda self, desc, arr, rule=rule: self.by.append(rule))
+
+
+@pytest.mark.parametrize("ending", RULE_OF)
+def test_which_rule_a_class_of_ones_own_is_asked_for(ending):
+    init, array = Asked(), mx.nd.zeros(2)
+    init(mx.init.InitDesc(f"bn_{ending}"), array)
+    init(f"bn_{ending}", array)
+    assert tuple(init.by) == RULE_OF[ending]  # with attributes, and as a plain string
+
+
+def test_one_rule_for_all_that_has_none():
+    class Sevens(mx.init.Zero):
+        def _init_default(self, desc, arr):
+            arr[:] = 7
+
+    for name, value in (("bn_moving_mean", 7), ("lstm_parameters", 7), ("fc_bias", 0)):
+        assert (drawn(Sevens(), (2,), name) == value).all()
+
+
 def test_a_name_without_a_rule():
     with pytest.raises(InvalidArgumentError, match=r"'foo' of shape \(2,\).*init=mx\.init\.Zero"):
         mx.init.Uniform()("foo", mx.nd.zeros((2,)))

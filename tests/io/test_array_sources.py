@@ -106,6 +106,68 @@ def test_what_users_look_at():
     assert it.idx.tolist() == list(range(7))
 
 
+def labels(it):
+    return [batch.label[0].asnumpy().tolist() for batch in it]
+
+
+def test_what_users_assign():
+    it = mx.io.NDArrayIter(X, Y, 3)
+    it.data, it.label = [("other", 2 * X), ("a", X)], [("l", mx.nd.array(Y * 10))]
+    assert [d.name for d in it.provide_data + it.provide_label] == ["other", "a", "l"]
+    np.testing.assert_array_equal(it.next().data[0].asnumpy(), 2 * X[:3])
+    it.cursor = 2
+    assert labels(it) == [[50, 60, 0]]
+    assert it.cursor == 8
+    it.reset()
+    it.num_data = 5
+    assert labels(it) == [[0, 10, 20], [30, 40, 0]]
+    it.reset()
+    it.idx = np.arange(5)[::-1]  # which MXNet does not ask, either
+    assert it.idx.tolist() == [4, 3, 2, 1, 0]
+    assert labels(it) == [[0, 10, 20], [30, 40, 0]]
+    it.num_source = 9
+    assert it.num_source == 9
+    with pytest.raises(InvalidArgumentError, match="'l' has 7 samples, but an epoch has 5"):
+        it.label = [("l", Y)]
+    with pytest.raises(InvalidArgumentError, match="num_data"):
+        it.num_data = 6
+
+
+def test_names_and_arrays_of_what_is_given():
+    init = mx.io.io._init_data
+    for given, names in (
+        (X, ["data"]),
+        ([X, Y], ["_0_data", "_1_data"]),
+        ({"b": X, "a": Y}, ["a", "b"]),
+    ):
+        found = init(given, False, "data")
+        assert [name for name, _ in found] == names
+        assert all(isinstance(array, mx.nd.NDArray) for _, array in found)
+    np.testing.assert_array_equal(init(X, False, "data")[0][1].asnumpy(), X)
+    assert init(None, True, "data") == []
+    with pytest.raises(InvalidArgumentError, match="there is no array in None"):
+        init(None, False, "data")
+
+
+@pytest.mark.parametrize("handle", HANDLES)
+def test_wholes_are_in_the_order_of_the_epoch(handle):
+    it = mx.io.NDArrayIter(X, Y, 3, shuffle=True, last_batch_handle=handle)
+    orders = []
+    for _ in range(2):
+        order = it.idx.tolist()
+        orders.append(order)
+        assert it.label[0][1].asnumpy().tolist() == order
+        np.testing.assert_array_equal(it.data[0][1].asnumpy(), X[order])
+        labels(it)
+        it.reset()
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(7))
+    it.hard_reset()
+    it.label = [("l", np.arange(7))]
+    assert it.label[0][1].asnumpy().tolist() == list(range(7))
+    assert labels(it)[:2] == [[0, 1, 2], [3, 4, 5]]
+
+
 def test_there_is_no_batch_before_the_first_and_after_the_last():
     it = mx.io.NDArrayIter(X, Y, 3)
     for _ in range(2):

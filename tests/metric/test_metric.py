@@ -74,6 +74,19 @@ def test_top_k_breaks_ties_by_class():
     assert metric.get()[1] == 2 / 3
 
 
+@pytest.mark.parametrize(
+    ("top_k", "label", "pred", "found"),
+    [  # of MXNet 1.9.1
+        (2, [0, 1, 2], [0, 1, 1], 1),
+        (3, [0, 1, 1, 2], [0.3, 1.2, 1, 2], 0.5),
+        (2, [[0], [1], [2]], [0, 1, 0], 1 / 3),
+    ],
+)
+def test_top_k_of_one_axis(top_k, label, pred, found):
+    metric = updated(mx.metric.TopKAccuracy(top_k), mx.nd.array(label), mx.nd.array(pred))
+    assert metric.get()[1] == found
+
+
 def test_cross_entropy():
     metric = updated(mx.metric.CrossEntropy())
     expected = -np.log(np.array([0.3, 1.0, 0.6]) + 1e-12).mean()
@@ -205,7 +218,8 @@ def test_configuration():
             lambda: updated(mx.metric.CrossEntropy(), mx.nd.array([0, 2, 1])),
             r"labels must be in \[0, 2\), got 0 to 2",
         ),
-        (lambda: updated(mx.metric.TopKAccuracy(2), LABEL, LABEL), r"\(batch, classes\)"),
+        (lambda: updated(mx.metric.TopKAccuracy(2), LABEL, LABEL[:2]), r"\(batch, classes\)"),
+        (lambda: updated(mx.metric.TopKAccuracy(5), LABEL, LABEL), "at least 5"),
         (lambda: mx.metric.create(lambda a, b: 0.0).get_config(), "cannot be saved"),
     ],
 )

@@ -139,6 +139,16 @@ def test_callbacks_see_the_arguments_of_fit_and_of_score():
     assert seen[0]["eval_batch"].data[0].shape == (2, 2)
 
 
+def test_callbacks_get_epoch_batch_metric_and_locals():
+    param = mx.model.BatchEndParam(epoch=1, nbatch=2, eval_metric=None, locals={"a": 3})
+    assert type(param).__name__ == "BatchEndParams"
+    assert (param.epoch, param.nbatch, param.eval_metric, param.locals) == (1, 2, None, {"a": 3})
+    assert param == (1, 2, None, {"a": 3})
+    assert param._replace(epoch=5).epoch == 5
+    with pytest.raises(TypeError, match="missing 2 required"):
+        mx.model.BatchEndParam(1, 2)
+
+
 def test_groups_have_no_attributes():
     net = classifier()
     group = mx.sym.Group([net, mx.sym.Variable("other")])

@@ -10,7 +10,7 @@ from scenarios import numbers, perceptron, samples, start
 
 import ferromix as mx
 from ferromix.error import ArgumentTypeError, InvalidArgumentError, MXNetError
-from ferromix.module.executor_group import split_batch
+from ferromix.module.executor_group import _split_input_slice
 
 
 def network():
@@ -57,11 +57,11 @@ def test_outputs_and_gradients_of_a_batch(devices):
 
 
 def test_batches_are_cut_by_shares():
-    assert split_batch(10, [1, 1]) == [slice(0, 5), slice(5, 10)]
-    assert split_batch(10, [3, 1]) == [slice(0, 8), slice(8, 10)]
-    assert split_batch(7, [1, 1, 1])[-1].stop == 7
+    assert _split_input_slice(10, [1, 1]) == [slice(0, 5), slice(5, 10)]
+    assert _split_input_slice(10, [3, 1]) == [slice(0, 8), slice(8, 10)]
+    assert _split_input_slice(7, [1, 1, 1])[-1].stop == 7
     with pytest.raises(InvalidArgumentError, match="a batch of 2 is too small for 3 devices"):
-        split_batch(2, [1, 1, 1])
+        _split_input_slice(2, [1, 1, 1])
 
 
 @pytest.mark.parametrize("devices", [1, 2])

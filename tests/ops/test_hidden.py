@@ -42,8 +42,10 @@ def test_gradients_of_what_only_second_orders_run(case):
     first, second, arrays = hidden_calls(case)
     arguments = zip(case.card.list_arguments(), arrays, strict=False)
     fixed = [id(a) for name, a in arguments if name in case.fixed]
+    # What a rule takes for a function of the data has no derivative of its own.
+    followed = {c.name for c, _ in first} | {"_batch_norm_gradient"}
     for card, inputs in second:
-        if not card.differentiable or card.name in {c.name for c, _ in first}:
+        if not card.differentiable or card.name in followed:
             continue
         outputs = dispatch.invoke(card, inputs, None, case.train)
         random = np.random.default_rng(4)

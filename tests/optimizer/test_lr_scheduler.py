@@ -7,7 +7,12 @@ import pytest
 
 import ferromix as mx
 from ferromix.error import InvalidArgumentError
-from ferromix.lr_scheduler import FactorScheduler, MultiFactorScheduler
+from ferromix.lr_scheduler import (
+    CosineScheduler,
+    FactorScheduler,
+    MultiFactorScheduler,
+    PolyScheduler,
+)
 
 WARM = {"base_lr": 1.0, "warmup_steps": 4, "warmup_begin_lr": 0.2}
 
@@ -71,3 +76,46 @@ def test_a_fractional_step_counts_as_in_mxnet():
     # From MXNet 1.9.1.
     halve = FactorScheduler(1.5, 0.5, base_lr=1)
     assert [halve(n) for n in range(9)] == [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 8, 1 / 8, 1 / 16, 1 / 32]
+
+
+def of_an_optimizer(schedule):
+    return mx.optimizer.SGD(learning_rate=0.3, lr_scheduler=schedule).lr_scheduler
+
+
+FADING = [0.1, 0.081, 0.064, 0.049, 0.036, 0.025, 0.016, 0.009, 0.004, 0.001, 0, 0]
+RISING = [0, 1 / 30, 1 / 15]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        (PolyScheduler(10, base_lr=0.1), FADING),
+        (PolyScheduler(4, base_lr=0.1, pwr=1, warmup_steps=3), [*RISING, 0.1, 0]),
+        (CosineScheduler(2, base_lr=0.1), [0.1, 0.05, 0]),
+        (FactorScheduler(2, 0.5, base_lr=0.1, warmup_steps=3), [*RISING, 0.15, 0.15, 0.075]),
+        (MultiFactorScheduler([3], 0.5, base_lr=0.1, warmup_steps=3), [*RISING, 0.3, 0.15]),
+    ],
+)
+def test_what_the_rate_of_an_optimizer_replaces(schedule, rates):
+    # From MXNet 1.9.1: what steps reduce, but neither a warm-up's end nor where curves begin.
+    schedule = of_an_optimizer(schedule)
+    assert schedule.base_lr == 0.3
+    assert schedule.warmup_final_lr == 0.1
+    np.testing.assert_allclose([schedule(n) for n in range(len(rates))], rates, atol=1e-12)
+
+
+def test_curves_say_where_they_begin_and_how_long_they_are():
+    for kind in (PolyScheduler, CosineScheduler):
+        curve = kind(10, base_lr=0.5, final_lr=0.1, warmup_steps=2)
+        found = curve.base_lr_orig, curve.max_update, curve.max_steps, curve.warmup_final_lr
+        assert found == (0.5, 10, 8, 0.5)
+
+
+def test_steps_are_counted():
+    # From MXNet 1.9.1: the updates asked for, and what was counted after each.
+    several = MultiFactorScheduler([2, 5, 9], 0.5, base_lr=1.0)
+    assert (several.cur_step_ind, several.count) == (0, 0)
+    found = [(several(n), several.cur_step_ind, several.count) for n in (1, 2, 3, 5, 6, 10, 20)]
+    assert [row[1:] for row in found] == [(0, 0), (0, 0), (1, 2), (1, 2), (2, 5), (3, 9), (3, 9)]
+    same = FactorScheduler(3, 0.5, base_lr=1.0)
+    assert [(same(n), same.count)[1] for n in (1, 3, 4, 7, 8, 20)] == [0, 0, 3, 6, 6, 18]

@@ -11,6 +11,13 @@ from ferromix.error import ArgumentTypeError, FileFormatError, InvalidArgumentEr
 NAMES = {0: "a_weight", 1: "a_bias", 2: "bn_gamma", 3: "bn_beta", 4: "x", 5: "xweight"}
 
 
+OURS = [
+    name
+    for name, rule in sorted(mx.optimizer.Optimizer.opt_registry.items())
+    if rule.__module__.startswith("ferromix.")
+]
+
+
 def small_net(**attrs):
     weight = mx.sym.Variable("fc_weight", **attrs)
     return mx.sym.FullyConnected(mx.sym.Variable("data"), weight=weight, num_hidden=3, name="fc")
@@ -39,6 +46,38 @@ def test_multipliers_set_later_win_and_an_index_wins_over_a_name():
     weight = mx.nd.ones((2,))
     sgd.update(1, weight, mx.nd.ones((2,)), None)
     assert weight.asnumpy().tolist() == [1, 1]
+
+
+GIVEN = ({"learning_rate": 0.5}, {"wd": 0.5}, {"rescale_grad": 0.5}, {"clip_gradient": 0.25})
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    # That one has no decay.
+    [(n, g) for n in OURS for g in GIVEN if (n, *g) != ("groupadagrad", "wd")],
+    ids=str,
+)
+def test_numbers_may_be_strings(name, given):
+    found = []
+    for kwargs in (given, {key: str(value) for key, value in given.items()}):
+        mx.random.seed(1)
+        weight = mx.nd.array([[1.0], [-2.0]])
+        update = mx.optimizer.get_updater(mx.optimizer.create(name, **kwargs))
+        for _ in range(2):
+            update(0, mx.nd.array([[0.5], [-3.0]]), weight)
+        found.append(weight.asnumpy().tolist())
+    assert found[0] == found[1]
+    assert np.all(found[0] != np.array([[1.0], [-2.0]]))
+
+
+def test_rates_may_be_strings_and_must_be_numbers():
+    sgd = mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.FactorScheduler(5), learning_rate="0.25")
+    assert sgd.learning_rate == 0.25
+    plain = mx.optimizer.SGD()
+    plain.set_learning_rate("0.75")
+    assert plain.learning_rate == 0.75
+    with pytest.raises(InvalidArgumentError, match="wd must be a number, got 'much'"):
+        mx.optimizer.NAG(wd="much")
 
 
 def test_counts_of_updates_are_kept_per_parameter():

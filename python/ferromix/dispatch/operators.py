@@ -132,6 +132,8 @@ def prepare(
 
 def state_request(card: OperatorProperty, is_train: bool) -> int:
     """What a run does with the inputs that :meth:`OperatorProperty.mutated_inputs` names."""
+    if card.changed_by_gradient:
+        return NULL
     always = not card.uses_train_mode or isinstance(card, PythonRun)
     return INPLACE if is_train or always else NULL
 

@@ -28,6 +28,10 @@ __all__ = [
 ]
 
 
+Rules = tuple[tuple[str, str], ...]
+"""Endings of names, each with the name of the method that sets such parameters."""
+
+
 class InitDesc(str):
     """The name of a parameter together with what is known of it.
 
@@ -81,6 +85,8 @@ class Initializer:
     ====================================================  =====================
 
     A subclass overrides :meth:`_init_weight`, and any other method for another rule.
+    :meth:`_init_default` is asked for all names but those of the first three lines, and has the
+    rules of the others. For plain strings that end in ``moving_``... these hold without it.
 
     Parameters
     ----------
@@ -122,25 +128,22 @@ class Initializer:
             raise ArgumentTypeError(
                 f"{type(self).__name__}: arr must be an NDArray, got {type(arr).__name__}"
             )
+        rules = _BY_ENDING
         if not isinstance(desc, InitDesc):
-            desc = InitDesc(desc)
+            desc, rules = InitDesc(desc), _BY_ENDING + _OF_STRINGS
         if desc.global_init is None:
             desc.global_init = self
-        self._set(desc, arr)
+        self._set(desc, arr, rules)
         if self._verbose:
             logging.info("%s initialized: %s", desc, self._print(arr))
 
-    def _set(self, desc: InitDesc, arr: NDArray) -> None:
-        """Sets a parameter by its own initializer, or by the ending of its name."""
+    def _set(self, desc: InitDesc, arr: NDArray, rules: Rules) -> None:
+        """Sets a parameter by its own initializer, or by the rule for the ending of its name."""
         own = desc.attrs.get("__init__", "")
         if own:
             create(own)._init_weight(desc, arr)
             return
-        for ending, method in _BY_ENDING:
-            if desc.endswith(ending):
-                getattr(self, method)(desc, arr)
-                return
-        self._init_default(desc, arr)
+        getattr(self, _method(desc, rules) or "_init_default")(desc, arr)
 
     def dumps(self) -> str:
         """The initializer as JSON, as kept in a variable's attribute ``__init__``.
@@ -182,7 +185,11 @@ class Initializer:
         arr[:] = 1.0
 
     def _init_default(self, desc: InitDesc, arr: NDArray) -> None:
-        endings = ", ".join(ending for ending, _ in _BY_ENDING)
+        method = _method(desc, _STATISTICS)
+        if method is not None:
+            getattr(self, method)(desc, arr)
+            return
+        endings = ", ".join(ending for ending, _ in _BY_ENDING + _STATISTICS)
         raise InvalidArgumentError(
             f"no rule sets the parameter '{desc}' of shape {arr.shape}: its name ends in none of "
             f"{endings}; give the variable its own initializer, "
@@ -195,20 +202,34 @@ def _spread(arr: NDArray) -> str:
     return f"{float((arr**2).mean().asnumpy().item()) ** 0.5:g}"
 
 
-_BY_ENDING = (
+def _method(desc: InitDesc, rules: Rules) -> str | None:
+    """The name of the method that the first rule which fits gives."""
+    return next((method for ending, method in rules if desc.endswith(ending)), None)
+
+
+_BY_ENDING: Rules = (
     ("weight", "_init_weight"),
     ("bias", "_init_bias"),
     ("gamma", "_init_gamma"),
     ("beta", "_init_beta"),
-    ("moving_mean", "_init_zero"),
-    ("running_mean", "_init_zero"),
-    ("moving_avg", "_init_zero"),
-    ("moving_inv_var", "_init_zero"),
-    ("moving_var", "_init_one"),
-    ("running_var", "_init_one"),
     ("min", "_init_zero"),
     ("max", "_init_one"),
 )
+
+_OF_STRINGS: Rules = (
+    ("moving_mean", "_init_zero"),
+    ("moving_avg", "_init_zero"),
+    ("moving_inv_var", "_init_zero"),
+    ("moving_var", "_init_one"),
+)
+"""Further rules for names without attributes, as in MXNet."""
+
+_STATISTICS: Rules = (
+    *_OF_STRINGS,
+    ("running_mean", "_init_zero"),
+    ("running_var", "_init_one"),
+)
+"""What :meth:`Initializer._init_default` does unless a subclass overrides it."""
 
 _registry = Registry(Initializer, "initializer")
 register = _registry.register
@@ -217,8 +238,11 @@ alias: Callable[..., Callable[[type], type]] = _registry.alias
 """Decorator that makes a class known by further names."""
 
 
-def create(init: Initializer | str, *args: Any, **kwargs: Any) -> Initializer:
-    """An initializer from its name, or from what :meth:`Initializer.dumps` wrote.
+def create(*args: Any, **kwargs: Any) -> Initializer:
+    """An initializer from its name with arguments, a dict, JSON, or an initializer.
+
+    JSON is what :meth:`Initializer.dumps` writes, or a dict such as
+    ``{"initializer": "xavier", "magnitude": 2}``. Keywords alone are such a dict, too.
 
     Examples
     --------
@@ -226,4 +250,4 @@ def create(init: Initializer | str, *args: Any, **kwargs: Any) -> Initializer:
     >>> mx.init.create("xavier", magnitude=2)
     Xavier(rnd_type='uniform', factor_type='avg', magnitude=2)
     """
-    return _registry.create(init, *args, **kwargs)
+    return _registry.create(*args, **kwargs)

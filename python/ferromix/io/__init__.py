@@ -1,5 +1,6 @@
 """Batches of data for training."""
 
+from .. import layout
 from . import io, utils
 from .csv import CSVIter
 from .idx import read_idx, write_idx
@@ -41,3 +42,5 @@ __all__ = [
     "utils",
     "write_idx",
 ]
+
+layout.enter("io")

@@ -124,7 +124,7 @@ class DataBatch:
 class _Provided:
     """What :func:`provided` makes: instances' own attributes come before it."""
 
-    def __init__(self, get: Callable[[Any], list[DataDesc]]) -> None:
+    def __init__(self, get: Callable[[Any], Any]) -> None:
         self._get = get
         self.__doc__ = get.__doc__
 
@@ -132,7 +132,7 @@ class _Provided:
         return self if instance is None else self._get(instance)
 
 
-def provided(get: Callable[[Any], list[DataDesc]]) -> Any:
+def provided(get: Callable[[Any], Any]) -> Any:
     """A property that an instance may be given another value for, as iterators of scripts do."""
     return _Provided(get)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from ..error import InvalidArgumentError
 from ..ndarray import NDArray
 from .iterator import DataDesc, provided
 from .order import EpochOrder, OrderedIter
-from .utils import Source, named_sources
+from .utils import Source, named_sources, resorted
 
 __all__ = ["NDArrayIter"]
 
@@ -99,20 +102,49 @@ class NDArrayIter(OrderedIter):
 
     @property
     def data(self) -> list[tuple[str, Any]]:
-        """Names and arrays of the data, as wholes; those in memory are copies."""
-        return [(source.name, source.whole()) for source in self._data]
+        """Names and arrays of the data, as wholes in the order of the epoch; copies.
+
+        Other arrays of as many samples, in the order of the epoch, may be assigned.
+        """
+        return [self._whole(source) for source in self._data]
+
+    @data.setter
+    def data(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        self._data = self._in_place_of("data", pairs)
 
     @property
     def label(self) -> list[tuple[str, Any]]:
-        """Names and arrays of the labels, as wholes; those in memory are copies."""
-        return [(source.name, source.whole()) for source in self._label]
+        """Names and arrays of the labels, as :attr:`data` has those of the data."""
+        return [self._whole(source) for source in self._label]
 
-    @property
+    @label.setter
+    def label(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        self._label = self._in_place_of("label", pairs)
+
+    def _whole(self, source: Source) -> tuple[str, Any]:
+        return source.name, source.take(self._order.indices) if self.shuffle else source.whole()
+
+    def _in_place_of(self, what: str, pairs: Sequence[tuple[str, Any]]) -> list[Source]:
+        """Sources of arrays whose samples are in the order of the present epoch."""
+        axis = self._batch_axis
+        found = [named_sources({name: one}, "", what, axis)[0] for name, one in pairs]
+        for source in found:
+            if self._count(source) != self.num_data:
+                raise InvalidArgumentError(
+                    f"NDArrayIter: '{source.name}' has {self._count(source)} samples, but an "
+                    f"epoch has {self.num_data}"
+                )
+        if not self.shuffle:
+            return found
+        places = np.argsort(self._order.indices)
+        return [resorted(source, places, axis) for source in found]
+
+    @provided
     def data_list(self) -> list[Any]:
         """The arrays of data and labels, as wholes."""
         return [values for _, values in self.data + self.label]
 
-    @property
+    @provided
     def num_source(self) -> int:
         """How many arrays there are, of data and of labels."""
         return len(self._data) + len(self._label)
@@ -121,9 +153,14 @@ class NDArrayIter(OrderedIter):
     def cursor(self) -> int:
         """The place of the current batch's first sample: minus a batch before the first one.
 
-        Samples that `roll_over` carried over from the epoch before have places below 0.
+        Samples that `roll_over` carried over from the epoch before have places below 0. After
+        another place is assigned, the next batch is the one behind it.
         """
         return self._order.cursor
+
+    @cursor.setter
+    def cursor(self, place: int) -> None:
+        self._order.cursor = place
 
     def hard_reset(self) -> None:
         """Starts the next epoch, without samples of the last one."""

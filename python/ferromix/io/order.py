@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base import as_int
 from ..error import InvalidArgumentError, MXNetError
-from .iterator import DataIter
+from .iterator import DataIter, provided
 from .state import require_same
 
 __all__ = ["LAST_BATCH", "EpochOrder", "OrderedIter"]
@@ -77,14 +77,25 @@ class EpochOrder:
 
     @property
     def indices(self) -> np.ndarray:
-        """The samples of the present epoch, in their order."""
-        return self._order
+        """The samples of the present epoch, in their order, without those carried over."""
+        return self._order[self._carried :]
 
     @property
     def cursor(self) -> int:
         """The place of the current batch's first sample; those carried over are below 0."""
         done = self._position + (self.batch_size if self._ended else 0)
         return done - self.batch_size - self._carried
+
+    @cursor.setter
+    def cursor(self, place: int) -> None:
+        least = -self.batch_size - self._carried
+        self._position = as_int("cursor", place, least) - least
+        self._started, self._ended = True, False
+
+    def shorten(self, count: int) -> None:
+        """Leaves the samples behind the first `count` out, in this epoch and later ones."""
+        self.count = as_int("num_data", count, 1, self.count)
+        self._order = self._order[: self._carried + self.count]
 
     def next(self) -> tuple[np.ndarray, int] | None:
         """The samples of the next batch and how many of them are padding; None at the end.
@@ -173,9 +184,13 @@ class OrderedIter(DataIter):
         """How many samples an epoch has."""
         return self._order.count
 
-    @property
+    @num_data.setter
+    def num_data(self, count: int) -> None:
+        self._order.shorten(count)
+
+    @provided
     def idx(self) -> np.ndarray:
-        """The numbers of the epoch's samples, in their order."""
+        """The numbers of the epoch's samples, in their order; other numbers change no batch."""
         return self._order.indices
 
     @property

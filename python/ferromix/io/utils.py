@@ -14,7 +14,7 @@ from ..error import InvalidArgumentError
 from ..ndarray import NDArray, array
 from ..ndarray.sparse import CSRNDArray, csr_matrix
 
-__all__ = ["CsrParts", "Source", "named_sources", "rows_of_csr"]
+__all__ = ["CsrParts", "Source", "named_sources", "resorted", "rows_of_csr"]
 
 CsrParts = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The values of a csr matrix, their columns, and where each row begins and the last ends."""
@@ -128,6 +128,43 @@ def named_sources(given: Any, default: str, what: str, axis: int) -> list[Source
         For what is no array, or a scalar.
     """
     return [_source(name, values, axis) for name, values in _named(given, default, what)]
+
+
+def resorted(source: Source, places: np.ndarray, axis: int) -> Source:
+    """The samples of a source in another order, as a source in memory."""
+    return _source(source.name, source.take(places), axis)
+
+
+def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, Any]]:
+    """Names and arrays, of what :class:`NDArrayIter` takes as data.
+
+    Parameters
+    ----------
+    data, default_name
+        As for :func:`named_sources`.
+    allow_empty
+        Whether there may be no array.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For no array where there must be one, and as :func:`named_sources`.
+    """
+    sources = named_sources(data, default_name, "data", 0)
+    if not sources and not allow_empty:
+        raise InvalidArgumentError(f"there is no array in {reprlib.repr(data)}")
+    return [(source.name, source.whole()) for source in sources]
+
+
+def _getdata_by_idx(data: Sequence[tuple[str, Any]], idx: Any) -> list[tuple[str, NDArray]]:
+    """Names and arrays with the samples of these numbers, in this order."""
+    rows = np.asarray(idx)
+    return [(name, _source(name, values, 0).take(rows)) for name, values in data]
+
+
+def _has_instance(data: Sequence[tuple[str, Any]], dtype: type | tuple[type, ...]) -> bool:
+    """Whether an array among names and arrays is of a class, such as ``CSRNDArray``."""
+    return any(isinstance(values, dtype) for _, values in data)
 
 
 def _named(given: Any, default: str, what: str) -> list[tuple[str, Any]]:

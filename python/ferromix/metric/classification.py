@@ -58,7 +58,8 @@ class Accuracy(EvalMetric):
 class TopKAccuracy(EvalMetric):
     """The share of instances whose label is among the `top_k` classes of highest score.
 
-    Of equal scores, that of the lower class counts as higher.
+    Of equal scores, that of the lower class counts as higher. Predictions of one axis are no
+    scores: as in MXNet, the order that puts the `top_k` largest last is compared to the labels.
 
     Parameters
     ----------
@@ -83,6 +84,10 @@ class TopKAccuracy(EvalMetric):
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Accounts for one batch."""
         for label, pred in batches(self.name, labels, preds):
+            if pred.ndim == 1:
+                places = self._places(label, pred)
+                self._add(float((places == label.ravel()).sum()), places.size)
+                continue
             if pred.ndim != 2:
                 raise InvalidArgumentError(
                     f"{self.name}: predictions must be (batch, classes), got shape {pred.shape}"
@@ -93,6 +98,16 @@ class TopKAccuracy(EvalMetric):
             earlier = np.arange(pred.shape[1]) < right[:, None]
             better = (scores > own) | ((scores == own) & earlier)
             self._add(float((better.sum(axis=1) < self.top_k).sum()), right.size)
+
+    def _places(self, label: np.ndarray, pred: np.ndarray) -> np.ndarray:
+        """Where the numbers are with the `top_k` largest last; MXNet compares that to labels."""
+        if label.size != pred.size or pred.size < self.top_k:
+            raise InvalidArgumentError(
+                f"{self.name}: got {label.size} labels and {pred.size} predictions of shape "
+                f"(batch,), of which there must be as many, and at least {self.top_k}; are these "
+                "to be (batch, classes)?"
+            )
+        return np.argpartition(pred.astype(np.float32), -self.top_k)
 
 
 @register

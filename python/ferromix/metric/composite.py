@@ -17,6 +17,8 @@ __all__ = ["CompositeEvalMetric", "create"]
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     """A metric from a name, a function of labels and predictions, a metric, or a list of such.
 
+    Names with arguments may also be in a dict, or in JSON.
+
     Parameters
     ----------
     metric
@@ -28,6 +30,8 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     >>> import ferromix as mx
     >>> mx.metric.create("acc").name
     'accuracy'
+    >>> mx.metric.create('{"metric": "topkaccuracy", "top_k": 3}').name
+    'top_k_accuracy_3'
     >>> mx.metric.create(["acc", "ce"]).get()[0]
     ['accuracy', 'cross-entropy']
     """

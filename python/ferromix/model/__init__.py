@@ -11,6 +11,11 @@ from .checkpoint import (
     save_checkpoint,
 )
 from .feed_forward import FeedForward
+from .stores import _create_kvstore as _create_kvstore
+from .stores import _create_sparse_kvstore as _create_sparse_kvstore
+from .stores import _initialize_kvstore as _initialize_kvstore
+from .stores import _update_params as _update_params
+from .stores import _update_params_on_kvstore as _update_params_on_kvstore
 
 __all__ = [
     "BatchEndParam",

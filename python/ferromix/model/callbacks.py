@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base import _as_list
+
 __all__ = ["Callbacks", "call"]
 
 Callbacks = Callable[..., Any] | Sequence[Callable[..., Any]] | None
@@ -12,8 +14,6 @@ Callbacks = Callable[..., Any] | Sequence[Callable[..., Any]] | None
 
 def call(callbacks: Callbacks, *args: Any) -> None:
     """Calls one callback, or each of a list."""
-    if callable(callbacks):
-        callbacks(*args)
-        return
-    for callback in callbacks or ():
-        callback(*args)
+    if callbacks is not None:
+        for callback in _as_list(callbacks):
+            callback(*args)

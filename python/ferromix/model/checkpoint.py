@@ -23,7 +23,7 @@ __all__ = ["BatchEndParam", "latest_epoch", "load_checkpoint", "load_params", "s
 Params = dict[str, NDArray]
 
 
-class BatchEndParam(NamedTuple):
+class BatchEndParams(NamedTuple):
     """What a callback is told after each batch."""
 
     epoch: int
@@ -31,6 +31,10 @@ class BatchEndParam(NamedTuple):
     """The number of the batch just done, counted from 0."""
     eval_metric: Any
     locals: Mapping[str, Any] | None
+
+
+BatchEndParam = BatchEndParams
+"""As scripts name it; the type has another name, as in MXNet."""
 
 
 def save_checkpoint(

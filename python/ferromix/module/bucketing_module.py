@@ -69,7 +69,7 @@ class BucketingModule(BaseModule):
         self._curr_bucket_key = default_bucket_key
         # Checks the names of the default bucket at once.
         self._curr_module = self._make(default_bucket_key)
-        self._requests: Any = "write"
+        self._grad_req: Any = None
         self._monitor: Any = None
 
     def _make(self, key: Hashable) -> Module:
@@ -195,20 +195,21 @@ class BucketingModule(BaseModule):
         if self.binded and not force_rebind:
             self.logger.warning("the module is bound already; bind does nothing")
             return
-        whole = self._buckets.get(self._default_bucket_key, self._curr_module)
-        if self.params_initialized and self.binded:
-            self.get_params()
+        self._reset_bind()
+        whole, self._grad_req = self._curr_module, grad_req
         self._buckets = {self._default_bucket_key: whole}
-        self._curr_module, self._curr_bucket_key, self._requests = (
-            whole,
-            self._default_bucket_key,
-            grad_req,
-        )
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         whole.bind(
             data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req
         )
         self.binded = True
+
+    def _reset_bind(self) -> None:
+        """Gives up all executors, and all buckets but the default one; parameters stay."""
+        whole = self._buckets.get(self._default_bucket_key, self._curr_module)
+        whole._reset_bind()
+        self.binded, self._buckets = False, {}
+        self._curr_module, self._curr_bucket_key = whole, self._default_bucket_key
 
     def switch_bucket(
         self, bucket_key: Hashable, data_shapes: Shapes, label_shapes: Shapes = None
@@ -224,7 +225,7 @@ class BucketingModule(BaseModule):
                 self.for_training,
                 self.inputs_need_grad,
                 shared_module=whole,
-                grad_req=self._requests,
+                grad_req=self._grad_req,
             )
             if self._monitor is not None:
                 made.install_monitor(self._monitor)

@@ -10,7 +10,7 @@ from ..error import InvalidArgumentError
 from ..io import DataDesc
 from ..symbol import Symbol
 
-__all__ = ["Shapes", "check_names", "described", "described_all", "shapes_and_types"]
+__all__ = ["Shapes", "described", "shapes_and_types"]
 
 Shapes = Sequence[DataDesc | tuple[Any, ...]] | None
 """Descriptions, or pairs of a name and a shape, of which a type and a layout may follow."""
@@ -40,10 +40,15 @@ def described(given: Shapes) -> list[DataDesc]:
     return found
 
 
-def described_all(
-    data_names: Sequence[str], label_names: Sequence[str], data: Shapes, labels: Shapes
-) -> tuple[list[DataDesc], list[DataDesc]]:
+def _parse_data_desc(
+    data_names: Sequence[str],
+    label_names: Sequence[str],
+    data_shapes: Shapes,
+    label_shapes: Shapes,
+) -> tuple[list[DataDesc], list[DataDesc] | None]:
     """Descriptions of data and labels, which must be of the names that the module has.
+
+    Labels are None where they are not given.
 
     Raises
     ------
@@ -51,31 +56,43 @@ def described_all(
         Other names; says which were expected. Other names of labels are a warning, since a graph
         may not use them.
     """
-    data, labels = described(data), described(labels)
-    _check_same("data", [d.name for d in data], data_names)
-    try:
-        _check_same("label", [d.name for d in labels], label_names)
-    except InvalidArgumentError as error:
-        if labels:
-            logging.warning("%s", error)
-    return data, labels
+    data, labels = described(data_shapes), described(label_shapes)
+    _check_names_match(data_names, data, "data", True)
+    if labels:
+        _check_names_match(label_names, labels, "label", False)
+    return data, None if label_shapes is None else labels
 
 
-def _check_same(what: str, given: Sequence[str], expected: Sequence[str]) -> None:
-    if sorted(given) != sorted(expected):
-        raise InvalidArgumentError(
-            f"the {what}_shapes are of {list(given)}, but {what}_names are {list(expected)}"
-        )
+def _check_names_match(
+    data_names: Sequence[str], data_shapes: Sequence[DataDesc], name: str, throw: bool
+) -> None:
+    """Compares the names of descriptions with those that a module has, in any order.
+
+    Parameters
+    ----------
+    name
+        What they are of: ``"data"`` or ``"label"``.
+    throw
+        Whether other names are an error, or a warning.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Says which names were expected.
+    """
+    given = [d[0] for d in data_shapes]
+    if sorted(given) != sorted(data_names):
+        _object(f"the {name}_shapes are of {given}, but {name}_names are {list(data_names)}", throw)
 
 
-def check_names(symbol: Symbol, names: Sequence[str], what: str, required: bool) -> None:
+def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
     """Looks for names among the arguments of a symbol.
 
     Parameters
     ----------
-    what
+    typename
         What the names are of, as in ``"data"``.
-    required
+    throw
         Whether a name that is missing is an error, or a warning.
 
     Raises
@@ -88,13 +105,17 @@ def check_names(symbol: Symbol, names: Sequence[str], what: str, required: bool)
         if name in arguments:
             continue
         likely = [a for a in arguments if not a.endswith(PARAMETERS)]
-        message = (
-            f"the symbol has no argument {name!r}, which {what}_names={list(names)} names; "
-            f"it has, besides parameters: {', '.join(likely) or 'none'}"
+        _object(
+            f"the symbol has no argument {name!r}, which {typename}_names={list(names)} names; "
+            f"it has, besides parameters: {', '.join(likely) or 'none'}",
+            throw,
         )
-        if required:
-            raise InvalidArgumentError(message)
-        logging.warning("%s", message)
+
+
+def _object(message: str, throw: bool) -> None:
+    if throw:
+        raise InvalidArgumentError(message)
+    logging.warning("%s", message)
 
 
 def shapes_and_types(*lists: Sequence[DataDesc]) -> tuple[dict[str, Any], dict[str, Any]]:

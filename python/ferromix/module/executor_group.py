@@ -7,36 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import ndarray as nd
-from ..context import Context, cpu
+from ..context import Context
 from ..error import InvalidArgumentError, MXNetError
 from ..executor import Executor
 from ..io import DataBatch, DataDesc
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from .describe import described, shapes_and_types
+from .split import _split_input_slice, mean, merged, per_device
 
-__all__ = ["DataParallelExecutorGroup", "split_batch"]
-
-
-def split_batch(size: int, workload: Sequence[float]) -> list[slice]:
-    """Which samples of a batch each device gets, in proportion to its share of the work.
-
-    Raises
-    ------
-    InvalidArgumentError
-        A device would get none.
-    """
-    total, start, slices = sum(workload), 0, []
-    for number, share in enumerate(workload):
-        last = number == len(workload) - 1
-        end = size if last else min(size, start + round(size * share / total))
-        if end <= start:
-            raise InvalidArgumentError(
-                f"a batch of {size} is too small for {len(workload)} devices with shares {workload}"
-            )
-        slices.append(slice(start, end))
-        start = end
-    return slices
+__all__ = ["DataParallelExecutorGroup"]
 
 
 class DataParallelExecutorGroup:
@@ -90,10 +70,14 @@ class DataParallelExecutorGroup:
         self.state_names = list(state_names or [])
         self.arg_names, self.aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
         self.output_names = symbol.list_outputs()
-        self.group2ctxs = _per_device(group2ctxs, len(self.contexts))
-        self.shared_buffers: list[dict[str, Any]] = (
-            shared_group.shared_buffers if shared_group else [{} for _ in self.contexts]
+        self.group2ctxs = per_device(group2ctxs, len(self.contexts))
+        self.shared_data_arrays: list[dict[str, Any]] = (
+            shared_group.shared_data_arrays if shared_group else [{} for _ in self.contexts]
         )
+        self.num_outputs = len(self.output_names)
+        layouts = [out.attr("__layout__") for out in symbol]
+        self.output_layouts = [DataDesc.get_batch_axis(layout) for layout in layouts]
+        self._total_exec_bytes = 0  # as in MXNet, which counts nothing
         self.execs: list[Executor] = []
         self._describe(data_shapes, label_shapes)
         self.grad_req = self._requests(grad_req)
@@ -118,15 +102,15 @@ class DataParallelExecutorGroup:
                     f"{size}, and others {self.batch_size}"
                 )
             self.batch_size = size
-            self.slices = split_batch(size, self.workload)
+            self.slices = _split_input_slice(size, self.workload)
         return axes
 
     def _describe(self, data_shapes: Any, label_shapes: Any) -> None:
         self.batch_size: int | None = None
         self.slices: list[slice] = []
         self.data_shapes, self.label_shapes = described(data_shapes), described(label_shapes)
-        self.data_axes = self.decide_slices(self.data_shapes)
-        self.label_axes = self.decide_slices(self.label_shapes)
+        self.data_layouts = self.decide_slices(self.data_shapes)
+        self.label_layouts = self.decide_slices(self.label_shapes)
         self.data_names = [d.name for d in self.data_shapes]
         self.label_names = [d.name for d in self.label_shapes]
 
@@ -203,8 +187,8 @@ class DataParallelExecutorGroup:
 
     def _shapes_of(self, device: int) -> dict[str, tuple[int, ...]]:
         """The shapes of a device's part of a batch."""
-        data = zip(self.data_shapes, self.data_axes, strict=True)
-        labels = zip(self.label_shapes, self.label_axes, strict=True)
+        data = zip(self.data_shapes, self.data_layouts, strict=True)
+        labels = zip(self.label_shapes, self.label_layouts, strict=True)
         found = {d.name: self._part(d, axis, device) for d, axis in data}
         # A graph that is scored without a loss may not know the labels.
         known = {d.name: self._part(d, a, device) for d, a in labels if d.name in self.arg_names}
@@ -220,7 +204,7 @@ class DataParallelExecutorGroup:
             group2ctx=self.group2ctxs[device],
             shared_arg_names=self.param_names,
             shared_exec=shared_group.execs[device] if shared_group else None,
-            shared_buffer=self.shared_buffers[device],
+            shared_buffer=self.shared_data_arrays[device],
             **shapes,
         )
 
@@ -236,6 +220,21 @@ class DataParallelExecutorGroup:
             if self.inputs_need_grad
             else None
         )
+
+    @property
+    def data_arrays(self) -> list[list[tuple[slice, NDArray]]]:
+        """For each data, the samples that each device gets and the array that takes them."""
+        return self._taken(self.data_names)
+
+    @property
+    def label_arrays(self) -> list[list[tuple[slice, NDArray]]] | None:
+        """The same for labels; None where there are none."""
+        return self._taken(self.label_names) if self.label_names else None
+
+    def _taken(self, names: Sequence[str]) -> list[list[tuple[slice, NDArray]]]:
+        known = [n for n in names if n in self.arg_names]
+        pairs = list(zip(self.slices, self.execs, strict=True))
+        return [[(part, one.arg_dict[n]) for part, one in pairs] for n in known]
 
     # -- parameters ----------------------------------------------------------------------------
 
@@ -258,16 +257,16 @@ class DataParallelExecutorGroup:
             (self.aux_names, self.aux_arrays, aux_params),
         ):
             for name, block in zip(names, blocks, strict=True):
-                into[name][:] = _mean(block).astype(into[name].dtype)
+                into[name][:] = mean(block).astype(into[name].dtype)
 
     # -- batches -------------------------------------------------------------------------------
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Computes the outputs of a batch; trains if the group does and `is_train` says nothing."""
-        self._load(data_batch.data, self.data_names, self.data_axes)
+        self._load(data_batch.data, self.data_names, self.data_layouts)
         labels = getattr(data_batch, "label", None)
         if self.label_shapes and labels:
-            self._load(labels, self.label_names, self.label_axes)
+            self._load(labels, self.label_names, self.label_layouts)
         for one in self.execs:
             one.forward(is_train=self.for_training if is_train is None else is_train)
 
@@ -307,30 +306,26 @@ class DataParallelExecutorGroup:
             raise InvalidArgumentError("backward: bind with for_training=True first")
         given = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or [])
         for device, one in enumerate(self.execs):
-            axes = self._output_axes()[: len(given)]
+            axes = self.output_layouts[: len(given)]
             parts = [
                 self._cut(grad, axis, device).as_in_context(self.contexts[device])
                 for grad, axis in zip(given, axes, strict=True)
             ]
             one.backward(parts or None)
 
-    def _output_axes(self) -> list[int]:
-        layouts = [out.attr("__layout__") for out in self.symbol]
-        return [DataDesc.get_batch_axis(layout) for layout in layouts]
-
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
     ) -> list[Any]:
         """The outputs from `begin` to before `end`: of the whole batch, or a list of the parts."""
         blocks = [[e.outputs[i] for e in self.execs] for i in range(len(self.output_names))]
-        axes = self._output_axes()[begin:end]
+        axes = self.output_layouts[begin:end]
         blocks = blocks[begin:end]
-        return _merged(blocks, axes) if merge_multi_context else blocks
+        return merged(blocks, axes) if merge_multi_context else blocks
 
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Names and shapes of the outputs of a whole batch."""
         found = []
-        for i, (name, axis) in enumerate(zip(self.output_names, self._output_axes(), strict=True)):
+        for i, (name, axis) in enumerate(zip(self.output_names, self.output_layouts, strict=True)):
             shape = list(self.execs[0].outputs[i].shape)
             if axis >= 0 and self.batch_size is not None and shape:
                 shape[axis] = sum(e.outputs[i].shape[axis] for e in self.execs)
@@ -348,12 +343,12 @@ class DataParallelExecutorGroup:
         if self.input_grad_arrays is None:
             raise InvalidArgumentError("get_input_grads: bind with inputs_need_grad=True first")
         blocks = self.input_grad_arrays
-        return _merged(blocks, self.data_axes) if merge_multi_context else blocks
+        return merged(blocks, self.data_layouts) if merge_multi_context else blocks
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The states: of the whole batch, or a list of the parts."""
         axes = [0] * len(self.state_arrays)
-        return _merged(self.state_arrays, axes) if merge_multi_context else self.state_arrays
+        return merged(self.state_arrays, axes) if merge_multi_context else self.state_arrays
 
     def set_states(self, states: Any = None, value: float | None = None) -> None:
         """Sets the states to arrays, or lists of one for each device; or all to one number."""
@@ -376,7 +371,7 @@ class DataParallelExecutorGroup:
                 if pre_sliced
                 else [
                     self._cut(label, axis, device)
-                    for label, axis in zip(labels, self.label_axes, strict=False)
+                    for label, axis in zip(labels, self.label_layouts, strict=False)
                 ]
             )
             named = dict(zip(self.label_names, parts, strict=False))
@@ -386,48 +381,3 @@ class DataParallelExecutorGroup:
         """Has a monitor look at all executors."""
         for one in self.execs:
             mon.install(one)
-
-
-def _per_device(given: Any, count: int) -> list[Any]:
-    """The devices of groups for each device.
-
-    Raises
-    ------
-    InvalidArgumentError
-        Lists of another length.
-    """
-    if given is None:
-        return [None] * count
-    if isinstance(given, Mapping):
-        rows: list[dict[str, Any]] = [{} for _ in range(count)]
-        for name, places in given.items():
-            each = places if isinstance(places, (list, tuple)) else [places]
-            each = list(each) * count if len(each) == 1 else list(each)
-            if len(each) != count:
-                raise InvalidArgumentError(
-                    f"group2ctxs: group '{name}' has {len(each)} devices, expected {count}"
-                )
-            for row, place in zip(rows, each, strict=True):
-                row[name] = place
-        return rows
-    if len(given) != count:
-        raise InvalidArgumentError(f"group2ctxs has {len(given)} dicts for {count} devices")
-    return list(given)
-
-
-def _mean(block: Sequence[NDArray]) -> NDArray:
-    """The mean over devices, on the CPU."""
-    here = [array.as_in_context(cpu()) for array in block]
-    return here[0] if len(here) == 1 else nd.add_n(*here) / len(here)
-
-
-def _merged(blocks: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
-    """The parts of all devices put together on the first one's."""
-    found = []
-    for block, axis in zip(blocks, axes, strict=True):
-        if len(block) == 1 or axis < 0:
-            found.append(block[0])
-        else:
-            place = block[0].context
-            found.append(nd.concat(*[part.as_in_context(place) for part in block], dim=axis))
-    return found

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import ndarray as nd
-from ..error import ArgumentTypeError, InvalidArgumentError
+from ..error import ArgumentTypeError, InvalidArgumentError, MXNetError
 from ..io import DataBatch, DataDesc
 from ..model.checkpoint import load_checkpoint
+from ..model.stores import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
 from ..ndarray import NDArray
+from ..optimizer import get_updater
 from .assign import joined
-from .describe import Shapes, described, described_all
+from .describe import Shapes, _parse_data_desc, described
 from .executor_group import DataParallelExecutorGroup
+from .optimizers import make_optimizer
 from .steps import Params
 from .symbol_module import SymbolModule
-from .updating import Updating, make_optimizer, make_store
 
 __all__ = ["Module"]
 
@@ -108,14 +116,12 @@ class Module(SymbolModule):
         if self.binded and not force_rebind:
             self.logger.warning("the module is bound already; bind does nothing")
             return
-        if self.binded and self.params_initialized:
-            self.get_params()
+        self._reset_bind()
         if inputs_need_grad and not for_training:
             raise InvalidArgumentError("bind: inputs_need_grad=True needs for_training=True")
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
-        self._data_shapes, self._label_shapes = described_all(
-            self._data_names, self._label_names, data_shapes, label_shapes
-        )
+        self._describe(data_shapes, label_shapes)
+        self._grad_req = grad_req
         if for_training:
             self._check_labels()
         self._exec_group = DataParallelExecutorGroup(
@@ -148,6 +154,12 @@ class Module(SymbolModule):
         if shared_module is not None and shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
 
+    def _describe(self, data_shapes: Shapes, label_shapes: Shapes) -> None:
+        data, labels = _parse_data_desc(
+            self._data_names, self._label_names, data_shapes, label_shapes
+        )
+        self._data_shapes, self._label_shapes = data, labels or []
+
     def _check_labels(self) -> None:
         """Raises where the graph lacks labels to learn from, and has not the names given."""
         given = [d.name for d in self._label_shapes]
@@ -170,9 +182,13 @@ class Module(SymbolModule):
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes = None) -> None:
         """Binds to batches of other shapes; parameters stay."""
         self._require(initialized=False)
-        shapes = described_all(self._data_names, self._label_names, data_shapes, label_shapes)
-        self._exec_group.reshape(*shapes)
-        self._data_shapes, self._label_shapes = shapes
+        before = self._data_shapes, self._label_shapes
+        self._describe(data_shapes, label_shapes)
+        try:
+            self._exec_group.reshape(self._data_shapes, self._label_shapes)
+        except MXNetError:
+            self._data_shapes, self._label_shapes = before
+            raise
 
     # -- the optimizer -------------------------------------------------------------------------
 
@@ -202,7 +218,7 @@ class Module(SymbolModule):
             self.logger.warning("the optimizer is set up already; init_optimizer does nothing")
             return
         args, _ = self.get_params()
-        store, on_store = make_store(kvstore, len(self._context), args)
+        store, on_store = _create_kvstore(kvstore, len(self._context), args)
         batch = self._exec_group.batch_size or 1
         if store is not None and "dist" in store.type and "_async" not in store.type:
             batch *= store.num_workers
@@ -216,8 +232,12 @@ class Module(SymbolModule):
         )
         if store is not None and self._compression_params:
             store.set_gradient_compression(self._compression_params)
-        self._updating = Updating(store, made, on_store, names)
-        self._updating.start(self._exec_group.param_arrays, args)
+        self._optimizer, self._kvstore, self._update_on_kvstore = made, store, on_store
+        self._updater = None if on_store else get_updater(made)
+        if store is not None:
+            if on_store:
+                store.set_optimizer(made)
+            _initialize_kvstore(store, self._exec_group.param_arrays, args, names, on_store)
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:
             self.load_optimizer_states(self._preload_opt_states)
@@ -227,7 +247,9 @@ class Module(SymbolModule):
         """Uses the optimizer of another module, whose parameters this one shares."""
         if not shared_module.optimizer_initialized:
             raise InvalidArgumentError("borrow_optimizer: the other module has no optimizer yet")
-        self._updating = shared_module._updating
+        self._optimizer, self._kvstore = shared_module._optimizer, shared_module._kvstore
+        self._update_on_kvstore = shared_module._update_on_kvstore
+        self._updater = shared_module._updater
         self.optimizer_initialized = True
 
     # -- batches -------------------------------------------------------------------------------
@@ -282,9 +304,14 @@ class Module(SymbolModule):
     def update(self) -> None:
         """Changes the parameters by their gradients, summed over devices and processes."""
         self._require(optimizer=True)
-        assert self._updating is not None
         self._params_dirty = True
-        self._updating.step(self._exec_group.param_arrays, self._exec_group.grad_arrays)
+        group = self._exec_group
+        arrays = group.param_arrays, group.grad_arrays
+        if self._update_on_kvstore:
+            _update_params_on_kvstore(*arrays, self._kvstore, group.param_names)
+        else:
+            devices = len(self._context)
+            _update_params(*arrays, self._updater, devices, self._kvstore, group.param_names)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """The outputs of the last batch; without merging lists of the devices' parts."""
@@ -329,14 +356,27 @@ class Module(SymbolModule):
         sparse_row_id_fn
             Gives, for a batch, the numbers of rows by the parameter's name.
         """
-        if sparse_row_id_fn is None or self._updating is None:
+        if sparse_row_id_fn is None or not self._update_on_kvstore:
             return
         rows = sparse_row_id_fn(data_batch)
         if not isinstance(rows, Mapping):
             raise ArgumentTypeError(
                 f"sparse_row_id_fn must give a dict by name, got {type(rows).__name__}"
             )
-        self._updating.pull_rows(rows, self._exec_group.param_arrays)
+        names = self._exec_group.param_names
+        for name, numbers in rows.items():
+            if name not in names:
+                raise InvalidArgumentError(f"there is no parameter {name!r} to fetch rows of")
+            block = self._exec_group.param_arrays[names.index(name)]
+            if block[0].stype != "row_sparse":
+                warnings.warn(
+                    f"the parameter '{name}' is {block[0].stype}, so that devices have it whole; "
+                    "sparse_row_id_fn need not name it",
+                    stacklevel=2,
+                )
+                continue
+            for target in block:
+                self._kvstore.row_sparse_pull(name, target, row_ids=numbers)
 
 
 def _resized(desc: DataDesc, batch: int) -> DataDesc:

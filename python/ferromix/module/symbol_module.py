@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .. import files
 from .. import ndarray as nd
 from ..context import Context, cpu
 from ..error import ArgumentTypeError, InvalidArgumentError
@@ -17,9 +18,8 @@ from ..ndarray import NDArray
 from ..symbol import Symbol
 from .assign import check_known, set_param
 from .base_module import BaseModule
-from .describe import check_names
+from .describe import _check_input_names
 from .steps import Params
-from .updating import Updating
 
 __all__ = ["SymbolModule"]
 
@@ -61,7 +61,7 @@ class SymbolModule(BaseModule):
             (self._state_names, "state", True),
             (self._fixed_param_names, "fixed_param", True),
         ):
-            check_names(symbol, names, what, required)
+            _check_input_names(symbol, names, what, required)
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
@@ -71,7 +71,13 @@ class SymbolModule(BaseModule):
         self._arg_params: dict[str, NDArray] | None = None
         self._aux_params: dict[str, NDArray] | None = None
         self._params_dirty = False
-        self._updating: Updating | None = None
+        # Scripts read these, and assign them.
+        self._optimizer: Any = None
+        self._kvstore: Any = None
+        self._updater: Any = None
+        self._update_on_kvstore: bool | None = None
+        self._grad_req: Any = None
+        self._total_exec_bytes = 0  # as in MXNet, which counts nothing
         self._preload_opt_states: str | None = None
         self._exec_group: Any = None
         self._data_shapes: list[DataDesc] = []
@@ -102,32 +108,18 @@ class SymbolModule(BaseModule):
     def save_optimizer_states(self, fname: str) -> None:
         """Writes the states of the optimizer, of all parameters."""
         self._require(optimizer=True)
-        assert self._updating is not None
-        self._updating.save(fname)
+        if self._update_on_kvstore:
+            self._kvstore.save_optimizer_states(fname)
+        else:
+            files.write(fname, self._updater.get_states())
 
     def load_optimizer_states(self, fname: str) -> None:
         """Sets the states of the optimizer to those of a file."""
         self._require(optimizer=True)
-        assert self._updating is not None
-        self._updating.load(fname)
-
-    # -- what scripts for MXNet read, though its names begin with an underscore ------------------
-
-    @property
-    def _optimizer(self) -> Any:
-        return self._updating and self._updating.optimizer
-
-    @property
-    def _kvstore(self) -> Any:
-        return self._updating and self._updating.store
-
-    @property
-    def _updater(self) -> Any:
-        return self._updating and self._updating.updater
-
-    @property
-    def _update_on_kvstore(self) -> bool | None:
-        return self._updating and self._updating.on_store
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+        else:
+            self._updater.set_states(files.read(fname))
 
     # -- what it is ----------------------------------------------------------------------------
 
@@ -178,9 +170,28 @@ class SymbolModule(BaseModule):
         assert args is not None
         assert auxs is not None
         if self._params_dirty:
-            self._exec_group.get_params(args, auxs)
-            self._params_dirty = False
+            self._sync_params_from_devices()
         return args, auxs
+
+    def _sync_params_from_devices(self) -> None:
+        """Copies the parameters from the devices, and row_sparse ones from the store.
+
+        Devices have of these the rows that batches asked for.
+        """
+        self._exec_group.get_params(self._arg_params, self._aux_params)
+        if self._update_on_kvstore:
+            for name, value in sorted((self._arg_params or {}).items()):
+                if value.stype == "row_sparse":
+                    rows = nd.arange(0, value.shape[0], dtype="int64")
+                    self._kvstore.row_sparse_pull(name, value, row_ids=rows)
+        self._params_dirty = False
+
+    def _reset_bind(self) -> None:
+        """Gives up the executors; parameters, as devices have them, and optimizer stay."""
+        if self.binded and self.params_initialized:
+            self.get_params()
+        self.binded, self._exec_group = False, None
+        self._data_shapes, self._label_shapes = [], []
 
     def init_params(
         self,
@@ -227,7 +238,8 @@ class SymbolModule(BaseModule):
             made = dict(allocated or {})
             for name, block in zip(names, arrays, strict=True):
                 if name not in made:
-                    made[name] = nd.zeros(block[0].shape, cpu(), dtype=block[0].dtype)
+                    one = block[0]
+                    made[name] = nd.zeros(one.shape, cpu(), one.dtype_name, stype=one.stype)
             for name, array in sorted(made.items()):
                 desc = InitDesc(name, attrs.get(name, {}))
                 set_param(desc, array, given, initializer, allow_missing)

@@ -45,8 +45,12 @@ class _Runner:
         self._start(run.in_data, run.is_train, run.is_train)
         self._run(run.out_data, run.req)
         if run.is_train:
-            for place in self.card.changed:
-                run.in_data[place][:] = self.values[place]
+            self._give_states(run.in_data)
+
+    def _give_states(self, inputs: Arrays) -> None:
+        """Writes what the graphs changed to where it came from."""
+        for place in self.card.changed:
+            inputs[place][:] = self.values[place]
 
     def _start(self, inputs: Arrays, record: bool, trained: bool) -> None:
         """Makes variables of the inputs."""
@@ -102,7 +106,11 @@ class _Runner:
             grad = self.grads[place]
             if grad is not None:
                 grad[:] = 0
+        for place in self.card.changed:
+            self.values[place][:] = run.in_data[place]
         self._back(run.out_grad)
+        if self.trained:
+            self._give_states(run.in_data)
         for target, req, grad in zip(run.in_grad, run.req, self.grads, strict=True):
             if grad is not None:
                 put(target, req, grad)

@@ -47,9 +47,8 @@ class BatchNorm(OperatorProperty):
 
     Formula: ``out = gamma * (data - mean) / sqrt(var + eps) + beta``, where mean and variance
     (divided by the number of elements) of each channel are those of the batch in training, and the
-    running ones in prediction or with ``use_global_stats``. Training changes the running ones:
-    ``moving = momentum * moving + (1 - momentum) * batch``, in the backward pass in MXNet and in
-    the forward pass here.
+    running ones in prediction or with ``use_global_stats``. A backward pass of training changes the
+    running ones: ``moving = momentum * moving + (1 - momentum) * batch``.
     Shapes: ``data`` and ``out`` are alike; all others are ``(c,)``, with the extent ``c`` of
     ``axis``. The second and third output are the mean and one over the square root of
     ``var + eps``. Types: floats, all alike, but for halves, which all others are float32 to.
@@ -68,6 +67,7 @@ class BatchNorm(OperatorProperty):
     aliases = ("BatchNorm_v1",)
     arguments: ClassVar[tuple[str, ...]] = ("data", "gamma", "beta")
     auxiliary_states = ("moving_mean", "moving_var")
+    changed_by_gradient = True
     initializers: ClassVar[Mapping[str, str]] = {
         "moving_mean": '["zero", {}]',
         "moving_var": '["one", {}]',
@@ -128,7 +128,7 @@ class BatchNorm(OperatorProperty):
         return list(graph.op("_backward_BatchNorm", *entries, **self.attrs))
 
     def again(self, inputs: Sequence[Entry], outputs: Sequence[Entry]) -> Again | None:
-        """From the statistics, which are small: the running ones must not change twice."""
+        """From the statistics, which are small, and need not be found again."""
         if type(self) is not BatchNorm:
             return None
         return make("_batch_norm_again", self.attrs), [*inputs[:3], *outputs[1:]]
@@ -225,12 +225,12 @@ class SyncBatchNorm(BatchNorm):
 
 
 @register
-class BackwardBatchNorm(Backward):
-    """The gradients of BatchNorm."""
+class BatchNormGradient(Backward):
+    """The gradients of BatchNorm; the running statistics stay as they are."""
 
-    name = "_backward_BatchNorm"
+    name = "_batch_norm_gradient"
     differentiable = True
-    arguments = ("out_grad", "data", "gamma", "mean", "var", "moving_mean", "moving_var")
+    arguments = ("out_grad", "data", "gamma", "mean", "var")
     gradients: ClassVar[Mapping[str, str]] = {
         "data_grad": "data",
         "gamma_grad": "gamma",
@@ -252,8 +252,7 @@ class BackwardBatchNorm(Backward):
         ``P`` for the map that in training takes out the mean and the part along ``x``:
         ``data_grad = gamma * r * P(out_grad)``, and ``P`` is symmetric.
         """
-        terms = [Term(graph, e) for e in graph.in_data]
-        g, data, gamma, mean, root = terms[:5]
+        g, data, gamma, mean, root = (Term(graph, e) for e in graph.in_data[:5])
         u, fixed = Term(graph, graph.out_grad[0]), self.attrs["fix_gamma"]
         axes = {"axis": self.attrs["axis"], "exclude": True}
 
@@ -262,7 +261,7 @@ class BackwardBatchNorm(Backward):
 
         def back(value: Term, scale: Term) -> Term:
             attrs = {**self.attrs, "fix_gamma": False}
-            return value.op(self.name, data, scale, *terms[3:], **attrs)
+            return value.op("_batch_norm_gradient", data, scale, mean, root, **attrs)
 
         one = gamma.op("ones_like")
         scale = one if fixed else gamma
@@ -272,17 +271,37 @@ class BackwardBatchNorm(Backward):
         # Through the statistics.
         left, right, both = ((a * b).op("mean", **axes) for a, b in ((u, x), (g, x), (g, u)))
         both -= g.op("mean", **axes) * u.op("mean", **axes) + left * right
-        root *= gamma.op("_by_batch", use_global_stats=self.attrs["use_global_stats"])
-        by_data = back(g * spread(left) + u * spread(right), scale) * spread(-root)
-        by_data -= spread(scale * root * root * both) * x
+        moves = root * gamma.op("_by_batch", use_global_stats=self.attrs["use_global_stats"])
+        by_data = back(g * spread(left) + u * spread(right), scale) * spread(-moves)
+        by_data -= spread(scale * moves * moves * both) * x
         if fixed:
-            return [by_g.entry, by_data.entry, *[None] * 5]
+            return [by_g.entry, by_data.entry, None, None, None]
 
         v = Term(graph, graph.out_grad[1])
         by_g += spread(v) * x
         by_data += back(g, v)
         by_gamma = (u * back(g, one)).op("sum", **axes)
-        return [by_g.entry, by_data.entry, by_gamma.entry, *[None] * 4]
+        return [by_g.entry, by_data.entry, by_gamma.entry, None, None]
+
+
+@register
+class BackwardBatchNorm(BatchNormGradient):
+    """The gradients of BatchNorm, with which the running statistics change."""
+
+    name = "_backward_BatchNorm"
+    auxiliary_states = ("moving_mean", "moving_var")
+
+    def infer_shape(
+        self, in_shapes: Sequence[MaybeShape]
+    ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:
+        """The statistics are as long as gamma."""
+        given, found, _ = super().infer_shape(in_shapes)
+        return given, found, [in_shapes[2]] * 2
+
+    def infer_type(self, in_types: Sequence[str | None]) -> Types:
+        """The statistics have the type of gamma."""
+        given, found, _ = super().infer_type(in_types)
+        return given, found, [in_types[2]] * 2
 
 
 @register

@@ -96,7 +96,9 @@ class OperatorProperty:
     arguments: ClassVar[tuple[str, ...]] = ("data",)
     """The names of the inputs."""
     auxiliary_states: ClassVar[tuple[str, ...]] = ()
-    """The names of the inputs that forward changes and that have no gradient."""
+    """The names of the inputs that a run, or its gradient, changes and that have no gradient."""
+    changed_by_gradient: ClassVar[bool] = False
+    """Whether it is the gradient alone that changes the auxiliary states."""
     initializers: ClassVar[Mapping[str, str]] = {}
     """Initializers, as JSON, of inputs that do not start as their name suggests."""
     variadic: ClassVar[str | None] = None
@@ -174,7 +176,7 @@ class OperatorProperty:
         return tuple(self.list_outputs())
 
     def list_auxiliary_states(self) -> list[str]:
-        """The names of the inputs that forward changes and that have no gradient."""
+        """The names of the inputs in :attr:`auxiliary_states`."""
         return list(self.auxiliary_states)
 
     def num_visible_outputs(self) -> int:
@@ -182,7 +184,8 @@ class OperatorProperty:
         return len(self.list_outputs())
 
     def mutated_inputs(self) -> list[int]:
-        """Inputs that the operator changes; the kernel sees them again after its outputs."""
+        """Inputs that the operator changes, or its gradient; the kernel sees them again after its
+        outputs."""
         first = len(self.list_arguments())
         return list(range(first, first + len(self.list_auxiliary_states())))
 

@@ -120,8 +120,15 @@ class Convolution(OperatorProperty):
         return ["data", "weight"] if self.attrs["no_bias"] else ["data", "weight", "bias"]
 
     def cpu_inplace_options(self) -> list[tuple[int, int]]:
-        """With padding the kernel works on a copy of the data, which has the border."""
-        return [(0, 0)] if any(self.attrs["pad"]) else []
+        """With padding the kernel works on a copy of the data, which has the border.
+
+        Threads take grouped ones plane by plane: there, an output plane must lie where its own
+        input does, and so be as large.
+        """
+        windows = zip(*(self.attrs[a] for a in ("kernel", "stride", "dilate", "pad")), strict=True)
+        same = all(s == 1 and 2 * p == d * (k - 1) for k, s, d, p in windows)
+        fits = same or self.attrs["num_group"] == 1
+        return [(0, 0)] if fits and any(self.attrs["pad"]) else []
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]

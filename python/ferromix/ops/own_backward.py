@@ -65,9 +65,11 @@ class OwnBackward(PythonRun):
         return [f"{n}_grad" for n in self.forward.argument_list]
 
     def mutated_inputs(self) -> list[int]:
-        """The auxiliary states and the state, which are last."""
-        count = len(self.list_arguments())
-        return list(range(count - len(self.forward.state_list) - 1, count))
+        """The auxiliary states and the state, which are last, and what forward changes."""
+        count, first = len(self.list_arguments()), len(self.out_grads)
+        arguments = range(first, first + len(self.forward.argument_list))
+        changed = [arguments[i] for i in self.forward.mutated_inputs() if i < len(arguments)]
+        return [*changed, *range(count - len(self.forward.state_list) - 1, count)]
 
     def ignored_inputs(self) -> list[int]:
         """What the property does not declare."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .rule import Index, Optimizer, register, zeros
+from .rule import Index, Optimizer, as_number, register, zeros
 
 __all__ = ["Ftrl"]
 
@@ -43,7 +43,7 @@ class Ftrl(Optimizer):
         super().__init__(**kwargs)
         self.lamda1 = lamda1
         self.beta = beta
-        self.lr = learning_rate
+        self.lr = as_number("learning_rate", learning_rate)
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
         """Zeros for z and n."""

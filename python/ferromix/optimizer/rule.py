@@ -20,7 +20,7 @@ from ..ndarray import NDArray
 from ..registry import Registry
 from ..symbol import Symbol
 
-__all__ = ["Index", "Optimizer", "create", "each", "register", "zeros"]
+__all__ = ["Index", "Optimizer", "as_number", "create", "each", "register", "zeros"]
 
 Index = int | str
 """How a parameter is known: by its position, or by its name."""
@@ -29,7 +29,8 @@ Index = int | str
 class Optimizer:
     """The base of all optimizers.
 
-    A subclass overrides :meth:`create_state` and :meth:`update`.
+    A subclass overrides :meth:`create_state` and :meth:`update`. The numbers of the parameters
+    below may be strings.
 
     Parameters
     ----------
@@ -82,9 +83,10 @@ class Optimizer:
         multi_precision: bool = False,
         param_dict: Mapping[Index, Any] | None = None,
     ) -> None:
-        self.rescale_grad = rescale_grad
-        self.wd = wd
-        self.clip_gradient = clip_gradient
+        learning_rate = as_number("learning_rate", learning_rate)
+        self.rescale_grad = as_number("rescale_grad", rescale_grad)
+        self.wd = as_number("wd", wd)
+        self.clip_gradient = as_number("clip_gradient", clip_gradient)
         if sym is not None:
             require_kind("sym", sym, Symbol, "a Symbol")
         self.lr_scheduler = lr_scheduler
@@ -175,7 +177,7 @@ class Optimizer:
                 "the learning rate follows the optimizer's lr_scheduler; "
                 "set lr_scheduler.base_lr, or remove the scheduler"
             )
-        self.lr = lr
+        self.lr = as_number("lr", lr)
 
     def set_lr_scale(self, args_lrscale: Mapping[Index, float]) -> None:
         """What :meth:`set_lr_mult` was called once; always raises, as in MXNet.
@@ -298,6 +300,22 @@ def each(index: Any, weight: Any, grad: Any, state: Any) -> Iterable[tuple[Any, 
     if isinstance(index, (list, tuple)):
         return zip(index, weight, grad, state, strict=True)
     return [(index, weight, grad, state)]
+
+
+def as_number(what: str, value: Any) -> Any:
+    """The number that a string has, as from a command line; anything else as it is.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For another string.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise InvalidArgumentError(f"{what} must be a number, got {brief(value)}") from None
 
 
 def _set_base(scheduler: LRScheduler, rate: float) -> None:

@@ -32,6 +32,14 @@ class Updater:
     optimizer
         The rule.
 
+    Attributes
+    ----------
+    states
+        What is remembered, by index.
+    states_synced
+        By index, whether a state is on its weight's device; loaded ones move there when they are
+        used.
+
     Examples
     --------
     >>> import ferromix as mx
@@ -45,7 +53,7 @@ class Updater:
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
         self.states: dict[Index, Any] = {}
-        self._loaded: set[Index] = set()
+        self.states_synced: dict[Index, bool] = {}
 
     def __call__(
         self,
@@ -63,9 +71,9 @@ class Updater:
         for i, w in zip(indices, weights, strict=True):
             if i not in states:
                 states[i] = optimizer.create_state_multi_precision(i, w)
-            elif i in self._loaded:
+            elif not self.states_synced.get(i, True):
                 states[i] = _placed(states[i], w.context)
-                self._loaded.discard(i)
+            self.states_synced[i] = True
         if optimizer.aggregate_num > 0:
             self._update_together(list(zip(indices, weights, grads, strict=True)))
             return
@@ -122,7 +130,7 @@ class Updater:
             raise FileFormatError(
                 f"these are not the saved states of an optimizer: {error}"
             ) from error
-        self.states, self._loaded = found, set(found)
+        self.states, self.states_synced = found, dict.fromkeys(found, False)
         if isinstance(optimizer, foreign.Shell):
             self.optimizer.go_on(optimizer.state)
         elif optimizer is not None:

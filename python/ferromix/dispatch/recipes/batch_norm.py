@@ -13,6 +13,7 @@ from ..recipe import (
     field,
     input_at,
     int32,
+    nothing,
     output_at,
     recipe,
     req,
@@ -22,8 +23,8 @@ from ..recipe_folds import split
 
 __all__: list[str] = []
 
-FORWARD, BACKWARD = 5, 3
-"""Outputs."""
+MOST = 5
+"""Outputs of the gradient, with the running statistics; the others have less."""
 KINDS = {"_contrib_BatchNormWithReLU": 1, "_contrib_SyncBatchNorm": 2}
 """What is different about relatives, as the source numbers it."""
 
@@ -31,15 +32,19 @@ KINDS = {"_contrib_BatchNormWithReLU": 1, "_contrib_SyncBatchNorm": 2}
 @recipe("BatchNorm", *KINDS)
 def forward(job: Job) -> Recipe | None:
     """Threads along y share a channel."""
-    channels = [input_at(i) for i in range(1, 5)] + [output_at(i) for i in range(1, FORWARD)]
-    return normed(job, "forward", channels, [input_at(0)], FORWARD)
+    channels = [input_at(i) for i in range(1, 5)] + [output_at(1), output_at(2)]
+    return normed(job, "forward", channels, [input_at(0)], 3)
 
 
-@recipe("_backward_BatchNorm")
+@recipe("_backward_BatchNorm", "_batch_norm_gradient")
 def backward(job: Job) -> Recipe | None:
     """The same, for the gradients of data, gamma and beta."""
     channels = [input_at(i) for i in (2, 3, 4)] + [output_at(1), output_at(2)]
-    return normed(job, "backward", channels, [input_at(0), input_at(1)], BACKWARD)
+    if len(job.outputs) == MOST:
+        channels += [input_at(5), input_at(6), output_at(3), output_at(4)]
+    else:
+        channels += [nothing()] * 4
+    return normed(job, "backward", channels, [input_at(0), input_at(1)], len(job.outputs))
 
 
 def normed(
@@ -61,7 +66,7 @@ def normed(
     norm = struct(*map(field, (outer, count, inner, *flags)), *numbers)
     # Requests are int64 there: an int and zeros.
     wanted = [part for k in range(outputs) for part in (req(k), int32(0))]
-    reqs = struct(*wanted, *[field(0)] * (FORWARD - outputs))
+    reqs = struct(*wanted, *[field(0)] * (MOST - outputs))
     how = split(job.limits, count, outer * inner, count if inner == 1 else 1)
     given = struct(*channels), *data, output_at(0), norm, reqs
     entry = f"batch_norm_{word}_{dtype}"
