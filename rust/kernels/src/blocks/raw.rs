@@ -51,6 +51,16 @@ impl<T: Element> Source<T> {
         unsafe { std::slice::from_raw_parts(self.ptr.add(range.start), range.len()) }
     }
 
+    /// The address of an element.
+    ///
+    /// # Safety
+    /// There is such an element.
+    pub(crate) unsafe fn at(&self, index: usize) -> *const T {
+        debug_assert!(index < self.len);
+        // SAFETY: as the caller vouches.
+        unsafe { self.ptr.add(index) }
+    }
+
     /// Whether this is the memory of `target`.
     pub(crate) fn is(&self, target: &Target<T>) -> bool {
         self.ptr == target.ptr

@@ -7,11 +7,11 @@ use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
 use super::finish::Finish;
 use super::gather::{gather, gather_line};
+use super::out::Out;
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
-use crate::linalg::tile::{Operands, Tiles, tile_rows};
+use crate::linalg::tile::{Tiles, tile_rows};
 use crate::par;
-use std::ops::Range;
 
 /// One product. Places of groups are distances from one group to the next.
 #[derive(Clone, Debug)]
@@ -43,8 +43,8 @@ const PANELS: usize = 4;
 const TASK: usize = 1 << 21;
 /// Most rows of a result for which vectors are read where they lie.
 const DIRECT_ROWS: usize = 48;
-/// Bytes of a result that stays in the cache anyhow.
-const NEAR: usize = 1 << 20;
+/// Bytes of weights that stay in the second-level cache.
+const WEIGHTS: usize = 1 << 20;
 /// Weights that a task packs, at least.
 const PACKED: usize = 1 << 14;
 
@@ -168,7 +168,7 @@ impl Apply {
                 }
                 let from = (source, direct.then_some(&taps[..]), packed);
                 // SAFETY: positions and groups belong to one task each.
-                unsafe { self.positions(from, &runs, group, finish, scratch) };
+                unsafe { self.positions(from, &mut runs, group, finish, scratch) };
             }
         });
     }
@@ -181,88 +181,114 @@ impl Apply {
     unsafe fn positions<T: Direct>(
         &self,
         (source, taps, packed): (&[T], Option<&[Taps<'_>]>, &[T]),
-        runs: &[Run],
+        runs: &mut Vec<Run>,
         group: usize,
         finish: &Finish<'_, T>,
         scratch: &mut [T],
     ) {
-        let width = T::tiles().width;
+        let block = T::tiles().width * PANELS;
         let start = self.target_start + group * self.target_group;
         let places = (start, self.target_row, self.grid.target[2]);
-        let far = finish.target.len() * size_of::<T>() > NEAR && places.2 == 1;
-        let ahead = |rows: Range<usize>, panel: usize| {
-            let here = panel * width..(panel + 1) * width;
-            let runs = runs.iter().filter(|run| far && here.contains(&run.at));
-            runs.for_each(|run| finish.fetch(rows.clone(), run, places));
-        };
-        let result = match taps {
-            Some(taps) => self.direct((source, taps), packed, runs, scratch, ahead),
-            None => self.block(source, packed, runs, scratch, ahead),
-        };
         let filters = group * self.rows..(group + 1) * self.rows;
-        // SAFETY: as the caller vouches.
-        unsafe { finish.store(filters, (result, width * PANELS), runs, places) };
-    }
-
-    /// The product for the positions of `runs`: rows of a block each. `ahead` is told before of each tile
-    /// that will be whole then: its rows, and which panel of positions it is for.
-    fn block<'a, T: Direct>(
-        &self,
-        source: &[T],
-        packed: &[T],
-        runs: &[Run],
-        scratch: &'a mut [T],
-        ahead: impl Fn(Range<usize>, usize),
-    ) -> &'a [T] {
-        let tiles = T::tiles();
-        let width = tiles.width;
-        let block = width * PANELS;
+        let out = Out::new(
+            finish,
+            filters.start,
+            places,
+            self.taps.len().div_ceil(DEPTH),
+        );
         let (result, gathered) = scratch.split_at_mut(self.rows * block);
-        let panels = runs.last().map_or(0, |r| (r.at + r.len).div_ceil(width));
         if self.taps.is_empty() {
             result.fill(T::ZERO);
         }
+        let sums = Target::of_slice(result);
+        // SAFETY: as the caller vouches; the sums are ours.
+        unsafe {
+            match taps {
+                Some(taps) => self.direct((source, taps), packed, runs, &out, sums),
+                None => self.block((source, gathered), packed, runs, &out, sums),
+            }
+            finish.store(filters, (result, block), runs, places);
+        }
+    }
+
+    /// The product for the positions of `runs`. Panels of neighbours go straight to memory; of the `runs`
+    /// that are left then, the sums are rows of a block each.
+    ///
+    /// # Safety
+    /// Nobody else uses what these positions write, or `sums`, meanwhile.
+    unsafe fn block<T: Direct>(
+        &self,
+        (source, gathered): (&[T], &mut [T]),
+        packed: &[T],
+        runs: &mut Vec<Run>,
+        out: &Out<'_, T>,
+        sums: Target<T>,
+    ) {
+        let tiles = T::tiles();
+        let (width, chunks) = (tiles.width, self.taps.len().div_ceil(DEPTH));
+        let panels = runs.last().map_or(0, |r| (r.at + r.len).div_ceil(width));
+        let whole = |run: &Run| out.straight && run.len == width && run.at % width == 0;
         for (chunk, taps) in self.taps.chunks(DEPTH).enumerate() {
-            let depth = taps.len();
-            let apart = DEPTH.min(self.taps.len()) * width;
-            let lines = self.whole_lines(runs, width);
-            if lines > 0 {
-                gather_line(
-                    source,
-                    taps,
-                    runs[0].source,
-                    lines,
-                    (apart, width),
-                    gathered,
-                );
-            }
-            for p in lines..panels {
-                let low = runs.partition_point(|r| r.at < p * width);
-                let high = runs.partition_point(|r| r.at < (p + 1) * width);
-                let to = &mut gathered[p * apart..];
-                let (runs, place) = (&runs[low..high], (p * width, width));
-                let to = &mut to[..depth * width];
-                gather(source, taps, runs, self.grid.source[2], place, to);
-            }
-            // A panel stays in the first-level cache, and weights come from the second-level one.
-            for p in 0..panels {
-                for (first, n) in tile_rows(self.rows, tiles.most_rows) {
-                    if chunk + 1 == self.taps.len().div_ceil(DEPTH) {
-                        ahead(first..first + n, p);
-                    }
-                    let operands = Operands {
-                        depth,
-                        a: &packed[first * self.taps.len() + chunk * DEPTH * n..],
-                        b: &gathered[p * apart..],
-                        c: &mut result[first * block + p * width..],
-                        c_stride: block,
-                        fresh: chunk == 0,
-                    };
-                    tiles.panels(n, operands);
+            self.gather_panels((source, taps), runs, panels, gathered);
+            let tile = |p: usize, (first, n): (usize, usize)| {
+                let here = &runs[runs.partition_point(|r| r.at < p * width)..];
+                let (run, last) = (&here[0], chunk + 1 == chunks);
+                if last {
+                    let here = here.iter().take_while(|r| r.at < (p + 1) * width);
+                    here.for_each(|run| out.ahead(first..first + n, run));
                 }
+                let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
+                let b = &gathered[p * self.apart(width)..];
+                // SAFETY: a whole run is in the target, and other tiles are in the sums.
+                unsafe {
+                    let (c, end) = if whole(run) {
+                        let end = last.then(|| out.end(first, run));
+                        ((out.place(first, run), out.row()), end)
+                    } else {
+                        let block = width * PANELS;
+                        ((sums.at(first * block + p * width), block), None)
+                    };
+                    tiles.panels_at(n, (taps.len(), a, b), c, chunk == 0, end.as_ref());
+                }
+            };
+            let rows = tile_rows(self.rows, tiles.most_rows);
+            if self.rows * taps.len() * size_of::<T>() > WEIGHTS {
+                rows.for_each(|rows| (0..panels).for_each(|p| tile(p, rows)));
+            } else {
+                // A panel stays in the first-level cache, and weights come from the second-level one.
+                (0..panels).for_each(|p| rows.clone().for_each(|rows| tile(p, rows)));
             }
         }
-        result
+        runs.retain(|run| !whole(run));
+    }
+
+    /// Distance between gathered panels.
+    fn apart(&self, width: usize) -> usize {
+        DEPTH.min(self.taps.len()) * width
+    }
+
+    /// Gathers what taps read at the positions of `runs`.
+    fn gather_panels<T: Direct>(
+        &self,
+        (source, taps): (&[T], &[usize]),
+        runs: &[Run],
+        panels: usize,
+        gathered: &mut [T],
+    ) {
+        let width = T::tiles().width;
+        let apart = self.apart(width);
+        let lines = self.whole_lines(runs, width);
+        if lines > 0 {
+            let place = (apart, width);
+            gather_line(source, taps, runs[0].source, lines, place, gathered);
+        }
+        for p in lines..panels {
+            let low = runs.partition_point(|r| r.at < p * width);
+            let high = runs.partition_point(|r| r.at < (p + 1) * width);
+            let to = &mut gathered[p * apart..][..taps.len() * width];
+            let (runs, place) = (&runs[low..high], (p * width, width));
+            gather(source, taps, runs, self.grid.source[2], place, to);
+        }
     }
 
     /// How many of the first panels are whole and read neighbours.
@@ -277,39 +303,60 @@ impl Apply {
     }
 
     /// As [`Apply::block`] for vectors that are read where they lie.
-    fn direct<'a, T: Direct>(
+    ///
+    /// # Safety
+    /// As [`Apply::block`].
+    unsafe fn direct<T: Direct>(
         &self,
         (source, taps): (&[T], &[Taps<'_>]),
         packed: &[T],
-        runs: &[Run],
-        scratch: &'a mut [T],
-        ahead: impl Fn(Range<usize>, usize),
-    ) -> &'a [T] {
+        runs: &mut Vec<Run>,
+        out: &Out<'_, T>,
+        sums: Target<T>,
+    ) {
         let (tiles, loops) = (T::tiles(), T::loops());
-        let block = tiles.width * PANELS;
-        let result = &mut scratch[..self.rows * block];
-        if self.taps.is_empty() {
-            result.fill(T::ZERO);
-        }
-        let last = taps.len();
-        for (chunk, &taps) in taps.iter().enumerate() {
+        let (block, lanes) = (tiles.width * PANELS, loops.lanes);
+        // Vectors go two by two.
+        let whole = |pair: &[Run]| {
+            out.straight && pair.len() == 2 && pair.iter().all(|run| run.len == lanes)
+        };
+        for (chunk, &some) in taps.iter().enumerate() {
+            let last = chunk + 1 == taps.len();
             for (first, n) in tile_rows(self.rows, tiles.most_rows) {
                 let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
                 for (p, pair) in runs.chunks(2).enumerate() {
-                    if chunk + 1 == last {
-                        ahead(first..first + n, p);
+                    let (one, two) = (&pair[0], &pair[pair.len() - 1]);
+                    if last {
+                        pair.iter().for_each(|run| out.ahead(first..first + n, run));
                     }
-                    let start = |r: &Run| r.source - r.at % loops.lanes;
-                    let starts = [start(&pair[0]), start(&pair[pair.len() - 1])];
-                    let tile = Tile {
-                        c: &mut result[first * block + p * tiles.width..],
-                        stride: block,
-                        fresh: chunk == 0,
-                    };
-                    loops.product(n, (source, starts, taps), a, tile);
+                    let starts = [one, two].map(|r| r.source - r.at % lanes);
+                    // SAFETY: whole runs are in the target, and other tiles are in the sums.
+                    unsafe {
+                        let end = (last && whole(pair)).then(|| out.end(first, one));
+                        let (c, at, stride) = if whole(pair) {
+                            let apart = two.target - one.target;
+                            (out.place(first, one), [0, apart], out.row())
+                        } else {
+                            let c = sums.at(first * block + p * tiles.width);
+                            (c, [0, lanes], block)
+                        };
+                        let tile = Tile {
+                            c,
+                            at,
+                            stride,
+                            fresh: chunk == 0,
+                            end: end.as_ref(),
+                        };
+                        loops.product(n, (source, starts, some), a, tile);
+                    }
                 }
             }
         }
-        result
+        let mut at = 0;
+        let left: Vec<bool> = runs.chunks(2).map(|pair| !whole(pair)).collect();
+        runs.retain(|_| {
+            at += 1;
+            left[(at - 1) / 2]
+        });
     }
 }

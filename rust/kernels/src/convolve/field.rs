@@ -6,6 +6,7 @@ use super::geometry::volume;
 use crate::blocks::raw::Target;
 use crate::math::real::Real;
 use crate::par;
+use crate::simd::vector::multiversion;
 
 /// Numbers behind the last plane that a vector may read.
 const SLACK: usize = 16;
@@ -114,39 +115,58 @@ impl Field {
 
     /// Puts a plane without border in place; the border stays as it is.
     pub(crate) fn fill_plane<T: Real>(&self, from: &[T], to: &mut [T]) {
-        let [_, high, wide] = self.inner;
-        let [front, top, left] = self.before;
-        let (steps, lattice) = (self.steps(), volume(&self.lattice()));
-        let across = self.stride[2];
         if self.stride == [1; 3] {
-            for (i, row) in from.chunks_exact(wide.max(1)).enumerate() {
-                let (z, y) = if i < high {
-                    (0, i)
-                } else {
-                    (i / high, i % high)
-                };
-                let at = (z + front) * steps[0] + (y + top) * steps[1] + left;
-                take_every(1, row, &mut to[at..]);
-            }
-            return;
+            fill_whole(self, from, to);
+        } else {
+            fill_lattices(self, from, to);
         }
+    }
+
+    /// The place of a row of a plane without border, from its number.
+    fn row(&self, number: usize) -> [usize; 2] {
+        let ([_, high, _], [front, top, _]) = (self.inner, self.before);
+        // Most planes are flat, and a division takes as long as copying half a row.
+        if number < high {
+            [front, number + top]
+        } else {
+            [number / high + front, number % high + top]
+        }
+    }
+}
+
+multiversion! {
+    /// As [`Field::fill_plane`], of a plane that is not cut.
+    fn fill_whole<T: Real>(field: &Field, from: &[T], to: &mut [T]) {
+        let steps = field.steps();
+        for (i, row) in from.chunks_exact(field.inner[2].max(1)).enumerate() {
+            let [z, y] = field.row(i);
+            take_every(1, row, &mut to[z * steps[0] + y * steps[1] + field.before[2]..]);
+        }
+    }
+}
+
+multiversion! {
+    /// As [`Field::fill_plane`], of one that is.
+    fn fill_lattices<T: Real>(field: &Field, from: &[T], to: &mut [T]) {
+        let (wide, left, across) = (field.inner[2], field.before[2], field.stride[2]);
+        let (steps, lattice) = (field.steps(), volume(&field.lattice()));
         for (i, row) in from.chunks_exact(wide.max(1)).enumerate() {
-            let (z, y) = if i < high {
-                (0, i)
-            } else {
-                (i / high, i % high)
-            };
-            let (z, y) = (self.cut(0, z + front), self.cut(1, y + top));
-            if z.0 >= self.lattices[0] || y.0 >= self.lattices[1] {
+            let [z, y] = field.row(i);
+            let (z, y) = (field.cut(0, z), field.cut(1, y));
+            if z.0 >= field.lattices[0] || y.0 >= field.lattices[1] {
                 continue;
             }
-            let first = (z.0 * self.lattices[1] + y.0) * self.lattices[2];
+            let first = (z.0 * field.lattices[1] + y.0) * field.lattices[2];
             let at = z.1 * steps[0] + y.1 * steps[1];
             for x in 0..across.min(wide) {
-                let (number, place) = self.cut(2, x + left);
-                if number < self.lattices[2] {
+                let (number, place) = field.cut(2, x + left);
+                if number < field.lattices[2] {
                     let to = &mut to[(first + number) * lattice + at + place..];
-                    take_every(across, &row[x..], to);
+                    if across == 2 {
+                        take_every(2, &row[x..], to);
+                    } else {
+                        take_every(across, &row[x..], to);
+                    }
                 }
             }
         }

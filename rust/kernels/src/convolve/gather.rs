@@ -126,48 +126,53 @@ fn every_other<T: Real, const N: usize, const M: usize>(
 }
 
 /// Copies every `step`th number of a row, from the first on.
-#[inline]
+#[inline(always)]
 pub(crate) fn take_every<T: Real>(step: usize, row: &[T], to: &mut [T]) {
     let n = row.len().div_ceil(step);
-    if step == 1 {
-        let to = &mut to[..n];
+    let to = &mut to[..n];
+    match (step, n) {
         // Short rows without a call.
-        return match n {
-            16..=32 => ends::<T, 16>(row, to),
-            8..16 => ends::<T, 8>(row, to),
-            4..8 => ends::<T, 4>(row, to),
-            _ => to.copy_from_slice(row),
-        };
-    }
-    if step == 2 && n >= 4 {
-        return take_second(row, &mut to[..n]);
-    }
-    to.iter_mut()
-        .zip(row.iter().step_by(step))
-        .for_each(|(o, &v)| *o = v);
-}
-
-multiversion! {
-    /// As [`take_every`] second one, for four results or more.
-    fn take_second<T: Real>(row: &[T], to: &mut [T]) {
-        match to.len() {
-            16.. => halve::<T, 16, 31>(row, to),
-            8.. => halve::<T, 8, 15>(row, to),
-            _ => halve::<T, 4, 7>(row, to),
+        (1, 16..=32) => ends::<T, 16>(row, to),
+        (1, 8..16) => ends::<T, 8>(row, to),
+        (1, 4..8) => ends::<T, 4>(row, to),
+        (1, _) => to.copy_from_slice(row),
+        (2, 16..) => halve::<T, 16>(row, to),
+        (2, 8..) => halve::<T, 8>(row, to),
+        (2, 4..) => halve::<T, 4>(row, to),
+        _ => {
+            let every = row.iter().step_by(step);
+            to.iter_mut().zip(every).for_each(|(o, &v)| *o = v);
         }
     }
 }
 
-/// As [`take_every`] second one, for `N` results or more, from `M = 2 N - 1` numbers at a time.
+/// Copies every second number of a row, for `N` results or more, in pieces of which the last one ends with
+/// the row.
 #[inline(always)]
-fn halve<T: Real, const N: usize, const M: usize>(row: &[T], to: &mut [T]) {
-    let last = to.len() - N;
-    for at in (0..last).step_by(N).chain([last]) {
-        if let (Some(from), Some(to)) = (
-            row[2 * at..].first_chunk::<M>(),
+fn halve<T: Real, const N: usize>(row: &[T], to: &mut [T]) {
+    let n = to.len();
+    let mut piece = |at: usize| {
+        let from = &row[2 * at..][..2 * N - 1];
+        if let (Some(low), Some(high), Some(to)) = (
+            from.first_chunk::<N>(),
+            from.last_chunk::<N>(),
             to[at..].first_chunk_mut::<N>(),
         ) {
-            *to = std::array::from_fn(|i| from[2 * i]);
+            *to = std::array::from_fn(|i| {
+                if 2 * i < N {
+                    low[2 * i]
+                } else {
+                    high[2 * i + 1 - N]
+                }
+            });
         }
+    };
+    let mut at = 0;
+    while at + N <= n {
+        piece(at);
+        at += N;
+    }
+    if at < n {
+        piece(n - N);
     }
 }

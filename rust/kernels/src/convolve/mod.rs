@@ -8,6 +8,7 @@ pub(crate) mod finish;
 mod gather;
 pub(crate) mod geometry;
 mod lines;
+mod out;
 pub(crate) mod plan;
 mod planes;
 pub(crate) mod products;

@@ -263,7 +263,7 @@ impl<T: Tiled> Panels<'_, T> {
                 match left {
                     Left::Packed(a) => {
                         let a = &a[first * depth..(first + n) * depth];
-                        tiles.panels_at(n, (depth, a, b), c, fresh);
+                        tiles.panels_at(n, (depth, a, b), c, fresh, None);
                     }
                     Left::Lines(a, apart) => {
                         let operands = (depth, (&a[row * apart..], apart), (b, width));
