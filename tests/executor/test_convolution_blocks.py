@@ -310,18 +310,3 @@ def test_bits_do_not_depend_on_threads():
         for threads in (1, 2, 3, 5)
     }
     assert len(found) == 1
-
-
-@pytest.mark.parametrize("switch", ["0", "1"])
-def test_depthwise_over_the_beginning_of_its_input(switch, monkeypatch):
-    """A plane that is written must not be one that another thread has yet to read."""
-    monkeypatch.setenv(SWITCH, switch)
-    attrs = {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "num_filter": 256}
-    attrs |= {"num_group": 256, "no_bias": True}
-    net = S.sin(S.Convolution(S.cos(S.Variable("x"), name="c"), name="conv", **attrs))
-    executor = bound(net, x=(8, 256, 28, 28))
-    assert "over c_output" in str(executor.memory_plan())
-    given = executor.arg_dict
-    out = mx.nd.sin(mx.nd.Convolution(mx.nd.cos(given["x"]), given["conv_weight"], **attrs))
-    for _ in range(30):
-        np.testing.assert_array_equal(executor.forward()[0].asnumpy(), out.asnumpy())

@@ -144,6 +144,11 @@ def settings() -> tuple[str | None, ...]:
     return tuple(map(os.environ.get, _SETTINGS))
 
 
+def keeps_weights() -> bool:
+    """Whether inference keeps weights in the order in which kernels read them."""
+    return _flag("FERROMIX_KEEP_WEIGHTS")
+
+
 def _flag(name: str) -> bool:
     """A switch of the environment, which is on unless it says 0."""
     return os.environ.get(name) != "0"

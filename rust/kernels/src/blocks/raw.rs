@@ -124,6 +124,22 @@ impl<T: Element> Target<T> {
     }
 }
 
+/// The first `n` elements in memory that [`Scratch`] cut.
+///
+/// # Errors
+/// Less memory, or memory that is not aligned.
+pub(crate) fn numbers<T: crate::math::real::Real>(memory: &[u8], n: usize) -> Result<&[T]> {
+    let address = memory.as_ptr();
+    if memory.len() < n * size_of::<T>() || !address.addr().is_multiple_of(align_of::<T>()) {
+        return Err(ferromix_base::Error::internal(format!(
+            "kernel needs {n} kept numbers, got {} bytes",
+            memory.len()
+        )));
+    }
+    // SAFETY: the length and the alignment were checked, and any bits are a number.
+    Ok(unsafe { std::slice::from_raw_parts(address.cast(), n) })
+}
+
 /// Cuts scratch memory into arrays, each aligned to 64 bytes.
 pub(crate) struct Scratch<'a> {
     rest: &'a mut [u8],

@@ -10,7 +10,7 @@ use super::gather::{gather, gather_line};
 use super::out::Out;
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
-use crate::linalg::tile::{Tiles, tile_rows};
+use crate::linalg::tile::tile_rows;
 use crate::par;
 
 /// One product. Places of groups are distances from one group to the next.
@@ -52,10 +52,9 @@ const PACKED: usize = 1 << 14;
 pub(crate) struct Arguments<'a, T> {
     /// What the taps read, with its border.
     pub(crate) source: &'a [T],
-    pub(crate) weights: &'a [T],
+    /// The weights as [`Apply::pack`] orders them.
+    pub(crate) packed: &'a [T],
     pub(crate) finish: &'a Finish<'a, T>,
-    /// Scratch memory for [`Apply::packed`] numbers.
-    pub(crate) packed: &'a mut [T],
     /// Scratch memory for [`Apply::per_thread`] numbers for each thread.
     pub(crate) threads: &'a mut [T],
 }
@@ -78,10 +77,10 @@ impl Apply {
         scratch_bytes::<T>(numbers) / size_of::<T>()
     }
 
-    /// Orders the weights as tiles read them: tap by tap, the rows of a tile side by side.
-    fn pack<T: Direct>(&self, tiles: &Tiles<T>, args: &mut Arguments<'_, T>) {
-        let (weights, finish, packed) = (args.weights, args.finish, &mut *args.packed);
-        let depth = self.taps.len();
+    /// Orders the weights as tiles read them: tap by tap, the rows of a tile side by side; those of each
+    /// filter times its scale.
+    pub(crate) fn pack<T: Direct>(&self, weights: &[T], scale: Option<&[T]>, packed: &mut [T]) {
+        let (tiles, depth) = (T::tiles(), self.taps.len());
         let target = Target::of_slice(packed);
         let parts: Vec<_> = tile_rows(self.rows, tiles.most_rows).collect();
         let in_order = self.weights.iter().enumerate().all(|(k, &w)| k == w);
@@ -102,7 +101,7 @@ impl Apply {
                         }
                     }
                 }
-                if let Some(scale) = finish.scale {
+                if let Some(scale) = scale {
                     let scale = &scale[group * self.rows + first..][..n];
                     for out in out.chunks_exact_mut(n) {
                         out.iter_mut().zip(scale).for_each(|(o, &s)| *o *= s);
@@ -135,9 +134,8 @@ impl Apply {
     }
 
     /// Runs the product.
-    pub(crate) fn run<T: Direct>(&self, mut args: Arguments<'_, T>) {
+    pub(crate) fn run<T: Direct>(&self, args: Arguments<'_, T>) {
         let tiles = T::tiles();
-        self.pack(&tiles, &mut args);
         let (block, lanes) = (tiles.width * PANELS, T::loops().lanes);
         let direct = self.lies_well(lanes);
         let (unit, units) = self.units(direct, lanes);
@@ -149,7 +147,7 @@ impl Apply {
         let per_group = blocks.div_ceil(grain);
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(args.threads);
-        let (packed, source, finish) = (&*args.packed, args.source, args.finish);
+        let (packed, source, finish) = (args.packed, args.source, args.finish);
         par::for_each_slot(self.groups * per_group, |slot, task| {
             // SAFETY: tasks that run at the same time have different slots.
             let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };

@@ -12,7 +12,6 @@ use crate::api::Req;
 use crate::blocks::raw::{Source, Target, scratch_bytes};
 use crate::math::real::Real;
 use crate::par;
-use std::ops::Range;
 
 /// Most taps of a plane.
 const TAPS: usize = 64;
@@ -77,57 +76,33 @@ impl Apply {
     }
 }
 
-/// Runs products that read the same planes.
+/// Runs products that read the same planes, on data that no other plane of the result lies over.
 pub(crate) fn run<T: Planewise>(
     products: &[Apply],
-    args: (Source<T>, &[T]),
+    (data, weights): (Source<T>, &[T]),
     threads: &mut [T],
     finish: &Finish<'_, T>,
 ) {
     let Some(first) = products.first() else {
         return;
     };
-    let (count, read) = (first.field.planes, volume(&first.field.inner));
-    let written = finish.target.len() / count.max(1);
-    let threads = Target::of_slice(threads);
-    let all = (0..read * count, 0..finish.target.len());
-    if written >= read || !args.0.overlaps(&all.0, &finish.target, &all.1) {
-        return some(products, args, threads, finish, 0..count);
-    }
-    // The result begins where the data do: what a wave writes lies before what it reads.
-    let mut done = 0;
-    while done < count {
-        let end = (done * read / written.max(1)).clamp(done + 1, count);
-        some(products, args, threads, finish, done..end);
-        done = end;
-    }
-}
-
-/// As [`run`], of some planes.
-fn some<T: Planewise>(
-    products: &[Apply],
-    (data, weights): (Source<T>, &[T]),
-    threads: Target<T>,
-    finish: &Finish<'_, T>,
-    planes: Range<usize>,
-) {
-    let (loops, first) = (T::plane_loops(), &products[0]);
+    let (loops, threads) = (T::plane_loops(), Target::of_slice(threads));
     let each = products.iter().map(Apply::plane_scratch::<T>).max();
     let (each, inner) = (each.unwrap_or(0), volume(&first.field.inner));
     let rows: Vec<_> = products.iter().map(Apply::rows_of_plane).collect();
     let grain = products.iter().map(Apply::grain).min().unwrap_or(1);
-    par::for_each_slot(planes.len().div_ceil(grain), |slot, task| {
+    let planes = first.field.planes;
+    par::for_each_slot(planes.div_ceil(grain), |slot, task| {
         // SAFETY: tasks that run at the same time have different slots.
         let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
         scratch.fill(T::ZERO);
         let mut room = [T::ZERO; TAPS];
-        let start = planes.start + task * grain;
-        for plane in start..(start + grain).min(planes.end) {
+        for plane in task * grain..((task + 1) * grain).min(planes) {
             let (sample, group) = (plane / first.groups, plane % first.groups);
             for (product, rows) in products.iter().zip(&rows) {
                 let (source, line) = scratch.split_at_mut(each - product.plane_sizes().1);
                 if std::ptr::eq(product, first) {
-                    // SAFETY: what is written meanwhile are this plane, later, and earlier ones.
+                    // SAFETY: what is written meanwhile are other planes, and later this one.
                     let from = unsafe { data.slice(plane * inner..(plane + 1) * inner) };
                     product.field.fill_plane(from, source);
                 }

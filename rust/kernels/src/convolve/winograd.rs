@@ -139,22 +139,25 @@ impl Winograd {
         ]
     }
 
-    /// Fills `target` from `data`.
-    pub(crate) fn run<T: Transformed>(
-        &self,
-        (data, weights): (&[T], &[T]),
-        [field, packed, threads]: [&mut [T]; 3],
-        finish: &Finish<'_, T>,
-    ) {
-        let tiles = if self.filters.is_multiple_of(T::tiles().width) {
+    fn tiles_of<T: Transformed>(&self) -> Tiles<T> {
+        if self.filters.is_multiple_of(T::tiles().width) {
             T::tiles()
         } else {
             T::narrow_tiles()
-        };
+        }
+    }
+
+    /// Takes the sums of products of `data` with transformed weights to where they belong.
+    pub(crate) fn run<T: Transformed>(
+        &self,
+        (data, packed): (&[T], &[T]),
+        [field, threads]: [&mut [T]; 2],
+        finish: &Finish<'_, T>,
+    ) {
+        let tiles = self.tiles_of::<T>();
         let sizes = (self.channels, self.input);
         channels_last(data, sizes, (self.pad, self.extents()), field);
-        self.transform_weights(&tiles, (weights, finish), packed);
-        let (field, packed) = (&*field, &*packed);
+        let field = &*field;
         let (held, block) = (self.held(), self.block());
         let chunks = self.tiles().div_ceil(held);
         let blocks = self.filters.div_ceil(block);
@@ -182,14 +185,15 @@ impl Winograd {
         });
     }
 
-    /// Transforms the weights to 36 matrices, in panels of the tiles' width.
-    fn transform_weights<T: Transformed>(
+    /// Transforms the weights, those of each filter times its scale, to 36 matrices, in panels of the
+    /// tiles' width.
+    pub(crate) fn pack<T: Transformed>(
         &self,
-        tiles: &Tiles<T>,
-        (weights, finish): (&[T], &Finish<'_, T>),
+        weights: &[T],
+        scale: Option<&[T]>,
         packed: &mut [T],
     ) {
-        let (width, c) = (tiles.width, self.channels);
+        let (width, c) = (self.tiles_of::<T>().width, self.channels);
         let transforms = T::transforms();
         let packed = Target::of_slice(packed);
         // Distances in the weights between filters and between channels, by what they are here.
@@ -205,7 +209,7 @@ impl Winograd {
                 let mut taps = [[T::ZERO; 2 * VECTOR]; 9];
                 for lane in 0..width {
                     let one = &weights[from + (first + lane) * filter..][..9];
-                    let scale = finish.scale(first + lane);
+                    let scale = scale.map_or(T::ONE, |s| s[first + lane]);
                     for (t, &x) in one.iter().enumerate() {
                         taps[if self.back { 8 - t } else { t }][lane] = x * scale;
                     }

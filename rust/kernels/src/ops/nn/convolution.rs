@@ -5,7 +5,7 @@
 mod block;
 
 use crate::api::prepared::{check_args, check_shape};
-use crate::api::{Attrs, Call, Desc, Kernel, Row};
+use crate::api::{Attrs, Call, Desc, Kept, Kernel, Row, View};
 use crate::blocks::widened::widened;
 use crate::convolve::finish::Finish;
 use crate::convolve::geometry::{Geometry, volume};
@@ -88,6 +88,11 @@ fn geometry(up: bool, attrs: &Attrs, [data, weight, out]: [&Desc; 3]) -> Result<
     }
 }
 
+/// What is kept of these inputs, in so many bytes.
+fn kept(bytes: usize, inputs: Vec<usize>) -> Option<Kept> {
+    (bytes > 0).then_some(Kept { inputs, bytes })
+}
+
 struct Forward<T> {
     products: Products,
     bias: bool,
@@ -119,6 +124,14 @@ impl<T: Transformed> Kernel for Forward<T> {
         self.products.workspace::<T>()
     }
 
+    fn kept(&self) -> Option<Kept> {
+        kept(self.products.kept::<T>(), vec![1])
+    }
+
+    fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
+        par::install(|| self.products.keep::<T>(&inputs[1], None, memory))
+    }
+
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
         if self.products.small() {
             self.product(call)
@@ -134,7 +147,7 @@ impl<T: Transformed> Forward<T> {
             return Ok(());
         };
         let bias = self.bias.then(|| call.inputs[2].read::<T>()).transpose()?;
-        let args = (&call.inputs[0], &call.inputs[1]);
+        let args = (&call.inputs[0], &call.inputs[1], call.kept);
         self.products
             .run(args, call.workspace, &finish.shifted(bias))
     }
@@ -203,7 +216,8 @@ impl<T: Transformed> Backward<T> {
         let [head, data, weight] = [0, 1, 2].map(|i| &call.inputs[i]);
         let (outs, reqs) = (&mut *call.outputs, call.reqs);
         if let Some(finish) = Finish::<T>::of(&mut outs[0], reqs[0])? {
-            self.data.run((head, weight), call.workspace, &finish)?;
+            let args = (head, weight, None);
+            self.data.run(args, call.workspace, &finish)?;
         }
         let pair = if self.up { (head, data) } else { (data, head) };
         self.weight

@@ -2,9 +2,9 @@
 //! normalisation by running statistics, the sum with another tensor, and `relu`. The scale of the
 //! normalisation goes into the weights, which are packed for each run anyway.
 
-use super::products;
+use super::{kept, products};
 use crate::api::prepared::{check_args, check_shape};
-use crate::api::{Attrs, Call, Desc, Kernel};
+use crate::api::{Attrs, Call, Desc, Kept, Kernel, View};
 use crate::blocks::raw::Source;
 use crate::convolve::finish::{Addend, Finish};
 use crate::convolve::geometry::Geometry;
@@ -77,6 +77,20 @@ impl<T: Transformed> Kernel for Block<T> {
         self.products.workspace::<T>()
     }
 
+    fn kept(&self) -> Option<Kept> {
+        let mut inputs = vec![1];
+        if self.parts.norm.is_some() {
+            let [first, after] = self.parts.places();
+            inputs.extend([first, after - 1]);
+        }
+        kept(self.products.kept::<T>(), inputs)
+    }
+
+    fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
+        let (scale, _) = self.by_channel(inputs)?;
+        par::install(|| self.products.keep(&inputs[1], scale.as_deref(), memory))
+    }
+
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
         if self.products.small() {
             self.product(call)
@@ -100,7 +114,7 @@ impl<T: Transformed> Block<T> {
                 Addend::Of(other)
             };
         }
-        let (scale, shift) = self.by_channel(call)?;
+        let (scale, shift) = self.by_channel(call.inputs)?;
         let finish = Finish {
             scale: scale.as_deref(),
             shift: shift.as_deref(),
@@ -108,20 +122,20 @@ impl<T: Transformed> Block<T> {
             relu: self.parts.relu,
             ..finish
         };
-        let args = (&call.inputs[0], &call.inputs[1]);
+        let args = (&call.inputs[0], &call.inputs[1], call.kept);
         self.products.run(args, call.workspace, &finish)
     }
 
     /// What the weights of each filter are multiplied by, and what is added to its sums.
     #[allow(clippy::type_complexity)]
-    fn by_channel(&self, call: &Call<'_>) -> Result<(Option<Vec<T>>, Option<Vec<T>>)> {
+    fn by_channel(&self, inputs: &[View]) -> Result<(Option<Vec<T>>, Option<Vec<T>>)> {
         let Parts { bias, norm, .. } = self.parts;
-        let bias = bias.then(|| call.inputs[2].read::<T>()).transpose()?;
+        let bias = bias.then(|| inputs[2].read::<T>()).transpose()?;
         let Some((eps, fixed)) = norm else {
             return Ok((None, bias.map(<[T]>::to_vec)));
         };
         let first = self.parts.places()[0];
-        let read = |i: usize| call.inputs[first + i].read::<T>();
+        let read = |i: usize| inputs[first + i].read::<T>();
         let (gamma, beta, mean, var) = (read(0)?, read(1)?, read(2)?, read(3)?);
         let scale = |c: usize| {
             let gamma = if fixed { 1.0 } else { gamma[c].f64() };
