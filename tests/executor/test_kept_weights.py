@@ -1,4 +1,4 @@
-"""Inference keeps weights in the order in which convolutions read them, for as long as they stay."""
+"""Bound inference keeps weights in the order in which convolutions read them while they stay."""
 
 from __future__ import annotations
 
