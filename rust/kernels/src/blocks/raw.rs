@@ -5,6 +5,10 @@ use crate::api::View;
 use ferromix_base::{Element, Result};
 use std::ops::Range;
 
+/// Bytes of a line of the cache.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
 /// The elements of a contiguous input.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<T> {
@@ -105,6 +109,21 @@ impl<T: Element> Target<T> {
         debug_assert!(index < self.len);
         // SAFETY: within the memory, as the caller vouches.
         unsafe { self.ptr.add(index) }
+    }
+
+    /// Has the cache fetch these elements.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, range: Range<usize>) {
+        #[cfg(target_arch = "x86_64")]
+        for at in (range.start..range.end.min(self.len)).step_by(LINE / size_of::<T>()) {
+            // SAFETY: within the memory; an instruction that every CPU of this kind has.
+            unsafe {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                _mm_prefetch::<_MM_HINT_T0>(self.ptr.add(at).cast_const().cast());
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = range;
     }
 
     /// Number of elements.

@@ -9,9 +9,6 @@ use crate::simd::vector::{Level, level};
 use ferromix_base::Result;
 use std::ops::Range;
 
-/// Numbers of a cache line, at most.
-const LINE: usize = 16;
-
 /// What is added to the sums, element by element.
 #[derive(Clone, Copy)]
 pub(crate) enum Addend<T> {
@@ -69,19 +66,10 @@ impl<'a, T: Real> Finish<'a, T> {
 
     /// Has the cache fetch what [`Finish::store`] will write of a run, in some of the rows.
     pub(crate) fn fetch(&self, rows: Range<usize>, run: &Run, (start, row, _): Places) {
-        #[cfg(target_arch = "x86_64")]
         for r in rows {
             let at = start + r * row + run.target;
-            for at in (at..(at + run.len).min(self.target.len())).step_by(LINE) {
-                // SAFETY: within the target; an instruction that every CPU of this kind has.
-                unsafe {
-                    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-                    _mm_prefetch::<_MM_HINT_T0>(self.target.at(at).cast_const().cast());
-                }
-            }
+            self.target.fetch(at..at + run.len);
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (rows, run, start, row);
     }
 
     /// Writes sums of `filters` to their places: a row of each, of which the next begins `sums.1` later,
