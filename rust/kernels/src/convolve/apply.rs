@@ -43,6 +43,11 @@ const PANELS: usize = 4;
 const TASK: usize = 1 << 21;
 /// Most rows of a result for which vectors are read where they lie.
 const DIRECT_ROWS: usize = 48;
+/// The same for lattices, where vectors mostly lie across two lines of the cache.
+const LATTICE_ROWS: usize = 16;
+/// Taps for which vectors that are read where they lie go straight to memory, at least: with fewer, much is
+/// written in little time, and memory takes longer rows faster.
+const STRAIGHT_TAPS: usize = 64;
 /// Bytes of weights that stay in the second-level cache.
 const WEIGHTS: usize = 1 << 20;
 /// Weights that a task packs, at least.
@@ -120,7 +125,12 @@ impl Apply {
         let covered = self.grid.vectors(lanes) * lanes;
         let filled = wide * (self.rows + 6) > covered * self.rows;
         let inside = wide >= lanes || self.field.scratch() > 0;
-        self.grid.source[2] == 1 && self.rows <= DIRECT_ROWS && filled && inside
+        let most = if self.field.stride[2] == 1 {
+            DIRECT_ROWS
+        } else {
+            LATTICE_ROWS
+        };
+        self.grid.source[2] == 1 && self.rows <= most && filled && inside
     }
 
     /// Positions of a unit of work, a vector or a single position, and the number of units.
@@ -315,9 +325,9 @@ impl Apply {
         let (tiles, loops) = (T::tiles(), T::loops());
         let (block, lanes) = (tiles.width * PANELS, loops.lanes);
         // Vectors go two by two.
-        let whole = |pair: &[Run]| {
-            out.straight && pair.len() == 2 && pair.iter().all(|run| run.len == lanes)
-        };
+        let straight = out.straight && self.taps.len() >= STRAIGHT_TAPS;
+        let whole =
+            |pair: &[Run]| straight && pair.len() == 2 && pair.iter().all(|run| run.len == lanes);
         for (chunk, &some) in taps.iter().enumerate() {
             let last = chunk + 1 == taps.len();
             for (first, n) in tile_rows(self.rows, tiles.most_rows) {

@@ -102,6 +102,8 @@ impl<'a, T: Real> Finish<'a, T> {
 #[inline(always)]
 fn each<T: Real>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T) {
     match from.len() {
+        // Winograd's tiles.
+        4 => piece::<T, 4>(from, other, to, f),
         16.. => pieces::<T, 16>(from, other, to, f),
         8.. => pieces::<T, 8>(from, other, to, f),
         4.. => pieces::<T, 4>(from, other, to, f),
@@ -109,6 +111,18 @@ fn each<T: Real>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T
             let pairs = to.iter_mut().zip(from).zip(other);
             pairs.for_each(|((o, &v), &x)| *o = f(v, x, *o));
         }
+    }
+}
+
+/// As [`each`] for `N` numbers.
+#[inline(always)]
+fn piece<T: Real, const N: usize>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T) {
+    if let (Some(a), Some(b), Some(c)) = (
+        from.first_chunk::<N>(),
+        other.first_chunk::<N>(),
+        to.first_chunk_mut::<N>(),
+    ) {
+        *c = std::array::from_fn(|i| f(a[i], b[i], c[i]));
     }
 }
 
