@@ -102,8 +102,6 @@ impl<'a, T: Real> Finish<'a, T> {
 #[inline(always)]
 fn each<T: Real>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T) {
     match from.len() {
-        // Winograd's tiles.
-        4 => piece::<T, 4>(from, other, to, f),
         16.. => pieces::<T, 16>(from, other, to, f),
         8.. => pieces::<T, 8>(from, other, to, f),
         4.. => pieces::<T, 4>(from, other, to, f),
@@ -165,13 +163,20 @@ unsafe fn body<T: Real>(
     runs: &[Run],
     places: Places,
 ) {
+    // Gradients are written at strides, and nothing is added to these; what the target holds is added once.
+    debug_assert!(places.2 == 1 || matches!(f.addend, Addend::Nothing));
+    debug_assert!(f.req != Req::Add || !matches!(f.addend, Addend::Held));
+    // Tiles of Winograd's, but for those at the edges, have rows of four.
+    let fours = places.2 == 1 && runs.iter().all(|run| run.len == FOUR);
     let from = (filters, sums, runs, places);
+    let relu = |x: T| if x <= T::ZERO { T::ZERO } else { x };
     // SAFETY: as the caller vouches.
     unsafe {
-        if f.relu {
-            sums_of(f, from, |x: T| if x <= T::ZERO { T::ZERO } else { x });
-        } else {
-            sums_of(f, from, |x: T| x);
+        match (f.relu, fours) {
+            (true, true) => sums_of::<T, FOUR>(f, from, relu),
+            (true, false) => sums_of::<T, 0>(f, from, relu),
+            (false, true) => sums_of::<T, FOUR>(f, from, |x| x),
+            (false, false) => sums_of::<T, 0>(f, from, |x| x),
         }
     }
 }
@@ -179,21 +184,29 @@ unsafe fn body<T: Real>(
 /// Where sums come from and go to: as [`Finish::store`] has it.
 type Sums<'a, T> = (Range<usize>, (&'a [T], usize), &'a [Run], Places);
 
+/// Length of rows that most calls have.
+const FOUR: usize = 4;
+
 /// Writes what `act` makes of each sum with what is added to it. Loops are compiled for each `act`, as a
-/// choice within them would be made for each number by itself.
+/// choice within them would be made for each number by itself, and for runs of `N` neighbours, or of any
+/// length where that is 0.
 ///
 /// # Safety
 /// As [`Finish::store`].
 #[inline(always)]
-unsafe fn sums_of<T: Real>(f: &Finish<'_, T>, from: Sums<'_, T>, act: impl Fn(T) -> T) {
+unsafe fn sums_of<T: Real, const N: usize>(
+    f: &Finish<'_, T>,
+    from: Sums<'_, T>,
+    act: impl Fn(T) -> T,
+) {
     // SAFETY: as the caller vouches.
     unsafe {
         match (f.addend, f.req == Req::Add) {
-            (Addend::Nothing, false) => rows(f, from, None, |v, _, _| act(v)),
-            (Addend::Nothing, true) => rows(f, from, None, |v, _, o| o + act(v)),
-            (Addend::Held, _) => rows(f, from, None, |v, _, o| act(v + o)),
-            (Addend::Of(x), false) => rows(f, from, Some(x), |v, x, _| act(v + x)),
-            (Addend::Of(x), true) => rows(f, from, Some(x), |v, x, o| o + act(v + x)),
+            (Addend::Nothing, false) => rows::<T, N>(f, from, None, |v, _, _| act(v)),
+            (Addend::Nothing, true) => rows::<T, N>(f, from, None, |v, _, o| o + act(v)),
+            (Addend::Held, _) => rows::<T, N>(f, from, None, |v, _, o| act(v + o)),
+            (Addend::Of(x), false) => rows::<T, N>(f, from, Some(x), |v, x, _| act(v + x)),
+            (Addend::Of(x), true) => rows::<T, N>(f, from, Some(x), |v, x, o| o + act(v + x)),
         }
     }
 }
@@ -203,7 +216,7 @@ unsafe fn sums_of<T: Real>(f: &Finish<'_, T>, from: Sums<'_, T>, act: impl Fn(T)
 /// # Safety
 /// As [`Finish::store`].
 #[inline(always)]
-unsafe fn rows<T: Real>(
+unsafe fn rows<T: Real, const N: usize>(
     f: &Finish<'_, T>,
     (filters, (sums, apart), runs, (start, row, step)): Sums<'_, T>,
     other: Option<Source<T>>,
@@ -214,9 +227,10 @@ unsafe fn rows<T: Real>(
         let sums = &sums[r * apart..];
         for run in runs {
             let at = start + r * row + run.target;
-            let from = &sums[run.at..run.at + run.len];
+            let (len, step) = if N > 0 { (N, 1) } else { (run.len, step) };
+            let from = &sums[run.at..run.at + len];
             // SAFETY: as the caller vouches.
-            let to = unsafe { f.target.slice(at..at + (run.len - 1) * step + 1) };
+            let to = unsafe { f.target.slice(at..at + (len - 1) * step + 1) };
             if step != 1 {
                 let pairs = to.iter_mut().step_by(step).zip(from);
                 pairs.for_each(|(o, &v)| *o = op(v + shift, T::ZERO, *o));
@@ -225,8 +239,13 @@ unsafe fn rows<T: Real>(
             // SAFETY: as the caller vouches.
             let other = other
                 .as_ref()
-                .map_or(from, |x| unsafe { x.slice(at..at + run.len) });
-            each(from, other, to, |v, x, o| op(v + shift, x, o));
+                .map_or(from, |x| unsafe { x.slice(at..at + len) });
+            let op = |v, x, o| op(v + shift, x, o);
+            if N > 0 {
+                piece::<T, N>(from, other, to, op);
+            } else {
+                each(from, other, to, op);
+            }
         }
     }
 }
