@@ -2,6 +2,7 @@
 
     python benches/network.py [--mxnet PYTHON] [--torch PYTHON] [--runtime] [--networks NAME ...]
                               [--layers NAME ...] [--batch N] [--rounds N] [--one-thread]
+                              [--inference]
 
 The interpreters have MXNet 1.9.1 (and NumPy before 1.24), and torch; ONNX Runtime is where Ferromix
 is. Each package has a process of its own, and they take short turns, so that other work on the
@@ -9,7 +10,8 @@ machine meets all of them. Without `--layers`, the table has training and infere
 with it, the distinct convolutions and dense layers of those networks, forward and backward by data
 and by weight, and their share of the best product of matrices that any package reaches in the run.
 `of best` is the time of the better of MXNet and torch, by that of Ferromix: above 1, Ferromix is
-faster. With `--one-thread` each package uses one thread, and times are those of the processor.
+faster. With `--one-thread` each package uses one thread, and times are those of the processor; with
+`--inference` nothing is trained, nor are gradients of layers taken.
 """
 
 from __future__ import annotations
@@ -92,13 +94,15 @@ def head(first: str, packages: dict[str, Package], *more: str) -> None:
     print("| " + " | ".join(cells) + " |\n|" + "---|" * len(cells))
 
 
-def networks(packages: dict[str, Package], names: list[str], batch: int, rounds: int) -> None:
+def networks(
+    packages: dict[str, Package], names: list[str], batch: int, rounds: int, modes: tuple[bool, ...]
+) -> None:
     """Prints the table of networks."""
     head("network, batch, mode", packages)
     ratios: list[float] = []
     for name in names:
         size = batch or NETWORKS[name].batch
-        for train in (True, False):
+        for train in modes:
             there = {p: k for p, k in packages.items() if p != RUNTIME or not train}
             times = take_turns(there, ["network", name, size, train], rounds)
             line(f"{name}, {size}, {'train' if train else 'infer'}", times, packages)
@@ -118,7 +122,9 @@ def distinct(names: list[str], batch: int) -> Iterator[Layer]:
                 yield layer
 
 
-def layers(packages: dict[str, Package], names: list[str], batch: int, rounds: int) -> None:
+def layers(
+    packages: dict[str, Package], names: list[str], batch: int, rounds: int, modes: tuple[bool, ...]
+) -> None:
     """Prints the table of layers."""
     product = take_turns(packages, ["layer", row_of(PRODUCT), ""], 3)
     ceiling = PRODUCT.flops / min(product.values()) / 1e6
@@ -126,7 +132,7 @@ def layers(packages: dict[str, Package], names: list[str], batch: int, rounds: i
     head("layer, batch, pass", packages, "GFLOP/s", "of ceiling")
     ratios: dict[str, list[float]] = {}
     for layer in distinct(names, batch):
-        for gradient in ("", "data", "weight"):
+        for gradient in ("", "data", "weight") if True in modes else ("",):
             if gradient == "data" and layer.shape[1] <= 3:
                 continue
             times = take_turns(packages, ["layer", row_of(layer), gradient], rounds)
@@ -155,6 +161,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=0, help="instead of each network's own")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each package")
     parser.add_argument("--one-thread", action="store_true", help="of each, and times of it")
+    parser.add_argument("--inference", action="store_true", help="nothing is trained")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -169,7 +176,8 @@ def main() -> None:
         if python
     }
     table, names = (layers, options.layers) if options.layers else (networks, options.networks)
-    table(packages, names, options.batch, options.rounds)
+    modes = (False,) if options.inference else (True, False)
+    table(packages, names, options.batch, options.rounds, modes)
 
 
 if __name__ == "__main__":

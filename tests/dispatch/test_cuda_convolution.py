@@ -92,13 +92,17 @@ def entries_of(dtype, *sizes):
     return tiles | sums | {f"convolution_{dtype}_finish"}
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+OF_TILES = ["float32", "float64", "float16", pytest.param("bfloat16", marks=pytest.mark.nightly)]
+
+
+@pytest.mark.parametrize("dtype", OF_TILES)
 def test_tiles_of_all_sizes(sources, dtype):
     """Halves go to tensor cores where tiles are not small."""
     sizes = ["medium", "small", "few", *["large"] * (dtype != "float64")]
     assert on_tiles(sources, dtype) == entries_of(dtype, *sizes)
 
 
+@pytest.mark.nightly  # minutes; products of matrices are compared every time
 def test_float32_on_tensor_cores(sources):
     sizes = ["tf32_large", "tf32_medium", "small", "few"]
     assert on_tiles(sources, "float32", tf32=True) == entries_of("float32", *sizes)

@@ -130,6 +130,7 @@ _WITHOUT = {
     "_contrib_hawkesll": _POINTS,
     "_backward_contrib_hawkesll": _POINTS,
     "_batch_norm_again": "what BatchNorm gave before is computed again on the CPU alone",
+    "_convolution_block": "graphs make it on the CPU alone",
     "_fused": "chains of operators are one kernel on the CPU, GPUs have generated ones",
     "_contrib_index_copy": "slices are put in at indices on the CPU",
     "_contrib_box_iou": _BOXES,

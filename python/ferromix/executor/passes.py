@@ -16,17 +16,19 @@ from typing import TypeVar
 
 from .. import _core
 from ..context import Context
-from ..dispatch import device_of, recipe
+from ..dispatch import device_of, recipe, state_request
 from ..dispatch.backend import CPU
 from ..error import InvalidArgumentError
 from ..graph.eliminate import live, may_shrink, merge, mutated_entries
 from ..graph.fold import fold
+from ..graph.fuse_convolution import fuse_convolutions
 from ..graph.node import Entry, Node
 from ..graph.plan_memory import peak_of, plan_memory
 from ..graph.recompute import Cost, is_forced, recomputed, select
 from ..graph.rewired import entries_of
 from ..graph.swap_pooling import swap_pooling
 from ..ops.card import OperatorProperty, Shape
+from ..ops.family import REALS
 
 __all__ = ["Order", "item_size", "optimise", "settings"]
 
@@ -38,6 +40,7 @@ _SETTINGS = (
     "FERROMIX_COMMON_EXPRESSIONS",
     "FERROMIX_FOLD_CONSTANTS",
     "FERROMIX_SWAP_POOLING",
+    "FERROMIX_FUSE_CONVOLUTION",
     "FERROMIX_RECOMPUTE",
     "MXNET_BACKWARD_DO_MIRROR",
     "FERROMIX_MEMORY_BUDGET",
@@ -107,7 +110,9 @@ class _Alike:
         return Order(forward, backward, shapes, types, devices, known.folded, known.constants)
 
 
-def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) -> Order:
+def optimise(
+    order: Order, kept: Collection[Entry], guarded: Collection[Entry], predicts: bool
+) -> Order:
     """The order after all passes that are switched on.
 
     Parameters
@@ -118,6 +123,8 @@ def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) 
         Entries that have arrays of their own.
     guarded
         Gradients, whose arrays may hold sums.
+    predicts
+        Whether nothing is trained.
     """
     if _flag("FERROMIX_COMMON_EXPRESSIONS"):
         order = _eliminate(order, kept, guarded)
@@ -129,12 +136,19 @@ def optimise(order: Order, kept: Collection[Entry], guarded: Collection[Entry]) 
         backward = swap_pooling(order.backward, kept, alike)
         if len(backward) != len(order.backward) or alike.shapes:
             order = alike.with_nodes(order.forward, backward)
+    if predicts and _flag("FERROMIX_FUSE_CONVOLUTION"):
+        order = _fuse_convolutions(order, kept)
     return _recompute(order, kept) if order.backward else order
 
 
 def settings() -> tuple[str | None, ...]:
     """What the environment says to the passes."""
     return tuple(map(os.environ.get, _SETTINGS))
+
+
+def keeps_weights() -> bool:
+    """Whether inference keeps weights in the order in which kernels read them."""
+    return _flag("FERROMIX_KEEP_WEIGHTS")
 
 
 def _flag(name: str) -> bool:
@@ -224,6 +238,26 @@ def _is_builtin(kind: type[OperatorProperty]) -> bool:
 
 
 _PURE = frozenset(_core.kernel_names()) - frozenset(_core.random_kernels())
+
+
+# -- convolutions ------------------------------------------------------------------------------
+
+
+def _fuse_convolutions(order: Order, kept: Collection[Entry]) -> Order:
+    # What keeps a state for training alone only reads it here.
+    changed = mutated_entries([n for n in order.forward if n.op and state_request(n.op, False)])
+
+    def may_join(node: Node) -> bool:
+        output = node.outputs()[0]
+        near = device_of(order.devices[output.node]) == CPU
+        return near and order.types[output] in REALS and changed.isdisjoint(node.inputs)
+
+    def alike(a: Entry, b: Entry) -> bool:
+        same = order.shapes[a] == order.shapes[b] and order.types[a] == order.types[b]
+        return same and order.devices[a.node] == order.devices[b.node]
+
+    forward = fuse_convolutions(order.forward, kept, may_join, alike)
+    return _Alike(order).with_nodes(forward, order.backward)
 
 
 # -- recomputation -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ..graph.node import Entry, Node, cards, first_entries
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from .network import Network
-from .passes import Order, item_size, optimise, settings
+from .passes import Order, item_size, keeps_weights, optimise, settings
 
 __all__ = ["BufferPool", "Program", "item_size"]
 
@@ -126,7 +126,9 @@ class Program:
         self.order, self.memory = made.order, made.memory
         self._buffers = pool.take(made.memory.buffers, made.memory.devices)
         self._token = pool.token
-        self._plan = self._bind(made.lowered)
+        # Weights change with each pass of training, and what is made of them is of no use then.
+        keep = not (is_train or backward) and keeps_weights()
+        self._plan = self._bind(made.lowered, keep)
         self._starts = made.starts
         self._predicting: Any = None
 
@@ -161,9 +163,14 @@ class Program:
         found = self._arrays.get(entry)
         return None if found is None else NDArray(found)
 
-    def _bind(self, lowered: _core.Lowered) -> _core.Plan:
+    @property
+    def kept_bytes(self) -> int:
+        """The bytes of what steps keep from pass to pass, such as weights in another order."""
+        return self._plan.kept_bytes
+
+    def _bind(self, lowered: _core.Lowered, keep: bool = False) -> _core.Plan:
         arrays = [self._arrays[e] for e in self._made.given]
-        return _core.Plan(lowered, arrays, self._buffers, self._token)
+        return _core.Plan(lowered, arrays, self._buffers, self._token, keep)
 
 
 @dataclass
@@ -217,7 +224,8 @@ class _Made:
         back = network.backward if backward else []
         known = Order(network.forward, back, network.shapes, network.types, network.devices)
         if not monitored:
-            known = optimise(known, arrays.keys(), network.gradients.values())
+            predicts = not (backward or is_train)
+            known = optimise(known, arrays.keys(), network.gradients.values(), predicts)
         devices = dict(known.devices)
         constants = _computed(network, known, is_train) if known.constants else {}
         arrays = {**arrays, **constants} if constants else arrays
@@ -248,7 +256,7 @@ def _computed(network: Network, known: Order, is_train: bool) -> dict[Entry, Any
     lowered = _lower(known, devices, tuple(arrays), set(), memory, known.folded, is_train)
     pool = BufferPool()
     buffers = pool.take(memory.buffers, memory.devices)
-    plan = _core.Plan(lowered, list(arrays.values()), buffers, pool.token)
+    plan = _core.Plan(lowered, list(arrays.values()), buffers, pool.token, False)
     plan.run(0, _count_steps(known.folded, known.folded, memory)[-1])
     return arrays
 

@@ -63,6 +63,7 @@ fn best(
             workspace: &mut room[gap..],
             scalars: &[],
             random: None,
+            kept: None,
         };
         let start = Instant::now();
         kernel.run(&mut call).ok()?;

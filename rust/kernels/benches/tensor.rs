@@ -53,6 +53,7 @@ fn bench(
                     workspace: &mut [],
                     scalars: &[],
                     random: None,
+                    kept: None,
                 };
                 black_box(kernel.run(&mut call)).is_ok()
             },

@@ -28,7 +28,9 @@ mod table;
 mod update;
 
 pub use api::random;
-pub use api::{Attrs, Call, Desc, Kernel, Prepare, Req, Row, SMALL_WORK, Scalar, Value, View};
+pub use api::{
+    Attrs, Call, Desc, Kept, Kernel, Prepare, Req, Row, SMALL_WORK, Scalar, Value, View,
+};
 pub use copy::copy;
 #[cfg(not(any(test, loom)))]
 pub use table::{find, names, rows};

@@ -23,6 +23,7 @@ fn sum(inputs: &mut [[f32; 2]], mut out: [f32; 2], req: Req) -> [f32; 2] {
             workspace: &mut [],
             scalars: &[],
             random: None,
+            kept: None,
         })
         .unwrap();
     out

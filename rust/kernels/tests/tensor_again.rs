@@ -94,6 +94,7 @@ fn run(kernel: &dyn Kernel, inputs: &mut [Tensor], output: &mut Tensor, req: Req
         workspace: &mut [],
         scalars: &[],
         random: None,
+        kept: None,
     };
     kernel.run(&mut call).unwrap();
 }
@@ -163,6 +164,7 @@ fn a_kernel_follows_an_output_that_becomes_its_input() {
                 workspace: &mut [],
                 scalars: &[],
                 random: None,
+                kept: None,
             };
             kernel.run(&mut call).unwrap();
         }

@@ -49,6 +49,7 @@ fn add_buffers(
             workspace: &mut [],
             scalars: &[],
             random: None,
+            kept: None,
         })
     })
     .map_err(to_py)

@@ -385,10 +385,32 @@ fn within(buffer: &rt::Array, offset: usize, desc: &kernels::Desc) -> Result<rt:
     whole.strided(first.cast_signed(), &desc.shape, &strides)
 }
 
+/// Has steps keep what they make of given arrays that are not among those `written`.
+fn keep_weights(
+    lowered: &Lowered,
+    slots: &[Array],
+    bound: &mut [rt::Step],
+    written: &HashMap<usize, rt::Chunk>,
+) {
+    for (step, bound) in lowered.steps.iter().zip(bound) {
+        let stays = |input: usize| {
+            let slot = step.inputs[input] as usize;
+            let given = matches!(lowered.slots[slot], Source::Given(_));
+            given && !written.contains_key(&slots[slot].0.chunk().id())
+        };
+        if let rt::Step::Kernel(binding) = bound {
+            let inputs: SmallVec<[&Array; 4]> =
+                step.inputs.iter().map(|&i| &slots[i as usize]).collect();
+            rt::Binding::keep(binding, &inputs, stays);
+        }
+    }
+}
+
 #[pymethods]
 impl Plan {
     /// A plan of steps on `arrays`, those that `lowered` was told are given, in that order. Nobody but
-    /// plans uses the memory of `buffers`; plans that share one share `token`, which stands for them.
+    /// plans uses the memory of `buffers`; plans that share one share `token`, which stands for them. With
+    /// `keep`, steps keep from run to run what they make of given arrays that no step writes.
     #[new]
     fn new(
         py: Python<'_>,
@@ -396,6 +418,7 @@ impl Plan {
         arrays: Vec<Bound<'_, Array>>,
         buffers: Vec<Bound<'_, Array>>,
         token: PyRef<'_, Array>,
+        keep: bool,
     ) -> PyResult<Self> {
         let own = |a: &Bound<'_, Array>| Array::from(a.get().0.clone());
         let given: Vec<Array> = arrays.iter().map(own).collect();
@@ -433,6 +456,9 @@ impl Plan {
         for buffer in &buffers {
             written.remove(&buffer.0.chunk().id());
         }
+        if keep {
+            keep_weights(&lowered, &slots, &mut bound, &written);
+        }
         let private = rt::Private {
             buffers: buffers.into_iter().map(|a| a.0).collect(),
             token: token.0.clone(),
@@ -442,6 +468,12 @@ impl Plan {
             plan: rt::Plan::new(runtime()?, bound, arrays, Some(private)),
             written: written.into_values().collect(),
         })
+    }
+
+    /// Bytes of what steps keep from run to run.
+    #[getter]
+    fn kept_bytes(&self) -> usize {
+        self.plan.kept_bytes()
     }
 
     /// Launches the steps from `start` to before `stop`.

@@ -1,6 +1,7 @@
 //! A prepared operator bound to arrays, ready to be pushed.
 
 use crate::gpu::{self, There};
+use crate::kept::Keep;
 use crate::prepared::Work;
 use crate::scratch::{Scratch, padded};
 use crate::{Array, Prepared, Runtime, held};
@@ -35,6 +36,8 @@ pub struct Binding {
     bytes: u64,
     /// For arrays on a GPU.
     pub(crate) there: Option<Box<There>>,
+    /// For steps of plans.
+    keep: Option<Box<Keep>>,
 }
 
 impl Binding {
@@ -88,6 +91,7 @@ impl Binding {
             work: prepared.work(elements),
             bytes: 0,
             there: There::of(prepared, inputs, outputs, reqs)?,
+            keep: None,
         };
         bound.set_scalars(scalars);
         for input in inputs {
@@ -157,6 +161,28 @@ impl Binding {
         }
         bound.set_scalars(scalars);
         Ok(true)
+    }
+
+    /// Has runs of a plan's step begin with what its kernel made of some inputs the last time, if there is
+    /// anything; `stays(i)` says whether nothing but operations of the engine, none of which are steps of
+    /// that plan, writes input `i`. False for one that is in use.
+    pub fn keep<A: AsRef<Array>>(
+        this: &mut Arc<Self>,
+        inputs: &[A],
+        stays: impl Fn(usize) -> bool,
+    ) -> bool {
+        let Some(bound) = Arc::get_mut(this) else {
+            return false;
+        };
+        if bound.there.is_none() {
+            bound.keep = Keep::new(&bound.prepared, inputs, stays).map(Box::new);
+        }
+        true
+    }
+
+    /// Bytes of what is kept.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.keep.as_ref().map_or(0, |keep| keep.bytes())
     }
 
     fn set_scalars(&mut self, scalars: &[(usize, f64)]) {
@@ -283,15 +309,47 @@ impl Binding {
         there.map_or(Lane::CPU, |there| Lane::gpu(there.context().device_id))
     }
 
+    /// Runs it as a step of a plan, with what it keeps; the caller has the variables.
+    pub(crate) fn run_step(
+        &self,
+        runtime: &Runtime,
+        random: Option<Stream>,
+        site: u64,
+    ) -> Result<()> {
+        let Some(keep) = &self.keep else {
+            return self.run(runtime, random, site);
+        };
+        let Work::Kernel(_, kernel) = &self.prepared.work else {
+            return self.run(runtime, random, site);
+        };
+        let explained = |e: Error| e.within(format_args!("operator {}", self.name));
+        let make =
+            |views: &[View], memory: &mut [u8]| kernel.keep(views, memory).map_err(explained);
+        keep.with(runtime, &self.inputs, make, |kept| {
+            self.run_with(runtime, random, site, kept)
+        })
+    }
+
     /// Runs it; the caller has the variables.
     pub(crate) fn run(&self, runtime: &Runtime, random: Option<Stream>, site: u64) -> Result<()> {
+        self.run_with(runtime, random, site, None)
+    }
+
+    fn run_with(
+        &self,
+        runtime: &Runtime,
+        random: Option<Stream>,
+        site: u64,
+        kept: Option<&[u8]>,
+    ) -> Result<()> {
         // Runs write the same memory, so the engine has them follow each other.
         let mut views = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(there) = &self.there {
             return self.run_there(runtime, there, &views, random, site);
         }
         if self.scratch == 0 {
-            return self.call(&self.inputs, &mut views, &self.reqs, &mut [], random);
+            let given = (random, kept);
+            return self.call(&self.inputs, &mut views, &self.reqs, &mut [], given);
         }
         let mut outputs = views.clone();
         let mut scratch = Scratch::new(runtime, self.scratch)
@@ -307,7 +365,7 @@ impl Binding {
             }
         }
         let workspace = scratch.bytes(self.prepared.workspace());
-        self.call(&inputs, &mut outputs, &reqs, workspace, random)?;
+        self.call(&inputs, &mut outputs, &reqs, workspace, (random, kept))?;
         for &i in &self.staged.1 {
             kernels::copy(&outputs[i], &mut views[i])?;
         }
@@ -320,7 +378,7 @@ impl Binding {
         outputs: &mut [View],
         reqs: &[Req],
         workspace: &mut [u8],
-        random: Option<Stream>,
+        (random, kept): (Option<Stream>, Option<&[u8]>),
     ) -> Result<()> {
         let mut call = Call {
             inputs,
@@ -329,6 +387,7 @@ impl Binding {
             workspace,
             scalars: &self.scalars,
             random,
+            kept,
         };
         let prepared = &self.prepared;
         let Work::Kernel(_, kernel) = &prepared.work else {

@@ -4,10 +4,10 @@ use crate::foreign::Foreign;
 use crate::gpu::{Device, Uses};
 use crate::memory::Memory;
 use crate::{Runtime, held};
-use ferromix_base::{Context, Result};
+use ferromix_base::{Context, DeviceType, Result};
 use ferromix_engine::Var;
 use std::any::Any;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Memory, taken at first use, and its engine variable. Clones share both; the last one gives
@@ -23,6 +23,7 @@ struct Inner {
     memory: OnceLock<Memory>,
     /// Writes that were announced.
     writes: AtomicU64,
+    exposed: AtomicBool,
     attached: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
@@ -41,7 +42,7 @@ impl Chunk {
     #[cfg(target_os = "linux")]
     pub fn received(runtime: &Arc<Runtime>, block: ferromix_storage::SharedBlock) -> Self {
         let context = Context {
-            device_type: ferromix_base::DeviceType::CpuShared,
+            device_type: DeviceType::CpuShared,
             device_id: 0,
         };
         let size = block.size();
@@ -72,6 +73,7 @@ impl Chunk {
             context,
             memory,
             writes: AtomicU64::new(0),
+            exposed: AtomicBool::new(false),
             attached: OnceLock::new(),
         }))
     }
@@ -121,6 +123,20 @@ impl Chunk {
         }
         // Relaxed: a count only. Whoever compares two readings orders its own pushes between them.
         self.0.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Tells that somebody outside got the address, and may write to the memory at any time.
+    pub fn expose(&self) {
+        // Relaxed: pushes that come afterwards carry it to the threads that run them.
+        self.0.exposed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the engine need not know of all writes: somebody outside may write to the memory.
+    pub fn is_exposed(&self) -> bool {
+        let shared = self.0.context.device_type == DeviceType::CpuShared;
+        let foreign = matches!(self.0.memory.get(), Some(Memory::Foreign(_)));
+        // Relaxed: see `expose`.
+        shared || foreign || self.0.exposed.load(Ordering::Relaxed)
     }
 
     /// How many writes were announced so far, whether or not they are done.

@@ -182,6 +182,15 @@ impl Plan {
         self.steps.len()
     }
 
+    /// Bytes of what steps keep from run to run.
+    pub fn kept_bytes(&self) -> usize {
+        let kept = |step: &Step| match step {
+            Step::Kernel(binding) => binding.kept_bytes(),
+            Step::Async(_) => 0,
+        };
+        self.steps.iter().map(kept).sum()
+    }
+
     /// Whether there is no step.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -322,7 +331,7 @@ impl Plan {
                             ..first
                         })
                     });
-                    let run = || step.run(&runtime, stream, context.tag());
+                    let run = || step.run_step(&runtime, stream, context.tag());
                     held::within_budget(context, run).map_err(|e| Box::new(e) as _)
                 }),
                 Step::Async(step) => builder.async_op(&spec, move |context, on_complete| {

@@ -3,7 +3,7 @@
 use crate::Array;
 use crate::gpu::Recipe;
 use ferromix_base::{Error, Result};
-use ferromix_kernels::{self as kernels, Attrs, Desc, Kernel, Row};
+use ferromix_kernels::{self as kernels, Attrs, Desc, Kept, Kernel, Row};
 use std::sync::Arc;
 
 /// What computes an operator.
@@ -60,6 +60,14 @@ impl Prepared {
         match &self.work {
             Work::Kernel(_, kernel) => kernel.workspace(),
             Work::Launches(_) => 0,
+        }
+    }
+
+    /// What runs on the CPU begin with that may be kept.
+    pub(crate) fn kept(&self) -> Option<Kept> {
+        match &self.work {
+            Work::Kernel(_, kernel) => kernel.kept(),
+            Work::Launches(_) => None,
         }
     }
 

@@ -53,6 +53,18 @@ pub struct Call<'a> {
     pub scalars: &'a [f64],
     /// The random numbers of this run; some where [`Row::random`].
     pub random: Option<Stream>,
+    /// What [`Kernel::keep`] made of the inputs that [`Kept`] names, as they are now.
+    pub kept: Option<&'a [u8]>,
+}
+
+/// Of what a kernel makes something that is worth keeping for as long as they do not change, such as
+/// weights in another order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Places of inputs.
+    pub inputs: Vec<usize>,
+    /// Bytes of memory for what is made of them.
+    pub bytes: usize,
 }
 
 /// An operator prepared for fixed attributes, shapes and element types.
@@ -66,6 +78,21 @@ pub trait Kernel: Send + Sync {
     /// Bytes of scratch memory that a run needs.
     fn workspace(&self) -> usize {
         0
+    }
+
+    /// What of the inputs alone runs begin with, if anything, for those who run it often on the same.
+    fn kept(&self) -> Option<Kept> {
+        None
+    }
+
+    /// Does what [`Kernel::kept`] tells of; `memory` is as large, aligned to 64 bytes, and has arbitrary
+    /// contents.
+    ///
+    /// # Errors
+    /// As [`Kernel::run`].
+    fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
+        let _ = (inputs, memory);
+        Ok(())
     }
 }
 

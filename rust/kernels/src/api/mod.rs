@@ -10,5 +10,5 @@ pub mod random;
 pub(crate) mod view;
 
 pub use attrs::{Attrs, Scalar, Value};
-pub use kernel::{Call, Desc, Kernel, Prepare, Req, Row, SMALL_WORK};
+pub use kernel::{Call, Desc, Kept, Kernel, Prepare, Req, Row, SMALL_WORK};
 pub use view::View;

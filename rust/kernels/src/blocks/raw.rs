@@ -5,6 +5,10 @@ use crate::api::View;
 use ferromix_base::{Element, Result};
 use std::ops::Range;
 
+/// Bytes of a line of the cache.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
 /// The elements of a contiguous input.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<T> {
@@ -51,6 +55,21 @@ impl<T: Element> Source<T> {
         unsafe { std::slice::from_raw_parts(self.ptr.add(range.start), range.len()) }
     }
 
+    /// The address of an element.
+    ///
+    /// # Safety
+    /// There is such an element.
+    pub(crate) unsafe fn at(&self, index: usize) -> *const T {
+        debug_assert!(index < self.len);
+        // SAFETY: as the caller vouches.
+        unsafe { self.ptr.add(index) }
+    }
+
+    /// Whether this is the memory of `target`.
+    pub(crate) fn is(&self, target: &Target<T>) -> bool {
+        self.ptr == target.ptr
+    }
+
     /// Whether `range` shares memory with `other` of `target`.
     pub(crate) fn overlaps(
         &self,
@@ -92,6 +111,21 @@ impl<T: Element> Target<T> {
         unsafe { self.ptr.add(index) }
     }
 
+    /// Has the cache fetch these elements.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, range: Range<usize>) {
+        #[cfg(target_arch = "x86_64")]
+        for at in (range.start..range.end.min(self.len)).step_by(LINE / size_of::<T>()) {
+            // SAFETY: within the memory; an instruction that every CPU of this kind has.
+            unsafe {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                _mm_prefetch::<_MM_HINT_T0>(self.ptr.add(at).cast_const().cast());
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = range;
+    }
+
     /// Number of elements.
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -107,6 +141,22 @@ impl<T: Element> Target<T> {
         // SAFETY: within the memory of the view; the caller vouches for exclusive access.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.add(range.start), range.len()) }
     }
+}
+
+/// The first `n` elements in memory that [`Scratch`] cut.
+///
+/// # Errors
+/// Less memory, or memory that is not aligned.
+pub(crate) fn numbers<T: crate::math::real::Real>(memory: &[u8], n: usize) -> Result<&[T]> {
+    let address = memory.as_ptr();
+    if memory.len() < n * size_of::<T>() || !address.addr().is_multiple_of(align_of::<T>()) {
+        return Err(ferromix_base::Error::internal(format!(
+            "kernel needs {n} kept numbers, got {} bytes",
+            memory.len()
+        )));
+    }
+    // SAFETY: the length and the alignment were checked, and any bits are a number.
+    Ok(unsafe { std::slice::from_raw_parts(address.cast(), n) })
 }
 
 /// Cuts scratch memory into arrays, each aligned to 64 bytes.

@@ -94,6 +94,7 @@ impl Kernel for Widened {
             workspace: scratch.rest(),
             scalars: call.scalars,
             random: None,
+            kept: None,
         })?;
         for ((from, to), &req) in outputs.iter().zip(call.outputs.iter()).zip(call.reqs) {
             if is_half(to.dtype()) && req != Req::Null {

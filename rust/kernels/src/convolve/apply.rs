@@ -5,11 +5,12 @@
 
 use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
+use super::finish::Finish;
 use super::gather::{gather, gather_line};
-use crate::api::Req;
+use super::out::Out;
 use crate::blocks::raw::{Target, scratch_bytes};
-use crate::linalg::tile::{Operands, Tiles, tile_rows};
-use crate::math::real::Real;
+use crate::copy::transpose::transpose;
+use crate::linalg::tile::tile_rows;
 use crate::par;
 
 /// One product. Places of groups are distances from one group to the next.
@@ -42,6 +43,13 @@ const PANELS: usize = 4;
 const TASK: usize = 1 << 21;
 /// Most rows of a result for which vectors are read where they lie.
 const DIRECT_ROWS: usize = 48;
+/// The same for lattices, where vectors mostly lie across two lines of the cache.
+const LATTICE_ROWS: usize = 16;
+/// Taps for which vectors that are read where they lie go straight to memory, at least: with fewer, much is
+/// written in little time, and memory takes longer rows faster.
+const STRAIGHT_TAPS: usize = 64;
+/// Bytes of weights that stay in the second-level cache.
+const WEIGHTS: usize = 1 << 20;
 /// Weights that a task packs, at least.
 const PACKED: usize = 1 << 14;
 
@@ -49,12 +57,9 @@ const PACKED: usize = 1 << 14;
 pub(crate) struct Arguments<'a, T> {
     /// What the taps read, with its border.
     pub(crate) source: &'a [T],
-    pub(crate) weights: &'a [T],
-    pub(crate) bias: Option<&'a [T]>,
-    pub(crate) target: Target<T>,
-    pub(crate) req: Req,
-    /// Scratch memory for [`Apply::packed`] numbers.
-    pub(crate) packed: &'a mut [T],
+    /// The weights as [`Apply::pack`] orders them.
+    pub(crate) packed: &'a [T],
+    pub(crate) finish: &'a Finish<'a, T>,
     /// Scratch memory for [`Apply::per_thread`] numbers for each thread.
     pub(crate) threads: &'a mut [T],
 }
@@ -77,11 +82,13 @@ impl Apply {
         scratch_bytes::<T>(numbers) / size_of::<T>()
     }
 
-    /// Orders the weights as tiles read them: tap by tap, the rows of a tile side by side.
-    fn pack<T: Direct>(&self, tiles: &Tiles<T>, weights: &[T], packed: &mut [T]) {
-        let depth = self.taps.len();
+    /// Orders the weights as tiles read them: tap by tap, the rows of a tile side by side; those of each
+    /// filter times its scale.
+    pub(crate) fn pack<T: Direct>(&self, weights: &[T], scale: Option<&[T]>, packed: &mut [T]) {
+        let (tiles, depth) = (T::tiles(), self.taps.len());
         let target = Target::of_slice(packed);
         let parts: Vec<_> = tile_rows(self.rows, tiles.most_rows).collect();
+        let in_order = self.weights.iter().enumerate().all(|(k, &w)| k == w);
         let grain = (PACKED / (depth * tiles.most_rows).max(1)).max(1);
         par::for_ranges(self.groups * parts.len(), grain, |range| {
             for i in range {
@@ -89,10 +96,20 @@ impl Apply {
                 let start = (group * self.rows + first) * depth;
                 // SAFETY: tiles belong to one task each.
                 let out = unsafe { target.slice(start..start + n * depth) };
-                let from = group * self.weight_group + first * self.weight_row;
-                for (out, &w) in out.chunks_exact_mut(n).zip(&self.weights) {
-                    for (r, o) in out.iter_mut().enumerate() {
-                        *o = weights[from + r * self.weight_row + w];
+                let from = &weights[group * self.weight_group + first * self.weight_row..];
+                if in_order {
+                    transpose((from, self.weight_row), (depth, n), (out, n));
+                } else {
+                    for (out, &w) in out.chunks_exact_mut(n).zip(&self.weights) {
+                        for (r, o) in out.iter_mut().enumerate() {
+                            *o = from[r * self.weight_row + w];
+                        }
+                    }
+                }
+                if let Some(scale) = scale {
+                    let scale = &scale[group * self.rows + first..][..n];
+                    for out in out.chunks_exact_mut(n) {
+                        out.iter_mut().zip(scale).for_each(|(o, &s)| *o *= s);
                     }
                 }
             }
@@ -108,7 +125,12 @@ impl Apply {
         let covered = self.grid.vectors(lanes) * lanes;
         let filled = wide * (self.rows + 6) > covered * self.rows;
         let inside = wide >= lanes || self.field.scratch() > 0;
-        self.grid.source[2] == 1 && self.rows <= DIRECT_ROWS && filled && inside
+        let most = if self.field.stride[2] == 1 {
+            DIRECT_ROWS
+        } else {
+            LATTICE_ROWS
+        };
+        self.grid.source[2] == 1 && self.rows <= most && filled && inside
     }
 
     /// Positions of a unit of work, a vector or a single position, and the number of units.
@@ -124,15 +146,9 @@ impl Apply {
     /// Runs the product.
     pub(crate) fn run<T: Direct>(&self, args: Arguments<'_, T>) {
         let tiles = T::tiles();
-        self.pack(&tiles, args.weights, args.packed);
-        let args = Arguments {
-            packed: args.packed,
-            ..args
-        };
-        let block = tiles.width * PANELS;
-        let loops = T::loops();
-        let direct = self.lies_well(loops.lanes);
-        let (unit, units) = self.units(direct, loops.lanes);
+        let (block, lanes) = (tiles.width * PANELS, T::loops().lanes);
+        let direct = self.lies_well(lanes);
+        let (unit, units) = self.units(direct, lanes);
         let per_block = block / unit;
         let blocks = units.div_ceil(per_block);
         let taps: Vec<Taps<'_>> = self.taps.chunks(DEPTH).map(Taps::new).collect();
@@ -141,7 +157,7 @@ impl Apply {
         let per_group = blocks.div_ceil(grain);
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(args.threads);
-        let (packed, source) = (&*args.packed, args.source);
+        let (packed, source, finish) = (args.packed, args.source, args.finish);
         par::for_each_slot(self.groups * per_group, |slot, task| {
             // SAFETY: tasks that run at the same time have different slots.
             let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
@@ -153,88 +169,134 @@ impl Apply {
             for b in first..(first + grain).min(blocks) {
                 let start = b * per_block;
                 let n = per_block.min(units - start);
-                let result = if direct {
-                    self.grid.vector_runs(start, n, loops.lanes, &mut runs);
-                    self.direct((source, &taps), packed, &runs, scratch)
+                if direct {
+                    self.grid.vector_runs(start, n, lanes, &mut runs);
                 } else {
                     self.grid.runs(start, n, tiles.width, &mut runs);
-                    self.block(&tiles, source, packed, &runs, scratch)
-                };
+                }
+                let from = (source, direct.then_some(&taps[..]), packed);
                 // SAFETY: positions and groups belong to one task each.
-                unsafe {
-                    self.store(
-                        result,
-                        block,
-                        &runs,
-                        group,
-                        args.bias,
-                        args.target,
-                        args.req,
-                    )
-                };
+                unsafe { self.positions(from, &mut runs, group, finish, scratch) };
             }
         });
     }
 
-    /// The product for the positions of `runs`: rows of a block each.
-    fn block<'a, T: Direct>(
+    /// The product for the positions of `runs` in a group, from the source, with its taps if vectors are
+    /// read where they lie, and the weights.
+    ///
+    /// # Safety
+    /// Nobody else uses what these positions write meanwhile.
+    unsafe fn positions<T: Direct>(
         &self,
-        tiles: &Tiles<T>,
-        source: &[T],
-        packed: &[T],
-        runs: &[Run],
-        scratch: &'a mut [T],
-    ) -> &'a [T] {
-        let width = tiles.width;
-        let block = width * PANELS;
+        (source, taps, packed): (&[T], Option<&[Taps<'_>]>, &[T]),
+        runs: &mut Vec<Run>,
+        group: usize,
+        finish: &Finish<'_, T>,
+        scratch: &mut [T],
+    ) {
+        let block = T::tiles().width * PANELS;
+        let start = self.target_start + group * self.target_group;
+        let places = (start, self.target_row, self.grid.target[2]);
+        let filters = group * self.rows..(group + 1) * self.rows;
+        let out = Out::new(
+            finish,
+            filters.start,
+            places,
+            self.taps.len().div_ceil(DEPTH),
+        );
         let (result, gathered) = scratch.split_at_mut(self.rows * block);
-        let panels = runs.last().map_or(0, |r| (r.at + r.len).div_ceil(width));
         if self.taps.is_empty() {
             result.fill(T::ZERO);
         }
+        let sums = Target::of_slice(result);
+        // SAFETY: as the caller vouches; the sums are ours.
+        unsafe {
+            match taps {
+                Some(taps) => self.direct((source, taps), packed, runs, &out, sums),
+                None => self.block((source, gathered), packed, runs, &out, sums),
+            }
+            finish.store(filters, (result, block), runs, places);
+        }
+    }
+
+    /// The product for the positions of `runs`. Panels of neighbours go straight to memory; of the `runs`
+    /// that are left then, the sums are rows of a block each.
+    ///
+    /// # Safety
+    /// Nobody else uses what these positions write, or `sums`, meanwhile.
+    unsafe fn block<T: Direct>(
+        &self,
+        (source, gathered): (&[T], &mut [T]),
+        packed: &[T],
+        runs: &mut Vec<Run>,
+        out: &Out<'_, T>,
+        sums: Target<T>,
+    ) {
+        let tiles = T::tiles();
+        let (width, chunks) = (tiles.width, self.taps.len().div_ceil(DEPTH));
+        let panels = runs.last().map_or(0, |r| (r.at + r.len).div_ceil(width));
+        let whole = |run: &Run| out.straight && run.len == width && run.at % width == 0;
         for (chunk, taps) in self.taps.chunks(DEPTH).enumerate() {
-            let depth = taps.len();
-            let apart = DEPTH.min(self.taps.len()) * width;
-            let lines = self.whole_lines(runs, width);
-            if lines > 0 {
-                gather_line(
-                    source,
-                    taps,
-                    runs[0].source,
-                    lines,
-                    (apart, width),
-                    gathered,
-                );
-            }
-            for p in lines..panels {
-                let low = runs.partition_point(|r| r.at < p * width);
-                let high = runs.partition_point(|r| r.at < (p + 1) * width);
-                let to = &mut gathered[p * apart..];
-                let (runs, place) = (&runs[low..high], (p * width, width));
-                let to = &mut to[..depth * width];
-                gather(source, taps, runs, self.grid.source[2], place, to);
-            }
-            for (first, n) in tile_rows(self.rows, tiles.most_rows) {
-                let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
-                for p in 0..panels {
-                    let b = &gathered[p * apart..];
-                    let c = &mut result[first * block + p * width..];
-                    let fresh = chunk == 0;
-                    tiles.panels(
-                        n,
-                        Operands {
-                            depth,
-                            a,
-                            b,
-                            c,
-                            c_stride: block,
-                            fresh,
-                        },
-                    );
+            self.gather_panels((source, taps), runs, panels, gathered);
+            let tile = |p: usize, (first, n): (usize, usize)| {
+                let here = &runs[runs.partition_point(|r| r.at < p * width)..];
+                let (run, last) = (&here[0], chunk + 1 == chunks);
+                if last {
+                    let here = here.iter().take_while(|r| r.at < (p + 1) * width);
+                    here.for_each(|run| out.ahead(first..first + n, run));
                 }
+                let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
+                let b = &gathered[p * self.apart(width)..];
+                // SAFETY: a whole run is in the target, and other tiles are in the sums.
+                unsafe {
+                    let (c, end) = if whole(run) {
+                        let end = last.then(|| out.end(first, run));
+                        ((out.place(first, run), out.row()), end)
+                    } else {
+                        let block = width * PANELS;
+                        ((sums.at(first * block + p * width), block), None)
+                    };
+                    tiles.panels_at(n, (taps.len(), a, b), c, chunk == 0, end.as_ref());
+                }
+            };
+            let rows = tile_rows(self.rows, tiles.most_rows);
+            if self.rows * taps.len() * size_of::<T>() > WEIGHTS {
+                rows.for_each(|rows| (0..panels).for_each(|p| tile(p, rows)));
+            } else {
+                // A panel stays in the first-level cache, and weights come from the second-level one.
+                (0..panels).for_each(|p| rows.clone().for_each(|rows| tile(p, rows)));
             }
         }
-        result
+        runs.retain(|run| !whole(run));
+    }
+
+    /// Distance between gathered panels.
+    fn apart(&self, width: usize) -> usize {
+        DEPTH.min(self.taps.len()) * width
+    }
+
+    /// Gathers what taps read at the positions of `runs`.
+    fn gather_panels<T: Direct>(
+        &self,
+        (source, taps): (&[T], &[usize]),
+        runs: &[Run],
+        panels: usize,
+        gathered: &mut [T],
+    ) {
+        let width = T::tiles().width;
+        let apart = self.apart(width);
+        let lines = self.whole_lines(runs, width);
+        if lines > 0 {
+            let place = (apart, width);
+            gather_line(source, taps, runs[0].source, lines, place, gathered);
+        }
+        for p in lines..panels {
+            let low = runs.partition_point(|r| r.at < p * width);
+            let high = runs.partition_point(|r| r.at < (p + 1) * width);
+            let to = &mut gathered[p * apart..][..taps.len() * width];
+            let (runs, place) = (&runs[low..high], (p * width, width));
+            gather(source, taps, runs, self.grid.source[2], place, to);
+        }
     }
 
     /// How many of the first panels are whole and read neighbours.
@@ -249,78 +311,60 @@ impl Apply {
     }
 
     /// As [`Apply::block`] for vectors that are read where they lie.
-    fn direct<'a, T: Direct>(
+    ///
+    /// # Safety
+    /// As [`Apply::block`].
+    unsafe fn direct<T: Direct>(
         &self,
         (source, taps): (&[T], &[Taps<'_>]),
         packed: &[T],
-        runs: &[Run],
-        scratch: &'a mut [T],
-    ) -> &'a [T] {
+        runs: &mut Vec<Run>,
+        out: &Out<'_, T>,
+        sums: Target<T>,
+    ) {
         let (tiles, loops) = (T::tiles(), T::loops());
-        let block = tiles.width * PANELS;
-        let result = &mut scratch[..self.rows * block];
-        if self.taps.is_empty() {
-            result.fill(T::ZERO);
-        }
-        for (chunk, &taps) in taps.iter().enumerate() {
+        let (block, lanes) = (tiles.width * PANELS, loops.lanes);
+        // Vectors go two by two.
+        let straight = out.straight && self.taps.len() >= STRAIGHT_TAPS;
+        let whole =
+            |pair: &[Run]| straight && pair.len() == 2 && pair.iter().all(|run| run.len == lanes);
+        for (chunk, &some) in taps.iter().enumerate() {
+            let last = chunk + 1 == taps.len();
             for (first, n) in tile_rows(self.rows, tiles.most_rows) {
                 let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
                 for (p, pair) in runs.chunks(2).enumerate() {
-                    let start = |r: &Run| r.source - r.at % loops.lanes;
-                    let starts = [start(&pair[0]), start(&pair[pair.len() - 1])];
-                    let tile = Tile {
-                        c: &mut result[first * block + p * tiles.width..],
-                        stride: block,
-                        fresh: chunk == 0,
-                    };
-                    loops.product(n, (source, starts, taps), a, tile);
-                }
-            }
-        }
-        result
-    }
-
-    /// Writes a block of results to its places.
-    ///
-    /// # Safety
-    /// Nobody else uses the positions of `runs` of this group meanwhile.
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn store<T: Real>(
-        &self,
-        result: &[T],
-        block: usize,
-        runs: &[Run],
-        group: usize,
-        bias: Option<&[T]>,
-        target: Target<T>,
-        req: Req,
-    ) {
-        let step = self.grid.target[2];
-        let start = self.target_start + group * self.target_group;
-        for (r, row) in result.chunks_exact(block).enumerate().take(self.rows) {
-            let shift = bias.map_or(T::ZERO, |b| b[group * self.rows + r]);
-            for run in runs {
-                let at = start + r * self.target_row + run.target;
-                // SAFETY: as the caller vouches.
-                let to = unsafe { target.slice(at..at + (run.len - 1) * step + 1) };
-                let from = &row[run.at..run.at + run.len];
-                match (req, step) {
-                    (Req::Null, _) => {}
-                    (Req::Add, _) => {
-                        to.iter_mut()
-                            .step_by(step)
-                            .zip(from)
-                            .for_each(|(o, &v)| *o += v + shift);
+                    let (one, two) = (&pair[0], &pair[pair.len() - 1]);
+                    if last {
+                        pair.iter().for_each(|run| out.ahead(first..first + n, run));
                     }
-                    (_, 1) => to.iter_mut().zip(from).for_each(|(o, &v)| *o = v + shift),
-                    (_, _) => {
-                        to.iter_mut()
-                            .step_by(step)
-                            .zip(from)
-                            .for_each(|(o, &v)| *o = v + shift);
+                    let starts = [one, two].map(|r| r.source - r.at % lanes);
+                    // SAFETY: whole runs are in the target, and other tiles are in the sums.
+                    unsafe {
+                        let end = (last && whole(pair)).then(|| out.end(first, one));
+                        let (c, at, stride) = if whole(pair) {
+                            let apart = two.target - one.target;
+                            (out.place(first, one), [0, apart], out.row())
+                        } else {
+                            let c = sums.at(first * block + p * tiles.width);
+                            (c, [0, lanes], block)
+                        };
+                        let tile = Tile {
+                            c,
+                            at,
+                            stride,
+                            fresh: chunk == 0,
+                            end: end.as_ref(),
+                        };
+                        loops.product(n, (source, starts, some), a, tile);
                     }
                 }
             }
         }
+        let mut at = 0;
+        let left: Vec<bool> = runs.chunks(2).map(|pair| !whole(pair)).collect();
+        runs.retain(|_| {
+            at += 1;
+            left[(at - 1) / 2]
+        });
     }
 }

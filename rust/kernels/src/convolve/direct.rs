@@ -6,14 +6,15 @@
 use super::field::Run;
 use super::lines::Planewise;
 use crate::linalg::lanes::{Lanes, Plain};
+use crate::linalg::tile::End;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
 
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 12;
 
-/// `taps, a, b of both vectors, c, distance between rows of c, whether to start from zero`.
-type ProductLoop<T> = unsafe fn(&[usize], *const T, [*const T; 2], *mut T, usize, bool);
+/// `taps, a, b of both vectors, places of both in memory`.
+type ProductLoop<T> = unsafe fn(&[usize], *const T, [*const T; 2], Tile<'_, T>);
 /// `runs, taps, distance between positions, x, b, c, distance between rows of c`.
 type SumsLoop<T> = unsafe fn(&[Run], &[usize], usize, *const T, *const T, *mut T, usize);
 
@@ -47,21 +48,31 @@ impl<'a> Taps<'a> {
 }
 
 /// A tile of the result, in memory.
+#[derive(Clone, Copy)]
 pub(crate) struct Tile<'a, T> {
-    pub(crate) c: &'a mut [T],
+    /// Where rows begin.
+    pub(crate) c: *mut T,
+    /// Where both vectors are in a row.
+    pub(crate) at: [usize; 2],
     /// Distance between rows.
     pub(crate) stride: usize,
     /// Whether the tile is overwritten; otherwise it is added to.
     pub(crate) fresh: bool,
+    /// What becomes of the sums, if this is the end of them.
+    pub(crate) end: Option<&'a End<T>>,
 }
 
 impl<T: Direct> Loops<T> {
     /// A tile of `n` rows by two vectors: row `r` is the sum over `taps` of `a[k * n + r]` times
     /// the vectors at `starts` plus the tap in `x`.
     ///
+    /// # Safety
+    /// The vectors of the tile can be read and written, and nobody else uses them meanwhile. What its end
+    /// names can be read.
+    ///
     /// # Panics
     /// Slices that are too short, which is a fault of the caller.
-    pub(crate) fn product(
+    pub(crate) unsafe fn product(
         &self,
         n: usize,
         (x, starts, taps): (&[T], [usize; 2], Taps<'_>),
@@ -71,11 +82,9 @@ impl<T: Direct> Loops<T> {
         let last = starts[0].max(starts[1]) + taps.furthest + self.lanes;
         let taps = taps.places;
         assert!(n >= 1 && last <= x.len() && a.len() >= n * taps.len());
-        assert!(tile.c.len() >= (n - 1) * tile.stride + 2 * self.lanes);
         let b = starts.map(|s| x[s..].as_ptr());
-        let c = tile.c.as_mut_ptr();
-        // SAFETY: the table is for this CPU, and the lengths were checked.
-        unsafe { self.product[n - 1](taps, a.as_ptr(), b, c, tile.stride, tile.fresh) };
+        // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
+        unsafe { self.product[n - 1](taps, a.as_ptr(), b, tile) };
     }
 
     /// Adds to a tile of one row per tap, and of `vectors` vectors, the sum over the positions of
@@ -111,17 +120,15 @@ unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
     taps: &[usize],
     a: *const T,
     b: [*const T; 2],
-    c: *mut T,
-    stride: usize,
-    fresh: bool,
+    tile: Tile<'_, T>,
 ) {
     // SAFETY: the caller vouches for the CPU and the memory.
     unsafe {
         let mut acc = [[V::zero(); 2]; N];
-        if !fresh {
+        if !tile.fresh {
             for (r, acc) in acc.iter_mut().enumerate() {
-                let c = c.add(r * stride);
-                *acc = [V::load(c), V::load(c.add(V::N))];
+                let c = tile.c.add(r * tile.stride);
+                *acc = [V::load(c.add(tile.at[0])), V::load(c.add(tile.at[1]))];
             }
         }
         for (k, &tap) in taps.iter().enumerate() {
@@ -132,10 +139,15 @@ unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
                 *acc = [acc[0].fma(x, b[0]), acc[1].fma(x, b[1])];
             }
         }
+        if let Some(end) = tile.end {
+            for (r, acc) in acc.iter_mut().enumerate() {
+                *acc = end.of(*acc, r, tile.at, tile.stride);
+            }
+        }
         for (r, acc) in acc.iter().enumerate() {
-            let c = c.add(r * stride);
-            acc[0].store(c);
-            acc[1].store(c.add(V::N));
+            let c = tile.c.add(r * tile.stride);
+            acc[0].store(c.add(tile.at[0]));
+            acc[1].store(c.add(tile.at[1]));
         }
     }
 }
@@ -186,7 +198,7 @@ macro_rules! compiled_for {
     ($($name:ident: $features:literal),*) => {$(
         #[cfg(target_arch = "x86_64")]
         mod $name {
-            use super::{Lanes, Real, Run};
+            use super::{Lanes, Real, Run, Tile};
 
             /// # Safety
             /// As the loop of this name outside.
@@ -195,12 +207,10 @@ macro_rules! compiled_for {
                 taps: &[usize],
                 a: *const T,
                 b: [*const T; 2],
-                c: *mut T,
-                stride: usize,
-                fresh: bool,
+                tile: Tile<'_, T>,
             ) {
                 // SAFETY: as the caller vouches.
-                unsafe { super::product::<T, V, N>(taps, a, b, c, stride, fresh) }
+                unsafe { super::product::<T, V, N>(taps, a, b, tile) }
             }
 
             /// # Safety

@@ -1,15 +1,19 @@
 //! What a convolution reads: planes of numbers with a border of zeros, so that the inner loops
 //! need no checks.
 
+use super::gather::take_every;
 use super::geometry::volume;
 use crate::blocks::raw::Target;
 use crate::math::real::Real;
 use crate::par;
+use crate::simd::vector::multiversion;
 
 /// Numbers behind the last plane that a vector may read.
 const SLACK: usize = 16;
 
-/// Planes with a border.
+/// Planes with a border. Where a convolution has strides, a plane is cut into lattices, of the elements
+/// that are so far apart, and each lies as a plane of its own: then what a tap reads at neighbouring
+/// positions are neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     /// Number of planes: batch times channels.
@@ -20,28 +24,71 @@ pub(crate) struct Field {
     pub(crate) before: [usize; 3],
     /// Zeros behind.
     pub(crate) after: [usize; 3],
+    /// Distances between neighbours in a lattice.
+    pub(crate) stride: [usize; 3],
+    /// Lattices along each axis: those that taps reach, the first ones.
+    pub(crate) lattices: [usize; 3],
 }
 
 impl Field {
+    /// Planes that are not cut, of so much, with these zeros in front and behind.
+    pub(crate) fn whole(planes: usize, inner: [usize; 3], border: [[usize; 3]; 2]) -> Self {
+        let [before, after] = border;
+        Field {
+            planes,
+            inner,
+            before,
+            after,
+            stride: [1; 3],
+            lattices: [1; 3],
+        }
+    }
+
     /// Extents with the border.
     pub(crate) fn extents(&self) -> [usize; 3] {
         std::array::from_fn(|i| self.before[i] + self.inner[i] + self.after[i])
     }
 
-    /// Distances between neighbours along each axis.
+    /// Extents of a lattice.
+    fn lattice(&self) -> [usize; 3] {
+        let extents = self.extents();
+        std::array::from_fn(|i| extents[i].div_ceil(self.stride[i]))
+    }
+
+    /// Distances between neighbours of a lattice along each axis.
     pub(crate) fn steps(&self) -> [usize; 3] {
-        let [_, high, wide] = self.extents();
+        let [_, high, wide] = self.lattice();
         [high * wide, wide, 1]
     }
 
     /// Elements of a plane with its border.
     pub(crate) fn plane(&self) -> usize {
-        volume(&self.extents())
+        volume(&self.lattice()) * volume(&self.lattices)
     }
 
-    /// Scratch elements: none without a border, since the tensor itself serves then.
+    /// Which lattice an element is in along an axis, and where there.
+    fn cut(&self, axis: usize, at: usize) -> (usize, usize) {
+        // A division takes as long as copying half a row.
+        match self.stride[axis] {
+            1 => (0, at),
+            2 => (at % 2, at / 2),
+            n => (at % n, at / n),
+        }
+    }
+
+    /// Where an element of a plane with its border stands.
+    pub(crate) fn place(&self, at: [usize; 3]) -> usize {
+        let (steps, [_, high, wide]) = (self.steps(), self.lattices);
+        let [z, y, x] = [0, 1, 2].map(|i| self.cut(i, at[i]));
+        ((z.0 * high + y.0) * wide + x.0) * volume(&self.lattice())
+            + z.1 * steps[0]
+            + y.1 * steps[1]
+            + x.1
+    }
+
+    /// Scratch elements: none without a border or lattices, since the tensor itself serves then.
     pub(crate) fn scratch(&self) -> usize {
-        if self.before == [0; 3] && self.after == [0; 3] {
+        if self.before == [0; 3] && self.after == [0; 3] && self.stride == [1; 3] {
             0
         } else {
             self.planes * self.plane() + SLACK
@@ -54,25 +101,75 @@ impl Field {
             return x;
         }
         let (plane, inner) = (self.plane(), volume(&self.inner));
-        let [_, high, wide] = self.inner;
-        let steps = self.steps();
         let target = Target::of_slice(scratch);
         par::for_ranges(self.planes, (32_768 / plane.max(1)).max(1), |planes| {
             for p in planes {
                 // SAFETY: planes belong to one task each.
                 let to = unsafe { target.slice(p * plane..(p + 1) * plane) };
                 to.fill(T::ZERO);
-                for (i, row) in x[p * inner..(p + 1) * inner]
-                    .chunks_exact(wide.max(1))
-                    .enumerate()
-                {
-                    let (z, y) = (i / high + self.before[0], i % high + self.before[1]);
-                    let at = z * steps[0] + y * steps[1] + self.before[2];
-                    to[at..at + wide].copy_from_slice(row);
-                }
+                self.fill_plane(&x[p * inner..(p + 1) * inner], to);
             }
         });
         scratch
+    }
+
+    /// Puts a plane without border in place; the border stays as it is.
+    pub(crate) fn fill_plane<T: Real>(&self, from: &[T], to: &mut [T]) {
+        if self.stride == [1; 3] {
+            fill_whole(self, from, to);
+        } else {
+            fill_lattices(self, from, to);
+        }
+    }
+
+    /// The place of a row of a plane without border, from its number.
+    fn row(&self, number: usize) -> [usize; 2] {
+        let ([_, high, _], [front, top, _]) = (self.inner, self.before);
+        // Most planes are flat, and a division takes as long as copying half a row.
+        if number < high {
+            [front, number + top]
+        } else {
+            [number / high + front, number % high + top]
+        }
+    }
+}
+
+multiversion! {
+    /// As [`Field::fill_plane`], of a plane that is not cut.
+    fn fill_whole<T: Real>(field: &Field, from: &[T], to: &mut [T]) {
+        let steps = field.steps();
+        for (i, row) in from.chunks_exact(field.inner[2].max(1)).enumerate() {
+            let [z, y] = field.row(i);
+            take_every(1, row, &mut to[z * steps[0] + y * steps[1] + field.before[2]..]);
+        }
+    }
+}
+
+multiversion! {
+    /// As [`Field::fill_plane`], of one that is.
+    fn fill_lattices<T: Real>(field: &Field, from: &[T], to: &mut [T]) {
+        let (wide, left, across) = (field.inner[2], field.before[2], field.stride[2]);
+        let (steps, lattice) = (field.steps(), volume(&field.lattice()));
+        for (i, row) in from.chunks_exact(wide.max(1)).enumerate() {
+            let [z, y] = field.row(i);
+            let (z, y) = (field.cut(0, z), field.cut(1, y));
+            if z.0 >= field.lattices[0] || y.0 >= field.lattices[1] {
+                continue;
+            }
+            let first = (z.0 * field.lattices[1] + y.0) * field.lattices[2];
+            let at = z.1 * steps[0] + y.1 * steps[1];
+            for x in 0..across.min(wide) {
+                let (number, place) = field.cut(2, x + left);
+                if number < field.lattices[2] {
+                    let to = &mut to[(first + number) * lattice + at + place..];
+                    if across == 2 {
+                        take_every(2, &row[x..], to);
+                    } else {
+                        take_every(across, &row[x..], to);
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -81,17 +81,19 @@ fn pairs<T: Real, const N: usize>(
     out: &mut [T],
 ) {
     for (&tap, row) in taps.iter().zip(out.chunks_exact_mut(width)) {
-        let from = &x[source + tap..][..len];
-        let to = &mut row[at..][..len];
-        let ends = (from.first_chunk::<N>(), from.last_chunk::<N>());
-        if let (Some(low), Some(high)) = ends {
-            let (low, high) = (*low, *high);
-            if let Some(to) = to.first_chunk_mut() {
-                *to = low;
-            }
-            if let Some(to) = to.last_chunk_mut() {
-                *to = high;
-            }
+        ends::<T, N>(&x[source + tap..][..len], &mut row[at..][..len]);
+    }
+}
+
+/// Copies a row of `N` to `2 N` numbers.
+#[inline(always)]
+fn ends<T: Real, const N: usize>(from: &[T], to: &mut [T]) {
+    if let (Some(&low), Some(&high)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
+        if let Some(to) = to.first_chunk_mut() {
+            *to = low;
+        }
+        if let Some(to) = to.last_chunk_mut() {
+            *to = high;
         }
     }
 }
@@ -120,5 +122,57 @@ fn every_other<T: Real, const N: usize, const M: usize>(
                 *to = high;
             }
         }
+    }
+}
+
+/// Copies every `step`th number of a row, from the first on.
+#[inline(always)]
+pub(crate) fn take_every<T: Real>(step: usize, row: &[T], to: &mut [T]) {
+    let n = row.len().div_ceil(step);
+    let to = &mut to[..n];
+    match (step, n) {
+        // Short rows without a call.
+        (1, 16..=32) => ends::<T, 16>(row, to),
+        (1, 8..16) => ends::<T, 8>(row, to),
+        (1, 4..8) => ends::<T, 4>(row, to),
+        (1, _) => to.copy_from_slice(row),
+        (2, 16..) => halve::<T, 16>(row, to),
+        (2, 8..) => halve::<T, 8>(row, to),
+        (2, 4..) => halve::<T, 4>(row, to),
+        _ => {
+            let every = row.iter().step_by(step);
+            to.iter_mut().zip(every).for_each(|(o, &v)| *o = v);
+        }
+    }
+}
+
+/// Copies every second number of a row, for `N` results or more, in pieces of which the last one ends with
+/// the row.
+#[inline(always)]
+fn halve<T: Real, const N: usize>(row: &[T], to: &mut [T]) {
+    let n = to.len();
+    let mut piece = |at: usize| {
+        let from = &row[2 * at..][..2 * N - 1];
+        if let (Some(low), Some(high), Some(to)) = (
+            from.first_chunk::<N>(),
+            from.last_chunk::<N>(),
+            to[at..].first_chunk_mut::<N>(),
+        ) {
+            *to = std::array::from_fn(|i| {
+                if 2 * i < N {
+                    low[2 * i]
+                } else {
+                    high[2 * i + 1 - N]
+                }
+            });
+        }
+    };
+    let mut at = 0;
+    while at + N <= n {
+        piece(at);
+        at += N;
+    }
+    if at < n {
+        piece(n - N);
     }
 }

@@ -4,9 +4,11 @@
 pub(crate) mod apply;
 pub(crate) mod direct;
 mod field;
+pub(crate) mod finish;
 mod gather;
 pub(crate) mod geometry;
 mod lines;
+mod out;
 pub(crate) mod plan;
 mod planes;
 pub(crate) mod products;

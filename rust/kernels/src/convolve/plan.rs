@@ -8,20 +8,32 @@ use super::apply::Apply;
 use super::field::{Field, Grid};
 use super::geometry::{Geometry, volume};
 
-/// The product of the forward pass.
+/// The product of the forward pass. Kernels of one element without padding read what they read, and
+/// write, as one long line.
 pub(crate) fn forward(g: &Geometry) -> Apply {
-    let flat = |x: [usize; 3]| if g.pointwise() { [1, 1, volume(&x)] } else { x };
-    let input = flat(g.input);
-    let output = flat(g.output);
-    let last = |i: usize| (output[i].max(1) - 1) * g.stride[i] + (g.kernel[i] - 1) * g.dilate[i];
+    let line = g.kernel == [1; 3] && g.pad == [0; 3];
+    let flat = |x: [usize; 3], line: bool| if line { [1, 1, volume(&x)] } else { x };
+    let (input, output) = (flat(g.input, g.pointwise()), flat(g.output, line));
+    let last = |i: usize| (g.output[i].max(1) - 1) * g.stride[i] + (g.kernel[i] - 1) * g.dilate[i];
+    let after = |i: usize| (last(i) + 1).saturating_sub(input[i] + g.pad[i]);
     let field = Field {
-        planes: g.batch * g.groups * g.channels,
-        inner: input,
-        before: g.pad,
-        after: std::array::from_fn(|i| (last(i) + 1).saturating_sub(input[i] + g.pad[i])),
+        stride: g.stride,
+        lattices: std::array::from_fn(|i| if g.kernel[i] == 1 { 1 } else { g.stride[i] }),
+        ..Field::whole(
+            g.batch * g.groups * g.channels,
+            input,
+            [
+                g.pad,
+                if line {
+                    [0; 3]
+                } else {
+                    std::array::from_fn(after)
+                },
+            ],
+        )
     };
     let (steps, plane) = (field.steps(), field.plane());
-    let place = |t: [usize; 3]| (0..3).map(|i| t[i] * g.dilate[i] * steps[i]).sum();
+    let place = |t: [usize; 3]| field.place(std::array::from_fn(|i| t[i] * g.dilate[i]));
     let places: Vec<usize> = g.positions().map(place).collect();
     let mut taps = Vec::with_capacity(g.depth());
     for c in 0..g.channels {
@@ -34,7 +46,7 @@ pub(crate) fn forward(g: &Geometry) -> Apply {
         grid: Grid {
             batch: g.batch,
             extents: output,
-            source: std::array::from_fn(|i| g.stride[i] * steps[i]),
+            source: steps,
             source_sample: g.groups * g.channels * plane,
             target: [output[1] * output[2], output[2], 1],
             target_sample: filters * out_plane,
@@ -90,12 +102,8 @@ pub(crate) fn backward(g: &Geometry) -> Vec<Apply> {
 
 /// The gradient of the output with a border that serves every phase.
 fn border(g: &Geometry) -> Field {
-    let mut field = Field {
-        planes: g.batch * g.groups * g.filters,
-        inner: g.output,
-        before: [0; 3],
-        after: [0; 3],
-    };
+    let planes = g.batch * g.groups * g.filters;
+    let mut field = Field::whole(planes, g.output, [[0; 3]; 2]);
     for i in 0..3 {
         for p in 0..g.stride[i] {
             let n = phase_len(g, i, p) as isize;

@@ -3,6 +3,7 @@
 
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
+use super::finish::Finish;
 use super::planes;
 use super::transforms::Transformed;
 use super::weight::WeightSums;
@@ -10,7 +11,7 @@ use super::winograd::Winograd;
 use super::winograd_weight::WinogradSums;
 use crate::api::{Req, View};
 use crate::blocks::blockwise;
-use crate::blocks::raw::{Scratch, Target, scratch_bytes};
+use crate::blocks::raw::{Scratch, Source, Target, numbers, scratch_bytes};
 use crate::blocks::sums;
 use crate::par;
 use ferromix_base::Result;
@@ -63,51 +64,89 @@ impl Products {
         self.parts.iter().all(Apply::small)
     }
 
-    /// Fills `out` from `data`.
+    /// Bytes of weights in the order in which sums take them; none where each part has its own, or where
+    /// they are taken as they lie.
+    pub(crate) fn kept<T: Transformed>(&self) -> usize {
+        match &self.parts[..] {
+            [_] => scratch_bytes::<T>(self.scratch::<T>()[1]),
+            _ => 0,
+        }
+    }
+
+    /// Fills memory of so many bytes from the weights, those of each filter times its scale.
+    ///
+    /// # Errors
+    /// As [`Products::run`].
+    pub(crate) fn keep<T: Transformed>(
+        &self,
+        weights: &View,
+        scale: Option<&[T]>,
+        memory: &mut [u8],
+    ) -> Result<()> {
+        let packed = Scratch::new(memory).take(self.scratch::<T>()[1])?;
+        if let [part] = &self.parts[..] {
+            self.pack(part, weights.read()?, scale, packed);
+        }
+        Ok(())
+    }
+
+    fn pack<T: Transformed>(
+        &self,
+        part: &Apply,
+        weights: &[T],
+        scale: Option<&[T]>,
+        packed: &mut [T],
+    ) {
+        match self.winograd::<T>() {
+            Some(winograd) => winograd.pack(weights, scale, packed),
+            None => part.pack(weights, scale, &mut packed[..part.packed()]),
+        }
+    }
+
+    /// Takes the sums of products of `data` with the weights to where they belong. What was
+    /// [kept](Products::keep) of these, if anything, saves time.
     ///
     /// # Errors
     /// Arguments of other element types, or with gaps.
     pub(crate) fn run<T: Transformed>(
         &self,
-        (data, weights, bias): (&View, &View, Option<&View>),
+        (data, weights, kept): (&View, &View, Option<&[u8]>),
         workspace: &mut [u8],
-        out: &mut View,
-        req: Req,
+        finish: &Finish<'_, T>,
     ) -> Result<()> {
-        let (Some(first), false) = (self.parts.first(), req == Req::Null || out.is_empty()) else {
+        let Some(first) = self.parts.first() else {
             return Ok(());
         };
         let sizes = self.scratch::<T>();
         let mut scratch = Scratch::new(workspace);
         let field = scratch.take(sizes[0])?;
-        let packed = scratch.take(sizes[1])?;
+        let room = scratch.take(sizes[1])?;
         let threads = scratch.take(sizes[2])?;
         let weights = weights.read::<T>()?;
-        let bias = bias.map(View::read::<T>).transpose()?;
-        let target = Target::of(out)?;
+        let kept = kept.map(|kept| numbers(kept, sizes[1])).transpose()?;
         if let Some(winograd) = self.winograd::<T>() {
-            let args = (data.read::<T>()?, weights, bias);
-            winograd.run(args, [field, packed, threads], (target, req));
+            let packed = kept.unwrap_or_else(|| {
+                winograd.pack(weights, finish.scale, room);
+                room
+            });
+            let args = (data.read::<T>()?, packed);
+            winograd.run(args, [field, threads], finish);
             return Ok(());
         }
         if self.planewise() {
-            planes::run(
-                &self.parts,
-                (data.read::<T>()?, weights, bias),
-                threads,
-                (target, req),
-            );
+            planes::run(&self.parts, (Source::of(data)?, weights), threads, finish);
             return Ok(());
         }
         let source = first.field.fill(data.read::<T>()?, field);
         for product in &self.parts {
+            let packed = kept.unwrap_or_else(|| {
+                product.pack(weights, finish.scale, &mut room[..product.packed()]);
+                room
+            });
             product.run(Arguments {
                 source,
-                weights,
-                bias,
-                target,
-                req,
-                packed: &mut packed[..product.packed()],
+                packed,
+                finish,
                 threads,
             });
         }

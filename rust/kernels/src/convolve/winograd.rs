@@ -3,9 +3,10 @@
 //! 4 by 4 outputs, a quarter of the multiplications. Channels are neighbours in memory meanwhile, so
 //! that vectors hold channels throughout.
 
+use super::field::Run;
+use super::finish::Finish;
 use super::geometry::Geometry;
 use super::transforms::{POINTS, SIDE, STEP, Transformed};
-use crate::api::Req;
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::{Tiles, tile_rows};
@@ -138,22 +139,25 @@ impl Winograd {
         ]
     }
 
-    /// Fills `target` from `data`.
-    pub(crate) fn run<T: Transformed>(
-        &self,
-        (data, weights, bias): (&[T], &[T], Option<&[T]>),
-        [field, packed, threads]: [&mut [T]; 3],
-        (target, req): (Target<T>, Req),
-    ) {
-        let tiles = if self.filters.is_multiple_of(T::tiles().width) {
+    fn tiles_of<T: Transformed>(&self) -> Tiles<T> {
+        if self.filters.is_multiple_of(T::tiles().width) {
             T::tiles()
         } else {
             T::narrow_tiles()
-        };
+        }
+    }
+
+    /// Takes the sums of products of `data` with transformed weights to where they belong.
+    pub(crate) fn run<T: Transformed>(
+        &self,
+        (data, packed): (&[T], &[T]),
+        [field, threads]: [&mut [T]; 2],
+        finish: &Finish<'_, T>,
+    ) {
+        let tiles = self.tiles_of::<T>();
         let sizes = (self.channels, self.input);
         channels_last(data, sizes, (self.pad, self.extents()), field);
-        self.transform_weights(&tiles, weights, packed);
-        let (field, packed) = (&*field, &*packed);
+        let field = &*field;
         let (held, block) = (self.held(), self.block());
         let chunks = self.tiles().div_ceil(held);
         let blocks = self.filters.div_ceil(block);
@@ -175,15 +179,21 @@ impl Winograd {
                     let room = &mut scratch[..2 * STEP * STEP * filters.len()];
                     let tile = self.finish(&sums[i * block..], filters.len(), room);
                     // SAFETY: a tile of these filters belongs to one task.
-                    unsafe { self.store(tile, place, filters.clone(), bias, (target, req)) };
+                    unsafe { self.store(tile, place, filters.clone(), finish) };
                 }
             }
         });
     }
 
-    /// Transforms the weights to 36 matrices, in panels of the tiles' width.
-    fn transform_weights<T: Transformed>(&self, tiles: &Tiles<T>, weights: &[T], packed: &mut [T]) {
-        let (width, c) = (tiles.width, self.channels);
+    /// Transforms the weights, those of each filter times its scale, to 36 matrices, in panels of the
+    /// tiles' width.
+    pub(crate) fn pack<T: Transformed>(
+        &self,
+        weights: &[T],
+        scale: Option<&[T]>,
+        packed: &mut [T],
+    ) {
+        let (width, c) = (self.tiles_of::<T>().width, self.channels);
         let transforms = T::transforms();
         let packed = Target::of_slice(packed);
         // Distances in the weights between filters and between channels, by what they are here.
@@ -199,8 +209,9 @@ impl Winograd {
                 let mut taps = [[T::ZERO; 2 * VECTOR]; 9];
                 for lane in 0..width {
                     let one = &weights[from + (first + lane) * filter..][..9];
+                    let scale = scale.map_or(T::ONE, |s| s[first + lane]);
                     for (t, &x) in one.iter().enumerate() {
-                        taps[if self.back { 8 - t } else { t }][lane] = x;
+                        taps[if self.back { 8 - t } else { t }][lane] = x * scale;
                     }
                 }
                 // SAFETY: the places of a channel of a panel belong to one task.
@@ -285,29 +296,21 @@ impl Winograd {
         tile: &[T],
         place: usize,
         filters: Range<usize>,
-        bias: Option<&[T]>,
-        (target, req): (Target<T>, Req),
+        finish: &Finish<'_, T>,
     ) {
         let [rows, columns] = self.output;
         let [image, y, x] = self.place(place, self.grid()[1]);
         let (high, wide) = (STEP.min(rows - y), STEP.min(columns - x));
-        for (values, filter) in tile.chunks_exact(STEP * STEP).zip(filters) {
-            let shift = bias.map_or(T::ZERO, |b| b[filter]);
-            let first = ((image * self.filters + filter) * rows + y) * columns + x;
-            for (i, values) in values.chunks_exact(STEP).take(high).enumerate() {
-                let at = first + i * columns;
-                // SAFETY: as the caller vouches.
-                let to = unsafe { target.slice(at..at + wide) };
-                match req {
-                    Req::Null => {}
-                    Req::Add => to
-                        .iter_mut()
-                        .zip(values)
-                        .for_each(|(o, &v)| *o += v + shift),
-                    _ => to.iter_mut().zip(values).for_each(|(o, &v)| *o = v + shift),
-                }
-            }
-        }
+        let start = ((image * self.filters + filters.start) * rows + y) * columns + x;
+        let runs: [Run; STEP] = std::array::from_fn(|i| Run {
+            at: i * STEP,
+            len: wide,
+            source: 0,
+            target: i * columns,
+        });
+        let (sums, places) = ((tile, STEP * STEP), (start, rows * columns, 1));
+        // SAFETY: as the caller vouches.
+        unsafe { finish.store(filters, sums, &runs[..high], places) };
     }
 }
 

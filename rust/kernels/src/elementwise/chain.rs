@@ -206,6 +206,7 @@ impl Chain {
                 workspace: &mut [],
                 scalars: &[],
                 random: None,
+                kept: None,
             };
             part.kernels[kernel].run(&mut call)?;
             if shared {

@@ -100,11 +100,7 @@ impl Rows {
             // SAFETY: columns of this chunk, which are the caller's.
             let panel =
                 unsafe { packed.slice(row * depth + to.start * n..row * depth + to.end * n) };
-            for (k, column) in panel.chunks_exact_mut(n).enumerate() {
-                for (r, x) in column.iter_mut().enumerate() {
-                    *x = from[r * width + k];
-                }
-            }
+            transpose((from, width), (to.len(), n), (panel, n));
         }
     }
 }
@@ -263,7 +259,7 @@ impl<T: Tiled> Panels<'_, T> {
                 match left {
                     Left::Packed(a) => {
                         let a = &a[first * depth..(first + n) * depth];
-                        tiles.panels_at(n, (depth, a, b), c, fresh);
+                        tiles.panels_at(n, (depth, a, b), c, fresh, None);
                     }
                     Left::Lines(a, apart) => {
                         let operands = (depth, (&a[row * apart..], apart), (b, width));

@@ -14,9 +14,58 @@ const MOST_ROWS: usize = 12;
 /// Rows whose elements are next to each other, and the distance between rows.
 type Rows<'a, T> = (&'a [T], usize);
 
-/// `depth, a, b, c, distance between rows of c, whether to start from zero`. `b` has the distance between
-/// its rows with it, and so has the `a` of a matrix `A` that is not packed.
-type Micro<T, A = *const T> = unsafe fn(usize, A, Lines<T>, *mut T, usize, bool);
+/// `depth, a, b, c, distance between rows of c, whether to start from zero, what becomes of the sums`. `b`
+/// has the distance between its rows with it, and so has the `a` of a matrix `A` that is not packed.
+type Micro<T, A = *const T> = unsafe fn(usize, A, Lines<T>, *mut T, usize, bool, Option<&End<T>>);
+
+/// What becomes of the sums of a tile before they are written, in this order.
+#[derive(Clone, Copy)]
+pub(crate) struct End<T> {
+    /// A number for each row, which is added; or null.
+    pub(crate) shift: *const T,
+    /// The first of the rows that are added, which are as far apart as those of the tile; or null.
+    pub(crate) addend: *const T,
+    /// Whether what is negative becomes 0.
+    pub(crate) relu: bool,
+}
+
+impl<T: Real> End<T> {
+    /// What becomes of vectors of row `r`, of which the first is `at` numbers into the row.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `V`; there is a shift of this row, if there are any, and an addend
+    /// of these numbers, where rows are so far apart.
+    #[inline(always)]
+    pub(crate) unsafe fn of<V: Lanes<T>, const W: usize>(
+        &self,
+        mut sums: [V; W],
+        r: usize,
+        at: [usize; W],
+        stride: usize,
+    ) -> [V; W] {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if !self.shift.is_null() {
+                let shift = V::splat(*self.shift.add(r));
+                for sum in &mut sums {
+                    *sum = sum.add(shift);
+                }
+            }
+            if !self.addend.is_null() {
+                let row = self.addend.add(r * stride);
+                for (sum, at) in sums.iter_mut().zip(at) {
+                    *sum = sum.add(V::load(row.add(at)));
+                }
+            }
+            if self.relu {
+                for sum in &mut sums {
+                    *sum = sum.relu();
+                }
+            }
+        }
+        sums
+    }
+}
 
 /// A matrix as it lies: its first element and the distance between rows, whose elements are next
 /// to each other.
@@ -69,14 +118,15 @@ impl<T: Tiled> Tiles<T> {
         assert!(n >= 1 && o.c.len() >= (n - 1) * o.c_stride + self.width);
         let c = o.c.as_mut_ptr();
         // SAFETY: the lengths were checked here.
-        unsafe { self.panels_at(n, (o.depth, o.a, o.b), (c, o.c_stride), o.fresh) };
+        unsafe { self.panels_at(n, (o.depth, o.a, o.b), (c, o.c_stride), o.fresh, None) };
     }
 
-    /// As [`Tiles::panels`], for `(depth, a, b)` and rows at `c` that are `c_stride` apart.
+    /// As [`Tiles::panels`], for `(depth, a, b)` and rows at `c` that are `c_stride` apart, and with what
+    /// becomes of the sums.
     ///
     /// # Safety
     /// The columns of the tile can be read and written in `n` rows at `c`, and nobody else uses them
-    /// meanwhile.
+    /// meanwhile. What `end` names can be read.
     ///
     /// # Panics
     /// Slices that are too short, which is a fault of the caller.
@@ -86,12 +136,13 @@ impl<T: Tiled> Tiles<T> {
         (depth, a, b): (usize, &[T], &[T]),
         (c, c_stride): (*mut T, usize),
         fresh: bool,
+        end: Option<&End<T>>,
     ) {
         assert!(n >= 1 && a.len() >= depth * n && b.len() >= depth * self.width);
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
         unsafe {
             let b = (b.as_ptr(), self.width);
-            self.panels[n - 1](depth, a.as_ptr(), b, c, c_stride, fresh);
+            self.panels[n - 1](depth, a.as_ptr(), b, c, c_stride, fresh, end);
         }
     }
 
@@ -113,7 +164,7 @@ impl<T: Tiled> Tiles<T> {
         assert!(depth == 0 || b.len() >= (depth - 1) * b_stride + self.width);
         let (a, b) = ((a.as_ptr(), a_stride), (b.as_ptr(), b_stride));
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
-        unsafe { self.lines[n - 1](depth, a, b, c, c_stride, fresh) };
+        unsafe { self.lines[n - 1](depth, a, b, c, c_stride, fresh, None) };
     }
 }
 
@@ -152,6 +203,7 @@ unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>
     c: *mut T,
     c_stride: usize,
     fresh: bool,
+    end: Option<&End<T>>,
 ) {
     // SAFETY: the caller vouches for the CPU and the memory.
     unsafe {
@@ -170,6 +222,12 @@ unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>
                 for (acc, &b) in acc.iter_mut().zip(&b) {
                     *acc = acc.fma(x, b);
                 }
+            }
+        }
+        if let Some(end) = end {
+            let at = std::array::from_fn(|j| j * V::N);
+            for (r, acc) in acc.iter_mut().enumerate() {
+                *acc = end.of(*acc, r, at, c_stride);
             }
         }
         for (r, acc) in acc.iter().enumerate() {
@@ -213,9 +271,10 @@ macro_rules! compiled_for {
             c: *mut T,
             c_stride: usize,
             fresh: bool,
+            end: Option<&End<T>>,
         ) {
             // SAFETY: as the caller vouches.
-            unsafe { body::<T, V, A, N, W>(depth, a, b, c, c_stride, fresh) }
+            unsafe { body::<T, V, A, N, W>(depth, a, b, c, c_stride, fresh, end) }
         }
     )*};
 }

@@ -188,6 +188,7 @@ pub(crate) fn run_with(
         workspace,
         scalars: &[],
         random,
+        kept: None,
     };
     kernel.run(&mut call).unwrap();
     (0..outputs.len())

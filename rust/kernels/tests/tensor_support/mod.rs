@@ -273,6 +273,7 @@ pub fn run_views(
         workspace,
         scalars: &[],
         random,
+        kept: None,
     })
 }
 

@@ -46,6 +46,7 @@ fn settled(py: Python<'_>, array: &Array, writing: bool) -> PyResult<*mut u8> {
     }
     if writing {
         chunk.note_write();
+        chunk.expose();
     }
     Ok(address)
 }

@@ -283,6 +283,7 @@ pub(crate) fn detour(
         workspace,
         scalars: operands.scalars,
         random: operands.draws,
+        kept: None,
     })?;
     for (i, output) in outputs.iter().enumerate() {
         let Some(uses) = &operands.uses.1[i] else {

@@ -2,9 +2,12 @@
 //! `Deconvolution`, which goes the other way, and their gradients. What one does forwards the other does
 //! backwards, so that both have the same parts.
 
+mod block;
+
 use crate::api::prepared::{check_args, check_shape};
-use crate::api::{Attrs, Call, Desc, Kernel, Row};
+use crate::api::{Attrs, Call, Desc, Kept, Kernel, Row, View};
 use crate::blocks::widened::widened;
+use crate::convolve::finish::Finish;
 use crate::convolve::geometry::{Geometry, volume};
 use crate::convolve::plan;
 use crate::convolve::products::{Products, bias_gradient};
@@ -28,6 +31,9 @@ pub(crate) const ROWS: &[Row] = &[
     })
     .unknown_cost()
     .shrinking(),
+    Row::new("_convolution_block", block::prepare)
+        .unknown_cost()
+        .shrinking(),
     Row::new("_backward_Convolution", |a, i, o| {
         widened(
             "_backward_Convolution",
@@ -82,6 +88,11 @@ fn geometry(up: bool, attrs: &Attrs, [data, weight, out]: [&Desc; 3]) -> Result<
     }
 }
 
+/// What is kept of these inputs, in so many bytes.
+fn kept(bytes: usize, inputs: Vec<usize>) -> Option<Kept> {
+    (bytes > 0).then_some(Kept { inputs, bytes })
+}
+
 struct Forward<T> {
     products: Products,
     bias: bool,
@@ -113,6 +124,14 @@ impl<T: Transformed> Kernel for Forward<T> {
         self.products.workspace::<T>()
     }
 
+    fn kept(&self) -> Option<Kept> {
+        kept(self.products.kept::<T>(), vec![1])
+    }
+
+    fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
+        par::install(|| self.products.keep::<T>(&inputs[1], None, memory))
+    }
+
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
         if self.products.small() {
             self.product(call)
@@ -124,10 +143,13 @@ impl<T: Transformed> Kernel for Forward<T> {
 
 impl<T: Transformed> Forward<T> {
     fn product(&self, call: &mut Call<'_>) -> Result<()> {
-        let bias = self.bias.then(|| &call.inputs[2]);
-        let args = (&call.inputs[0], &call.inputs[1], bias);
-        let (out, req) = (&mut call.outputs[0], call.reqs[0]);
-        self.products.run::<T>(args, call.workspace, out, req)
+        let Some(finish) = Finish::of(&mut call.outputs[0], call.reqs[0])? else {
+            return Ok(());
+        };
+        let bias = self.bias.then(|| call.inputs[2].read::<T>()).transpose()?;
+        let args = (&call.inputs[0], &call.inputs[1], call.kept);
+        self.products
+            .run(args, call.workspace, &finish.shifted(bias))
     }
 }
 
@@ -193,9 +215,10 @@ impl<T: Transformed> Backward<T> {
     fn gradients(&self, call: &mut Call<'_>) -> Result<()> {
         let [head, data, weight] = [0, 1, 2].map(|i| &call.inputs[i]);
         let (outs, reqs) = (&mut *call.outputs, call.reqs);
-        let args = (head, weight, None);
-        self.data
-            .run::<T>(args, call.workspace, &mut outs[0], reqs[0])?;
+        if let Some(finish) = Finish::<T>::of(&mut outs[0], reqs[0])? {
+            let args = (head, weight, None);
+            self.data.run(args, call.workspace, &finish)?;
+        }
         let pair = if self.up { (head, data) } else { (data, head) };
         self.weight
             .gradient::<T>(pair, call.workspace, &mut outs[1], reqs[1])?;

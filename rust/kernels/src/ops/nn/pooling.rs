@@ -7,6 +7,7 @@
 //! element that has it.
 
 mod geometry;
+mod reduce;
 
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
@@ -16,6 +17,7 @@ use crate::math::real::{Float, Real, by_float};
 use crate::simd::vector::multiversion;
 use ferromix_base::Result;
 use geometry::{Kind, Pool};
+use reduce::{Larger, Plus, reduce_plane};
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("Pooling", prepare_forward)
@@ -25,73 +27,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("_backward_backward_Pooling", prepare_pick).unknown_cost(),
 ];
 
-/// How two elements of a window become one.
-trait Fold {
-    /// What a window without elements gives; `least` is the least finite number.
-    fn start<R: Real>(least: R) -> R;
-    fn fold<R: Real>(a: R, b: R) -> R;
-}
-struct Larger;
-struct Plus;
-impl Fold for Larger {
-    #[inline(always)]
-    fn start<R: Real>(least: R) -> R {
-        least
-    }
-    #[inline(always)]
-    fn fold<R: Real>(a: R, b: R) -> R {
-        a.at_least(b)
-    }
-}
-impl Fold for Plus {
-    #[inline(always)]
-    fn start<R: Real>(_: R) -> R {
-        R::ZERO
-    }
-    #[inline(always)]
-    fn fold<R: Real>(a: R, b: R) -> R {
-        a + b
-    }
-}
-
 multiversion! {
-    /// Reduces every window of a plane; `row` has the width of the input, and the least finite number
-    /// comes with the fold.
-    fn reduce_plane<R: Real, F: Fold>(pool: &Pool, x: &[R], row: &mut [R], out: &mut [R], fold: (R, &F)) {
-        let start = F::start(fold.0);
-        let [_, high, wide] = pool.axes;
-        for (line, out) in out.chunks_exact_mut(wide.output).enumerate() {
-            let (d, h) = (line / high.output, line % high.output);
-            row.fill(start);
-            for from in pool.rows(d, h) {
-                for (a, &b) in row.iter_mut().zip(&x[from..from + wide.input]) {
-                    *a = F::fold(*a, b);
-                }
-            }
-            out.fill(start);
-            for tap in 0..wide.kernel {
-                let (windows, first) = wide.reach(tap);
-                if windows.is_empty() {
-                    continue;
-                }
-                let (out, row) = (&mut out[windows], &row[first..]);
-                if wide.stride == 1 {
-                    for (a, &b) in out.iter_mut().zip(row) {
-                        *a = F::fold(*a, b);
-                    }
-                } else if wide.stride == 2 {
-                    for (a, b) in out.iter_mut().zip(row.chunks(2)) {
-                        *a = F::fold(*a, b[0]);
-                    }
-                } else {
-                    for (a, &b) in out.iter_mut().zip(row.iter().step_by(wide.stride)) {
-                        *a = F::fold(*a, b);
-                    }
-                }
-            }
-        }
-    }
-
     /// Adds each window's share of the gradient to the window; `row` has the width of the input.
     fn spread_plane<R: Real>(pool: &Pool, g: &[R], row: &mut [R], dx: &mut [R]) {
         let [_, high, wide] = pool.axes;
@@ -158,8 +94,13 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
 fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     let data = [(&call.inputs[0], pool.input_plane())];
     let result = (&mut call.outputs[0], pool.output_plane());
+    let border = if pool.kind == Kind::Max {
+        T::LEAST
+    } else {
+        T::Real::ZERO
+    };
     planes::each::<T, 1, _>(&pool.planes, data, result, call.reqs[0], || {
-        let mut row = vec![T::Real::ZERO; pool.axes[2].input];
+        let mut row = vec![border; pool.axes[2].reached()];
         let mut powers = Vec::new();
         move |[x]: [&[T::Real]; 1], out: &mut [T::Real]| match pool.kind {
             Kind::Max => reduce_plane(pool, x, &mut row, out, (T::LEAST, &Larger)),

@@ -133,6 +133,7 @@ fn inner<'a>(inputs: &'a [View], outputs: &'a mut [View], reqs: &'a [Req]) -> Ca
         workspace: &mut [],
         scalars: &[],
         random: None,
+        kept: None,
     }
 }
 

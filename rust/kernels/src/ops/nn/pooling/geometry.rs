@@ -55,17 +55,10 @@ impl Axis {
             .saturating_sub(o * self.stride)
     }
 
-    /// The windows that have their element `tap` inside the input, and where the first one is.
-    pub(super) fn reach(&self, tap: usize) -> (Range<usize>, usize) {
-        let first = self.pad.saturating_sub(tap).div_ceil(self.stride);
-        let end = (self.input + self.pad)
-            .saturating_sub(tap)
-            .div_ceil(self.stride)
-            .min(self.output);
-        (
-            first.min(end)..end,
-            (first * self.stride + tap).saturating_sub(self.pad),
-        )
+    /// How many elements the input has with the padding, and what windows reach beyond that.
+    pub(super) fn reached(&self) -> usize {
+        let windows = self.output.saturating_sub(1) * self.stride + self.kernel;
+        windows.max(self.pad + self.input)
     }
 }
 

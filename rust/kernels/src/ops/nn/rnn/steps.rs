@@ -112,10 +112,6 @@ impl<T: RowsDot> Steps<'_, T> {
             data: &self.recurrent[d * size..(d + 1) * size],
             shape: self.shape,
         };
-        // SAFETY: nobody writes the states of the step before.
-        let packed = unsafe { self.packed.slice(self.packed(d, s)) };
-        panels.multiply(self.rows, chunk, packed, block, sums);
-
         let kept = self.places.gates(self.layer, d).start + t * net.batch * net.wide();
         let further = self.places.more(self.layer, d).start + t * net.batch * hidden;
         let at = |row: usize| row * hidden + columns.start..row * hidden + columns.end;
@@ -123,6 +119,14 @@ impl<T: RowsDot> Steps<'_, T> {
             let at = kept + row * net.wide() + g * hidden;
             at + columns.start..at + columns.end
         };
+        // Meanwhile the cache fetches what is added: rows of it are too far apart for the processor to foresee.
+        let gates_of = |row: usize| (0..gates).map(move |g| (row, g));
+        let added = rows.clone().flat_map(gates_of);
+        added.for_each(|(row, g)| self.kept.fetch(gate(row, g)));
+        // SAFETY: nobody writes the states of the step before.
+        let packed = unsafe { self.packed.slice(self.packed(d, s)) };
+        panels.multiply(self.rows, chunk, packed, block, sums);
+
         let own = |place: usize, row: usize| {
             let at = place * n + (row - rows.start) * width;
             at..at + columns.len()

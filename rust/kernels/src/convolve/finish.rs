@@ -1,0 +1,271 @@
+//! The way of a convolution's sums to memory: a shift for each filter, what is added of another tensor, and
+//! zero in place of what is negative, while the sums are in the cache.
+
+use super::field::Run;
+use crate::api::{Req, View};
+use crate::blocks::raw::{Source, Target};
+use crate::math::real::Real;
+use crate::simd::vector::{Level, level};
+use ferromix_base::Result;
+use std::ops::Range;
+
+/// What is added to the sums, element by element.
+#[derive(Clone, Copy)]
+pub(crate) enum Addend<T> {
+    Nothing,
+    /// What the target holds.
+    Held,
+    /// A tensor that lies as the target does.
+    Of(Source<T>),
+}
+
+/// What becomes of sums, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Finish<'a, T> {
+    /// By which the weights of each filter are multiplied before.
+    pub(crate) scale: Option<&'a [T]>,
+    pub(crate) shift: Option<&'a [T]>,
+    pub(crate) addend: Addend<T>,
+    /// Whether what is negative becomes 0.
+    pub(crate) relu: bool,
+    pub(crate) target: Target<T>,
+    pub(crate) req: Req,
+}
+
+/// Where rows of sums go: the first one, the distance to the next, and that of neighbours.
+pub(crate) type Places = (usize, usize, usize);
+
+impl<'a, T: Real> Finish<'a, T> {
+    /// Sums that go to `out` as they are; nothing where nothing is wanted.
+    ///
+    /// # Errors
+    /// An output of another element type, or with gaps.
+    pub(crate) fn of(out: &mut View, req: Req) -> Result<Option<Self>> {
+        if req == Req::Null || out.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Finish {
+            scale: None,
+            shift: None,
+            addend: Addend::Nothing,
+            relu: false,
+            target: Target::of(out)?,
+            req,
+        }))
+    }
+
+    /// The same sums with these shifts.
+    pub(crate) fn shifted(self, shift: Option<&'a [T]>) -> Self {
+        Finish { shift, ..self }
+    }
+
+    /// What the weights of a filter are multiplied by.
+    pub(crate) fn scale(&self, filter: usize) -> T {
+        self.scale.map_or(T::ONE, |s| s[filter])
+    }
+
+    /// Has the cache fetch what [`Finish::store`] will write of a run, in some of the rows.
+    pub(crate) fn fetch(&self, rows: Range<usize>, run: &Run, (start, row, _): Places) {
+        for r in rows {
+            let at = start + r * row + run.target;
+            self.target.fetch(at..at + run.len);
+        }
+    }
+
+    /// Writes sums of `filters` to their places: a row of each, of which the next begins `sums.1` later,
+    /// at the positions of `runs`.
+    ///
+    /// # Safety
+    /// Nobody else uses these places of the target meanwhile, or writes those of the addend.
+    pub(crate) unsafe fn store(
+        &self,
+        filters: Range<usize>,
+        sums: (&[T], usize),
+        runs: &[Run],
+        places: Places,
+    ) {
+        // SAFETY: `level` found the instructions on this CPU; the rest as the caller vouches.
+        unsafe {
+            match level() {
+                #[cfg(target_arch = "x86_64")]
+                Level::V4 => v4(self, filters, sums, runs, places),
+                #[cfg(target_arch = "x86_64")]
+                Level::V3 => v3(self, filters, sums, runs, places),
+                Level::Base => body(self, filters, sums, runs, places),
+            }
+        }
+    }
+}
+
+/// Goes through a run in pieces of known lengths: runs are mostly shorter than what a loop over vectors
+/// of any number is compiled for.
+#[inline(always)]
+fn each<T: Real>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T) {
+    match from.len() {
+        16.. => pieces::<T, 16>(from, other, to, f),
+        8.. => pieces::<T, 8>(from, other, to, f),
+        4.. => pieces::<T, 4>(from, other, to, f),
+        _ => {
+            let pairs = to.iter_mut().zip(from).zip(other);
+            pairs.for_each(|((o, &v), &x)| *o = f(v, x, *o));
+        }
+    }
+}
+
+/// As [`each`] for `N` numbers.
+#[inline(always)]
+fn piece<T: Real, const N: usize>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T) {
+    if let (Some(a), Some(b), Some(c)) = (
+        from.first_chunk::<N>(),
+        other.first_chunk::<N>(),
+        to.first_chunk_mut::<N>(),
+    ) {
+        *c = std::array::from_fn(|i| f(a[i], b[i], c[i]));
+    }
+}
+
+/// As [`each`] for `N` numbers or more. The last piece ends with the run; it is computed first, since what
+/// it reads of `to` may be in the piece before, too.
+#[inline(always)]
+fn pieces<T: Real, const N: usize>(
+    from: &[T],
+    other: &[T],
+    to: &mut [T],
+    f: impl Fn(T, T, T) -> T,
+) {
+    let piece = |a: &[T; N], b: &[T; N], c: &[T; N]| -> [T; N] {
+        std::array::from_fn(|i| f(a[i], b[i], c[i]))
+    };
+    let (Some(a), Some(b), Some(c)) = (from.last_chunk(), other.last_chunk(), to.last_chunk())
+    else {
+        return;
+    };
+    let last = piece(a, b, c);
+    let rest = from.len() - N;
+    let before = from.chunks_exact(N).zip(other.chunks_exact(N));
+    for ((a, b), c) in before.zip(to.chunks_exact_mut(N)).take(rest.div_ceil(N)) {
+        if let (Ok(a), Ok(b), Ok(c)) = (a.try_into(), b.try_into(), <&mut [T; N]>::try_from(c)) {
+            *c = piece(a, b, c);
+        }
+    }
+    if let Some(c) = to.last_chunk_mut() {
+        *c = last;
+    }
+}
+
+/// # Safety
+/// As [`Finish::store`].
+#[inline(always)]
+unsafe fn body<T: Real>(
+    f: &Finish<'_, T>,
+    filters: Range<usize>,
+    sums: (&[T], usize),
+    runs: &[Run],
+    places: Places,
+) {
+    // Gradients are written at strides, and nothing is added to these; what the target holds is added once.
+    debug_assert!(places.2 == 1 || matches!(f.addend, Addend::Nothing));
+    debug_assert!(f.req != Req::Add || !matches!(f.addend, Addend::Held));
+    // Tiles of Winograd's, but for those at the edges, have rows of four.
+    let fours = places.2 == 1 && runs.iter().all(|run| run.len == FOUR);
+    let from = (filters, sums, runs, places);
+    let relu = |x: T| if x <= T::ZERO { T::ZERO } else { x };
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match (f.relu, fours) {
+            (true, true) => sums_of::<T, FOUR>(f, from, relu),
+            (true, false) => sums_of::<T, 0>(f, from, relu),
+            (false, true) => sums_of::<T, FOUR>(f, from, |x| x),
+            (false, false) => sums_of::<T, 0>(f, from, |x| x),
+        }
+    }
+}
+
+/// Where sums come from and go to: as [`Finish::store`] has it.
+type Sums<'a, T> = (Range<usize>, (&'a [T], usize), &'a [Run], Places);
+
+/// Length of rows that most calls have.
+const FOUR: usize = 4;
+
+/// Writes what `act` makes of each sum with what is added to it. Loops are compiled for each `act`, as a
+/// choice within them would be made for each number by itself, and for runs of `N` neighbours, or of any
+/// length where that is 0.
+///
+/// # Safety
+/// As [`Finish::store`].
+#[inline(always)]
+unsafe fn sums_of<T: Real, const N: usize>(
+    f: &Finish<'_, T>,
+    from: Sums<'_, T>,
+    act: impl Fn(T) -> T,
+) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match (f.addend, f.req == Req::Add) {
+            (Addend::Nothing, false) => rows::<T, N>(f, from, None, |v, _, _| act(v)),
+            (Addend::Nothing, true) => rows::<T, N>(f, from, None, |v, _, o| o + act(v)),
+            (Addend::Held, _) => rows::<T, N>(f, from, None, |v, _, o| act(v + o)),
+            (Addend::Of(x), false) => rows::<T, N>(f, from, Some(x), |v, x, _| act(v + x)),
+            (Addend::Of(x), true) => rows::<T, N>(f, from, Some(x), |v, x, o| o + act(v + x)),
+        }
+    }
+}
+
+/// Writes what `op` makes of each shifted sum, of what is added to it and of what the target holds.
+///
+/// # Safety
+/// As [`Finish::store`].
+#[inline(always)]
+unsafe fn rows<T: Real, const N: usize>(
+    f: &Finish<'_, T>,
+    (filters, (sums, apart), runs, (start, row, step)): Sums<'_, T>,
+    other: Option<Source<T>>,
+    op: impl Fn(T, T, T) -> T,
+) {
+    for (r, filter) in filters.enumerate() {
+        let shift = f.shift.map_or(T::ZERO, |s| s[filter]);
+        let sums = &sums[r * apart..];
+        for run in runs {
+            let at = start + r * row + run.target;
+            let (len, step) = if N > 0 { (N, 1) } else { (run.len, step) };
+            let from = &sums[run.at..run.at + len];
+            // SAFETY: as the caller vouches.
+            let to = unsafe { f.target.slice(at..at + (len - 1) * step + 1) };
+            if step != 1 {
+                let pairs = to.iter_mut().step_by(step).zip(from);
+                pairs.for_each(|(o, &v)| *o = op(v + shift, T::ZERO, *o));
+                continue;
+            }
+            // SAFETY: as the caller vouches.
+            let other = other
+                .as_ref()
+                .map_or(from, |x| unsafe { x.slice(at..at + len) });
+            let op = |v, x, o| op(v + shift, x, o);
+            if N > 0 {
+                piece::<T, N>(from, other, to, op);
+            } else {
+                each(from, other, to, op);
+            }
+        }
+    }
+}
+
+macro_rules! compiled_for {
+    ($($name:ident: $features:literal),*) => {$(
+        /// # Safety
+        /// As [`body`]; the CPU has these instructions.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $name<T: Real>(
+            f: &Finish<'_, T>,
+            filters: Range<usize>,
+            sums: (&[T], usize),
+            runs: &[Run],
+            places: Places,
+        ) {
+            // SAFETY: as the caller vouches.
+            unsafe { body(f, filters, sums, runs, places) }
+        }
+    )*};
+}
+compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");

@@ -1,0 +1,118 @@
+//! The reduction of every window of a plane, in pieces of a known length: rows are often shorter than
+//! what a loop over vectors is compiled for.
+
+use super::geometry::Pool;
+use crate::math::real::Real;
+use crate::simd::vector::multiversion;
+
+/// How two elements of a window become one.
+pub(super) trait Fold {
+    /// What a window without elements gives; `least` is the least finite number.
+    fn start<R: Real>(least: R) -> R;
+    fn fold<R: Real>(a: R, b: R) -> R;
+}
+pub(super) struct Larger;
+pub(super) struct Plus;
+impl Fold for Larger {
+    #[inline(always)]
+    fn start<R: Real>(least: R) -> R {
+        least
+    }
+    #[inline(always)]
+    fn fold<R: Real>(a: R, b: R) -> R {
+        a.at_least(b)
+    }
+}
+impl Fold for Plus {
+    #[inline(always)]
+    fn start<R: Real>(_: R) -> R {
+        R::ZERO
+    }
+    #[inline(always)]
+    fn fold<R: Real>(a: R, b: R) -> R {
+        a + b
+    }
+}
+
+multiversion! {
+    /// Reduces every window of a plane: first across rows into `row`, which has the width of the input
+    /// with its padding and what a window without elements gives on either side; then along that.
+    pub(super) fn reduce_plane<R: Real, F: Fold>(
+        pool: &Pool,
+        x: &[R],
+        row: &mut [R],
+        out: &mut [R],
+        fold: (R, &F),
+    ) {
+        let start = F::start(fold.0);
+        let [_, high, wide] = pool.axes;
+        let mut rows = Vec::new();
+        for (line, out) in out.chunks_exact_mut(wide.output).enumerate() {
+            rows.clear();
+            rows.extend(pool.rows(line / high.output, line % high.output));
+            let inner = &mut row[wide.pad..][..wide.input];
+            match wide.input {
+                16.. => across::<R, F, 16>(x, &rows, start, inner),
+                8.. => across::<R, F, 8>(x, &rows, start, inner),
+                4.. => across::<R, F, 4>(x, &rows, start, inner),
+                _ => across::<R, F, 1>(x, &rows, start, inner),
+            }
+            let row = &*row;
+            match (wide.stride, wide.output) {
+                (1, 16..) => along::<R, F, 16, 16>(row, wide.kernel, start, out),
+                (1, 8..) => along::<R, F, 8, 8>(row, wide.kernel, start, out),
+                (1, 4..) => along::<R, F, 4, 4>(row, wide.kernel, start, out),
+                (2, 16..) => along::<R, F, 16, 31>(row, wide.kernel, start, out),
+                (2, 8..) => along::<R, F, 8, 15>(row, wide.kernel, start, out),
+                (2, 4..) => along::<R, F, 4, 7>(row, wide.kernel, start, out),
+                (step, _) => {
+                    for (w, out) in out.iter_mut().enumerate() {
+                        let window = &row[w * step..][..wide.kernel];
+                        *out = window.iter().fold(start, |a, &b| F::fold(a, b));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where pieces of `N` begin that cover `n`, the last of which ends there.
+#[inline(always)]
+fn pieces<const N: usize>(n: usize) -> impl Iterator<Item = usize> {
+    let last = n.saturating_sub(N);
+    (0..last).step_by(N).chain((n > 0).then_some(last))
+}
+
+/// Reduces the rows of `x` that begin at `rows` to one.
+#[inline(always)]
+fn across<R: Real, F: Fold, const N: usize>(x: &[R], rows: &[usize], start: R, to: &mut [R]) {
+    for at in pieces::<N>(to.len()) {
+        let mut acc = [start; N];
+        for &row in rows {
+            if let Some(from) = x[row + at..].first_chunk::<N>() {
+                acc = std::array::from_fn(|i| F::fold(acc[i], from[i]));
+            }
+        }
+        to[at..at + N].copy_from_slice(&acc);
+    }
+}
+
+/// Reduces windows of `kernel` neighbours, of which `N` begin in the first one of `M` numbers.
+#[inline(always)]
+fn along<R: Real, F: Fold, const N: usize, const M: usize>(
+    row: &[R],
+    kernel: usize,
+    start: R,
+    to: &mut [R],
+) {
+    let step = (M - 1) / (N - 1);
+    for at in pieces::<N>(to.len()) {
+        let mut acc = [start; N];
+        for tap in 0..kernel {
+            if let Some(from) = row[at * step + tap..].first_chunk::<M>() {
+                acc = std::array::from_fn(|i| F::fold(acc[i], from[i * step]));
+            }
+        }
+        to[at..at + N].copy_from_slice(&acc);
+    }
+}
