@@ -127,6 +127,9 @@ fn dependents<'py>(
 /// An output of a node, by address.
 type Key = (usize, usize);
 
+/// A card by address, and which of the outputs have gradients.
+type Asked = (usize, SmallVec<[bool; 4]>);
+
 struct Run<'py> {
     reached: HashSet<usize, Hashing>,
     node: Bound<'py, PyAny>,
@@ -134,7 +137,7 @@ struct Run<'py> {
     parts: HashMap<Key, SmallVec<[Bound<'py, PyAny>; 2]>, Hashing>,
     totals: HashMap<Key, Bound<'py, PyAny>, Hashing>,
     facts: ByAddress<Facts>,
-    rules: HashMap<(usize, SmallVec<[bool; 4]>), Option<Rc<Rule<'py>>>, Hashing>,
+    rules: HashMap<Asked, Option<Rc<Rule<'py>>>, Hashing>,
     pass: Pass<'py>,
 }
 
