@@ -88,6 +88,8 @@ class BoundGraph:
         # The program and the mode of the last forward pass, and how many of its steps ran.
         self._last: Program | Interpreted | None = None
         self._trained = False
+        # Whether the last forward pass kept what the backward pass reads.
+        self._keeps = False
         self._steps_done = 0
         self.main_program()
 
@@ -163,8 +165,11 @@ class BoundGraph:
     def _begin(self, is_train: bool) -> None:
         """Gets ready for a forward pass; what the last one left is no longer there."""
         self._steps_done = 0
-        backward = is_train and bool(self.network.backward)
-        self._last = self._program(is_train, backward)
+        # What prediction drops can be computed again, unless it was drawn, or users' functions
+        # gave it.
+        network = self.network
+        self._keeps = bool(network.backward) and (is_train or not network.repeats)
+        self._last = self._program(is_train, self._keeps)
         self._trained = is_train
         self.pool.user = self
 
@@ -228,8 +233,7 @@ class BoundGraph:
     def backward(self, is_train: bool) -> None:
         """Launches the backward pass."""
         program = self._last
-        if not self._trained:
-            # Prediction does not keep what the backward pass reads.
+        if not self._keeps:
             program = self._program(False, True)
             program.forward()
         assert program is not None

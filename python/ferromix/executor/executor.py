@@ -171,7 +171,8 @@ class Executor:
         """Pushes the backward pass, which fills the gradient arrays.
 
         After ``forward(is_train=False)`` the forward pass is run again first, since prediction
-        does not keep what the backward pass reads.
+        does not keep what the backward pass reads; graphs that draw random numbers then, or call
+        users' functions, do.
 
         Parameters
         ----------

@@ -25,6 +25,7 @@ from ..graph.node import (
 from ..graph.place import Placed, group_of, place
 from ..ops.card import OperatorProperty, Shape, make
 from .inferred import Inferred, by_values, infer_backward, infer_known, open_entries
+from .passes import repeats
 
 __all__ = ["Network", "Placement", "Step", "build"]
 
@@ -110,6 +111,11 @@ class Network:
     def size(self) -> int:
         """How many nodes there are."""
         return len(self.forward) + len(self.backward)
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether a forward pass of prediction, run again on the same, gives the same."""
+        return all(map(repeats, self.forward))
 
     @cached_property
     def steps(self) -> list[Step]:

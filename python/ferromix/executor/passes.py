@@ -237,6 +237,18 @@ def _is_builtin(kind: type[OperatorProperty]) -> bool:
     return kind.__module__.startswith(OperatorProperty.__module__.rpartition(".")[0])
 
 
+def repeats(node: Node) -> bool:
+    """Whether prediction, run again on the same inputs, gives the same, by no user's function."""
+    card = node.op
+    if card is None:
+        return True
+    if not _is_builtin(type(card)):
+        return False
+    # Others that draw numbers in training alone know the mode.
+    still = card.uses_train_mode and card.attrs.get("mode") != "always"
+    return still or card.kernel_name() in _PURE
+
+
 _PURE = frozenset(_core.kernel_names()) - frozenset(_core.random_kernels())
 
 
