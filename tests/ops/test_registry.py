@@ -157,7 +157,7 @@ def test_operators_are_in_their_namespaces_by_their_names(namespace):
         for called, name in members(namespace).items():
             assert name == prefix + called
             function = getattr(module, called)
-            if called not in own:
+            if called not in own and name in builtin_names():  # other tests register some, too
                 assert function.__name__ == called
                 assert function.__doc__.startswith(inspect.cleandoc(find(name).__doc__)[:20])
 

@@ -29,8 +29,9 @@ from ..graph.rewired import entries_of
 from ..graph.swap_pooling import swap_pooling
 from ..ops.card import OperatorProperty, Shape
 from ..ops.family import REALS
+from ..ops.own_backward import PythonRun
 
-__all__ = ["Order", "item_size", "optimise", "settings"]
+__all__ = ["Order", "item_size", "keeps_weights", "optimise", "repeats", "settings"]
 
 T = TypeVar("T")
 
@@ -242,7 +243,7 @@ def repeats(node: Node) -> bool:
     card = node.op
     if card is None:
         return True
-    if not _is_builtin(type(card)):
+    if isinstance(card, PythonRun) or not _is_builtin(type(card)):
         return False
     # Others that draw numbers in training alone know the mode.
     still = card.uses_train_mode and card.attrs.get("mode") != "always"

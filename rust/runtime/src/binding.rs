@@ -1,7 +1,8 @@
 //! A prepared operator bound to arrays, ready to be pushed.
 
+mod kept;
+
 use crate::gpu::{self, There};
-use crate::kept::Keep;
 use crate::prepared::Work;
 use crate::scratch::{Scratch, padded};
 use crate::{Array, Prepared, Runtime, held};
@@ -9,6 +10,7 @@ use ferromix_base::{Error, Result};
 use ferromix_engine::{Device as Lane, Name, OpSpec, Var};
 use ferromix_kernels::random::Stream;
 use ferromix_kernels::{self as kernels, Call, Req, SMALL_WORK, View};
+use kept::Keep;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
 

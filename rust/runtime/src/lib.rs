@@ -9,7 +9,6 @@ mod fork;
 mod global;
 pub mod gpu;
 pub mod held;
-mod kept;
 pub mod loader;
 mod memory;
 mod place;
