@@ -235,7 +235,7 @@ impl Apply {
         let tiles = T::tiles();
         let (width, chunks) = (tiles.width, self.taps.len().div_ceil(DEPTH));
         let panels = runs.last().map_or(0, |r| (r.at + r.len).div_ceil(width));
-        let whole = |run: &Run| out.straight && run.len == width && run.at % width == 0;
+        let whole = |run: &Run| out.straight && run.len == width && run.at.is_multiple_of(width);
         for (chunk, taps) in self.taps.chunks(DEPTH).enumerate() {
             self.gather_panels((source, taps), runs, panels, gathered);
             let tile = |p: usize, (first, n): (usize, usize)| {
