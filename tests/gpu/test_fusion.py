@@ -130,5 +130,5 @@ def test_what_a_gpu_lacks_a_kernel_for_is_kept_there():
     known = (network.forward, network.backward, network.shapes, network.types)
     for device, count in ((mx.cpu(0), 3), (GPU, 0)):
         devices = dict.fromkeys(network.devices, device)
-        order = optimise(Order(*map(list, known[:2]), *known[2:], devices), kept, kept)
+        order = optimise(Order(*map(list, known[:2]), *known[2:], devices), kept, kept, False)
         assert sum(n.op.name == "_batch_norm_again" for n in order.backward) == count
