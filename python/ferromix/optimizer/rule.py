@@ -142,7 +142,6 @@ class Optimizer:
 
         Warns of a weight in float16 that has no copy.
         """
-        require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
         if self._asks_for_copy(weight):
             master = weight.astype("float32")
             return master, self.create_state(index, master)
@@ -161,6 +160,7 @@ class Optimizer:
 
     def _asks_for_copy(self, weight: NDArray) -> bool:
         """As :meth:`_needs_copy`, with a warning where a state is made in float16."""
+        require_kind("the weight of an optimizer", weight, NDArray, "an NDArray")
         if weight.dtype_name == "float16" and not self.multi_precision:
             warnings.warn(
                 f"Accumulating with float16 in optimizer {type(self).__name__}: updates are "
