@@ -342,7 +342,10 @@ class BaseModule(Steps):
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Sets parameters to arrays by name, as :meth:`init_params` without an initializer does."""
+        """Sets parameters to arrays by name, as :meth:`init_params` without an initializer does.
+
+        With `allow_missing` others stay as they are.
+        """
         self.init_params(
             initializer=None,
             arg_params=arg_params,

@@ -253,21 +253,3 @@ class SymbolModule(BaseModule):
         assert self._arg_params is not None
         assert self._aux_params is not None
         group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
-
-    def set_params(
-        self,
-        arg_params: Params,
-        aux_params: Params,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
-        """Sets parameters to arrays by name; with `allow_missing` others stay as they are."""
-        self.init_params(
-            initializer=None,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-            allow_extra=allow_extra,
-        )
