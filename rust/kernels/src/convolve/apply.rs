@@ -43,8 +43,6 @@ const PANELS: usize = 4;
 const TASK: usize = 1 << 21;
 /// Most rows of a result for which vectors are read where they lie.
 const DIRECT_ROWS: usize = 48;
-/// The same for lattices, where vectors mostly lie across two lines of the cache.
-const LATTICE_ROWS: usize = 16;
 /// Taps for which vectors that are read where they lie go straight to memory, at least: with fewer, much is
 /// written in little time, and memory takes longer rows faster.
 const STRAIGHT_TAPS: usize = 64;
@@ -125,12 +123,7 @@ impl Apply {
         let covered = self.grid.vectors(lanes) * lanes;
         let filled = wide * (self.rows + 6) > covered * self.rows;
         let inside = wide >= lanes || self.field.scratch() > 0;
-        let most = if self.field.stride[2] == 1 {
-            DIRECT_ROWS
-        } else {
-            LATTICE_ROWS
-        };
-        self.grid.source[2] == 1 && self.rows <= most && filled && inside
+        self.grid.source[2] == 1 && self.rows <= DIRECT_ROWS && filled && inside
     }
 
     /// Positions of a unit of work, a vector or a single position, and the number of units.

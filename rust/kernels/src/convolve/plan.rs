@@ -8,29 +8,28 @@ use super::apply::Apply;
 use super::field::{Field, Grid};
 use super::geometry::{Geometry, volume};
 
+/// Most filters for which planes are cut into lattices: for more, every other number is gathered as fast.
+const CUT_FILTERS: usize = 16;
+
 /// The product of the forward pass. Kernels of one element without padding read what they read, and
-/// write, as one long line.
+/// write, as one long line, where what neighbours read are neighbours.
 pub(crate) fn forward(g: &Geometry) -> Apply {
-    let line = g.kernel == [1; 3] && g.pad == [0; 3];
+    let cut = g.filters <= CUT_FILTERS;
+    let stride = if cut { g.stride } else { [1; 3] };
+    let line = g.kernel == [1; 3] && g.pad == [0; 3] && stride == g.stride;
     let flat = |x: [usize; 3], line: bool| if line { [1, 1, volume(&x)] } else { x };
     let (input, output) = (flat(g.input, g.pointwise()), flat(g.output, line));
     let last = |i: usize| (g.output[i].max(1) - 1) * g.stride[i] + (g.kernel[i] - 1) * g.dilate[i];
     let after = |i: usize| (last(i) + 1).saturating_sub(input[i] + g.pad[i]);
+    let border = if line {
+        [[0; 3]; 2]
+    } else {
+        [g.pad, std::array::from_fn(after)]
+    };
     let field = Field {
-        stride: g.stride,
-        lattices: std::array::from_fn(|i| if g.kernel[i] == 1 { 1 } else { g.stride[i] }),
-        ..Field::whole(
-            g.batch * g.groups * g.channels,
-            input,
-            [
-                g.pad,
-                if line {
-                    [0; 3]
-                } else {
-                    std::array::from_fn(after)
-                },
-            ],
-        )
+        stride,
+        lattices: std::array::from_fn(|i| if g.kernel[i] == 1 { 1 } else { stride[i] }),
+        ..Field::whole(g.batch * g.groups * g.channels, input, border)
     };
     let (steps, plane) = (field.steps(), field.plane());
     let place = |t: [usize; 3]| field.place(std::array::from_fn(|i| t[i] * g.dilate[i]));
@@ -46,7 +45,7 @@ pub(crate) fn forward(g: &Geometry) -> Apply {
         grid: Grid {
             batch: g.batch,
             extents: output,
-            source: steps,
+            source: std::array::from_fn(|i| g.stride[i] / stride[i] * steps[i]),
             source_sample: g.groups * g.channels * plane,
             target: [output[1] * output[2], output[2], 1],
             target_sample: filters * out_plane,
