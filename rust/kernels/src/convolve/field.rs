@@ -11,7 +11,7 @@ use crate::simd::vector::multiversion;
 /// Numbers behind the last plane that a vector may read.
 const SLACK: usize = 16;
 
-/// Planes with a border. Where a convolution has strides, a plane is cut into lattices, of the elements
+/// Planes with a border. For strides of few filters, a plane is cut into lattices, of the elements
 /// that are so far apart, and each lies as a plane of its own: then what a tap reads at neighbouring
 /// positions are neighbours.
 #[derive(Clone, Copy, Debug)]
