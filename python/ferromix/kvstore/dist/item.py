@@ -44,10 +44,10 @@ JOIN: Final = 2
 ORDERS: Final = np.dtype(
     [
         *(("store", "<u2"), ("kind", "<u1"), ("key", "<u8"), ("turn", "<u4")),
-        *(("signature", "<u4"), ("label", "S80")),
+        *(("signature", "<u4"), ("label", "S80"), ("batch", "<u8")),
     ]
 )
-"""An item in the message that says what comes next."""
+"""An item in the message that says what comes next, with how many batches come before it."""
 
 
 class Piece(NamedTuple):

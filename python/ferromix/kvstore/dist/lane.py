@@ -61,7 +61,9 @@ class Lane:
         self._pid = os.getpid()
         self._changed = threading.Condition()
         self._items: dict[Name, Item] = {}
-        self._issued = self._stores = 0
+        self._issued = self._stores = self._batches = 0
+        # MPI keeps messages of one process in order, and not those of two leaders.
+        self._early: dict[int, tuple[np.ndarray, int]] = {}
         self._told: list[str] = []
         self._joined: set[int] = set()
         self._joins = 0
@@ -196,8 +198,10 @@ class Lane:
         # Also in a new leader, which hears first what the one before it said last.
         if (found := self.peers.comm.source_of(self._order)) is not None:
             orders = self._orders[: found[1] // ORDERS.itemsize].copy()
+            self._early[int(orders["batch"][0])] = orders, found[0]
             self._listen()
-            return self._run(self._wait_for(orders, found[0]))
+        if (order := self._early.pop(self._batches, None)) is not None:
+            return self._run(self._wait_for(*order))
         if self.peers.rank == self._leader() and (batch := self._choose()):
             self._announce(batch)
             return self._run(batch)
@@ -256,7 +260,8 @@ class Lane:
         return batch[:MOST]
 
     def _announce(self, batch: Sequence[Item]) -> None:
-        rows = [(*item.name, item.signature, item.label.encode()) for item in batch]
+        number = self._batches
+        rows = [(*item.name, item.signature, item.label.encode(), number) for item in batch]
         data = np.array(rows, ORDERS).view(np.uint8)
         requests = [self.peers.comm.send(data, rank, ORDER) for rank in self.peers.others]
         self.peers.finish(requests, lambda: f"others to hear of {batch[0].label}")
@@ -264,7 +269,7 @@ class Lane:
     def _wait_for(self, orders: np.ndarray, leader: int) -> list[Item]:
         """The items that the leader named, when they are ready here."""
         batch: list[Item] = []
-        for *parts, signature, label in orders.tolist():
+        for *parts, signature, label, _ in orders.tolist():
             item = self._found(Name(*parts), leader, label.decode(errors="replace"))
             if item.signature != signature:
                 self.peers.fail(
@@ -318,6 +323,7 @@ class Lane:
     def _run(self, batch: Sequence[Item]) -> None:
         self.doing = f"is at {batch[0].label}"
         transfers.run(self.peers, batch)
+        self._batches += 1
         self.doing = f"is past {batch[0].label}"
         self._active = time.monotonic()
         with self._changed:
