@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -171,28 +172,17 @@ def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]
         descs = [(order.shapes[e], order.types[e]) for e in outputs]
         return order.devices[node], *descs
 
-    pure_cards: dict[OperatorProperty | None, bool] = {}
-
-    def pure(node: Node) -> bool:
-        found = pure_cards.get(node.op)
-        if found is None:
-            found = pure_cards[node.op] = is_pure(node)
-        return found
-
-    merged = merge(nodes, kept, {*guarded, *states}, pure, about)
-    alive = live(merged, kept, pure)
+    merged = merge(nodes, kept, {*guarded, *states}, is_pure, about)
+    alive = live(merged, kept, is_pure)
     if len(alive) == len(nodes):
         return order
-    first = set(order.forward)
-    forward = [n for n in alive if entries_of(n) in first]
-    backward = [n for n in alive if entries_of(n) not in first]
-    return _Alike(order).with_nodes(forward, backward)
+    second = set(order.backward)
+    split = bisect_left(alive, True, key=lambda n: entries_of(n) in second)
+    return _Alike(order).with_nodes(alive[:split], alive[split:])
 
 
-def is_pure(node: Node) -> bool:
-    """Whether a node gives the same for the same inputs, in every mode, and does nothing else."""
-    card = node.op
-    assert card is not None
+def is_pure(card: OperatorProperty) -> bool:
+    """Whether nodes give the same for the same inputs, in every mode, and do nothing else."""
     if card.uses_train_mode or card.private_outputs or card.few_kept or card.mutated_inputs():
         return False
     return card.kernel_name() in _PURE and _is_builtin(type(card))
@@ -210,9 +200,10 @@ def _fold(order: Order, kept: Collection[Entry]) -> Order:
 
     def may_fold(node: Node) -> bool:
         nonlocal room
-        outputs = node.outputs()
+        card, outputs = node.op, node.outputs()
+        assert card is not None
         size = sum(order.size(e) for e in outputs)
-        if size > room or not states.isdisjoint(outputs) or not is_pure(node):
+        if size > room or not states.isdisjoint(outputs) or not is_pure(card):
             return False
         room -= size
         return True

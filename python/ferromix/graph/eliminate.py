@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 from .. import _core
+from ..ops.card import OperatorProperty
 from .node import Entry, Node, cards
 from .rewired import rewired
 
@@ -37,7 +38,7 @@ def merge(
     order: Sequence[Node],
     kept: Collection[Entry],
     guarded: Collection[Entry],
-    is_pure: Callable[[Node], bool],
+    is_pure: Callable[[OperatorProperty], bool],
     about: Callable[[Node], Hashable] = lambda node: None,
 ) -> list[Node]:
     """`order` without pure nodes that repeat an earlier one, whose readers read that one's results.
@@ -52,30 +53,20 @@ def merge(
         Values that may change in between, as states and sums of gradients do: what reads them, and
         what gives them, is no common expression.
     is_pure
-        Whether two runs of a node on the same inputs give the same, and do nothing else.
+        Whether two runs of a card's node on the same inputs give the same, and do nothing else.
     about
         What else has to be the same of two nodes, such as shapes and devices.
     """
-    moved: dict[Entry, Entry] = {}
-    first: dict[Hashable, Node] = {}
-    keys, unsteady = _Keys(), set(guarded)
-    result: list[Node] = []
-    for node in order:
-        inputs = [moved.get(e, e) for e in node.inputs] if moved else node.inputs
-        outputs = node.outputs()
-        steady = unsteady.isdisjoint(inputs) and unsteady.isdisjoint(outputs)
-        if steady and is_pure(node):
-            found = first.setdefault((keys.of(node.op), tuple(inputs)), node)
-            same = found is not node and about(found) == about(node)
-            if same and not any(e in kept for e in outputs):
-                moved.update(zip(outputs, found.outputs(), strict=True))
-                continue
-        result.append(rewired(node, inputs) if moved else node)
-    return result
+    keys = _Keys()
+
+    def facts(card: OperatorProperty) -> tuple[int, bool]:
+        return keys.of(card), is_pure(card)
+
+    return _core.merge(order, kept, guarded, facts, about, rewired)
 
 
 def live(
-    order: Sequence[Node], kept: Collection[Entry], is_pure: Callable[[Node], bool]
+    order: list[Node], kept: Collection[Entry], is_pure: Callable[[OperatorProperty], bool]
 ) -> list[Node]:
     """`order` without pure nodes whose results nobody reads.
 
@@ -88,36 +79,19 @@ def live(
     is_pure
         As for :func:`merge`; other nodes stay.
     """
-    wanted: set[Entry] = set()
-    result: list[Node] = []
-    for node in reversed(order):
-        for entry in node.outputs():
-            if entry in wanted or entry in kept:
-                break
-        else:
-            if is_pure(node):
-                continue
-        wanted.update(node.inputs)
-        result.append(node)
-    return result[::-1]
+    return _core.live(order, kept, is_pure)
 
 
 class _Keys:
     """What tells cards apart: most with equal attributes are one object, but not all are."""
 
     def __init__(self) -> None:
-        self._keys: dict[int, tuple[Any, int]] = {}
         self._numbers: dict[Hashable, int] = {}
 
-    def of(self, card: Any) -> int:
+    def of(self, card: OperatorProperty) -> int:
         """The same for cards of the same operator with the same attributes."""
-        found = self._keys.get(id(card))
-        if found is None:
-            # The card is kept, so that no other one gets its number.
-            text = type(card), _text(card.attrs)
-            found = card, self._numbers.setdefault(text, len(self._numbers))
-            self._keys[id(card)] = found
-        return found[1]
+        text = type(card), _text(card.attrs)
+        return self._numbers.setdefault(text, len(self._numbers))
 
 
 def _text(attrs: Mapping[str, Any]) -> str:

@@ -52,13 +52,13 @@ def fold(
     rest: list[Node] = []
     constants: list[Node] = []
     for node in order:
-        outputs = node.outputs()
-        same = known.issuperset(node.inputs) and not any(e in kept for e in outputs)
-        if same and may_fold(node):
-            constants.append(node)
-            known.update(outputs)
-        else:
-            rest.append(node)
+        if known.issuperset(node.inputs):
+            outputs = node.outputs()
+            if not any(e in kept for e in outputs) and may_fold(node):
+                constants.append(node)
+                known.update(outputs)
+                continue
+        rest.append(node)
     return Folded(
         rest, constants, list(dict.fromkeys(e for n in rest for e in n.inputs if e in known))
     )

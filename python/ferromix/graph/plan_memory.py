@@ -11,7 +11,7 @@ a place is preferred where few others are alive.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from .. import _core
@@ -77,11 +77,11 @@ class MemoryPlan:
 
 
 def plan_memory(
-    order: Sequence[Node],
-    sizes: Mapping[Entry, int],
+    order: list[Node],
+    sizes: dict[Entry, int],
     fixed: Collection[Entry],
     viewable: Collection[Entry] = (),
-    devices: Mapping[Node, Context] | None = None,
+    devices: dict[Node, Context] | None = None,
 ) -> MemoryPlan:
     """Plans the memory of one run of `order`.
 
@@ -100,21 +100,19 @@ def plan_memory(
         Where each node runs, and each variable is. Memory is shared on one device only; None stands
         for the same one everywhere.
     """
-    found = _core.plan_memory(
-        list(order), dict(sizes), fixed, viewable, dict(devices or {}), _facts_of
-    )
+    found = _core.plan_memory(order, sizes, fixed, viewable, devices or {}, _facts_of)
     return MemoryPlan(*found, sizes)
 
 
 def peak_of(
-    order: Sequence[Node],
-    sizes: Mapping[Entry, int],
+    order: list[Node],
+    sizes: dict[Entry, int],
     fixed: Collection[Entry],
     viewable: Collection[Entry] = (),
-    devices: Mapping[Node, Context] | None = None,
+    devices: dict[Node, Context] | None = None,
 ) -> int:
     """The bytes alive at the worst step of `order`, without a plan; parameters as there."""
-    return _core.peak_of(list(order), dict(sizes), fixed, viewable, dict(devices or {}), _facts_of)
+    return _core.peak_of(order, sizes, fixed, viewable, devices or {}, _facts_of)
 
 
 Pairs = list[tuple[int, int]]

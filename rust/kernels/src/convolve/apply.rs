@@ -8,6 +8,7 @@ use super::field::{Field, Grid, Run};
 use super::finish::Finish;
 use super::gather::{gather, gather_line};
 use super::out::Out;
+use super::places::Places;
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::tile_rows;
@@ -19,9 +20,9 @@ pub(crate) struct Apply {
     pub(crate) field: Field,
     pub(crate) grid: Grid,
     /// Where each tap reads, from the place of the position.
-    pub(crate) taps: Vec<usize>,
+    pub(crate) taps: Places,
     /// Where the weight of each tap stands, from the start of the row.
-    pub(crate) weights: Vec<usize>,
+    pub(crate) weights: Places,
     /// Distance between rows of weights.
     pub(crate) weight_row: usize,
     pub(crate) weight_group: usize,
@@ -86,7 +87,7 @@ impl Apply {
         let (tiles, depth) = (T::tiles(), self.taps.len());
         let target = Target::of_slice(packed);
         let parts: Vec<_> = tile_rows(self.rows, tiles.most_rows).collect();
-        let in_order = self.weights.iter().enumerate().all(|(k, &w)| k == w);
+        let in_order = self.weights.are_in_order();
         let grain = (PACKED / (depth * tiles.most_rows).max(1)).max(1);
         par::for_ranges(self.groups * parts.len(), grain, |range| {
             for i in range {
@@ -98,7 +99,7 @@ impl Apply {
                 if in_order {
                     transpose((from, self.weight_row), (depth, n), (out, n));
                 } else {
-                    for (out, &w) in out.chunks_exact_mut(n).zip(&self.weights) {
+                    for (out, &w) in out.chunks_exact_mut(n).zip(self.weights.iter()) {
                         for (r, o) in out.iter_mut().enumerate() {
                             *o = from[r * self.weight_row + w];
                         }

@@ -9,6 +9,7 @@ mod gather;
 pub(crate) mod geometry;
 mod lines;
 mod out;
+mod places;
 pub(crate) mod plan;
 mod planes;
 pub(crate) mod products;

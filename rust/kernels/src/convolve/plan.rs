@@ -7,6 +7,7 @@
 use super::apply::Apply;
 use super::field::{Field, Grid};
 use super::geometry::{Geometry, volume};
+use super::places::Places;
 
 /// Most filters for which planes are cut into lattices: for more, every other number is gathered as fast.
 const CUT_FILTERS: usize = 16;
@@ -33,11 +34,8 @@ pub(crate) fn forward(g: &Geometry) -> Apply {
     };
     let (steps, plane) = (field.steps(), field.plane());
     let place = |t: [usize; 3]| field.place(std::array::from_fn(|i| t[i] * g.dilate[i]));
-    let places: Vec<usize> = g.positions().map(place).collect();
-    let mut taps = Vec::with_capacity(g.depth());
-    for c in 0..g.channels {
-        taps.extend(places.iter().map(|p| c * plane + p));
-    }
+    let within: Vec<usize> = g.positions().map(place).collect();
+    let numbers = (0..within.len()).collect();
     let out_plane = volume(&output);
     let filters = g.groups * g.filters;
     Apply {
@@ -50,8 +48,8 @@ pub(crate) fn forward(g: &Geometry) -> Apply {
             target: [output[1] * output[2], output[2], 1],
             target_sample: filters * out_plane,
         },
-        weights: (0..taps.len()).collect(),
-        taps,
+        weights: Places::new(numbers, g.channels, within.len()),
+        taps: Places::new(within, g.channels, plane),
         weight_row: g.depth(),
         weight_group: g.filters * g.depth(),
         rows: g.filters,
@@ -120,20 +118,14 @@ fn phase(g: &Geometry, p: [usize; 3], field: Field) -> Apply {
     let (steps, plane) = (field.steps(), field.plane());
     let axes: [Vec<(usize, isize)>; 3] = std::array::from_fn(|i| phase_taps(g, i, p[i]));
     let place = |i: usize, first: isize| (first + field.before[i] as isize) as usize * steps[i];
-    let mut within = Vec::new();
+    let (mut taps, mut weights) = (Vec::new(), Vec::new());
     for &(tz, z) in &axes[0] {
         for &(ty, y) in &axes[1] {
             for &(tx, x) in &axes[2] {
-                let weight = (tz * g.kernel[1] + ty) * g.kernel[2] + tx;
-                within.push((place(0, z) + place(1, y) + place(2, x), weight));
+                weights.push((tz * g.kernel[1] + ty) * g.kernel[2] + tx);
+                taps.push(place(0, z) + place(1, y) + place(2, x));
             }
         }
-    }
-    let count = g.filters * within.len();
-    let (mut taps, mut weights) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for f in 0..g.filters {
-        taps.extend(within.iter().map(|(place, _)| f * plane + place));
-        weights.extend(within.iter().map(|(_, weight)| f * g.depth() + weight));
     }
     let in_plane = volume(&g.input);
     let target = [g.input[1] * g.input[2], g.input[2], 1];
@@ -147,8 +139,8 @@ fn phase(g: &Geometry, p: [usize; 3], field: Field) -> Apply {
             target: std::array::from_fn(|i| target[i] * g.stride[i]),
             target_sample: g.groups * g.channels * in_plane,
         },
-        taps,
-        weights,
+        taps: Places::new(taps, g.filters, plane),
+        weights: Places::new(weights, g.filters, g.depth()),
         weight_row: volume(&g.kernel),
         weight_group: g.filters * g.depth(),
         rows: g.channels,

@@ -70,7 +70,7 @@ impl Apply {
         room: &'a mut [T; TAPS],
     ) -> &'a [T] {
         let from = &weights[group * self.weight_group..];
-        let found = room.iter_mut().zip(&self.weights);
+        let found = room.iter_mut().zip(self.weights.iter());
         found.for_each(|(to, &w)| *to = from[w] * scale);
         &room[..self.weights.len()]
     }

@@ -1,8 +1,8 @@
 //! Whether there may be anything to leave out of a graph: what most have nothing of.
 
-use super::{ByAddress, Entry, address, card, inputs, is_plain};
+use super::merge::is_read;
+use super::{ByAddress, Entry, address, card, inputs};
 use crate::support::hash::Hashing;
-use pyo3::intern;
 use pyo3::prelude::*;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -40,38 +40,4 @@ pub(super) fn may_shrink(order: &Bound<'_, PyAny>, kept: &Bound<'_, PyAny>) -> P
         }
     }
     Ok(false)
-}
-
-/// Whether some output of a node is among those that are read.
-fn is_read(
-    node: &Bound<'_, PyAny>,
-    read: &HashSet<(usize, usize), Hashing>,
-    counts: &mut ByAddress<usize>,
-) -> PyResult<bool> {
-    if read.contains(&(address(node), 0)) {
-        return Ok(true);
-    }
-    if !is_plain(node)? {
-        for entry in node
-            .call_method0(intern!(node.py(), "outputs"))?
-            .try_iter()?
-        {
-            if read.contains(&Entry::of(&entry?)?.key()) {
-                return Ok(true);
-            }
-        }
-        return Ok(false);
-    }
-    let Some(card) = card(node)? else {
-        return Ok(false);
-    };
-    let count = match counts.get(&address(&card)) {
-        Some(&count) => count,
-        None => {
-            let count = card.getattr(intern!(node.py(), "output_names"))?.len()?;
-            counts.insert(address(&card), count);
-            count
-        }
-    };
-    Ok((1..count).any(|i| read.contains(&(address(node), i))))
 }

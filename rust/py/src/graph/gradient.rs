@@ -27,7 +27,12 @@ struct Rule<'py> {
     steps: Vec<Step<'py>>,
     gradients: Vec<Option<usize>>,
     alike: Vec<(usize, usize)>,
+    /// The values that nodes of the rule read, or that are gradients themselves.
+    reads: HashSet<usize, Hashing>,
 }
+
+/// The values of a rule, but for results of the node that nothing reads.
+type Values<'py> = SmallVec<[Option<Bound<'py, PyAny>>; 16]>;
 
 enum Step<'py> {
     /// The gradient of an output.
@@ -51,10 +56,19 @@ impl<'py> Rule<'py> {
             false => step.extract().map(Step::Make),
         };
         let steps = rule.getattr(intern!(py, "steps"))?.try_iter()?;
+        let steps: Vec<Step<'_>> = steps.map(|found| step(found?)).collect::<PyResult<_>>()?;
+        let gradients: Vec<Option<usize>> = rule.getattr(intern!(py, "gradients"))?.extract()?;
+        let mut reads: HashSet<usize, Hashing> = gradients.iter().copied().flatten().collect();
+        for step in &steps {
+            if let Step::Make(made) = step {
+                reads.extend(&made.inputs);
+            }
+        }
         Ok(Rule {
-            steps: steps.map(|found| step(found?)).collect::<PyResult<_>>()?,
-            gradients: rule.getattr(intern!(py, "gradients"))?.extract()?,
+            steps,
+            gradients,
             alike: rule.getattr(intern!(py, "alike"))?.extract()?,
+            reads,
         })
     }
 }
@@ -243,33 +257,38 @@ impl<'py> Run<'py> {
     ) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
         let py = node.py();
         let name: String = node.getattr(intern!(py, "name"))?.extract()?;
-        let mut values: Vec<Bound<'py, PyAny>> = own.iter().collect();
-        for i in 0..outputs {
-            values.push(new_entry(node, i)?);
-        }
+        // Few rules read what the node gives.
+        let count = own.len();
+        let results = (0..outputs).map(|i| {
+            let is_read = rule.reads.contains(&(count + i));
+            is_read.then(|| new_entry(node, i)).transpose()
+        });
+        let inputs = own.iter().map(|input| Ok(Some(input)));
+        let mut values: Values<'_> = inputs.chain(results).collect::<PyResult<_>>()?;
         let missing = || misuse("differentiate: a rule reads a gradient that is not there");
         for step in &rule.steps {
             match step {
                 Step::Read(output) => {
                     let total = self.total(node, *output)?;
-                    values.push(total.ok_or_else(missing)?);
+                    values.push(Some(total.ok_or_else(missing)?));
                 }
                 Step::Make(made) => {
-                    let reads = made.inputs.iter().map(|&i| &values[i]);
-                    let reads = PyList::new(py, reads.collect::<Vec<_>>())?;
+                    let reads = made.inputs.iter().map(|&i| values[i].as_ref());
+                    let reads = PyList::new(py, reads.collect::<SmallVec<[_; 8]>>())?;
                     let name = format!("{name}{}", made.suffix);
                     let new = self.node.call1((&made.card, name, reads))?;
                     self.pass.origins.set_item(&new, node)?;
                     for i in 0..made.outputs {
-                        values.push(new_entry(&new, i)?);
+                        values.push(Some(new_entry(&new, i)?));
                     }
                 }
             }
         }
         for &(made, like) in &rule.alike {
-            self.pass.alike.set_item(&values[made], &values[like])?;
+            let value = |i: usize| values[i].as_ref().ok_or_else(missing);
+            self.pass.alike.set_item(value(made)?, value(like)?)?;
         }
         let gradients = rule.gradients.iter();
-        Ok(gradients.map(|i| i.map(|i| values[i].clone())).collect())
+        Ok(gradients.map(|i| i.and_then(|i| values[i].clone())).collect())
     }
 }

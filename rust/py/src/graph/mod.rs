@@ -7,6 +7,7 @@ mod eliminate;
 mod gradient;
 mod infer;
 mod lower;
+mod merge;
 mod order;
 mod plan;
 
@@ -141,6 +142,8 @@ impl<'py> Numbers<'py> {
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(order::topological, m)?)?;
     m.add_function(wrap_pyfunction!(eliminate::may_shrink, m)?)?;
+    m.add_function(wrap_pyfunction!(merge::merge, m)?)?;
+    m.add_function(wrap_pyfunction!(merge::live, m)?)?;
     m.add_function(wrap_pyfunction!(gradient::differentiate, m)?)?;
     m.add_function(wrap_pyfunction!(infer::infer, m)?)?;
     m.add_function(wrap_pyfunction!(lower::lower, m)?)?;

@@ -96,6 +96,8 @@ pub fn place(lives: &[Life], devices: usize) -> Placed {
         buffers: Vec::new(),
         places: vec![(NOWHERE, 0); lives.len()],
         classes: (0..devices).map(|_| Vec::new()).collect(),
+        others: Vec::new(),
+        busy: Vec::new(),
     };
     for &life in &order {
         search.place(life);
@@ -173,6 +175,9 @@ struct Search<'a> {
     places: Vec<(usize, u64)>,
     /// By device, the largest size first.
     classes: Vec<Vec<Class>>,
+    /// Room for [`Search::fit`].
+    others: Vec<u32>,
+    busy: Vec<(u64, u64)>,
 }
 
 impl Search<'_> {
@@ -263,20 +268,26 @@ impl Search<'_> {
     }
 
     /// The best place in a larger buffer.
-    fn find_larger(&self, number: u32) -> Option<Fit> {
+    fn find_larger(&mut self, number: u32) -> Option<Fit> {
         let life = &self.lives[number as usize];
         let mut best: Option<Fit> = None;
         let mut looks = LOOKS;
-        for class in self.classes[life.device].iter().rev().skip(1) {
-            let Some(spans) = &class.spans else { continue };
+        for class in (0..self.classes[life.device].len().saturating_sub(1)).rev() {
             let mut from = 0;
-            while let Some(index) = spans.first_clear(from, life.first, life.last) {
+            loop {
+                let class = &self.classes[life.device][class];
+                let spans = class.spans.as_ref();
+                let Some(index) = spans.and_then(|s| s.first_clear(from, life.first, life.last))
+                else {
+                    break;
+                };
                 from = index + 1;
                 let Some(left) = looks.checked_sub(1) else {
                     return best;
                 };
                 looks = left;
-                let found = self.fit(number, class.buffers[index], &mut looks);
+                let most = best.map_or(usize::MAX, |(others, ..)| others);
+                let found = self.fit(number, class.buffers[index], most, &mut looks);
                 best = [best, found].into_iter().flatten().min();
                 if best.is_some_and(|(others, ..)| others == 0) {
                     return best;
@@ -286,10 +297,14 @@ impl Search<'_> {
         best
     }
 
-    /// The tightest place in a buffer.
-    fn fit(&self, number: u32, index: usize, looks: &mut usize) -> Option<Fit> {
+    /// The tightest place in a buffer, where no more than `most` others are alive; may give one beside more.
+    fn fit(&mut self, number: u32, index: usize, most: usize, looks: &mut usize) -> Option<Fit> {
         let (life, buffer) = (&self.lives[number as usize], &self.buffers[index]);
-        let mut others: Vec<u32> = Vec::new();
+        let (others, busy) = (&mut self.others, &mut self.busy);
+        others.clear();
+        busy.clear();
+        // Several may have met the same others.
+        let alone = self.groups[number as usize].len() == 1;
         for &one in &self.groups[number as usize] {
             let Life { first, last, .. } = self.lives[one as usize];
             if buffer.is_full_within(first, last) {
@@ -302,6 +317,9 @@ impl Search<'_> {
                     others.push(other);
                 }
             }
+            if alone && others.len() > most {
+                return None;
+            }
             let apart = self.apart[one as usize].iter();
             others.extend(apart.filter(|&&o| self.places[o as usize].0 == index));
         }
@@ -311,7 +329,7 @@ impl Search<'_> {
             let offset = self.places[other as usize].1;
             (offset, offset + self.lives[other as usize].size)
         };
-        let mut busy: Vec<(u64, u64)> = others.iter().map(place).collect();
+        busy.extend(others.iter().map(place));
         busy.sort_unstable();
         let (mut start, mut best) = (0_u64, None);
         for &(low, high) in busy.iter().chain(&[(buffer.size, buffer.size)]) {
