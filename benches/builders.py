@@ -22,8 +22,8 @@ NORM = {"eps": 1e-5, "momentum": 0.9}
 class Symbols:
     """Layers as symbols of MXNet or Ferromix."""
 
-    def __init__(self, sym: Any) -> None:
-        self.sym = sym
+    def __init__(self, sym: Any, dtype: str = "float32") -> None:
+        self.sym, self.dtype = sym, dtype
 
     def conv(self, x, filters, kernel, stride=1, pad=0, *, groups=1, bias=False):
         sizes = {"kernel": (kernel,) * 2, "stride": (stride,) * 2, "pad": (pad,) * 2}
@@ -57,7 +57,7 @@ class Symbols:
         return self.sym.Concat(*xs, dim=1)
 
     def lstm(self, x, width, layers):
-        zeros = [self.sym.zeros((layers, 32, width)) for _ in range(2)]
+        zeros = [self.sym.zeros((layers, 32, width), dtype=self.dtype) for _ in range(2)]
         weights = self.sym.Variable("rnn_parameters")
         x = self.sym.RNN(x, weights, *zeros, state_size=width, num_layers=layers, mode="lstm")
         return self.sym.Flatten(self.sym.SequenceLast(x))

@@ -114,7 +114,10 @@ def test_time_is_linear():
             x = op("broadcast_add", op("exp", x, node=f"a{i}"), op("exp", x, node=f"b{i}"))
         order = order_of(x)
         start = time.process_time()
-        assert len(live(merge(order, {x}, (), lambda card: True), {x}, lambda card: True)) == 2 * length
+        assert (
+            len(live(merge(order, {x}, (), lambda card: True), {x}, lambda card: True))
+            == 2 * length
+        )
         return time.process_time() - start
 
     short = min(seconds(1000) for _ in range(3))
