@@ -46,7 +46,7 @@ def outcome(executor):
 
 
 def kept(executor):
-    return executor.handle.main_program().kept_bytes
+    return executor.kernel_plan().kept
 
 
 @pytest.fixture(params=SHAPES)

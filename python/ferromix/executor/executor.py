@@ -15,13 +15,12 @@ from ..base import require_kind
 from ..context import Context
 from ..error import ArgumentTypeError, DTypeError, InvalidArgumentError
 from ..graph.node import Entry, Node, many_nodes, topological
-from ..graph.timeline import Timeline
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ..symbol.describe import describe
 from ..symbol.inference import declared_shape, from_user_shape
 from .arrays import assign, by_name, by_node, list_of_grads, named, shrunk
 from .bound import BoundGraph
+from .described import Described
 from .inferred import infer_known
 
 __all__ = ["Executor"]
@@ -29,7 +28,7 @@ __all__ = ["Executor"]
 OutGrads = NDArray | Sequence[NDArray | None] | Mapping[str, NDArray] | None
 
 
-class Executor:
+class Executor(Described):
     """A symbol bound to arrays; made by :meth:`Symbol.bind` and :meth:`Symbol.simple_bind`.
 
     Executors may share arguments and run at once on several threads. Those that share memory for
@@ -281,49 +280,6 @@ class Executor:
                     f"expected {target.shape}"
                 )
             assign(value, target)
-
-    # -- descriptions --------------------------------------------------------------------------
-
-    def memory_planned(self) -> float:
-        """Megabytes of outputs, of planned buffers and of what is computed once, without arguments
-        and their gradients."""
-        constants = self.handle.main_program().constant_bytes
-        return (self.handle.pool.total + self._output_bytes() + constants) / 2**20
-
-    def debug_str(self) -> str:
-        """The graph with its backward pass and the memory in whole megabytes, in MXNet's format.
-
-        What is where and when is in :meth:`memory_plan`.
-        """
-        net = self._network
-        # A gradient that is passed on belongs to the operator that gave it first.
-        steps = reversed(net.back_steps)
-        origins = {e.node: s.node for s in steps for e in s.outputs if e is not None}
-        text = describe([*net.heads, *net.gradients.values()], origins)
-        return (
-            f"{text}Total {int(self.memory_planned())} MB allocated\n"
-            "Total 0 TempSpace resource requested\n"
-        )
-
-    def memory_plan(self) -> Timeline:
-        """Where each result is, from which step to which, and over or as a view of what.
-
-        Of the program that training uses, or prediction where there is nothing to train.
-
-        Examples
-        --------
-        >>> import ferromix as mx
-        >>> y = mx.sym.exp(mx.sym.sin(mx.sym.exp(mx.sym.Variable("x"), name="a"), name="b"))
-        >>> plan = y.simple_bind(mx.cpu(), "null", x=(2, 2)).memory_plan()
-        >>> [(s.name, s.size, s.first, s.last, s.note) for s in plan.spans]
-        [('a_output', 16, 0, 1, ''), ('b_output', 16, 1, 2, 'over a_output')]
-        """
-        program = self.handle.main_program()
-        return Timeline(program.order, program.memory, self._output_bytes())
-
-    def _output_bytes(self) -> int:
-        heads = {e for e in self._network.heads if e.node.op is not None}
-        return sum(self.handle.arrays[e].handle.nbytes for e in heads)
 
     def get_optimized_symbol(self) -> Symbol:
         """A copy of the symbol that is bound; binding rewrites none of its operators."""

@@ -19,6 +19,7 @@ from ..graph.fuse import fuse, readers_of
 from ..graph.node import Entry, Node, cards, first_entries
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
+from .kernel_plan import KernelPlan, KernelStep
 from .network import Network
 from .passes import Order, item_size, keeps_weights, optimise, settings
 
@@ -163,10 +164,9 @@ class Program:
         found = self._arrays.get(entry)
         return None if found is None else NDArray(found)
 
-    @property
-    def kept_bytes(self) -> int:
-        """The bytes of what steps keep from pass to pass, such as weights in another order."""
-        return self._plan.kept_bytes
+    def kernel_plan(self) -> KernelPlan:
+        """The steps, and how each of them computes."""
+        return KernelPlan([KernelStep(*row) for row in self._plan.about()])
 
     def _bind(self, lowered: _core.Lowered, keep: bool = False) -> _core.Plan:
         arrays = [self._arrays[e] for e in self._made.given]
@@ -252,7 +252,7 @@ def _computed(network: Network, known: Order, is_train: bool) -> dict[Entry, Any
         e: _core.Array(known.shapes[e], known.types[e], *placement(devices[e.node]))
         for e in known.constants
     }
-    memory = _plan(network, known, known.folded, arrays, devices)
+    memory = _plan(network, known, list(known.folded), arrays, devices)
     lowered = _lower(known, devices, tuple(arrays), set(), memory, known.folded, is_train)
     pool = BufferPool()
     buffers = pool.take(memory.buffers, memory.devices)
@@ -390,9 +390,9 @@ def _worth_fusing(
 def _plan(
     network: Network,
     known: Order,
-    order: Sequence[Node],
+    order: list[Node],
     arrays: Mapping[Entry, Any],
-    devices: Mapping[Node, Context],
+    devices: dict[Node, Context],
 ) -> MemoryPlan:
     counts = {shape: prod(shape) for shape in set(known.shapes.values())}
     widths = {dtype: item_size(dtype) for dtype in set(known.types.values())}

@@ -5,7 +5,7 @@ mod kept;
 use crate::gpu::{self, There};
 use crate::prepared::Work;
 use crate::scratch::{Scratch, padded};
-use crate::{Array, Prepared, Runtime, held};
+use crate::{About, Array, Prepared, Runtime, held};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{Device as Lane, Name, OpSpec, Var};
 use ferromix_kernels::random::Stream;
@@ -182,9 +182,14 @@ impl Binding {
         true
     }
 
-    /// Bytes of what is kept.
-    pub(crate) fn kept_bytes(&self) -> usize {
-        self.keep.as_ref().map_or(0, |keep| keep.bytes())
+    /// What people may know of it.
+    pub(crate) fn about(&self) -> About {
+        About {
+            name: self.name,
+            choice: self.prepared.choice(),
+            workspace: self.scratch,
+            kept: self.keep.as_ref().map_or(0, |keep| keep.bytes()),
+        }
     }
 
     fn set_scalars(&mut self, scalars: &[(usize, f64)]) {

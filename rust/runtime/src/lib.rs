@@ -33,7 +33,7 @@ pub use copy::{
 pub use foreign::ForeignDesc;
 pub use global::{Detach, Runtime, thread_budget};
 pub use place::place_of;
-pub use plan::{AsyncStep, Plan, Private, Step};
+pub use plan::{About, AsyncStep, Plan, Private, Step};
 pub use prepared::{Prepared, check};
 pub use random::{Draws, RandomState};
 pub use stall::{AllWait, IN_VAIN, StallDetector, StallPolicy, count_waits_by, is_in_vain};

@@ -121,6 +121,18 @@ impl Step {
     }
 }
 
+/// What people may know of a step.
+pub struct About {
+    /// What errors call the operation.
+    pub name: Name,
+    /// The way that its kernel chose where there are several.
+    pub choice: Option<String>,
+    /// Bytes of scratch memory that a run takes for itself.
+    pub workspace: usize,
+    /// Bytes of what is kept from run to run.
+    pub kept: usize,
+}
+
 /// What a launch gives to its steps, and what lives until it is over.
 struct Given {
     stream: Option<Stream>,
@@ -182,13 +194,17 @@ impl Plan {
         self.steps.len()
     }
 
-    /// Bytes of what steps keep from run to run.
-    pub fn kept_bytes(&self) -> usize {
-        let kept = |step: &Step| match step {
-            Step::Kernel(binding) => binding.kept_bytes(),
-            Step::Async(_) => 0,
-        };
-        self.steps.iter().map(kept).sum()
+    /// What people may know of each step.
+    pub fn about(&self) -> impl Iterator<Item = About> {
+        self.steps.iter().map(|step| match step {
+            Step::Kernel(binding) => binding.about(),
+            Step::Async(step) => About {
+                name: step.name(),
+                choice: None,
+                workspace: 0,
+                kept: 0,
+            },
+        })
     }
 
     /// Whether there is no step.

@@ -71,6 +71,14 @@ impl Prepared {
         }
     }
 
+    /// The way that the kernel of the CPU chose, for people, where there are several.
+    pub(crate) fn choice(&self) -> Option<String> {
+        match &self.work {
+            Work::Kernel(_, kernel) => kernel.choice(),
+            Work::Launches(_) => None,
+        }
+    }
+
     /// What launches `recipe` for the operator that users know as `operator`; `scalars` are the dynamic
     /// attributes of runs that bring none.
     pub fn on_gpu(

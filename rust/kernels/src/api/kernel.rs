@@ -94,6 +94,11 @@ pub trait Kernel: Send + Sync {
         let _ = (inputs, memory);
         Ok(())
     }
+
+    /// For people: the way that was chosen where there are several.
+    fn choice(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Prepares a kernel for the inputs and outputs described.

@@ -127,6 +127,16 @@ impl Apply {
         self.grid.source[2] == 1 && self.rows <= DIRECT_ROWS && filled && inside
     }
 
+    /// How the product goes, for people.
+    pub(crate) fn choice<T: Direct>(&self) -> String {
+        let [rows, depth] = [self.rows, self.taps.len()];
+        let how = match self.lies_well(T::loops().lanes) {
+            true => "read in place",
+            false => "gathered",
+        };
+        format!("product of {rows} by {depth}, {how}")
+    }
+
     /// Positions of a unit of work, a vector or a single position, and the number of units.
     fn units(&self, direct: bool, lanes: usize) -> (usize, usize) {
         let lines = self.grid.len() / self.grid.extents[2].max(1);

@@ -16,6 +16,10 @@ use crate::blocks::sums;
 use crate::par;
 use ferromix_base::Result;
 
+/// What people read of the ways that are no one product.
+const WINOGRAD: &str = "minimal filtering F(4x4, 3x3)";
+const PLANEWISE: &str = "plane by plane";
+
 fn bytes<T, const N: usize>(sizes: [usize; N]) -> usize {
     sizes.map(scratch_bytes::<T>).iter().sum()
 }
@@ -62,6 +66,22 @@ impl Products {
     /// Whether there is too little work to enter the thread pool for it.
     pub(crate) fn small(&self) -> bool {
         self.parts.iter().all(Apply::small)
+    }
+
+    /// The way that was chosen, for people.
+    pub(crate) fn choice<T: Transformed>(&self) -> String {
+        if self.winograd::<T>().is_some() {
+            return WINOGRAD.into();
+        }
+        if self.planewise() {
+            return PLANEWISE.into();
+        }
+        let one = |part: &Apply| part.choice::<T>();
+        match &self.parts[..] {
+            [] => "nothing to compute".into(),
+            [part] => one(part),
+            [first, ..] => format!("{}, in {} phases", one(first), self.parts.len()),
+        }
     }
 
     /// Bytes of weights in the order in which sums take them; none where each part has its own, or where
@@ -170,6 +190,18 @@ impl WeightSums {
     /// Winograd's way, whose error is that of single precision.
     fn winograd<T>(&self) -> Option<&WinogradSums> {
         self.winograd.as_ref().filter(|_| size_of::<T>() == 4)
+    }
+
+    /// The way that was chosen, for people.
+    pub(crate) fn choice<T: Transformed>(&self) -> String {
+        if self.winograd::<T>().is_some() {
+            return WINOGRAD.into();
+        }
+        if self.apply.planewise() {
+            return PLANEWISE.into();
+        }
+        let [taps, rows] = [self.apply.taps.len(), self.apply.rows];
+        format!("product of {taps} by {rows}, gathered")
     }
 
     /// Bytes of scratch memory.

@@ -26,6 +26,9 @@ pub(crate) struct Plan {
     written: Vec<rt::Chunk>,
 }
 
+/// A row of [`Plan::about`].
+type AboutStep = (&'static str, &'static str, Option<String>, usize, usize);
+
 /// The array of each slot.
 fn arrays_of(lowered: &Lowered, given: &[Array], buffers: &[Array]) -> PyResult<Vec<Array>> {
     let lacking = || misuse("Plan: an array or a buffer is missing");
@@ -148,10 +151,14 @@ impl Plan {
         })
     }
 
-    /// Bytes of what steps keep from run to run.
-    #[getter]
-    fn kept_bytes(&self) -> usize {
-        self.plan.kept_bytes()
+    /// Of each step the name, the operator, the way that its kernel chose where there are several, and
+    /// bytes of scratch memory and of what is kept from run to run.
+    fn about(&self) -> Vec<AboutStep> {
+        let row = |step: rt::About| {
+            let (name, operator) = (step.name.as_str(), step.name.kind());
+            (name, operator, step.choice, step.workspace, step.kept)
+        };
+        self.plan.about().map(row).collect()
     }
 
     /// Launches the steps from `start` to before `stop`.

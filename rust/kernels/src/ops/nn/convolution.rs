@@ -132,6 +132,10 @@ impl<T: Transformed> Kernel for Forward<T> {
         par::install(|| self.products.keep::<T>(&inputs[1], None, memory))
     }
 
+    fn choice(&self) -> Option<String> {
+        Some(self.products.choice::<T>())
+    }
+
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
         if self.products.small() {
             self.product(call)
@@ -200,6 +204,11 @@ fn prepare_backward(
 impl<T: Transformed> Kernel for Backward<T> {
     fn workspace(&self) -> usize {
         self.data.workspace::<T>().max(self.weight.workspace::<T>())
+    }
+
+    fn choice(&self) -> Option<String> {
+        let (data, weight) = (self.data.choice::<T>(), self.weight.choice::<T>());
+        Some(format!("data: {data}; weight: {weight}"))
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {

@@ -91,6 +91,10 @@ impl<T: Transformed> Kernel for Block<T> {
         par::install(|| self.products.keep(&inputs[1], scale.as_deref(), memory))
     }
 
+    fn choice(&self) -> Option<String> {
+        Some(self.products.choice::<T>())
+    }
+
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
         if self.products.small() {
             self.product(call)
