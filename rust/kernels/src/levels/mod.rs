@@ -1,6 +1,8 @@
 //! Whole numbers of eight bits, or 32, that stand for real ones of a range: conversions, and products of
 //! rows. Of a range, the larger magnitude counts.
 
+pub(crate) mod byte_tiles;
+
 use crate::api::{Attrs, View};
 use crate::blocks::staged::Staged;
 use crate::simd::vector::multiversion;
@@ -164,36 +166,4 @@ multiversion! {
         let least = low.iter().fold(first, |a, &b| a.min(b));
         (least, high.iter().fold(first, |a, &b| a.max(b)))
     }
-
-    /// The sums of products of a row with four others, in 32 bits, around which they wrap.
-    fn products<>(row: &[i16], others: [&[i16]; 4]) -> [i32; 4] {
-        let others = others.map(|other| &other[..row.len()]);
-        let mut sums = [0_i32; 4];
-        for (sum, other) in sums.iter_mut().zip(others) {
-            let terms = row.iter().zip(other);
-            *sum = terms.fold(0, |sum: i32, (&a, &b)| {
-                sum.wrapping_add(i32::from(a) * i32::from(b))
-            });
-        }
-        sums
-    }
-}
-
-/// The products of a row with all rows of a matrix of `rows`, each as long; for rows of no numbers 0.
-pub(crate) fn row_products(row: &[i16], matrix: &[i16], out: &mut [i32]) {
-    let n = row.len();
-    for (k, sums) in out.chunks_mut(4).enumerate() {
-        let count = sums.len();
-        let other = |j: usize| {
-            let at = (4 * k + j.min(count - 1)) * n;
-            &matrix[at..at + n]
-        };
-        let found = products(row, std::array::from_fn(other));
-        sums.copy_from_slice(&found[..count]);
-    }
-}
-
-/// Numbers of eight bits in 16.
-pub(crate) fn widened<T: Whole>(data: &[T]) -> Vec<i16> {
-    data.iter().map(|x| x.wide()).collect()
 }

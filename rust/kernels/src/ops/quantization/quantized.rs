@@ -1,6 +1,10 @@
 //! Layers on numbers of eight bits with ranges: each gives numbers and the range of those.
 
-mod layers;
+mod bytes;
+mod connected;
+mod convolution;
+mod pooling;
+mod windows;
 
 use crate::api::prepared::{axis, boxed, check_count, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
@@ -363,11 +367,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row::new("_contrib_quantized_concat", prepare_concat),
     Row::new("_contrib_quantized_embedding", prepare_embedding),
     Row::new("_contrib_quantized_batch_norm", prepare_normalize),
-    Row::new("_contrib_quantized_pooling", layers::prepare_pooling).unknown_cost(),
-    Row::new("_contrib_quantized_conv", layers::prepare_convolution).unknown_cost(),
-    Row::new(
-        "_contrib_quantized_fully_connected",
-        layers::prepare_connected,
-    )
-    .unknown_cost(),
+    Row::new("_contrib_quantized_pooling", pooling::prepare).unknown_cost(),
+    Row::new("_contrib_quantized_conv", convolution::prepare).unknown_cost(),
+    Row::new("_contrib_quantized_fully_connected", connected::prepare).unknown_cost(),
 ];
