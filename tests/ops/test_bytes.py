@@ -112,3 +112,40 @@ def test_bound_layers_keep_their_weights_while_these_stay():
     args[1][:] = mx.nd.array(weight, dtype="int8")
     out = executor.forward(is_train=False)[0].asnumpy()
     np.testing.assert_array_equal(out, data.astype("int64") @ weight.astype("int64").T)
+
+
+def pooled(data, kernel, stride, pad, kind, counted):
+    """By definition; None where a window is empty."""
+    axes = range(2, data.ndim)
+    padded = np.pad(
+        data.astype("float64"), [(0, 0), (0, 0), *[(p, p) for p in pad]], constant_values=np.nan
+    )
+    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, tuple(axes))
+    windows = windows[(slice(None), slice(None), *(slice(None, None, s) for s in stride))]
+    inner = tuple(range(windows.ndim - len(kernel), windows.ndim))
+    if kind == "max":
+        return np.nanmax(windows, inner)
+    count = np.prod(kernel) if counted else (~np.isnan(windows)).sum(inner)
+    return np.rint(np.float32(np.nansum(windows, inner)) / np.float32(count))
+
+
+@pytest.mark.parametrize("dtype", LOW)
+@pytest.mark.parametrize("seed", range(40))
+def test_pooling_of_any_shape(seed, dtype):
+    rng = np.random.default_rng(seed)
+    rank = int(rng.integers(2, 4))
+    kernel, stride = rng.integers(1, 5, rank), rng.integers(1, 4, rank)
+    pad = [int(rng.integers(0, k)) for k in kernel]
+    size = kernel + rng.integers(0, 12, rank)
+    data = drawn(rng, (2, 3, *size), dtype)
+    kind, counted = ("max", "avg")[seed % 2], bool(seed % 3)
+    sizes = {"kernel": kernel, "stride": stride, "pad": pad}
+    attrs = {name: tuple(map(int, value)) for name, value in sizes.items()}
+    out = mx.nd.contrib.quantized_pooling(
+        mx.nd.array(data, dtype=dtype),
+        *ranges(1),
+        pool_type=kind,
+        count_include_pad=counted,
+        **attrs,
+    )[0].asnumpy()
+    np.testing.assert_array_equal(out, pooled(data, kernel, stride, pad, kind, counted))

@@ -9,7 +9,7 @@ use crate::simd::vector::multiversion;
 use ferromix_base::{DType, Element, Result};
 
 /// Whole numbers that stand for real ones.
-pub(crate) trait Whole: Element {
+pub(crate) trait Whole: Element + Ord {
     /// What stands for the larger magnitude of the range.
     const LEVELS: f32;
     /// The largest number.
@@ -149,6 +149,18 @@ multiversion! {
         for (out, x) in out.iter_mut().zip(data) {
             *out = T::nearest(x * factor);
         }
+    }
+
+    /// Products of sums and a factor.
+    pub(crate) fn rescaled<T: Whole>(data: &[i32], factor: f32, out: &mut [T]) {
+        for (out, &x) in out.iter_mut().zip(data) {
+            *out = T::nearest(x as f32 * factor);
+        }
+    }
+
+    /// The largest magnitude of a sum.
+    pub(crate) fn most_of<>(data: &[i32]) -> u32 {
+        data.iter().fold(0, |most, x| most.max(x.unsigned_abs()))
     }
 
     /// The least and the greatest number.

@@ -4,7 +4,7 @@ use crate::api::prepared::{boxed, check_count, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
 use crate::blocks::raw::Target;
 use crate::blocks::staged::Staged;
-use crate::levels::{GRAIN, Range, Whole, bounds, by_byte, calibrated, scaled};
+use crate::levels::{GRAIN, Range, Whole, bounds, by_byte, calibrated, most_of, rescaled, scaled};
 use crate::math::real::unsupported;
 use crate::par;
 use ferromix_base::{DType, Result};
@@ -158,10 +158,7 @@ fn prepare_dequantize(_: &Attrs, i: &[Desc], o: &[Desc]) -> Result<Box<dyn Kerne
 fn requantize<T: Whole>(known: Option<Range>, call: &mut Call<'_>) -> Result<()> {
     let data = call.inputs[0].read::<i32>()?;
     let step = Range::of(&call.inputs[1], &call.inputs[2])?.most() / i32::LEVELS;
-    let most = known.map_or_else(
-        || data.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0) as f32 * step,
-        Range::most,
-    );
+    let most = known.map_or_else(|| most_of(data) as f32 * step, Range::most);
     let mut range = Range::even(most);
     if T::DTYPE == DType::U8 {
         range.low = 0.0;
@@ -169,8 +166,7 @@ fn requantize<T: Whole>(known: Option<Range>, call: &mut Call<'_>) -> Result<()>
     let factor = step * (T::MOST / most);
     let mut staged = Staged::all(call);
     each(data, &mut staged, |data, out: &mut [T]| {
-        let pairs = out.iter_mut().zip(data);
-        pairs.for_each(|(out, &x)| *out = T::nearest(x as f32 * factor));
+        rescaled(data, factor, out);
     })?;
     range.put(&mut staged)?;
     Staged::finish_all(staged, call.outputs)

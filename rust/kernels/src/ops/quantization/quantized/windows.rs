@@ -2,6 +2,7 @@
 
 use crate::api::{Attrs, Desc};
 use ferromix_base::{Error, Result};
+use std::ops::Range;
 
 /// Windows over up to three axes, each from front to back; fewer axes have ones in front.
 #[derive(Clone, Copy)]
@@ -61,6 +62,39 @@ impl Windows {
 
     pub(super) fn places(self) -> usize {
         self.to.iter().product()
+    }
+
+    /// Where tap `k` of the window at `place` is along an axis; only of one that is inside.
+    pub(super) fn place(&self, axis: usize, place: usize, k: usize) -> usize {
+        place * self.stride[axis] + k * self.dilate[axis] - self.pad[axis]
+    }
+
+    /// The taps of the window at `place` that are inside along an axis.
+    pub(super) fn taps(&self, axis: usize, place: usize) -> Range<usize> {
+        let (first, step) = (
+            place.saturating_mul(self.stride[axis]),
+            self.dilate[axis].max(1),
+        );
+        let outside = self.pad[axis].saturating_sub(first).div_ceil(step);
+        let room = self.from[axis]
+            .saturating_add(self.pad[axis])
+            .saturating_sub(first);
+        let end = room.div_ceil(step).min(self.kernel[axis]);
+        outside.min(end)..end
+    }
+
+    /// The windows along an axis of which tap `k` is inside.
+    pub(super) fn inside(&self, axis: usize, k: usize) -> Range<usize> {
+        let (first, step) = (
+            k.saturating_mul(self.dilate[axis]),
+            self.stride[axis].max(1),
+        );
+        let outside = self.pad[axis].saturating_sub(first).div_ceil(step);
+        let room = self.from[axis]
+            .saturating_add(self.pad[axis])
+            .saturating_sub(first);
+        let end = room.div_ceil(step).min(self.to[axis]);
+        outside.min(end)..end
     }
 
     /// Calls `each` with the number of an element of the window at `place`, and with where in the image
