@@ -65,7 +65,7 @@ def create(
 
     def variable(key: str) -> Entry:
         own = {"__init__": card.initializers[key]} if key in card.initializers else {}
-        return Entry(Node(None, f"{name}_{key}", [], {**own, **attrs}), 0)
+        return Entry(Node(None, f"{name}_{key}", [], {**own, **attrs}, card), 0)
 
     entries = [inputs[key] if key in inputs else variable(key) for key in names]
     node = Node(card, name, entries, attrs)
