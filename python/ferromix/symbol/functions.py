@@ -93,7 +93,7 @@ def Variable(  # noqa: N802 - MXNet's name
     """
     if not isinstance(name, str):
         raise DTypeError(f"the name of a variable must be a string, got {name!r}")
-    attrs = AttrScope.current.get(attr)
+    attrs = AttrScope._current.value.get(attr)
     if shape is not None:
         attrs["__shape__"] = shape_text(shape, name)
     if lr_mult is not None:
