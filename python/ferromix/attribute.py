@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from contextvars import Token
 from typing import ClassVar, Self
 
+from .base import ClassProperties
 from .error import DTypeError, InvalidArgumentError
-from .scope import Current, InForce
+from .scope import InForce, current
 
 __all__ = ["AttrScope", "check_attributes", "hide", "show"]
 
@@ -15,7 +16,7 @@ HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_sta
 """Keys that may be written without underscores and are stored with them."""
 
 
-class AttrScope:
+class AttrScope(metaclass=ClassProperties):
     """Attributes for the symbols made in a ``with`` block; inner scopes win over outer ones.
 
     Parameters
@@ -33,12 +34,12 @@ class AttrScope:
     Examples
     --------
     >>> with AttrScope(ctx_group="dev1"):
-    ...     AttrScope.current.get({"__mood__": "calm"})
+    ...     AttrScope._current.value.get({"__mood__": "calm"})
     {'__ctx_group__': 'dev1', '__mood__': 'calm'}
     """
 
     _current: ClassVar[InForce[AttrScope]] = InForce("attr_scope", lambda: AttrScope())
-    current: Current[AttrScope] = Current()
+    current = current("AttrScope", True)
 
     def __init__(self, **attrs: str) -> None:
         self._attr = check_attributes(attrs)
@@ -50,7 +51,7 @@ class AttrScope:
 
     def __enter__(self) -> Self:
         own = self._attr
-        self._attr = {**AttrScope.current._attr, **own}
+        self._attr = {**AttrScope._current.value._attr, **own}
         self._outer.append((self._current.enter(self), own))
         return self
 

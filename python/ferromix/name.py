@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextvars import Token
 from typing import ClassVar, Self
 
-from .scope import Current, InForce
+from .base import ClassProperties
+from .scope import InForce, current
 
 __all__ = ["NameManager", "Prefix"]
 
 
-class NameManager:
+class NameManager(metaclass=ClassProperties):
     """Gives names to symbols that have none; a ``with`` block puts it in force.
 
     Each thread starts with a manager of its own.
@@ -18,12 +19,12 @@ class NameManager:
     Examples
     --------
     >>> with NameManager():
-    ...     NameManager.current.get(None, "dot"), NameManager.current.get(None, "dot")
+    ...     NameManager._current.value.get(None, "dot"), NameManager._current.value.get(None, "dot")
     ('dot0', 'dot1')
     """
 
     _current: ClassVar[InForce[NameManager]] = InForce("name_manager", lambda: NameManager())
-    current: Current[NameManager] = Current()
+    current = current("NameManager", False)
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
@@ -59,7 +60,7 @@ class Prefix(NameManager):
     Examples
     --------
     >>> with Prefix("stage1_"):
-    ...     NameManager.current.get("conv", "convolution")
+    ...     NameManager._current.value.get("conv", "convolution")
     'stage1_conv'
     """
 

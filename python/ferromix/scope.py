@@ -1,16 +1,19 @@
 """What a ``with`` block puts in force in its thread, as MXNet's classes show it.
 
-A class has it in two attributes: ``current`` is what is in force, and ``_current.value`` the same,
-to assign, too, as scripts do without a block.
+A class has it in ``_current.value``, to read and to assign, as scripts do without a block, and
+under its deprecated name ``current``.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Current", "InForce"]
+from .base import ClassProperty, classproperty
+
+__all__ = ["InForce", "current"]
 
 T = TypeVar("T")
 
@@ -51,8 +54,26 @@ class InForce(Generic[T]):
         self._variable.reset(token)
 
 
-class Current(Generic[T]):
-    """Reads ``_current.value`` as an attribute of the class."""
+def current(name: str, warns_when_set: bool) -> ClassProperty:
+    """The property ``current`` of a class, which is ``_current.value`` under its old name.
 
-    def __get__(self, instance: object, owner: Any) -> T:
-        return owner._current.value
+    Parameters
+    ----------
+    name
+        What the warning calls the class.
+    warns_when_set
+        Whether one warns, too, who sets it; in MXNet not of every class.
+    """
+    message = f"{name}.current has been deprecated. It is advised to use the `with` statement "
+    message += f"with {name}."
+
+    def get(cls: Any) -> Any:
+        warnings.warn(message, DeprecationWarning, 3)
+        return cls._current.value
+
+    def put(cls: Any, value: Any) -> None:
+        if warns_when_set:
+            warnings.warn(message, DeprecationWarning, 4)
+        cls._current.value = value
+
+    return classproperty(get).setter(put)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -16,14 +18,16 @@ from .symbol import Symbol
 __all__ = ["plot_network", "print_summary"]
 
 COLOURS = ("#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#b3de69", "#fccde5")
-"""Of variables, products, activations, normalisations, pooling, shapes, softmax, and all else."""
+"""Of variables, products, activations, normalisations, pooling, shapes, softmax, and all else.
+
+MXNet gives the colour of softmax to an operator of old graphs alone, which loaders upgrade.
+"""
 KINDS = {
-    **dict.fromkeys(("Convolution", "Deconvolution", "FullyConnected"), 1),
+    **dict.fromkeys(("Convolution", "FullyConnected"), 1),
     **dict.fromkeys(("Activation", "LeakyReLU"), 2),
     "BatchNorm": 3,
     "Pooling": 4,
     **dict.fromkeys(("Concat", "Flatten", "Reshape"), 5),
-    **dict.fromkeys(("softmax", "Softmax"), 6),
 }
 HIDDEN = (
     *("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var"),
@@ -84,7 +88,7 @@ def print_summary(
         Where the columns end, as shares of the width.
     """
     nodes = _nodes(symbol)
-    shapes = _of_all(symbol, "infer_shape", shape) if shape else {}
+    shapes = {} if shape is None else _of_all(symbol, "infer_shape", shape)
     ends = [int(line_length * p) for p in positions] if positions[-1] <= 1 else list(positions)
 
     def row(fields: Sequence[Any]) -> None:
@@ -150,12 +154,15 @@ def plot_network(
     node_attrs
         Attributes of graphviz for all nodes.
     hide_weights
-        Whether variables such as weights are left out.
+        Whether variables such as weights are left out; otherwise graphviz draws them in its own
+        style.
 
     Returns
     -------
     graphviz.Digraph
         With ``source``, ``render()`` and ``view()``.
+
+    A graph in which several nodes have one name is warned of: the drawing takes them for one.
 
     Raises
     ------
@@ -171,19 +178,22 @@ def plot_network(
             "plot_network needs the package graphviz: pip install graphviz"
         ) from error
     nodes = _nodes(symbol)
-    shapes = _of_all(symbol, "infer_shape", shape) if shape else {}
-    types = _of_all(symbol, "infer_type", dtype) if dtype else {}
+    shapes = {} if shape is None else _of_all(symbol, "infer_shape", shape)
+    types = {} if dtype is None else _of_all(symbol, "infer_type", dtype)
+    _warn_of_repeated(nodes)
     dot = Digraph(name=title, format=save_format)
-    hidden = {n for n in nodes if hide_weights and n.op is None and n.name.endswith(HIDDEN)}
+    weights = {n for n in nodes if n.op is None and n.name.endswith(HIDDEN)}
+    hidden = weights if hide_weights else set()
     for node in nodes:
-        if node not in hidden:
+        if node not in weights:  # Those that are not hidden have graphviz's own style.
             style = STYLE | dict(node_attrs or {})
             if node.op is None:
                 style["shape"] = "oval"
             style["fillcolor"] = COLOURS[0 if node.op is None else KINDS.get(node.op.name, 7)]
             dot.node(name=node.name, label=_label(node), **style)
     for node in nodes:
-        for entry in node.inputs:
+        first = node.op is not None and node.op.name == "_contrib_BilinearResize2D"
+        for entry in node.inputs[:1] if first else node.inputs:
             if entry.node not in hidden:
                 name = entry_name(entry)
                 label = "x".join(map(str, shapes.get(name, ())[1:]))
@@ -194,6 +204,17 @@ def plot_network(
     return dot
 
 
+def _warn_of_repeated(nodes: Sequence[Node]) -> None:
+    repeated = [name for name, count in Counter(n.name for n in nodes).items() if count > 1]
+    if repeated:
+        warnings.warn(
+            "There are multiple variables with the same name in your graph, this may result in "
+            f"cyclic graph. Repeated names: {','.join(repeated)}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
 def _label(node: Node) -> str:
     """What is written into a node."""
     if node.op is None:
@@ -201,9 +222,9 @@ def _label(node: Node) -> str:
     op, attrs, name = node.op, node.op.attrs, node.op.name
 
     def extents(what: str, default: str) -> str:
-        return "x".join(map(str, attrs[what])) if op.given.get(what) else default
+        return default if op.given.get(what) is None else "x".join(map(str, attrs[what]))
 
-    if name in ("Convolution", "Deconvolution"):
+    if name == "Convolution":
         return f"{name}\n{extents('kernel', '')}/{extents('stride', '1')}, {attrs['num_filter']}"
     if name == "FullyConnected":
         return f"{name}\n{attrs['num_hidden']}"
@@ -211,5 +232,5 @@ def _label(node: Node) -> str:
         given = op.given.get("act_type", "Leaky")
         return f"{name}\n{given}"
     if name == "Pooling":
-        return f"{name}\n{attrs['pool_type']}, {extents('kernel', '')}/{extents('stride', '1')}"
-    return node.name
+        return f"{name}\n{attrs['pool_type']}, {extents('kernel', '[]')}/{extents('stride', '1')}"
+    return attrs["op_type"] if name == "Custom" else node.name

@@ -143,6 +143,8 @@ def test_parts_are_where_they_say():
     assert 0.15 < place[2] * place[3] / 600 < 0.55
     with pytest.warns(DeprecationWarning, match="min_area"):
         image.random_size_crop(whole, (4, 4), 0.1, (0.5, 2), min_area=0.9)
+    with pytest.warns(DeprecationWarning, match="min_area"):
+        assert image.RandomSizedCropAug((4, 4), 0.1, (0.5, 2), min_area=0.9).area == 0.9
 
 
 def test_augmenters_describe_themselves():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from measured import CASES, SCHEDULES, rates, values
+from measured import CASES, SCHEDULES, pairs, rates, values
 
 import ferromix as mx
 from ferromix.error import InvalidArgumentError
@@ -56,6 +56,19 @@ def test_labels_that_do_not_count_may_be_no_classes():
     metric.reset()
     metric.update([np.array([-1])], [np.array([[0.5, 0.5]])])
     assert math.isnan(metric.get()[1])
+
+
+def test_pcc_counts_updates():
+    metric = mx.metric.PCC()
+    for seed in range(3):
+        if seed == 2:
+            metric.reset_local()
+        label, pred = pairs("binary", seed)
+        metric.update([mx.nd.array(label)], [mx.nd.array(pred)])
+    # MXNet 1.9.1 gives these numbers.
+    assert (metric.num_inst, metric.global_num_inst) == (1, 3)
+    sums = (metric.sum_metric, metric.global_sum_metric)
+    assert sums == pytest.approx((-0.7303, 0.0833), abs=5e-5)
 
 
 def test_what_is_refused():

@@ -67,11 +67,17 @@ NETWORKS = {"lenet": (lenet, 28, 1 / 64), "resnet20": (resnet20, 32, 1 / 16)}
 """Each with the size of its images and the rate that it begins with."""
 
 
-def first_values(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Weights from a seed that follows from the name; others as usual."""
+RUNS = 5
+"""So many trainings, whose weights begin as far apart as rounding to float32 puts them."""
+
+
+def first_values(name: str, shape: tuple[int, ...], run: int = 0) -> np.ndarray:
+    """Weights from a seed that follows from the name, in each run some 2**-23 larger than in the
+    one before; others as usual.
+    """
     if name.endswith("weight"):
         drawn = np.random.RandomState(crc32(name.encode())).standard_normal(shape)
-        return drawn * np.sqrt(2 / np.prod(shape[1:]))
+        return drawn * np.sqrt(2 / np.prod(shape[1:])) * (1 + run * 2.0**-23)
     if name.endswith("b_bn_gamma"):  # a branch begins small, so that rounding stays small, too
         return np.full(shape, 0.125)
     return np.full(shape, 1.0 if name.endswith(("gamma", "var")) else 0.0)
@@ -83,7 +89,13 @@ def iterator(mx: Any, pixels: np.ndarray, labels: np.ndarray, dtype: str) -> Any
 
 
 def curve(
-    mx: Any, folder: Path, network: str, dtype: str, steps: int, tested: bool = True
+    mx: Any,
+    folder: Path,
+    network: str,
+    dtype: str,
+    steps: int,
+    run: int = 0,
+    tested: bool = True,
 ) -> tuple[list[float], float]:
     """The losses of the first steps of training, and the accuracy after them, by Module.fit."""
     make, size, rate = NETWORKS[network]
@@ -96,7 +108,7 @@ def curve(
     scheduler = mx.lr_scheduler.MultiFactorScheduler(falls, 0.25, base_lr=rate) if falls else None
     shapes, _, aux_shapes = net.infer_shape(data=(BATCH, 1, size, size))
     args, auxs = (
-        {n: mx.nd.array(first_values(n, s), dtype=dtype) for n, s in zip(names, found)}
+        {n: mx.nd.array(first_values(n, s, run), dtype=dtype) for n, s in zip(names, found)}
         for names, found in (
             (net.list_arguments(), shapes),
             (net.list_auxiliary_states(), aux_shapes),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from curves import NETWORKS, curve
+from curves import NETWORKS, RUNS, curve
 
 import ferromix as mx
 
@@ -25,8 +25,8 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 import curves, ferromix
-folder, network, dtype, steps = sys.argv[1:]
-print(json.dumps(curves.curve(ferromix, Path(folder), network, dtype, int(steps))))
+folder, network, dtype, steps, run = sys.argv[1:]
+print(json.dumps(curves.curve(ferromix, Path(folder), network, dtype, int(steps), int(run))))
 """
 
 pytestmark = pytest.mark.skipif(
@@ -42,35 +42,50 @@ def test_the_first_losses_are_those_of_mxnet(network, steps, dtype):
     np.testing.assert_allclose(losses, wanted, rtol=0, atol=TOLERANCE[dtype])
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("network", NETWORKS)
-def test_the_losses_and_the_accuracy_are_those_of_mxnet(network, dtype):
-    # Rounding alone moves the accuracy of resnet20 by 0.13 points (the standard deviation of ten
-    # trainings), so this one computes as MXNet does; in a process that has made no kernels yet.
-    wanted = GOLDEN[f"{network} {dtype}"]
+def trained(network, dtype, run=0, **environment):
+    """Losses and accuracy of a training in a process that has made no kernels yet."""
+    steps = GOLDEN[f"{network} {dtype}"]["steps"]
     command = [sys.executable, "-c", PROGRAM, str(DATA.absolute()), network, dtype]
-    environment = {**os.environ, "FERROMIX_WINOGRAD": "0"}
     found = subprocess.run(
-        [*command, str(wanted["steps"])],
+        [*command, str(steps), str(run)],
         cwd=Path(__file__).parent,
-        env=environment,
+        env={**os.environ, **environment},
         check=True,
         capture_output=True,
         text=True,
     )
-    losses, accuracy = json.loads(found.stdout)
-    worst = np.abs(np.subtract(losses[: len(wanted["losses"])], wanted["losses"])).max()
-    print(f"{network} {dtype}: losses differ by {worst:.2g}, accuracy {accuracy:.2%}")
-    assert worst <= TOLERANCE[dtype]
-    assert abs(accuracy - wanted["accuracy"]) <= 0.003
+    return json.loads(found.stdout)
+
+
+def worst_loss(network, dtype, losses):
+    """How far a loss is from MXNet's."""
+    wanted = GOLDEN[f"{network} {dtype}"]["losses"]
+    return np.abs(np.subtract(losses[: len(wanted)], wanted)).max()
 
 
 @pytest.mark.nightly
-def test_minimal_filtering_learns_as_well():
-    wanted = GOLDEN["resnet20 float32"]
-    losses, accuracy = curve(mx, DATA, "resnet20", "float32", wanted["steps"])
-    count = len(wanted["losses"])
-    np.testing.assert_allclose(losses[:count], wanted["losses"], rtol=0, atol=TOLERANCE["float32"])
-    # Four times the deviation of the difference of two trainings.
-    assert abs(accuracy - wanted["accuracy"]) <= 0.008
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_losses_and_the_accuracy_are_those_of_mxnet(network, dtype):
+    # Without minimal filtering, so that convolutions round as MXNet's do.
+    losses, accuracy = trained(network, dtype, FERROMIX_WINOGRAD="0")
+    worst = worst_loss(network, dtype, losses)
+    print(f"{network} {dtype}: losses differ by {worst:.2g}, accuracy {accuracy:.2%}")
+    assert worst <= TOLERANCE[dtype]
+    wanted = GOLDEN[f"{network} {dtype}"]["accuracies"]
+    if len(wanted) == 1:  # Others rounding alone moves; their means are compared below.
+        assert abs(accuracy - wanted[0]) <= 0.003
+
+
+@pytest.mark.nightly
+def test_the_mean_accuracy_of_trainings_that_differ_by_rounding_is_that_of_mxnet():
+    # Rounding alone moves the accuracy of one training by 0.13 points, the standard deviation.
+    # Both packages train from the same weights, which differ from run to run in the last bits.
+    wanted = GOLDEN["resnet20 float32"]["accuracies"]
+    runs = [trained("resnet20", "float32", run) for run in range(len(wanted))]
+    worst = worst_loss("resnet20", "float32", runs[0][0])
+    found = [accuracy for _, accuracy in runs]
+    print(f"losses differ by {worst:.2g}; {found}, mean {np.mean(found):.2%}")
+    assert len(wanted) == RUNS
+    assert worst <= TOLERANCE["float32"]
+    assert abs(np.mean(found) - np.mean(wanted)) <= 0.003

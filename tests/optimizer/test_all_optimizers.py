@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -176,6 +178,16 @@ def test_warm_up_of_lbsgd(strategy, rates):
         warmup_strategy=strategy, warmup_epochs=2, updates_per_epoch=2, batch_scale=2
     )
     assert [rule._multiplier_at(n) for n in range(1, 6)] == pytest.approx(rates)
+
+
+def test_lbsgd_logs_its_settings_as_mxnet(caplog):
+    with caplog.at_level(logging.INFO):
+        mx.optimizer.LBSGD(batch_scale=4, warmup_strategy="lars")
+    # MXNet 1.9.1 logs these lines.
+    assert caplog.messages == [
+        "Running Large-Batch SGD Algorithm",
+        "(Batch_scale=4.000000, warmup_epochs=5, warmup_strategy=lars, updates_per_epoch=32)",
+    ]
 
 
 def test_lars_leaves_some_rates_and_decays():

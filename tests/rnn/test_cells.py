@@ -102,6 +102,25 @@ def test_checkpoints_have_each_gate_by_itself(tmp_path):
         assert np.array_equal(loaded[name].asnumpy(), value.asnumpy())
 
 
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    # What MXNet 1.9.1 gives, tuples and lists.
+    [
+        (lambda: mx.rnn.RNNCell(2), ("",)),
+        (lambda: mx.rnn.LSTMCell(2), ["_i", "_f", "_c", "_o"]),
+        (lambda: mx.rnn.GRUCell(2), ["_r", "_z", "_o"]),
+        (lambda: mx.rnn.FusedRNNCell(2, mode="lstm"), ["_i", "_f", "_c", "_o"]),
+        (lambda: mx.rnn.FusedRNNCell(2, mode="rnn_relu"), [""]),
+        (lambda: mx.rnn.ConvRNNCell((1, 3, 8, 8), 2), ("",)),
+        (lambda: mx.rnn.ConvLSTMCell((1, 3, 8, 8), 2), ["_i", "_f", "_c", "_o"]),
+        (lambda: mx.rnn.ConvGRUCell((1, 3, 8, 8), 2), ["_r", "_z", "_o"]),
+        (lambda: mx.rnn.DropoutCell(0.5), ()),
+    ],
+)
+def test_names_of_gates(cell, names):
+    assert cell()._gate_names == names
+
+
 def test_shared_parameters_are_one_variable():
     first = mx.rnn.RNNCell(3, prefix="a_")
     second = mx.rnn.RNNCell(3, prefix="b_", params=first.params)

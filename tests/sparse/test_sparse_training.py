@@ -294,7 +294,7 @@ def test_what_a_store_refuses():
 @pytest.mark.parametrize("name", ["zeros", "ones", "uniform", "normal"])
 def test_initializers_fill_all_rows(name):
     weight = nd.zeros((4, 3), stype="row_sparse")
-    mx.init.create(name)("x_weight", weight)
+    mx.init.create(name)(mx.init.InitDesc("x_weight"), weight)
     np.testing.assert_array_equal(weight.indices.asnumpy(), range(4))
     assert weight.stype == "row_sparse"
 

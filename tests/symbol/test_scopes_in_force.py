@@ -14,8 +14,6 @@ def automatic():
 
 
 def test_what_is_in_force_is_the_value():
-    assert NameManager._current.value is NameManager.current
-    assert mx.AttrScope._current.value is mx.AttrScope.current
     assert mx.AttrScope._current.value._attr == {}
     with Prefix("a_") as names, mx.AttrScope(mood="calm") as scope:
         assert NameManager._current.value is names
@@ -33,7 +31,38 @@ def test_a_manager_may_be_assigned():
         assert automatic() == "stage_fullyconnected1"
     finally:
         NameManager._current.value = before
-    assert NameManager.current is before
+    assert NameManager._current.value is before
+
+
+def warned(read):
+    """What it gives and the text of its one warning, which is said of this file."""
+    with pytest.warns(DeprecationWarning, match="current") as found:
+        given = read()
+    assert [w.filename for w in found] == [__file__]
+    return given, str(found[0].message)
+
+
+def test_the_old_names_warn_as_those_of_mxnet():
+    # MXNet 1.9.1 has these texts.
+    names, scope = NameManager._current.value, mx.AttrScope._current.value
+    text = "{0}.current has been deprecated. It is advised to use the `with` statement with {0}."
+    assert warned(lambda: NameManager.current) == (names, text.format("NameManager"))
+    assert warned(lambda: Prefix("a_").current) == (names, text.format("NameManager"))
+    assert warned(lambda: mx.AttrScope.current) == (scope, text.format("AttrScope"))
+
+
+def test_the_old_names_may_be_assigned():
+    names, scope = NameManager._current.value, mx.AttrScope._current.value
+    try:
+        NameManager.current = Prefix("old_")  # Of this MXNet 1.9.1 does not warn.
+        with pytest.warns(DeprecationWarning, match="AttrScope"):
+            mx.AttrScope.current = mx.AttrScope(lr_mult="4")
+        assert automatic() == "old_fullyconnected0"
+        assert mx.sym.Variable("a").attr("lr_mult") == "4"
+        with Prefix("in_"):
+            assert automatic() == "in_fullyconnected0"
+    finally:
+        NameManager._current.value, mx.AttrScope._current.value = names, scope
 
 
 def test_a_scope_may_be_assigned():

@@ -17,6 +17,18 @@ def network(mx: Any) -> Any:
     return mx.sym.SoftmaxOutput(mx.sym.LeakyReLU(net, name="leaky"), name="softmax")
 
 
+def others_of(mx: Any) -> Any:
+    """What has a label, a colour or edges of its own besides; texts as MXNet keeps them."""
+    data = mx.sym.Variable("data")
+    net = mx.sym.Convolution(data, kernel=[3, 3], stride="(2,2)", num_filter="8", name="c")
+    net = mx.sym.Deconvolution(net, kernel=(2, 2), stride=(2, 2), num_filter=8, name="d")
+    net = mx.sym.contrib.BilinearResize2D(net, mx.sym.Variable("like"), mode="like", name="b")
+    net = mx.sym.softmax(mx.sym.LeakyReLU(net, act_type="elu", name="l"), name="s")
+    parts = mx.sym.split(net, num_outputs=2, name="sp")
+    net = mx.sym.Concat(parts[0], parts[1], mx.sym.Variable("odd name:x"), name="a b")
+    return mx.sym.Pooling(net, global_pool=True, pool_type="avg", name="p")
+
+
 def texts(mx: Any) -> dict[str, str]:
     printed = io.StringIO()
     # Names such as _plus0 are counted anew.
@@ -29,8 +41,9 @@ def texts(mx: Any) -> dict[str, str]:
     plain = mx.viz.plot_network(net, node_attrs={"fixedsize": "false"}).source
     given = {"shape": {"data": (2, 3, 28, 28)}, "dtype": {"data": "float16"}}
     typed = mx.viz.plot_network(net, **given).source
-    # MXNet leaves the nodes of weights to graphviz's own style.
-    lines = mx.viz.plot_network(net, hide_weights=False, **given).source.split("\n")
-    edges = "\n".join(line for line in lines if "->" in line)
-    drawings = {"drawing": drawn, "plain": plain, "typed": typed, "edges": edges}
+    weights = mx.viz.plot_network(net, hide_weights=False, **given).source
+    attrs = {"shape": "circle", "fontsize": "9"}
+    others = mx.viz.plot_network(others_of(mx), title="of others", node_attrs=attrs).source
+    drawings = {"drawing": drawn, "plain": plain, "typed": typed}
+    drawings |= {"weights": weights, "others": others}
     return {"summary": printed.getvalue(), **drawings}

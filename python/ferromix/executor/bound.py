@@ -240,8 +240,14 @@ class BoundGraph:
         if self._monitor is None or not program.monitored:
             program.backward(is_train)
             return
-        monitor, start = self._monitor, 0
-        for step in self.network.back_steps:
+        monitor, network, start = self._monitor, self.network, 0
+        unread = {Entry(n, 0): n for n in network.head_grads if n is not None}
+        for step in network.back_steps:
+            read = [e for n in network.backward[start : step.end] for e in n.inputs]
+            for entry in (*read, *step.outputs):
+                # In MXNet a node of its own takes what the user gave.
+                if entry is not None and unread.pop(entry, None):
+                    self._show(monitor, program, entry.node, ["id_output"], [entry])
             program.backward(is_train, start, step.end)
             start = step.end
             several = len(step.outputs) > 1

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from .. import _core
 from ..ops.card import OperatorProperty
-from ..ops.param import Param
 
 __all__ = [
     "Entry",
@@ -54,9 +53,12 @@ class Node:
     attrs
         The symbol's own attributes such as ``__shape__`` and ``__lr_mult__``; the operator's are
         on the card.
+    made_for
+        For a variable that was made for an input of an operator which was not given: the card of
+        that operator. As in MXNet such a variable shows the operator's attributes.
     """
 
-    __slots__ = ("attrs", "inputs", "name", "op")
+    __slots__ = ("attrs", "inputs", "made_for", "name", "op")
 
     def __init__(
         self,
@@ -64,8 +66,10 @@ class Node:
         name: str,
         inputs: Sequence[Entry] = (),
         attrs: Mapping[str, str] | None = None,
+        made_for: OperatorProperty | None = None,
     ) -> None:
         self.op = op
+        self.made_for = made_for
         self.name = name
         self.inputs = list(inputs)
         self.attrs = dict(attrs) if attrs else {}
@@ -94,9 +98,9 @@ class Node:
         return [_entry(Entry, (self, i)) for i in range(len(card.output_names))]
 
     def all_attrs(self) -> dict[str, str]:
-        """The given attributes of the operator in MXNet's spelling, and the symbol's own."""
-        given = {} if self.op is None else self.op.given
-        return {k: Param.format(v) for k, v in given.items()} | self.attrs
+        """The given attributes of the operator as they were spelled, and the symbol's own."""
+        card = self.op or self.made_for
+        return self.attrs if card is None else card.texts() | self.attrs
 
     def __repr__(self) -> str:
         return f"Node({'variable' if self.op is None else self.op.name} {self.name!r})"
@@ -196,5 +200,6 @@ def copy_graph(
             copies[node] = node
             continue
         name = rename(node) if rename else node.name
-        copies[node] = Node(node.op, name, [moved(e) for e in node.inputs], node.attrs)
+        inputs = [moved(e) for e in node.inputs]
+        copies[node] = Node(node.op, name, inputs, node.attrs, node.made_for)
     return [moved(head) for head in heads]

@@ -57,15 +57,16 @@ def _described(heads: Sequence[Entry]) -> dict[str, Any]:
 
     rows = [0]
     nodes: list[dict[str, Any]] = []
-    # Of nodes that have no attributes of their own.
+    # Of nodes that have no attributes of their own, by the operator that they have or belong to.
     formatted: dict[OperatorProperty | None, dict[str, str]] = {}
     for node in order:
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
-        attrs = formatted.get(node.op)
+        card = node.op or node.made_for
+        attrs = formatted.get(card)
         if attrs is None or node.attrs:
             attrs = dict(sorted(node.all_attrs().items()))
             if not node.attrs:
-                formatted[node.op] = attrs
+                formatted[card] = attrs
         if attrs:
             row["attrs"] = attrs
         row["inputs"] = numbered(node.inputs)

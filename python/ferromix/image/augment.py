@@ -13,6 +13,7 @@ from .. import ndarray as nd
 from ..ndarray import NDArray
 from .codec import imresize
 from .crop import (
+    area_of,
     center_crop,
     color_normalize,
     interpolation,
@@ -169,7 +170,7 @@ class RandomSizedCropAug(Augmenter):
     def __init__(self, size: Any, area: Any, ratio: Any, interp: int = 2, **kwargs: Any) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.size, self.interp = size, interp
-        self.area, self.ratio = kwargs.pop("min_area", area), ratio
+        self.area, self.ratio = area_of("RandomSizedCropAug", area, kwargs), ratio
 
     def __call__(self, src: NDArray) -> NDArray:
         """The part."""

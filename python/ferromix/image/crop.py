@@ -17,6 +17,7 @@ from ..ndarray import NDArray
 from .codec import imresize
 
 __all__ = [
+    "area_of",
     "center_crop",
     "color_normalize",
     "fixed_crop",
@@ -179,7 +180,7 @@ def random_size_crop(
     >>> mx.image.random_size_crop(mx.nd.ones((40, 60, 3)), (8, 4), 0.5, (0.75, 1.33))[0].shape
     (4, 8, 3)
     """
-    area = _area(area, kwargs)
+    area = area_of("random_size_crop", area, kwargs)
     rows, columns = src.shape[:2]
     low, high = area if isinstance(area, (list, tuple)) else (area, 1.0)
     for _ in range(10):
@@ -194,12 +195,13 @@ def random_size_crop(
     return center_crop(src, size, interp)
 
 
-def _area(area: Any, kwargs: dict[str, Any]) -> Any:
+def area_of(function: str, area: Any, kwargs: dict[str, Any]) -> Any:
+    """`area`, also under the old name that MXNet warns of."""
     if "min_area" in kwargs:
         warnings.warn("min_area is called area", DeprecationWarning, 3)
         area = kwargs.pop("min_area")
     if kwargs:
-        raise InvalidArgumentError(f"random_size_crop: unknown: {', '.join(kwargs)}")
+        raise InvalidArgumentError(f"{function}: unknown: {', '.join(kwargs)}")
     return area
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -133,6 +134,11 @@ class Initializer:
             )
         rules = _BY_ENDING
         if not isinstance(desc, InitDesc):
+            warnings.warn(
+                "Calling an initializer with a str has been deprecated; use mx.init.InitDesc(name)",
+                DeprecationWarning,
+                stacklevel=2,
+            )
             desc, rules = InitDesc(desc), _BY_ENDING + _OF_STRINGS
         if desc.global_init is None:
             desc.global_init = self

@@ -162,7 +162,7 @@ class PCC(EvalMetric):
 
     @property
     def sum_metric(self) -> float:
-        """The correlation times the number of samples of the local account."""
+        """The correlation times the number of updates of the local account, as MXNet counts."""
         return _correlation(self._recent) * self.num_inst if self.num_inst else 0.0
 
     @property
@@ -173,13 +173,13 @@ class PCC(EvalMetric):
     def reset(self) -> None:
         """Forgets everything."""
         self._all = np.zeros((2, 2), np.int64)
-        self.global_num_inst = 0
+        self.global_num_inst = 0.0
         self.reset_local()
 
     def reset_local(self) -> None:
         """Forgets the local account."""
         self._recent = np.zeros((2, 2), np.int64)
-        self.num_inst = 0
+        self.num_inst = 0.0
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Accounts for one batch."""
@@ -187,7 +187,8 @@ class PCC(EvalMetric):
             counts = _counts(self.name, label, _classes(pred))
             self._recent = _sum(self._recent, counts)
             self._all = _sum(self._all, counts) if self._has_global else self._all
-        self.num_inst, self.global_num_inst = int(self._recent.sum()), int(self._all.sum())
+        self.num_inst += 1
+        self.global_num_inst += 1
 
     def get_global(self) -> Score:
         """Name and value over everything, or what :meth:`get` says without a global account."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,6 +159,8 @@ def arange(
 
     `infer_range` has no effect, as in MXNet: nothing but the arguments gives the length.
     """
+    if infer_range is not None:
+        warnings.warn("`infer_range` argument has been deprecated", DeprecationWarning, 2)
     attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     return invoke(make("_arange", {**attrs, "dtype": dtype_name(dtype), **_on(ctx)}), [])[0]
 

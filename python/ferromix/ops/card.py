@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from ..error import InvalidArgumentError
 from .param import Param
 from .remembered import FEW
+from .spelling import SPELLED, spelled
 from .storage import DENSE, rule_of
 
 __all__ = [
@@ -121,6 +122,8 @@ class OperatorProperty:
     """Whether there are more attributes than :attr:`params`, of any name."""
     private_outputs: ClassVar[int] = 0
     """How many of the outputs, the last ones, are no outputs in MXNet."""
+    tells_members: ClassVar[bool] = False
+    """Whether tuples of floats, such as (1.0, 2.0), are told apart from equal ones of ints."""
     by_values: bool = False
     """Whether shapes of outputs depend on values: inference leaves them open, Python runs them."""
     few_kept: ClassVar[bool] = False
@@ -142,9 +145,13 @@ class OperatorProperty:
             raise InvalidArgumentError(self._unknown_attribute(unknown[0]))
         self.attrs: dict[str, Any] = {}
         self.given: dict[str, Any] = {}
+        self._spellings: dict[str, Any] = {}
         for name, param in self.params.items():
             if name in attrs:
-                found = self.given[name] = param.parse(self.name, name, attrs[name])
+                value = attrs[name]
+                found = self.given[name] = param.parse(self.name, name, value)
+                if found is not value and isinstance(value, SPELLED):
+                    self._spellings[name] = value[:] if type(value) is list else value
                 left = found is None and param.none_is_default
                 self.attrs[name] = param.default if left else found
             elif param.required:
@@ -153,6 +160,14 @@ class OperatorProperty:
                 )
             else:
                 self.attrs[name] = param.default
+
+    def texts(self) -> dict[str, str]:
+        """The given attributes as they stand in a graph: as spelled, where MXNet reads that."""
+        texts = {k: Param.format(v) for k, v in self.given.items()}
+        for name, value in self._spellings.items():
+            text = spelled(self.params[name].kind, value)
+            texts[name] = texts[name] if text is None else text
+        return texts
 
     # -- arguments and outputs -----------------------------------------------------------------
 
@@ -405,6 +420,7 @@ def register(card: _Card) -> _Card:
                 f"operator '{card.name}': attribute '{name}' cannot be dynamic: only "
                 "numbers without a range, of operators without a gradient, can"
             )
+    card.tells_members = any(param.kind == "floats" for param in card.params.values())
     for name in (card.name, *card.aliases):
         if name in _REGISTRY:
             raise InvalidArgumentError(f"operator '{name}' is registered twice")
@@ -461,14 +477,16 @@ def builtin_names() -> list[str]:
 
 def make(name: str, attrs: Mapping[str, Any]) -> OperatorProperty:
     """The card of `name` with `attrs`; the same object for the same attributes where possible."""
-    made = _make_few if find(name).few_kept else _make_cached
-    kinds = tuple([_kind(v) if isinstance(v, float) else type(v) for v in attrs.values()])
+    card = find(name)
+    made = _make_few if card.few_kept else _make_cached
+    told = (float, tuple) if card.tells_members else float
+    kinds = tuple([_kind(v) if isinstance(v, told) else type(v) for v in attrs.values()])
     try:
         return made(name, tuple(attrs.items()), kinds)
     except TypeError as e:
         if "unhashable" not in str(e):
             raise
-    return find(name)(**attrs)
+    return card(**attrs)
 
 
 def forget() -> None:
@@ -478,7 +496,9 @@ def forget() -> None:
 
 
 def _kind(value: Any) -> Any:
-    """What tells apart values that are equal: 1 and 1.0, 0.0 and -0.0."""
+    """What tells apart values that are equal: 1 and 1.0, 0.0 and -0.0; members of a tuple, too."""
+    if isinstance(value, tuple):
+        return tuple([_kind(v) for v in value])
     return repr(value) if isinstance(value, float) and value == 0 else type(value)
 
 

@@ -137,10 +137,6 @@ class ImageNormalize(Images):
         "std": Param("floats", (1.0, 1.0, 1.0, 1.0), "What each channel is divided by."),
     }
 
-    def __init__(self, **attrs: Any) -> None:
-        given = {k: (v,) if isinstance(v, int | float) else v for k, v in attrs.items()}
-        super().__init__(**given)
-
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
     ) -> tuple[list[MaybeShape], list[MaybeShape], list[MaybeShape]]:

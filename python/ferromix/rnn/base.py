@@ -81,7 +81,7 @@ class BaseRNNCell:
         return [info["shape"] for info in self.state_info]
 
     @property
-    def _gate_names(self) -> tuple[str, ...]:
+    def _gate_names(self) -> Sequence[str]:
         """What the parts of a weight are called, in their order."""
         return ()
 

@@ -77,7 +77,7 @@ class RNNCell(_Dense):
         self._activation = activation
 
     @property
-    def _gate_names(self) -> tuple[str, ...]:
+    def _gate_names(self) -> Sequence[str]:
         return ("",)
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, list[Symbol]]:
@@ -116,8 +116,8 @@ class LSTMCell(_Dense):
         return super().state_info * 2
 
     @property
-    def _gate_names(self) -> tuple[str, ...]:
-        return ("_i", "_f", "_c", "_o")
+    def _gate_names(self) -> Sequence[str]:
+        return ["_i", "_f", "_c", "_o"]
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """One step."""
@@ -151,8 +151,8 @@ class GRUCell(_Dense):
         super().__init__(num_hidden, prefix, params)
 
     @property
-    def _gate_names(self) -> tuple[str, ...]:
-        return ("_r", "_z", "_o")
+    def _gate_names(self) -> Sequence[str]:
+        return ["_r", "_z", "_o"]
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """One step."""

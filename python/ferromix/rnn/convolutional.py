@@ -117,7 +117,7 @@ class ConvRNNCell(BaseConvRNNCell):
         super().__init__(*args, prefix=prefix, **kwargs)
 
     @property
-    def _gate_names(self) -> tuple[str, ...]:
+    def _gate_names(self) -> Sequence[str]:
         return ("",)
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, list[Symbol]]:
@@ -140,8 +140,8 @@ class ConvLSTMCell(BaseConvRNNCell):
         return super().state_info * 2
 
     @property
-    def _gate_names(self) -> tuple[str, ...]:
-        return ("_i", "_f", "_c", "_o")
+    def _gate_names(self) -> Sequence[str]:
+        return ["_i", "_f", "_c", "_o"]
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """One step."""
@@ -165,8 +165,8 @@ class ConvGRUCell(BaseConvRNNCell):
         super().__init__(*args, prefix=prefix, **kwargs)
 
     @property
-    def _gate_names(self) -> tuple[str, ...]:
-        return ("_r", "_z", "_o")
+    def _gate_names(self) -> Sequence[str]:
+        return ["_r", "_z", "_o"]
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """One step."""

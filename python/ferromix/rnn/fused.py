@@ -73,8 +73,8 @@ class FusedRNNCell(BaseRNNCell):
         return [{"shape": shape, "__layout__": "LNC"}] * (2 if self._mode == "lstm" else 1)
 
     @property
-    def _gate_names(self) -> tuple[str, ...]:
-        return GATES[self._mode]
+    def _gate_names(self) -> Sequence[str]:
+        return list(GATES[self._mode])
 
     def _parts(self, vector: NDArray, inputs: int) -> list[tuple[str, NDArray]]:
         sizes = inputs, self._num_hidden, self._num_layers, self._bidirectional

@@ -22,6 +22,13 @@ def is_scalar(value: Any) -> bool:
     return isinstance(value, (numbers.Number, np.generic)) and not isinstance(value, complex)
 
 
+def _number(operation: str, number: Any) -> float:
+    """The number of an operation, an int as an int: graphs spell it so."""
+    found = factor(operation, number)
+    whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
+    return int(number) if whole else found
+
+
 class Arithmetic:
     """The operators of a symbol; the class that inherits them says how a node is made."""
 
@@ -44,7 +51,7 @@ class Arithmetic:
             )
         op = names.left if reflected else names.right
         hint = op if name in COMPARISONS else op.replace("_scalar", "scalar")
-        return self._make(op, [self], {"scalar": factor(op, other)}, hint)
+        return self._make(op, [self], {"scalar": _number(op, other)}, hint)
 
     def __add__(self, other: Any) -> Self:
         return self._binary("add", other)
@@ -81,7 +88,7 @@ class Arithmetic:
 
     def __rpow__(self, other: Any) -> Self:
         if is_scalar(other):  # Only here MXNet's automatic name keeps the underscore.
-            number = factor("_rpower_scalar", other)
+            number = _number("_rpower_scalar", other)
             return self._make("_rpower_scalar", [self], {"scalar": number}, "_rpower_scalar")
         return self._binary("power", other, True)
 

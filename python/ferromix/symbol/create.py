@@ -27,7 +27,7 @@ def named(name: str | None, hint: str) -> str:
     It is asked for before all else is checked: as in MXNet, a number counts although the call then
     fails, so that names after it are the same.
     """
-    return NameManager.current.get(name, hint)
+    return NameManager._current.value.get(name, hint)
 
 
 def create(
@@ -60,12 +60,12 @@ def create(
             raise InvalidArgumentError(
                 f"{card.name}: unknown input '{key}'; inputs: {names_of(names)}"
             )
-    attrs = AttrScope.current.get(attr)
+    attrs = AttrScope._current.value.get(attr)
     require_own(card, attrs)
 
     def variable(key: str) -> Entry:
         own = {"__init__": card.initializers[key]} if key in card.initializers else {}
-        return Entry(Node(None, f"{name}_{key}", [], {**own, **attrs}), 0)
+        return Entry(Node(None, f"{name}_{key}", [], {**own, **attrs}, card), 0)
 
     entries = [inputs[key] if key in inputs else variable(key) for key in names]
     node = Node(card, name, entries, attrs)

@@ -53,7 +53,7 @@ class Body(AttrScope):
     def stand_ins(self, entries: Sequence[Entry]) -> list[Node]:
         """Variables in the place of symbols outside."""
         found = [
-            Node(None, f"{e.node.name}-{e.output}", [], AttrScope.current.get(None))
+            Node(None, f"{e.node.name}-{e.output}", [], AttrScope._current.value.get(None))
             for e in entries
         ]
         self.own.update(found)
@@ -92,8 +92,8 @@ class Body(AttrScope):
                 copies[head] = variable(head)
             copy = copies[head]
             if copy.node.op is None or copy in found:
-                name = NameManager.current.get(None, "identity")
-                attrs = AttrScope.current.get(None)
+                name = NameManager._current.value.get(None, "identity")
+                attrs = AttrScope._current.value.get(None)
                 copy = Entry(Node(make("_copy", {}), name, [copy], attrs), 0)
             found.append(copy)
         return Graph(found, outside)

@@ -13,12 +13,12 @@ from ..literal import brief
 from ..numeric import of_numbers
 from ..ops.call import describe, signature
 from ..ops.card import find
-from ..ops.join import split_v2_attrs
 from ..ops.param import dtype_name
 from ..ops.storage import STORAGE_TYPES
 from .arithmetic import is_scalar
 from .create import EXTRA, call
 from .inference import DTYPE_CODES, shape_text
+from .methods import split_v2_attrs
 from .operators import Operators, method_names
 from .symbol import Symbol
 
@@ -93,7 +93,7 @@ def Variable(  # noqa: N802 - MXNet's name
     """
     if not isinstance(name, str):
         raise DTypeError(f"the name of a variable must be a string, got {name!r}")
-    attrs = AttrScope.current.get(attr)
+    attrs = AttrScope._current.value.get(attr)
     if shape is not None:
         attrs["__shape__"] = shape_text(shape, name)
     if lr_mult is not None:
@@ -256,7 +256,8 @@ def ones(shape: Any, dtype: Any = "float32", **kwargs: Any) -> Symbol:
 
 def full(shape: Any, val: float, dtype: Any = "float32", **kwargs: Any) -> Symbol:
     """A symbol of which every element is `val`."""
-    return function("_full")(shape=shape, value=val, dtype=dtype or "float32", **kwargs)
+    value = float(val) if is_scalar(val) else val  # A float in the graph, too, as in MXNet.
+    return function("_full")(shape=shape, value=value, dtype=dtype or "float32", **kwargs)
 
 
 def arange(

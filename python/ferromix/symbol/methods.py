@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..error import NotImplementedForSymbol
-from ..ops.join import split_v2_attrs
+from ..ops import join
 from .operators import Operators
 
-__all__ = ["Methods"]
+__all__ = ["Methods", "split_v2_attrs"]
+
+
+def split_v2_attrs(
+    indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
+) -> dict[str, Any]:
+    """The attributes of ``_split_v2``, with indices as the list that MXNet makes of them."""
+    attrs = join.split_v2_attrs(indices_or_sections, axis, squeeze_axis)
+    return {**attrs, "indices": list(attrs["indices"])}
 
 
 class Methods(Operators):

@@ -157,7 +157,8 @@ def randint(low: int, high: int, shape: Any = None, dtype: Any = None, **kwargs:
     The other arguments are those of :func:`uniform`; `dtype` is int32 or int64.
     """
     parameters("randint", {"low": low, "high": high}, None)
-    return function("_random_randint")(low=low, high=high, shape=shape, dtype=dtype, **kwargs)
+    given = _given(shape=shape, dtype=dtype)
+    return function("_random_randint")(low=low, high=high, **given, **kwargs)
 
 
 def multinomial(
@@ -168,8 +169,8 @@ def multinomial(
 
     Unlike the function of arrays, this one gives the logarithms by default, as in MXNet.
     """
-    shape = () if shape is None else shape
-    attrs = {"shape": shape, "get_prob": get_prob, "dtype": dtype}
+    given = _given(shape=None if shape == () else shape)
+    attrs = {**given, "get_prob": get_prob, "dtype": dtype}
     return function("_sample_multinomial")(data, **attrs, **kwargs)
 
 
@@ -201,7 +202,12 @@ __getattr__, __dir__ = serve(__name__, member)
 def _draw(
     name: str, params: dict[str, Any], shape: Any, dtype: Any, rest: dict[str, Any]
 ) -> Symbol:
+    given = _given(shape=shape, dtype=dtype)
     if not parameters(name, params, Symbol):
-        return function(f"_random_{name}")(**params, shape=shape, dtype=dtype, **rest)
-    attrs = {} if shape is None else {"shape": shape}
-    return function(f"_sample_{name}")(*params.values(), **attrs, dtype=dtype, **rest)
+        return function(f"_random_{name}")(**params, **given, **rest)
+    return function(f"_sample_{name}")(*params.values(), **given, **rest)
+
+
+def _given(**attrs: Any) -> dict[str, Any]:
+    """Those that are not None: the graph has no word of others, as in MXNet."""
+    return {key: value for key, value in attrs.items() if value is not None}
