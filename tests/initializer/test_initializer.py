@@ -150,6 +150,17 @@ def test_a_name_without_a_rule():
         mx.init.Uniform()(mx.init.InitDesc("foo"), mx.nd.zeros((2,)))
 
 
+def test_states_under_names_of_ones_own():
+    net = mx.sym.BatchNorm(
+        mx.sym.Variable("data"), moving_mean=mx.sym.Variable("a"), moving_var=mx.sym.Variable("b")
+    )
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (2, 3))])
+    module.init_params(mx.init.Uniform())
+    states = {name: array.asnumpy().tolist() for name, array in module.get_params()[1].items()}
+    assert states == {"a": [0, 0, 0], "b": [1, 1, 1]}  # as MXNet 1.9.1 has them
+
+
 def test_own_initializer_of_a_variable():
     net = mx.sym.Variable("steps", init=mx.init.Constant(3))
     net = mx.sym.FullyConnected(net, num_hidden=2, name="fc", bias=mx.sym.Variable("b", init="one"))

@@ -77,6 +77,8 @@ def test_a_killed_training_ends_with_the_bits_of_one_that_was_not(tmp_path, stra
     run(prefix, max(last + 1, EPOCHS))
     for epoch in (last, last + 1):
         assert checkpoint(prefix, epoch) == checkpoint(straight, epoch)
+    # The one that went on wrote the same file, and removed what was left of it.
+    assert not list(tmp_path.glob("*.states.*.tmp"))
 
 
 def test_the_last_checkpoint_is_the_last_complete_one(tmp_path):

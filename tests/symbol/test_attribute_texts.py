@@ -120,6 +120,19 @@ def test_variables_that_are_made_show_the_attributes_of_their_operator():
     }
 
 
+def test_variables_that_start_otherwise_say_so_unless_they_say_how():
+    # MXNet 1.9.1 gives these, in graphs that are made before, too.
+    mean, var = S.Variable("mm"), S.Variable("mv", init="zeros")
+    S.BatchNorm(X, moving_mean=mean, moving_var=var)
+    assert mean.list_attr() == {"__init__": '["zero", {}]'}
+    assert var.list_attr() == {"__init__": "zeros"}
+    gamma = S.Variable("g")
+    S.LeakyReLU(X, gamma, act_type="prelu")
+    assert gamma.list_attr() == {"__init__": '["Constant", {"value": 0.25}]'}
+    computed = S.LeakyReLU(X, S.exp(X, name="e"), act_type="prelu", name="l")
+    assert computed.attr_dict() == {"l": {"act_type": "prelu"}}
+
+
 def test_copies_and_loaded_graphs_show_them_too():
     net = S.FullyConnected(X, num_hidden=10, name="fc")
     for again in (net.__copy__(), S.load_json(net.tojson()), net.get_internals()["fc_output"]):

@@ -64,10 +64,13 @@ def create(
     require_own(card, attrs)
 
     def variable(key: str) -> Entry:
-        own = {"__init__": card.initializers[key]} if key in card.initializers else {}
-        return Entry(Node(None, f"{name}_{key}", [], {**own, **attrs}, card), 0)
+        return Entry(Node(None, f"{name}_{key}", [], attrs, card), 0)
 
     entries = [inputs[key] if key in inputs else variable(key) for key in names]
+    for key, entry in zip(names, entries, strict=True):
+        if key in card.initializers and entry.node.op is None:
+            # As in MXNet a user's variable learns it, too, unless it has one.
+            entry.node.attrs.setdefault("__init__", card.initializers[key])
     node = Node(card, name, entries, attrs)
     return node.outputs()[: node.num_visible_outputs]
 
