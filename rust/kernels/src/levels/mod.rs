@@ -23,13 +23,22 @@ pub(crate) trait Whole: Element + Ord {
     fn bits(x: i16) -> Self;
 }
 
+/// A number of eight bits, the nearest to `x` between `low` and `high`, as the last bits; 0 for NaN.
+#[inline(always)]
+fn nearest_byte(x: f32, low: f32, high: f32) -> u32 {
+    /// Floats of this size are whole numbers, so that the sum is rounded to one, which is in its last bits.
+    const WHOLE: f32 = (3 << 22) as f32;
+    let x = if x.is_nan() { 0.0 } else { x.clamp(low, high) };
+    (x + WHOLE).to_bits()
+}
+
 macro_rules! whole {
-    ($($t:ty: $levels:literal, $most:literal;)*) => {$(
+    ($($t:ty: $levels:literal, $most:literal, $x:ident => $nearest:expr;)*) => {$(
         impl Whole for $t {
             const LEVELS: f32 = $levels;
             const MOST: f32 = $most;
             #[inline(always)]
-            fn nearest(x: f32) -> Self { x.round_ties_even() as $t }
+            fn nearest($x: f32) -> Self { $nearest as $t }
             #[inline(always)]
             fn real(self) -> f32 { self as f32 }
             #[inline(always)]
@@ -40,9 +49,9 @@ macro_rules! whole {
     )*};
 }
 whole! {
-    i8: 127.5, 127.0;
-    u8: 255.5, 255.0;
-    i32: 2_147_483_648.0, 2_147_483_648.0;
+    i8: 127.5, 127.0, x => nearest_byte(x, -128.0, 127.0);
+    u8: 255.5, 255.0, x => nearest_byte(x, 0.0, 255.0);
+    i32: 2_147_483_648.0, 2_147_483_648.0, x => x.round_ties_even();
 }
 
 /// Evaluates an expression with a type name bound to `i8` or `u8`.

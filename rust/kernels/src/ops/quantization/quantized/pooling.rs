@@ -5,104 +5,115 @@ use super::windows::Windows;
 use crate::api::prepared::{boxed, check_count};
 use crate::api::{Attrs, Call, Desc, Kernel};
 use crate::blocks::staged::Staged;
-use crate::levels::{Range, Whole, by_byte};
+use crate::levels::{self, Whole, by_byte};
 use crate::par;
 use crate::simd::vector::multiversion;
 use ferromix_base::{Error, Result};
-use std::ops::Range as Places;
+use std::ops::Range;
 
 /// Elements that a task reads, roughly.
 const GRAIN: usize = 1 << 18;
 
+/// What windows reach, found once for all planes.
+struct Reach {
+    /// For each line of windows the lines of the plane.
+    lines: Vec<Vec<usize>>,
+    /// For each tap along a line the windows of which it is inside, and where it is in the first.
+    along: Vec<(Range<usize>, usize)>,
+    /// How many taps along a line are inside, by window.
+    counts: Vec<usize>,
+    windows: Windows,
+}
+
+impl Reach {
+    fn new(windows: Windows) -> Self {
+        let [deep, rows, columns] = windows.to;
+        let places = |axis: usize, at: usize| {
+            let taps = windows.taps(axis, at);
+            taps.map(move |k| windows.place(axis, at, k))
+        };
+        let line = |number: usize| {
+            let (z, y) = (number / rows, number % rows);
+            let lines =
+                places(0, z).flat_map(|z| places(1, y).map(move |y| z * windows.from[1] + y));
+            lines.collect()
+        };
+        let along = (0..windows.kernel[2]).map(|x| (windows.inside(2, x), x));
+        Reach {
+            lines: (0..deep * rows).map(line).collect(),
+            along: along
+                .filter(|(inside, _)| !inside.is_empty())
+                .map(|(inside, x)| (inside.clone(), windows.place(2, inside.start, x)))
+                .collect(),
+            counts: (0..columns).map(|x| windows.taps(2, x).len()).collect(),
+            windows,
+        }
+    }
+}
+
+/// Has `f` have every other element, by a distance that is known where it is a usual one.
+macro_rules! every {
+    ($from:expr, $stride:expr, $every:ident => $f:expr) => {
+        match $stride {
+            2 => {
+                let $every = $from.iter().step_by(2);
+                $f
+            }
+            stride => {
+                let $every = $from.iter().step_by(stride);
+                $f
+            }
+        }
+    };
+}
+
 multiversion! {
-    /// Has the larger one of each two stay.
-    fn larger<T: Whole>(data: &[T], out: &mut [T]) {
-        data.iter().zip(out).for_each(|(&x, out)| *out = x.max(*out));
-    }
-
-    /// The same for every other number.
-    fn larger_of_every<T: Whole>(data: &[T], stride: usize, out: &mut [T]) {
-        let every = data.iter().step_by(stride);
-        every.zip(out).for_each(|(&x, out)| *out = x.max(*out));
-    }
-
-    /// Adds numbers to sums.
-    fn add<T: Whole>(data: &[T], sums: &mut [i64]) {
-        data.iter().zip(sums).for_each(|(x, sum)| *sum += i64::from(x.wide()));
-    }
-
-    /// Adds every other sum to sums.
-    fn add_every<>(data: &[i64], stride: usize, sums: &mut [i64]) {
-        data.iter().step_by(stride).zip(sums).for_each(|(x, sum)| *sum += x);
-    }
-
-    /// The nearest numbers to sums divided by counts.
-    fn means<T: Whole>(sums: &[i64], counts: &[f32], out: &mut [T]) {
-        for ((out, &sum), count) in out.iter_mut().zip(sums).zip(counts) {
-            *out = T::nearest(sum as f32 / count);
-        }
-    }
-}
-
-impl Windows {
-    /// Calls `each` with the lines of a plane that the windows of line `number` reach; how many.
-    fn lines<T>(&self, number: usize, plane: &[T], mut each: impl FnMut(&[T])) -> usize {
-        let ([_, high, wide], [_, rows, _]) = (self.from, self.to);
-        let at = [number / rows, number % rows];
-        let taps: [_; 2] = std::array::from_fn(|axis| self.taps(axis, at[axis]));
-        for z in taps[0].clone() {
-            for y in taps[1].clone() {
-                let line = self.place(0, at[0], z) * high + self.place(1, at[1], y);
-                each(&plane[line * wide..(line + 1) * wide]);
+    /// The largest numbers of the windows of a plane.
+    fn most_of_plane<T: Whole>(reach: &Reach, plane: &[T], out: &mut [T]) {
+        let (wide, columns) = (reach.windows.from[2], reach.windows.to[2]);
+        let least = T::nearest(f32::MIN);
+        let mut line = vec![least; wide];
+        for (lines, out) in reach.lines.iter().zip(out.chunks_exact_mut(columns.max(1))) {
+            line.fill(least);
+            for &number in lines {
+                let other = &plane[number * wide..(number + 1) * wide];
+                other.iter().zip(&mut line).for_each(|(&x, most)| *most = x.max(*most));
             }
-        }
-        taps[0].len() * taps[1].len()
-    }
-
-    /// Calls `each` with the windows of a line that have a tap inside, and where it is in the first.
-    fn along(&self, mut each: impl FnMut(Places<usize>, usize)) {
-        for x in 0..self.kernel[2] {
-            let inside = self.inside(2, x);
-            if !inside.is_empty() {
-                let from = self.place(2, inside.start, x);
-                each(inside, from);
+            out.fill(least);
+            for (inside, from) in &reach.along {
+                let out = &mut out[inside.clone()];
+                every!(line[*from..], reach.windows.stride[2], every => {
+                    every.zip(out).for_each(|(&x, most)| *most = x.max(*most));
+                });
             }
         }
     }
-}
 
-/// The largest numbers of the windows of a plane.
-fn most_of_plane<T: Whole>(windows: &Windows, plane: &[T], out: &mut [T]) {
-    let least = T::nearest(f32::MIN);
-    let mut line = vec![least; windows.from[2]];
-    for (number, out) in out.chunks_exact_mut(windows.to[2].max(1)).enumerate() {
-        line.fill(least);
-        windows.lines(number, plane, |other| larger(other, &mut line));
-        out.fill(least);
-        windows.along(|inside, from| {
-            larger_of_every(&line[from..], windows.stride[2], &mut out[inside]);
-        });
-    }
-}
-
-/// The means of the windows of a plane, of all their elements if `padded`.
-fn means_of_plane<T: Whole>(windows: &Windows, padded: bool, plane: &[T], out: &mut [T]) {
-    let columns = windows.to[2];
-    let all: usize = windows.kernel.iter().product();
-    let mut line = vec![0; windows.from[2]];
-    let (mut sums, mut counts) = (vec![0; columns], vec![0.0; columns]);
-    for (number, out) in out.chunks_exact_mut(columns.max(1)).enumerate() {
-        line.fill(0);
-        let lines = windows.lines(number, plane, |other| add(other, &mut line));
-        sums.fill(0);
-        windows.along(|inside, from| {
-            add_every(&line[from..], windows.stride[2], &mut sums[inside]);
-        });
-        for (x, count) in counts.iter_mut().enumerate() {
-            let inside = lines * windows.taps(2, x).len();
-            *count = if padded { all } else { inside } as f32;
+    /// The means of the windows of a plane, of all their elements if `padded`.
+    fn means_of_plane<T: Whole>(reach: &Reach, padded: bool, plane: &[T], out: &mut [T]) {
+        let (wide, columns) = (reach.windows.from[2], reach.windows.to[2]);
+        let all: usize = reach.windows.kernel.iter().product();
+        let (mut line, mut sums) = (vec![0; wide], vec![0; columns]);
+        for (lines, out) in reach.lines.iter().zip(out.chunks_exact_mut(columns.max(1))) {
+            line.fill(0);
+            for &number in lines {
+                let other = &plane[number * wide..(number + 1) * wide];
+                let pairs = other.iter().zip(&mut line);
+                pairs.for_each(|(x, sum)| *sum += i64::from(x.wide()));
+            }
+            sums.fill(0);
+            for (inside, from) in &reach.along {
+                let sums = &mut sums[inside.clone()];
+                every!(line[*from..], reach.windows.stride[2], every => {
+                    every.zip(sums).for_each(|(x, sum)| *sum += x);
+                });
+            }
+            let pairs = sums.iter().zip(&reach.counts);
+            for (out, (&sum, count)) in out.iter_mut().zip(pairs) {
+                let count = if padded { all } else { lines.len() * count };
+                *out = T::nearest(sum as f32 / count as f32);
+            }
         }
-        means(&sums, &counts, out);
     }
 }
 
@@ -112,10 +123,10 @@ fn pooled<T: Whole>(
     call: &mut Call<'_>,
 ) -> Result<()> {
     let data = call.inputs[0].read::<T>()?;
-    let range = Range::of(&call.inputs[1], &call.inputs[2])?;
+    let range = levels::Range::of(&call.inputs[1], &call.inputs[2])?;
     let mut staged = Staged::all(call);
     if let Some(target) = Staged::target::<T>(&mut staged[0])? {
-        let places = windows.places().max(1);
+        let (reach, places) = (Reach::new(windows), windows.places().max(1));
         let size: usize = windows.from.iter().product();
         par::for_ranges(target.len() / places, GRAIN / size.max(1), |planes| {
             for plane in planes {
@@ -123,9 +134,9 @@ fn pooled<T: Whole>(
                 // SAFETY: a plane of this task alone.
                 let out = unsafe { target.slice(plane * places..(plane + 1) * places) };
                 if average {
-                    means_of_plane(&windows, padded, data, out);
+                    means_of_plane(&reach, padded, data, out);
                 } else {
-                    most_of_plane(&windows, data, out);
+                    most_of_plane(&reach, data, out);
                 }
             }
         });
