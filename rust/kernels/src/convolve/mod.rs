@@ -15,5 +15,6 @@ mod planes;
 pub(crate) mod products;
 pub(crate) mod transforms;
 pub(crate) mod weight;
+mod windows;
 pub(crate) mod winograd;
 pub(crate) mod winograd_weight;

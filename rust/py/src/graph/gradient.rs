@@ -289,6 +289,8 @@ impl<'py> Run<'py> {
             self.pass.alike.set_item(value(made)?, value(like)?)?;
         }
         let gradients = rule.gradients.iter();
-        Ok(gradients.map(|i| i.and_then(|i| values[i].clone())).collect())
+        Ok(gradients
+            .map(|i| i.and_then(|i| values[i].clone()))
+            .collect())
     }
 }

@@ -196,11 +196,7 @@ impl<'py> Merge<'py> {
         entries.iter().map(|entry| self.number(&entry)).collect()
     }
 
-    fn outputs(
-        &mut self,
-        node: &Bound<'py, PyAny>,
-        card: &Bound<'py, PyAny>,
-    ) -> PyResult<Inputs> {
+    fn outputs(&mut self, node: &Bound<'py, PyAny>, card: &Bound<'py, PyAny>) -> PyResult<Inputs> {
         if !is_plain(node)? {
             let entries = own_outputs(node)?;
             return entries.try_iter()?.map(|e| self.number(&e?)).collect();
