@@ -1,6 +1,7 @@
 //! Products of weights with windows of images, which make up convolutions, their gradients and what is
 //! their reverse.
 
+mod ahead;
 pub(crate) mod apply;
 pub(crate) mod direct;
 mod field;

@@ -18,6 +18,8 @@ use crate::par;
 const TAPS: usize = 64;
 /// Most numbers of a plane with its border.
 const PLANE: usize = 1 << 16;
+/// Numbers that a plane is fetched before it is read, at least.
+const AHEAD: usize = 1 << 11;
 /// Multiplications per task, at least.
 const TASK: usize = 1 << 18;
 
@@ -136,6 +138,7 @@ pub(super) fn run_windows<T: Planewise>(
     let (each, grain) = (product.plane_scratch::<T>(), product.grain());
     let (planes, inner) = (product.field.planes, volume(&product.field.inner));
     let plane_out = volume(&product.grid.extents);
+    let ahead = |at: usize| (at + inner.max(AHEAD)).min((planes * inner).max(1) - 1);
     par::for_each_slot(planes.div_ceil(grain), |slot, task| {
         // SAFETY: tasks that run at the same time have different slots.
         let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
@@ -148,6 +151,7 @@ pub(super) fn run_windows<T: Planewise>(
                 + sample * product.grid.target_sample;
             let written = start..start + plane_out;
             let covered = data.overlaps(&read, &finish.target, &written);
+            let (next, end) = (ahead(read.start), ahead(read.end));
             // SAFETY: what is written meanwhile are other planes, and later this one.
             let mut from = unsafe { data.slice(read) };
             if covered {
@@ -168,6 +172,7 @@ pub(super) fn run_windows<T: Planewise>(
                 let plane = Plane {
                     weights: w,
                     source: from.as_ptr(),
+                    next: (data.at(next), end - next),
                     shift: finish.shift.map_or(T::ZERO, |s| s[group]),
                     addend,
                     relu: finish.relu,

@@ -3,6 +3,7 @@
 //! result lie as those of the plane do, vectors run over the ends of rows, and small planes fill them, too.
 
 use super::apply::Apply;
+use crate::blocks::raw::fetch_far;
 use crate::linalg::lanes::Places;
 use crate::math::real::Real;
 
@@ -36,6 +37,8 @@ pub(super) struct Plane<'a, T> {
     /// In the order of the taps.
     pub(super) weights: &'a [T],
     pub(super) source: *const T,
+    /// So many numbers that are read next, of which the cache is told meanwhile.
+    pub(super) next: (*const T, usize),
     pub(super) shift: T,
     /// What is added, which lies as the target does; or null.
     pub(super) addend: *const T,
@@ -206,10 +209,18 @@ impl Windows {
     unsafe fn all<T: Real, V: Places<T>, const S: usize>(&self, plane: &Plane<'_, T>) {
         let (whole, others) = self.pieces.split_at(self.whole);
         let mut reads = self.reads.as_ptr();
+        let (next, len) = plane.next;
+        let some = len.div_ceil((self.pieces.len() / AT_ONCE).max(1));
+        let mut at = 0;
+        let mut fetch = || {
+            fetch_far(next.wrapping_add(at), some.min(len - at));
+            at += some.min(len - at);
+        };
         // SAFETY: as the caller vouches; so much is read of each piece.
         unsafe {
             let (groups, rest) = whole.as_chunks::<AT_ONCE>();
             for group in groups {
+                fetch();
                 self.group::<T, V, S, AT_ONCE>(group, None, plane);
             }
             for piece in rest {
@@ -217,6 +228,7 @@ impl Windows {
             }
             let (groups, rest) = others.as_chunks::<AT_ONCE>();
             for group in groups {
+                fetch();
                 self.group::<T, V, S, AT_ONCE>(group, Some(reads), plane);
                 reads = reads.add(AT_ONCE * S * self.taps.len());
             }
