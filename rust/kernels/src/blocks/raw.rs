@@ -143,6 +143,21 @@ impl<T: Element> Target<T> {
     }
 }
 
+/// Has the second-level cache fetch the lines of `len` numbers from `p` on; what there is not is not fetched.
+#[inline(always)]
+pub(crate) fn fetch_far<T>(p: *const T, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..len.next_multiple_of(LINE / size_of::<T>())).step_by(LINE / size_of::<T>()) {
+        // SAFETY: an instruction that every CPU of this kind has, which faults nowhere.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T1>(p.wrapping_add(at).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (p, len);
+}
+
 /// The first `n` elements in memory that [`Scratch`] cut.
 ///
 /// # Errors

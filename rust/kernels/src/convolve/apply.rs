@@ -3,6 +3,7 @@
 //! are gathered into the cache as the product needs them. The gradient of the data is the same
 //! product with other taps.
 
+use super::ahead::Ahead;
 use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
 use super::finish::Finish;
@@ -36,8 +37,8 @@ pub(crate) struct Apply {
     pub(crate) target_group: usize,
 }
 
-/// Taps that are gathered at a time.
-const DEPTH: usize = 256;
+/// Most taps that are gathered at a time.
+const DEPTH: usize = 512;
 /// Panels that are gathered at a time.
 const PANELS: usize = 4;
 /// Multiplications per task, at least.
@@ -47,8 +48,11 @@ const DIRECT_ROWS: usize = 48;
 /// Taps for which vectors that are read where they lie go straight to memory, at least: with fewer, much is
 /// written in little time, and memory takes longer rows faster.
 const STRAIGHT_TAPS: usize = 64;
-/// Bytes of weights that stay in the second-level cache.
-const WEIGHTS: usize = 1 << 20;
+/// Most bytes of weights that are read again for each panel.
+const WEIGHTS: usize = 1 << 21;
+/// Most tasks of a group, unless each block is worth one: what the next block reads is fetched meanwhile, for
+/// the thread that does this one.
+const TASKS: usize = 64;
 /// Weights that a task packs, at least.
 const PACKED: usize = 1 << 14;
 
@@ -69,6 +73,17 @@ impl Apply {
         self.groups * self.rows * self.taps.len()
     }
 
+    /// Taps that are gathered at a time: as few times as may be, and about as many each time.
+    fn depth(&self) -> usize {
+        let all = self.taps.len();
+        all.div_ceil(all.div_ceil(DEPTH).max(1))
+    }
+
+    /// Taps by those that are gathered at a time.
+    fn chunks(&self) -> std::slice::Chunks<'_, usize> {
+        self.taps.chunks(self.depth().max(1))
+    }
+
     /// Whether there is too little work to enter the thread pool for it.
     pub(crate) fn small(&self) -> bool {
         self.grid.len() * self.packed() < TASK
@@ -77,7 +92,7 @@ impl Apply {
     /// Scratch numbers of one thread.
     pub(crate) fn per_thread<T: Direct>(&self) -> usize {
         let block = T::tiles().width * PANELS;
-        let numbers = block * (DEPTH.min(self.taps.len()) + self.rows);
+        let numbers = block * (self.depth() + self.rows);
         scratch_bytes::<T>(numbers) / size_of::<T>()
     }
 
@@ -155,9 +170,9 @@ impl Apply {
         let (unit, units) = self.units(direct, lanes);
         let per_block = block / unit;
         let blocks = units.div_ceil(per_block);
-        let taps: Vec<Taps<'_>> = self.taps.chunks(DEPTH).map(Taps::new).collect();
+        let taps: Vec<Taps<'_>> = self.chunks().map(Taps::new).collect();
         let work = self.rows * self.taps.len() * block;
-        let grain = (TASK / work.max(1)).max(1);
+        let grain = (TASK / work.max(1)).max(blocks / TASKS).max(1);
         let per_group = blocks.div_ceil(grain);
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(args.threads);
@@ -168,32 +183,40 @@ impl Apply {
             let group = task / per_group;
             let packed = &packed[group * self.rows * self.taps.len()..];
             let source = source.get(group * self.source_group..).unwrap_or(&[]);
-            let mut runs = Vec::new();
-            let first = task % per_group * grain;
-            for b in first..(first + grain).min(blocks) {
-                let start = b * per_block;
-                let n = per_block.min(units - start);
+            let cut = |b: usize, runs: &mut Vec<Run>| {
+                let (start, n) = (b * per_block, per_block.min(units - b * per_block));
                 if direct {
-                    self.grid.vector_runs(start, n, lanes, &mut runs);
+                    self.grid.vector_runs(start, n, lanes, runs);
                 } else {
-                    self.grid.runs(start, n, tiles.width, &mut runs);
+                    self.grid.runs(start, n, tiles.width, runs);
+                }
+            };
+            let (mut runs, mut next) = (Vec::new(), Vec::new());
+            let first = task % per_group * grain;
+            cut(first, &mut runs);
+            for b in first..(first + grain).min(blocks) {
+                next.clear();
+                if b + 1 < blocks {
+                    cut(b + 1, &mut next);
                 }
                 let from = (source, direct.then_some(&taps[..]), packed);
+                let places = (&mut runs, &next[..]);
                 // SAFETY: positions and groups belong to one task each.
-                unsafe { self.positions(from, &mut runs, group, finish, scratch) };
+                unsafe { self.positions(from, places, group, finish, scratch) };
+                std::mem::swap(&mut runs, &mut next);
             }
         });
     }
 
     /// The product for the positions of `runs` in a group, from the source, with its taps if vectors are
-    /// read where they lie, and the weights.
+    /// read where they lie, and the weights. The cache is told of what the runs read that come next.
     ///
     /// # Safety
     /// Nobody else uses what these positions write meanwhile.
     unsafe fn positions<T: Direct>(
         &self,
         (source, taps, packed): (&[T], Option<&[Taps<'_>]>, &[T]),
-        runs: &mut Vec<Run>,
+        (runs, next): (&mut Vec<Run>, &[Run]),
         group: usize,
         finish: &Finish<'_, T>,
         scratch: &mut [T],
@@ -202,12 +225,7 @@ impl Apply {
         let start = self.target_start + group * self.target_group;
         let places = (start, self.target_row, self.grid.target[2]);
         let filters = group * self.rows..(group + 1) * self.rows;
-        let out = Out::new(
-            finish,
-            filters.start,
-            places,
-            self.taps.len().div_ceil(DEPTH),
-        );
+        let out = Out::new(finish, filters.start, places, self.chunks().len());
         let (result, gathered) = scratch.split_at_mut(self.rows * block);
         if self.taps.is_empty() {
             result.fill(T::ZERO);
@@ -217,7 +235,7 @@ impl Apply {
         unsafe {
             match taps {
                 Some(taps) => self.direct((source, taps), packed, runs, &out, sums),
-                None => self.block((source, gathered), packed, runs, &out, sums),
+                None => self.block((source, gathered), packed, (runs, next), &out, sums),
             }
             finish.store(filters, (result, block), runs, places);
         }
@@ -232,24 +250,27 @@ impl Apply {
         &self,
         (source, gathered): (&[T], &mut [T]),
         packed: &[T],
-        runs: &mut Vec<Run>,
+        (runs, next): (&mut Vec<Run>, &[Run]),
         out: &Out<'_, T>,
         sums: Target<T>,
     ) {
         let tiles = T::tiles();
-        let (width, chunks) = (tiles.width, self.taps.len().div_ceil(DEPTH));
+        let (width, chunks) = (tiles.width, self.chunks().len());
         let panels = runs.last().map_or(0, |r| (r.at + r.len).div_ceil(width));
+        let rows = tile_rows(self.rows, tiles.most_rows);
+        let mut ahead = self.ahead(next, chunks * panels * rows.clone().count());
         let whole = |run: &Run| out.straight && run.len == width && run.at.is_multiple_of(width);
-        for (chunk, taps) in self.taps.chunks(DEPTH).enumerate() {
+        for (chunk, taps) in self.chunks().enumerate() {
             self.gather_panels((source, taps), runs, panels, gathered);
-            let tile = |p: usize, (first, n): (usize, usize)| {
+            let mut tile = |p: usize, (first, n): (usize, usize)| {
+                ahead.fetch(source);
                 let here = &runs[runs.partition_point(|r| r.at < p * width)..];
                 let (run, last) = (&here[0], chunk + 1 == chunks);
                 if last {
                     let here = here.iter().take_while(|r| r.at < (p + 1) * width);
                     here.for_each(|run| out.ahead(first..first + n, run));
                 }
-                let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
+                let a = &packed[first * self.taps.len() + chunk * self.depth() * n..];
                 let b = &gathered[p * self.apart(width)..];
                 // SAFETY: a whole run is in the target, and other tiles are in the sums.
                 unsafe {
@@ -263,9 +284,9 @@ impl Apply {
                     tiles.panels_at(n, (taps.len(), a, b), c, chunk == 0, end.as_ref());
                 }
             };
-            let rows = tile_rows(self.rows, tiles.most_rows);
             if self.rows * taps.len() * size_of::<T>() > WEIGHTS {
-                rows.for_each(|rows| (0..panels).for_each(|p| tile(p, rows)));
+                rows.clone()
+                    .for_each(|rows| (0..panels).for_each(|p| tile(p, rows)));
             } else {
                 // A panel stays in the first-level cache, and weights come from the second-level one.
                 (0..panels).for_each(|p| rows.clone().for_each(|rows| tile(p, rows)));
@@ -274,9 +295,15 @@ impl Apply {
         runs.retain(|run| !whole(run));
     }
 
+    /// What `runs` read, to be fetched in so many parts: where each tap reads a plane of its own, and neighbours.
+    fn ahead(&self, runs: &[Run], parts: usize) -> Ahead<'_> {
+        let lines = self.taps.are_single() && self.grid.source[2] == 1;
+        Ahead::new(&self.taps, if lines { runs } else { &[] }, parts)
+    }
+
     /// Distance between gathered panels.
     fn apart(&self, width: usize) -> usize {
-        DEPTH.min(self.taps.len()) * width
+        self.depth() * width
     }
 
     /// Gathers what taps read at the positions of `runs`.
@@ -335,7 +362,7 @@ impl Apply {
         for (chunk, &some) in taps.iter().enumerate() {
             let last = chunk + 1 == taps.len();
             for (first, n) in tile_rows(self.rows, tiles.most_rows) {
-                let a = &packed[first * self.taps.len() + chunk * DEPTH * n..];
+                let a = &packed[first * self.taps.len() + chunk * self.depth() * n..];
                 for (p, pair) in runs.chunks(2).enumerate() {
                     let (one, two) = (&pair[0], &pair[pair.len() - 1]);
                     if last {

@@ -86,6 +86,14 @@ impl Field {
             + x.1
     }
 
+    /// Which element of a plane with its border stands at a place: the reverse of [`Field::place`].
+    pub(crate) fn position(&self, place: usize) -> [usize; 3] {
+        let (steps, whole, [_, high, wide]) = (self.steps(), self.lattice(), self.lattices);
+        let (number, place) = (place / volume(&whole), place % volume(&whole));
+        let lattice = [number / wide / high, number / wide % high, number % wide];
+        std::array::from_fn(|i| place / steps[i] % whole[i] * self.stride[i] + lattice[i])
+    }
+
     /// Scratch elements: none without a border or lattices, since the tensor itself serves then.
     pub(crate) fn scratch(&self) -> usize {
         if self.before == [0; 3] && self.after == [0; 3] && self.stride == [1; 3] {

@@ -5,7 +5,7 @@ use super::field::Run;
 use crate::math::real::Real;
 use crate::simd::vector::multiversion;
 
-/// Numbers that are moved at once, of which panels are a multiple wide.
+/// The width of the narrowest panels.
 const PIECE: usize = 4;
 
 multiversion! {
@@ -58,13 +58,33 @@ multiversion! {
         out: &mut [T],
     ) {
         let (apart, width) = place;
-        for (k, &tap) in taps.iter().enumerate() {
-            let line = &x[source + tap..][..panels * width];
-            for (panel, line) in line.chunks_exact(width).enumerate() {
-                let to = &mut out[panel * apart + k * width..][..width];
-                // Pieces of a known length are moved without a call.
-                let pieces = to.chunks_exact_mut(PIECE).zip(line.chunks_exact(PIECE));
-                pieces.for_each(|(to, from)| to.copy_from_slice(from));
+        match width {
+            32 => lines::<T, 32>(x, taps, source, panels, apart, out),
+            16 => lines::<T, 16>(x, taps, source, panels, apart, out),
+            8 => lines::<T, 8>(x, taps, source, panels, apart, out),
+            _ => {
+                debug_assert_eq!(width, PIECE);
+                lines::<T, PIECE>(x, taps, source, panels, apart, out);
+            }
+        }
+    }
+}
+
+/// As [`gather_line`] for panels of `N`, which are moved without a call.
+#[inline(always)]
+fn lines<T: Real, const N: usize>(
+    x: &[T],
+    taps: &[usize],
+    source: usize,
+    panels: usize,
+    apart: usize,
+    out: &mut [T],
+) {
+    for (k, &tap) in taps.iter().enumerate() {
+        let line = &x[source + tap..][..panels * N];
+        for (panel, line) in line.as_chunks::<N>().0.iter().enumerate() {
+            if let Some(to) = out[panel * apart + k * N..].first_chunk_mut() {
+                *to = *line;
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Innermost loops over planes that lie in a line: sums over taps, and for each tap the sum over the
 //! line.
 
-use crate::linalg::lanes::{Lanes, Plain};
+use super::windows::{Plane, Windows};
+use crate::linalg::lanes::{Lanes, Places, Plain};
 use crate::linalg::tile::Tiled;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
@@ -16,9 +17,13 @@ type Product<T> = unsafe fn(&[usize], &[T], *const T, *mut T, usize);
 /// `taps, source, head, vectors, sums`: the sums of each tap's numbers times `head`.
 type Sums<T> = unsafe fn(&[usize], *const T, *const T, usize, &mut [T]);
 
+/// As [`Windows::run`].
+type Read<T> = unsafe fn(&Windows, &Plane<'_, T>);
+
 /// The loops for this CPU.
 pub(crate) struct Loops<T> {
     pub(super) lanes: usize,
+    pub(super) windows: Read<T>,
     pub(super) product: Product<T>,
     pub(super) sums: Sums<T>,
 }
@@ -90,11 +95,30 @@ unsafe fn sums<T: Real, V: Lanes<T>>(
     }
 }
 
+/// # Safety
+/// As [`Windows::run`].
+#[inline(always)]
+unsafe fn windows<T: Real, V: Places<T>>(windows: &Windows, plane: &Plane<'_, T>) {
+    // SAFETY: as the caller vouches.
+    unsafe { windows.run::<T, V>(plane) }
+}
+
 macro_rules! compiled_for {
     ($($name:ident: $features:literal),*) => {$(
         #[cfg(target_arch = "x86_64")]
         mod $name {
-            use super::{Lanes, Real};
+            use super::{Lanes, Places, Plane, Real, Windows};
+
+            /// # Safety
+            /// As the loop of this name outside.
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn windows<T: Real, V: Places<T>>(
+                windows: &Windows,
+                plane: &Plane<'_, T>,
+            ) {
+                // SAFETY: as the caller vouches.
+                unsafe { super::windows::<T, V>(windows, plane) }
+            }
 
             /// # Safety
             /// As the loop of this name outside.
@@ -129,10 +153,11 @@ macro_rules! compiled_for {
 compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
 
 macro_rules! loops {
-    ($t:ty, $v:ty, $product:path, $sums:path) => {{
-        use {$product as product, $sums as sums};
+    ($t:ty, $v:ty, $windows:path, $product:path, $sums:path) => {{
+        use {$product as product, $sums as sums, $windows as windows};
         Loops {
             lanes: <$v as Lanes<$t>>::N,
+            windows: windows::<$t, $v>,
             product: product::<$t, $v>,
             sums: sums::<$t, $v>,
         }
@@ -145,10 +170,10 @@ macro_rules! planewise {
             fn plane_loops() -> Loops<$t> {
                 match level() {
                     #[cfg(target_arch = "x86_64")]
-                    Level::V4 => loops!($t, std::arch::x86_64::$v4, self::v4::product, self::v4::sums),
+                    Level::V4 => loops!($t, std::arch::x86_64::$v4, self::v4::windows, self::v4::product, self::v4::sums),
                     #[cfg(target_arch = "x86_64")]
-                    Level::V3 => loops!($t, std::arch::x86_64::$v3, self::v3::product, self::v3::sums),
-                    Level::Base => loops!($t, Plain<$t, $lanes>, self::product, self::sums),
+                    Level::V3 => loops!($t, std::arch::x86_64::$v3, self::v3::windows, self::v3::product, self::v3::sums),
+                    Level::Base => loops!($t, Plain<$t, $lanes>, self::windows, self::product, self::sums),
                 }
             }
         }

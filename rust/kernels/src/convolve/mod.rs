@@ -1,6 +1,7 @@
 //! Products of weights with windows of images, which make up convolutions, their gradients and what is
 //! their reverse.
 
+mod ahead;
 pub(crate) mod apply;
 pub(crate) mod direct;
 mod field;
@@ -15,5 +16,6 @@ mod planes;
 pub(crate) mod products;
 pub(crate) mod transforms;
 pub(crate) mod weight;
+mod windows;
 pub(crate) mod winograd;
 pub(crate) mod winograd_weight;

@@ -28,6 +28,11 @@ impl Places {
         self.planes * self.within.len()
     }
 
+    /// Whether there is one in each plane.
+    pub(crate) fn are_single(&self) -> bool {
+        self.within.len() == 1
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,13 +1,14 @@
-//! Convolutions that read one plane for each plane of the result, such as depthwise ones. A plane is
-//! small: with its border it stays in the cache, cut into lattices as fields are, so that rows of the result
-//! follow each other as one long line and vectors run over their ends. What stands between rows of the
-//! result is computed and left out.
+//! Convolutions that read one plane for each plane of the result, such as depthwise ones. Most are read where
+//! they lie ([`super::windows`]). Otherwise a plane is small: with its border it stays in the cache, cut into
+//! lattices as fields are, so that rows of the result follow each other as one long line and vectors run over
+//! their ends. What stands between rows of the result is computed and left out.
 
 use super::apply::Apply;
 use super::field::Run;
-use super::finish::Finish;
+use super::finish::{Addend, Finish};
 use super::geometry::volume;
 use super::lines::{AT_ONCE, LANES, Planewise};
+use super::windows::{Plane, Windows};
 use crate::api::Req;
 use crate::blocks::raw::{Source, Target, scratch_bytes};
 use crate::math::real::Real;
@@ -17,6 +18,8 @@ use crate::par;
 const TAPS: usize = 64;
 /// Most numbers of a plane with its border.
 const PLANE: usize = 1 << 16;
+/// Numbers that a plane is fetched before it is read, at least.
+const AHEAD: usize = 1 << 11;
 /// Multiplications per task, at least.
 const TASK: usize = 1 << 18;
 
@@ -118,6 +121,64 @@ pub(crate) fn run<T: Planewise>(
                 let places = (start, 0, product.grid.target[2]);
                 // SAFETY: planes belong to one task each.
                 unsafe { finish.store(group..group + 1, (line, 0), rows, places) };
+            }
+        }
+    });
+}
+
+/// Runs a product that reads planes where they lie, by its windows. A plane that the result lies over is
+/// copied before.
+pub(super) fn run_windows<T: Planewise>(
+    (product, windows): (&Apply, &Windows),
+    (data, weights): (Source<T>, &[T]),
+    threads: &mut [T],
+    finish: &Finish<'_, T>,
+) {
+    let (loops, threads) = (T::plane_loops(), Target::of_slice(threads));
+    let (each, grain) = (product.plane_scratch::<T>(), product.grain());
+    let (planes, inner) = (product.field.planes, volume(&product.field.inner));
+    let plane_out = volume(&product.grid.extents);
+    let ahead = |at: usize| (at + inner.max(AHEAD)).min((planes * inner).max(1) - 1);
+    par::for_each_slot(planes.div_ceil(grain), |slot, task| {
+        // SAFETY: tasks that run at the same time have different slots.
+        let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
+        let mut room = [T::ZERO; TAPS];
+        for plane in task * grain..((task + 1) * grain).min(planes) {
+            let (sample, group) = (plane / product.groups, plane % product.groups);
+            let read = plane * inner..(plane + 1) * inner;
+            let start = product.target_start
+                + group * product.target_group
+                + sample * product.grid.target_sample;
+            let written = start..start + plane_out;
+            let covered = data.overlaps(&read, &finish.target, &written);
+            let (next, end) = (ahead(read.start), ahead(read.end));
+            // SAFETY: what is written meanwhile are other planes, and later this one.
+            let mut from = unsafe { data.slice(read) };
+            if covered {
+                scratch[..inner].copy_from_slice(from);
+                from = &scratch[..inner];
+            }
+            // SAFETY: planes belong to one task each, and the addend lies as the target does; the loops are
+            // for this CPU.
+            unsafe {
+                let target = finish.target.slice(written).as_mut_ptr();
+                let addend = match finish.addend {
+                    Addend::Of(x) => x.at(start),
+                    Addend::Held => target.cast_const(),
+                    Addend::Nothing if finish.req == Req::Add => target.cast_const(),
+                    Addend::Nothing => std::ptr::null(),
+                };
+                let w = product.group_weights((weights, finish.scale(group)), group, &mut room);
+                let plane = Plane {
+                    weights: w,
+                    source: from.as_ptr(),
+                    next: (data.at(next), end - next),
+                    shift: finish.shift.map_or(T::ZERO, |s| s[group]),
+                    addend,
+                    relu: finish.relu,
+                    target,
+                };
+                (loops.windows)(windows, &plane);
             }
         }
     });

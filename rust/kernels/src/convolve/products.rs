@@ -3,10 +3,11 @@
 
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
-use super::finish::Finish;
+use super::finish::{Addend, Finish};
 use super::planes;
 use super::transforms::Transformed;
 use super::weight::WeightSums;
+use super::windows::Windows;
 use super::winograd::Winograd;
 use super::winograd_weight::WinogradSums;
 use crate::api::{Req, View};
@@ -15,6 +16,7 @@ use crate::blocks::raw::{Scratch, Source, Target, numbers, scratch_bytes};
 use crate::blocks::sums;
 use crate::par;
 use ferromix_base::Result;
+use std::sync::OnceLock;
 
 /// What people read of the ways that are no one product.
 const WINOGRAD: &str = "minimal filtering F(4x4, 3x3)";
@@ -29,9 +31,33 @@ pub(crate) struct Products {
     pub(crate) parts: Vec<Apply>,
     /// Another way to the same, of single precision.
     pub(crate) winograd: Option<Winograd>,
+    /// How planes are read where they lie, if they are. Known when first needed: it takes memory.
+    windows: OnceLock<Option<Windows>>,
 }
 
 impl Products {
+    pub(crate) fn new(parts: Vec<Apply>, winograd: Option<Winograd>) -> Self {
+        Products {
+            parts,
+            winograd,
+            windows: OnceLock::new(),
+        }
+    }
+
+    /// How planes are read where they lie; nothing where they are copied. What is added to the target after
+    /// another act than the sum's is left to the copies.
+    fn windows<T: Transformed>(&self, finish: &Finish<'_, T>) -> Option<(&Apply, &Windows)> {
+        let summed = matches!(finish.addend, Addend::Nothing) && !finish.relu;
+        let [part] = &self.parts[..] else {
+            return None;
+        };
+        if finish.req == Req::Add && !summed {
+            return None;
+        }
+        let make = || Windows::of(part, T::plane_loops().lanes);
+        self.windows.get_or_init(make).as_ref().map(|w| (part, w))
+    }
+
     /// Scratch numbers: field, weights, threads.
     fn scratch<T: Transformed>(&self) -> [usize; 3] {
         if let Some(winograd) = self.winograd::<T>() {
@@ -151,6 +177,10 @@ impl Products {
             });
             let args = (data.read::<T>()?, packed);
             winograd.run(args, [field, threads], finish);
+            return Ok(());
+        }
+        if let Some(product) = self.planewise().then(|| self.windows(finish)).flatten() {
+            planes::run_windows(product, (Source::of(data)?, weights), threads, finish);
             return Ok(());
         }
         if self.planewise() {

@@ -102,6 +102,120 @@ lanes_x86! {
     __m256d, f64, 4: _mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_add_pd, _mm256_max_pd;
 }
 
+/// Registers of which some places are read or written, and every second number of two of them. Bit `i` of
+/// `places` is that of number `i`.
+///
+/// # Safety
+/// As [`Lanes`].
+pub(crate) unsafe trait Places<T>: Lanes<T> {
+    /// The numbers at these places from `p` on, and zero elsewhere, where nothing is read.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; these numbers can be read.
+    unsafe fn load_places(p: *const T, places: u16) -> Self;
+    /// Stores to these places from `p` on alone.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; these numbers can be written.
+    unsafe fn store_places(self, p: *mut T, places: u16);
+    /// The numbers 0, 2, 4 ... of both, as one follows the other.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    unsafe fn every_second(self, next: Self) -> Self;
+}
+
+/// Methods of [`Places`] for a type of register, of which the first argument of each names what is given.
+macro_rules! places_x86 {
+    ($($v:ident, $t:ty: |$lp:ident, $lb:ident| $load:expr, |$s:ident, $sp:ident, $sb:ident| $store:expr,
+       |$a:ident, $b:ident| $second:expr;)*) => {$(
+        // SAFETY: the methods are intrinsics of the type.
+        #[cfg(target_arch = "x86_64")]
+        unsafe impl Places<$t> for std::arch::x86_64::$v {
+            #[inline(always)]
+            unsafe fn load_places($lp: *const $t, $lb: u16) -> Self {
+                use std::arch::x86_64::*;
+                // SAFETY: the caller vouches for the CPU and the memory.
+                unsafe { $load }
+            }
+            #[inline(always)]
+            unsafe fn store_places(self, $sp: *mut $t, $sb: u16) {
+                use std::arch::x86_64::*;
+                let $s = self;
+                // SAFETY: the caller vouches for the CPU and the memory.
+                unsafe { $store }
+            }
+            #[inline(always)]
+            unsafe fn every_second(self, $b: Self) -> Self {
+                use std::arch::x86_64::*;
+                let $a = self;
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $second }
+            }
+        }
+    )*};
+}
+places_x86! {
+    __m512, f32:
+        |p, places| _mm512_maskz_loadu_ps(places, p),
+        |x, p, places| _mm512_mask_storeu_ps(p, places, x),
+        |a, b| {
+            let at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            _mm512_permutex2var_ps(a, at, b)
+        };
+    __m512d, f64:
+        |p, places| _mm512_maskz_loadu_pd(places as u8, p),
+        |x, p, places| _mm512_mask_storeu_pd(p, places as u8, x),
+        |a, b| _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
+    __m256, f32:
+        |p, places| _mm256_maskload_ps(p, words(places)),
+        |x, p, places| _mm256_maskstore_ps(p, words(places), x),
+        |a, b| {
+            let pairs = _mm256_castps_pd(_mm256_shuffle_ps::<0x88>(a, b));
+            _mm256_castpd_ps(_mm256_permute4x64_pd::<0xD8>(pairs))
+        };
+    __m256d, f64:
+        |p, places| _mm256_maskload_pd(p, double_words(places)),
+        |x, p, places| _mm256_maskstore_pd(p, double_words(places), x),
+        |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpacklo_pd(a, b));
+}
+
+/// All bits of the words whose bit is set.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn words(places: u16) -> std::arch::x86_64::__m256i {
+    use std::arch::x86_64::*;
+    // SAFETY: the caller vouches for the CPU.
+    unsafe {
+        let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        _mm256_cmpeq_epi32(
+            _mm256_and_si256(_mm256_set1_epi32(i32::from(places)), bits),
+            bits,
+        )
+    }
+}
+
+/// As [`words`], of twice the size.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn double_words(places: u16) -> std::arch::x86_64::__m256i {
+    use std::arch::x86_64::*;
+    // SAFETY: the caller vouches for the CPU.
+    unsafe {
+        let bits = _mm256_setr_epi64x(1, 2, 4, 8);
+        _mm256_cmpeq_epi64(
+            _mm256_and_si256(_mm256_set1_epi64x(i64::from(places)), bits),
+            bits,
+        )
+    }
+}
+
 /// Numbers without vector instructions of their own; the compiler finds some.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<T, const N: usize>([T; N]);
@@ -138,5 +252,93 @@ unsafe impl<T: Real, const N: usize> Lanes<T> for Plain<T, N> {
     #[inline(always)]
     unsafe fn relu(self) -> Self {
         Plain(self.0.map(|x| if x <= T::ZERO { T::ZERO } else { x }))
+    }
+}
+
+// SAFETY: no special instructions are needed.
+unsafe impl<T: Real, const N: usize> Places<T> for Plain<T, N> {
+    #[inline(always)]
+    unsafe fn load_places(p: *const T, places: u16) -> Self {
+        let number = |i: usize| {
+            if places >> i & 1 == 0 {
+                return T::ZERO;
+            }
+            // SAFETY: the caller vouches for the memory.
+            unsafe { *p.wrapping_add(i) }
+        };
+        Plain(std::array::from_fn(number))
+    }
+    #[inline(always)]
+    unsafe fn store_places(self, p: *mut T, places: u16) {
+        for (i, x) in self.0.into_iter().enumerate() {
+            if places >> i & 1 > 0 {
+                // SAFETY: the caller vouches for the memory.
+                unsafe { *p.wrapping_add(i) = x };
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn every_second(self, next: Self) -> Self {
+        let number = |i: usize| {
+            if 2 * i < N {
+                self.0[2 * i]
+            } else {
+                next.0[2 * i - N]
+            }
+        };
+        Plain(std::array::from_fn(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "x86_64")]
+    use crate::simd::vector::{Level, level};
+
+    /// Reads, writes and takes every second number, of sixteen and eight or fewer places.
+    unsafe fn check<T: Real, V: Places<T>>() {
+        let numbers: Vec<T> = (0..2 * V::N).map(|i| T::of(i as f64 + 1.0)).collect();
+        for places in [0, 1, 0b1010, 0b0110_0101, 0b1100_0011_0101_1001, u16::MAX] {
+            let has = |i: usize| places >> i & 1 > 0;
+            let (mut out, mut kept) = (vec![T::ZERO; V::N], numbers.clone());
+            // SAFETY: the caller vouches for the CPU; the slices are long enough.
+            unsafe {
+                V::load_places(numbers.as_ptr(), places).store(out.as_mut_ptr());
+                V::zero().store_places(kept.as_mut_ptr(), places);
+            }
+            for i in 0..V::N {
+                assert_eq!(out[i], if has(i) { numbers[i] } else { T::ZERO });
+                assert_eq!(kept[i], if has(i) { T::ZERO } else { numbers[i] });
+            }
+            assert_eq!(kept[V::N..], numbers[V::N..]);
+        }
+        let mut out = vec![T::ZERO; V::N];
+        // SAFETY: as above.
+        unsafe {
+            let [a, b] = [0, V::N].map(|i| V::load(numbers[i..].as_ptr()));
+            a.every_second(b).store(out.as_mut_ptr());
+        }
+        let want: Vec<T> = numbers.into_iter().step_by(2).collect();
+        assert_eq!(out, want);
+    }
+
+    #[test]
+    fn places_alone_are_read_and_written() {
+        // SAFETY: plain numbers need no instructions, and the others are those that were found.
+        unsafe {
+            check::<f32, Plain<f32, 4>>();
+            check::<f64, Plain<f64, 2>>();
+            #[cfg(target_arch = "x86_64")]
+            if level() != Level::Base {
+                check::<f32, std::arch::x86_64::__m256>();
+                check::<f64, std::arch::x86_64::__m256d>();
+            }
+            #[cfg(target_arch = "x86_64")]
+            if level() == Level::V4 {
+                check::<f32, std::arch::x86_64::__m512>();
+                check::<f64, std::arch::x86_64::__m512d>();
+            }
+        }
     }
 }

@@ -73,10 +73,7 @@ fn products(g: &Geometry, down: bool) -> Products {
     } else {
         plan::backward(g)
     };
-    Products {
-        parts,
-        winograd: Winograd::of(g, !down),
-    }
+    Products::new(parts, Winograd::of(g, !down))
 }
 
 /// The sizes for data, weight and output of either operator.

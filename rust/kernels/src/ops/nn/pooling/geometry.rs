@@ -192,6 +192,12 @@ impl Pool {
         self.axes.iter().map(|a| a.output).product()
     }
 
+    /// Whether one window has all of a plane and nothing else.
+    pub(super) fn is_global(&self) -> bool {
+        let all = |a: &Axis| a.output == 1 && a.pad == 0 && a.kernel == a.input;
+        self.axes.iter().all(all)
+    }
+
     /// Where the rows start that window `(d, h)` covers.
     pub(super) fn rows(&self, d: usize, h: usize) -> impl Iterator<Item = usize> + use<> {
         let [deep, high, wide] = self.axes;

@@ -45,6 +45,10 @@ multiversion! {
         fold: (R, &F),
     ) {
         let start = F::start(fold.0);
+        if pool.is_global() {
+            out[0] = all::<R, F, 16>(x, start);
+            return;
+        }
         let [_, high, wide] = pool.axes;
         let mut rows = Vec::new();
         for (line, out) in out.chunks_exact_mut(wide.output).enumerate() {
@@ -74,6 +78,27 @@ multiversion! {
             }
         }
     }
+}
+
+/// Reduces all numbers: `N` at a time, then in halves.
+#[inline(always)]
+fn all<R: Real, F: Fold, const N: usize>(x: &[R], start: R) -> R {
+    let (pieces, rest) = x.as_chunks::<N>();
+    let mut acc = [start; N];
+    for piece in pieces {
+        acc = std::array::from_fn(|i| F::fold(acc[i], piece[i]));
+    }
+    for (acc, &x) in acc.iter_mut().zip(rest) {
+        *acc = F::fold(*acc, x);
+    }
+    let mut half = N / 2;
+    while half > 0 {
+        for i in 0..half {
+            acc[i] = F::fold(acc[i], acc[i + half]);
+        }
+        half /= 2;
+    }
+    acc[0]
 }
 
 /// Where pieces of `N` begin that cover `n`, the last of which ends there.
