@@ -121,6 +121,8 @@ class OperatorProperty:
     """Whether there are more attributes than :attr:`params`, of any name."""
     private_outputs: ClassVar[int] = 0
     """How many of the outputs, the last ones, are no outputs in MXNet."""
+    private_for_gradient: ClassVar[bool] = False
+    """Whether these are for the gradient alone; kernels leave out what nothing reads."""
     by_values: bool = False
     """Whether shapes of outputs depend on values: inference leaves them open, Python runs them."""
     few_kept: ClassVar[bool] = False
