@@ -99,6 +99,8 @@ class BoundGraph:
         heads = [*network.heads, *(Entry(n, 0) for n in network.head_grads if n is not None)]
         # What stands for the state of an operator outlives a pass.
         own = {card for card in cards(network.forward) if card.private_outputs}
+        if not network.gradients:
+            own = {card for card in own if not card.private_for_gradient}
         if own:
             private = [n for n in network.forward if n.op in own]
             heads += [e for n in private for e in n.outputs()[n.num_public_outputs :]]

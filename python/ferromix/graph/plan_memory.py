@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from .. import _core
 from ..context import Context
 from ..ops.card import OperatorProperty
-from .node import Entry, Node, entry_name
+from .node import Entry, Node, cards, entry_name
 
 __all__ = ["MemoryPlan", "peak_of", "plan_memory"]
 
@@ -100,8 +100,23 @@ def plan_memory(
         Where each node runs, and each variable is. Memory is shared on one device only; None stands
         for the same one everywhere.
     """
+    left_out = _left_out(order, fixed)
+    if left_out:
+        sizes = {**sizes, **dict.fromkeys(left_out, 0)}
     found = _core.plan_memory(order, sizes, fixed, viewable, devices or {}, _facts_of)
-    return MemoryPlan(*found, sizes)
+    plan = MemoryPlan(*found, sizes)
+    for entry in left_out:
+        plan.places.pop(entry, None)
+    return plan
+
+
+def _left_out(order: list[Node], fixed: Collection[Entry]) -> set[Entry]:
+    """Outputs for a gradient that is not there, which have no memory."""
+    own = {card for card in cards(order) if card.private_for_gradient}
+    if not own:
+        return set()
+    kept = [e for n in order if n.op in own for e in n.outputs()[n.num_public_outputs :]]
+    return set(kept).difference(fixed, *[n.inputs for n in order])
 
 
 def peak_of(

@@ -124,6 +124,8 @@ class OperatorProperty:
     """How many of the outputs, the last ones, are no outputs in MXNet."""
     tells_members: ClassVar[bool] = False
     """Whether tuples of floats, such as (1.0, 2.0), are told apart from equal ones of ints."""
+    private_for_gradient: ClassVar[bool] = False
+    """Whether these are for the gradient alone; kernels leave out what nothing reads."""
     by_values: bool = False
     """Whether shapes of outputs depend on values: inference leaves them open, Python runs them."""
     few_kept: ClassVar[bool] = False

@@ -159,6 +159,7 @@ class RNN(_Network):
     name = "RNN"
     uses_train_mode = True
     private_outputs = 1
+    private_for_gradient = True
 
     def list_arguments(self) -> list[str]:
         """Cell states and lengths may be missing."""

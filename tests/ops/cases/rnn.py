@@ -121,6 +121,8 @@ CASES = [
     case("lstm", (2, 3, 2, 3), projection_size=1, **LENGTHS),
     case("lstm", (3, 2, 2, 2), lstm_state_clip_min=-0.5, lstm_state_clip_max=0.25),
     case("gru", (1, 14, 2, 35)),
+    # So many rows of inputs are multiplied by weights that are packed.
+    case("lstm", (2, 13, 33, 16)),
     case("lstm", (0, 2, 3, 2), state_outputs=True),
     case("gru", (2, 0, 3, 2), bidirectional=True),
     case("rnn_tanh", (2, 2, 0, 2)),

@@ -45,6 +45,14 @@ impl<T: Element> Source<T> {
         })
     }
 
+    /// The elements of a slice, which the caller keeps borrowed while tasks run.
+    pub(crate) fn of_slice(data: &[T]) -> Self {
+        Source {
+            ptr: data.as_ptr(),
+            len: data.len(),
+        }
+    }
+
     /// The elements of `range`.
     ///
     /// # Safety
@@ -101,6 +109,14 @@ impl<T: Element> Target<T> {
         }
     }
 
+    /// The same elements, to read.
+    pub(crate) fn source(&self) -> Source<T> {
+        Source {
+            ptr: self.ptr,
+            len: self.len,
+        }
+    }
+
     /// The address of an element.
     ///
     /// # Safety
@@ -124,6 +140,16 @@ impl<T: Element> Target<T> {
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = range;
+    }
+
+    /// The elements of `range`, for tasks that read them together.
+    ///
+    /// # Safety
+    /// Nobody writes them while the slice lives.
+    pub(crate) unsafe fn read(&self, range: Range<usize>) -> &[T] {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: within the memory of the view; the caller vouches that nobody writes it.
+        unsafe { std::slice::from_raw_parts(self.ptr.add(range.start), range.len()) }
     }
 
     /// Number of elements.

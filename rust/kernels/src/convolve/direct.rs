@@ -5,8 +5,8 @@
 
 use super::field::Run;
 use super::lines::Planewise;
+use crate::linalg::ends::End;
 use crate::linalg::lanes::{Lanes, Plain};
-use crate::linalg::tile::End;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
 

@@ -4,7 +4,7 @@
 use super::field::Run;
 use super::finish::{Addend, Finish, Places};
 use crate::api::Req;
-use crate::linalg::tile::End;
+use crate::linalg::ends::End;
 use crate::math::real::Real;
 use std::ops::Range;
 

@@ -3,8 +3,11 @@
 //! wider registers than that crate uses. `C` is cut into tiles by the sizes of the problem alone, one task each, so that the
 //! result has the same bits whatever the number of threads.
 
-use crate::blocks::raw::Target;
-use crate::linalg::packed;
+use crate::api::Req;
+use crate::blocks::blockwise::store;
+use crate::blocks::raw::{Source, Target};
+use crate::linalg::ends::Start;
+use crate::linalg::packed::{self, Right};
 use crate::linalg::rows_dot::{self, RowsDot};
 use crate::par;
 
@@ -146,8 +149,17 @@ pub(crate) unsafe fn gemm_into<T: RowsDot>(
     assert!(start + (m - 1) * width + n <= target.len());
     if alpha == T::ONE && (beta == T::ZERO || beta == T::ONE) && packed::pays::<T>((m, n, k)) {
         let c = (target, start, width);
+        let b = Right {
+            lies: b,
+            packed: None,
+        };
+        let from = if beta == T::ONE {
+            Start::There
+        } else {
+            Start::Zero
+        };
         // SAFETY: `C` fits, and the caller vouches for its elements.
-        return unsafe { packed::product((m, n, k), a, b, beta == T::ONE, c) };
+        return unsafe { packed::product((m, n, k), a, b, from, c) };
     }
     let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
     let (rows, cols) = tile(m, n, k);
@@ -191,6 +203,56 @@ pub(crate) unsafe fn gemm_into<T: RowsDot>(
             );
         }
     });
+}
+
+/// `C = A B` plus a row, or `C += A B` plus a row if `add`, for a row-major `C` of `n` columns; `B` may be
+/// packed. Without a row nothing is added.
+///
+/// # Panics
+/// As [`gemm`].
+pub(crate) fn affine<T: RowsDot>(
+    (m, n, k): (usize, usize, usize),
+    a: Operand<'_, T>,
+    b: Right<'_, T>,
+    row: Option<&[T]>,
+    add: bool,
+    c: &mut [T],
+) {
+    if m == 0 || n == 0 {
+        return;
+    }
+    let packs = packed::pays::<T>((m, n, k));
+    let from = match row {
+        Some(row) if packs && !add => Start::Rows(Source::of_slice(row), 0, 0),
+        Some(row) => {
+            let req = if add { Req::Add } else { Req::Write };
+            c.chunks_exact_mut(n).for_each(|to| store(row, to, req));
+            Start::There
+        }
+        None if add => Start::There,
+        None => Start::Zero,
+    };
+    if packs {
+        assert!(a.fits(m, k) && b.lies.fits(k, n) && c.len() >= m * n);
+        assert!(row.is_none_or(|row| row.len() >= n));
+        let c = (Target::of_slice(c), 0, n);
+        // SAFETY: all of `c` is ours, and large enough; so is the row.
+        return unsafe { packed::product((m, n, k), a, b, from, c) };
+    }
+    let beta = match from {
+        Start::Zero => T::ZERO,
+        _ => T::ONE,
+    };
+    gemm((m, n, k), T::ONE, a, b.lies, beta, c);
+}
+
+/// Numbers of a packed `B` for [`affine`]; none where it is taken as it lies.
+pub(crate) fn packed_size<T: RowsDot>((m, n, k): (usize, usize, usize)) -> usize {
+    if packed::pays::<T>((m, n, k)) {
+        packed::size::<T>((n, k))
+    } else {
+        0
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod cholesky;
 pub(crate) mod eigen;
+pub(crate) mod ends;
 pub(crate) mod gemm;
 pub(crate) mod lanes;
 pub(crate) mod lu;

@@ -3,12 +3,14 @@
 //! task computes depends on the sizes alone.
 
 use crate::blocks::raw::Target;
+use crate::linalg::ends::Start;
 use crate::linalg::gemm::{Operand, TASK};
-use crate::linalg::panels::{Left, Panels, Rows, Shape};
+use crate::linalg::panels::{Left, PAGE, Panels, Rows, Shape};
 use crate::linalg::tile::{ROOM, Tiled};
 use crate::par;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::vector::{Level, level};
+use std::ops::Range;
 
 /// The part of the contracted axis that is packed at a time: as much as leaves room in the first-level
 /// cache for other things than a panel of `B`.
@@ -20,7 +22,8 @@ const WIDE: usize = ROOM / DEPTH;
 /// Columns of a task at least, so that packing its rows does not count.
 const COLUMNS: usize = 512;
 
-/// Blocks of columns that a task's rows are packed for at least: for fewer, they are read as they lie.
+/// Blocks of columns that a task's rows are packed for at least, where these are pages apart: else they are
+/// read as they lie.
 const REUSED: usize = 4;
 
 /// Bytes of a `B` whose rows are read as they lie: these stay in the first-level cache meanwhile.
@@ -37,39 +40,84 @@ pub(super) fn pays<T: Tiled>((m, n, k): (usize, usize, usize)) -> bool {
     wide && m >= 24 && k >= 32 && n >= 2 * width && padded - n <= n / 8
 }
 
-/// `C = A B`, or `C += A B`, for a `C` whose rows stand from a place in memory on, so far apart.
+/// The matrix `B` of a product: as it lies, and from [`pack`] where that was done before.
+#[derive(Clone, Copy)]
+pub(crate) struct Right<'a, T> {
+    pub(crate) lies: Operand<'a, T>,
+    pub(crate) packed: Option<&'a [T]>,
+}
+
+/// The parts of a `B` of `n` columns and `k` rows that are packed at a time, with their first column and row.
+fn parts<T: Tiled>(n: usize, k: usize) -> impl Iterator<Item = (usize, usize, Shape)> {
+    let depth = k.div_ceil(k.div_ceil(DEPTH).max(1)).max(1);
+    let starts = move |j| (0..k).step_by(depth).map(move |p| (j, p));
+    (0..n).step_by(WIDE).flat_map(starts).map(move |(j, p)| {
+        let shape = Shape::new::<T>(1, WIDE.min(n - j), depth.min(k - p));
+        (j, p, shape)
+    })
+}
+
+/// Numbers of a packed `B` of so many columns and rows.
+pub(crate) fn size<T: Tiled>((n, k): (usize, usize)) -> usize {
+    parts::<T>(n, k).map(|(_, _, shape)| shape.size()).sum()
+}
+
+/// Packs a `B` of so many columns and rows.
+pub(crate) fn pack<T: Tiled>((n, k): (usize, usize), b: Operand<'_, T>, mut to: &mut [T]) {
+    for (first, start, shape) in parts::<T>(n, k) {
+        let (part, rest) = std::mem::take(&mut to).split_at_mut(shape.size());
+        shape.pack(b.from(start, first).data, [b.rows, 0, b.cols], part);
+        to = rest;
+    }
+}
+
+/// `C = A B` plus what its sums begin with, for a `C` whose rows stand from a place in memory on, so far
+/// apart.
 ///
 /// # Safety
-/// The rows are within the memory, and nobody else uses the elements of `C` meanwhile.
+/// The rows are within the memory, and nobody else uses the elements of `C` meanwhile. What the sums begin
+/// with has all rows and columns.
 pub(super) unsafe fn product<T: Tiled>(
     (m, n, k): (usize, usize, usize),
     a: Operand<'_, T>,
-    b: Operand<'_, T>,
-    add: bool,
+    b: Right<'_, T>,
+    from: Start<T>,
     c: (Target<T>, usize, usize),
 ) {
     let rows = Rows::new::<T>(m);
     let near = k <= DEPTH && n * k * size_of::<T>() <= NEAR;
-    if near && a.cols == 1 && b.cols == 1 && n.is_multiple_of(T::tiles().width) {
+    if near && a.cols == 1 && b.lies.cols == 1 && n.is_multiple_of(T::tiles().width) {
         let most = (TASK / (n * k)).div_ceil(rows.range(0).len());
         // SAFETY: as the caller vouches.
         return par::for_ranges(rows.chunks(), most, |chunks| unsafe {
-            chunks.for_each(|chunk| lying((&rows, chunk), (n, k), a, b, add, c));
+            chunks.for_each(|chunk| lying((&rows, chunk), (n, k), a, b.lies, from, c));
         });
     }
-    let mut room = T::borrow_room(Shape::new::<T>(1, n.min(WIDE), DEPTH.min(k)).size());
-    for (first, start) in (0..n)
-        .step_by(WIDE)
-        .flat_map(|j| (0..k).step_by(DEPTH).map(move |p| (j, p)))
-    {
-        let (width, depth) = (WIDE.min(n - first), DEPTH.min(k - start));
-        let shape = Shape::new::<T>(1, width, depth);
-        let columns = &mut room[..shape.size()];
-        let from = &b.data[start * b.rows + first * b.cols..];
-        shape.pack(from, [b.rows, 0, b.cols], columns);
-        let panels = Panels {
-            data: columns,
-            shape,
+    let largest = parts::<T>(n, k).map(|(_, _, shape)| shape.size()).max();
+    let mut room = match b.packed {
+        None => T::borrow_room(largest.unwrap_or(0)),
+        Some(_) => Vec::new(),
+    };
+    let mut kept = b.packed.unwrap_or_default();
+    for (first, start, shape) in parts::<T>(n, k) {
+        let data = if b.packed.is_some() {
+            let (part, rest) = kept.split_at(shape.size());
+            kept = rest;
+            part
+        } else {
+            let columns = &mut room[..shape.size()];
+            shape.pack(
+                b.lies.from(start, first).data,
+                [b.lies.rows, 0, b.lies.cols],
+                columns,
+            );
+            columns
+        };
+        let panels = Panels { data, shape };
+        let from = if start > 0 {
+            Start::There
+        } else {
+            from.right(first)
         };
         let c = (c.0, c.1 + first, c.2);
         let across = (COLUMNS / shape.width()).max(1);
@@ -79,8 +127,8 @@ pub(super) unsafe fn product<T: Tiled>(
             let blocks = first..shape.blocks().min(first + across);
             // SAFETY: these rows and columns belong to this task; the caller vouches for the whole.
             unsafe {
-                let a = (&a.data[start * a.cols..], [a.rows, a.cols]);
-                part(&rows, chunk, a, &panels, blocks, c, add || start > 0);
+                let a = a.from(0, start);
+                part((&rows, chunk), a, &panels, blocks, c, from);
             }
         });
     }
@@ -91,13 +139,13 @@ pub(super) unsafe fn product<T: Tiled>(
 /// packing.
 ///
 /// # Safety
-/// Nobody else uses these rows of `c` meanwhile.
+/// Nobody else uses these rows of `c` meanwhile; what sums begin with has these rows.
 unsafe fn lying<T: Tiled>(
     (rows, chunk): (&Rows, usize),
     (n, k): (usize, usize),
     a: Operand<'_, T>,
     b: Operand<'_, T>,
-    add: bool,
+    from: Start<T>,
     (c, place, stride): (Target<T>, usize, usize),
 ) {
     let tiles = T::tiles();
@@ -108,7 +156,8 @@ unsafe fn lying<T: Tiled>(
             // SAFETY: as the caller vouches.
             unsafe {
                 let c = (c.at(place + row * stride + column), stride);
-                tiles.lines_at(count, (k, left, right), c, !add);
+                let from = from.of((row, column), c);
+                tiles.lines_from(count, (k, left, right), c, from);
             }
         }
     }
@@ -117,48 +166,115 @@ unsafe fn lying<T: Tiled>(
 /// The product of a chunk of rows with some blocks of columns.
 ///
 /// # Safety
-/// Nobody else uses these rows and columns of `c` meanwhile.
+/// Nobody else uses these rows and columns of `c` meanwhile; what sums begin with has them.
 unsafe fn part<T: Tiled>(
-    rows: &Rows,
-    chunk: usize,
-    (a, steps): (&[T], [usize; 2]),
+    (rows, chunk): (&Rows, usize),
+    a: Operand<'_, T>,
     panels: &Panels<'_, T>,
-    blocks: std::ops::Range<usize>,
-    (c, place, stride): (Target<T>, usize, usize),
-    add: bool,
+    blocks: Range<usize>,
+    c: (Target<T>, usize, usize),
+    from: Start<T>,
 ) {
     let Panels { shape, .. } = *panels;
     let range = rows.range(chunk);
-    let lie = steps[1] == 1
-        && blocks.len() < REUSED
-        && shape.range(blocks.end - 1).len() == shape.width();
+    let pages = (a.rows * size_of::<T>()).is_multiple_of(PAGE);
     let mut packed = Vec::new();
-    let left = if lie {
-        Left::Lines(a, steps[0])
+    let left = if a.cols == 1 && (blocks.len() < REUSED || !pages) {
+        Left::Lines(a.data, a.rows)
     } else {
         packed = T::borrow_room(range.len() * shape.depth);
-        rows.pack_from(chunk, a, steps, (&mut packed, shape.depth));
+        let steps = [a.rows, a.cols];
+        rows.pack_from(chunk, a.data, steps, (&mut packed, shape.depth));
         Left::Packed(&packed)
     };
     for block in blocks {
-        let columns = shape.range(block);
-        if columns.len() == shape.width() {
-            // SAFETY: as the caller vouches.
-            unsafe { panels.multiply_into((rows, chunk), left, block, (c, place, stride), !add) };
-            continue;
-        }
-        let mut out = vec![T::ZERO; range.len() * shape.width()];
-        panels.multiply_chunk((rows, chunk), &packed, block, &mut out);
-        for (row, from) in range.clone().zip(out.chunks_exact(shape.width())) {
-            let at = place + row * stride;
-            // SAFETY: as the caller vouches.
-            let to = unsafe { c.slice(at + columns.start..at + columns.end) };
-            for (to, &from) in to.iter_mut().zip(from) {
-                *to = if add { *to + from } else { from };
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if shape.range(block).len() == shape.width() {
+                panels.multiply_into((rows, chunk), left, block, c, from);
+            } else {
+                rest((rows, chunk), left, panels, block, c, from);
             }
         }
     }
-    if !lie {
+    if packed.capacity() > 0 {
         T::return_room(packed);
+    }
+}
+
+/// The product with a block that is not whole.
+///
+/// # Safety
+/// As [`part`].
+unsafe fn rest<T: Tiled>(
+    (rows, chunk): (&Rows, usize),
+    left: Left<'_, T>,
+    panels: &Panels<'_, T>,
+    block: usize,
+    (c, place, stride): (Target<T>, usize, usize),
+    from: Start<T>,
+) {
+    let (shape, range) = (panels.shape, rows.range(chunk));
+    let columns = shape.range(block);
+    let mut out = vec![T::ZERO; range.len() * shape.width()];
+    // SAFETY: there is nothing that sums begin with.
+    unsafe { panels.multiply((rows, chunk), left, block, &mut out, |_| Start::Zero) };
+    for (row, sums) in range.zip(out.chunks_exact(shape.width())) {
+        let at = place + row * stride;
+        // SAFETY: as the caller vouches.
+        let to = unsafe { c.slice(at + columns.start..at + columns.end) };
+        for ((column, to), &sum) in columns.clone().zip(to).zip(sums) {
+            *to = match from {
+                Start::Zero => sum,
+                Start::There => *to + sum,
+                // SAFETY: as the caller vouches.
+                Start::Rows(..) => unsafe { from.element(row, column) + sum },
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::gemm::{affine, packed_size};
+
+    fn numbers(n: usize, seed: usize) -> Vec<f64> {
+        let number = |i| ((i * 37 + seed * 11) % 23) as f64 / 4.0 - 2.5;
+        (0..n).map(number).collect()
+    }
+
+    #[test]
+    fn what_was_packed_before_gives_the_same_bits_as_the_definition_but_for_rounding() {
+        // Several parts of the depth; a rest of columns; rows that are pages apart; fewer than are packed.
+        for (m, n, k) in [(30, 64, 300), (25, 124, 33), (48, 160, 512), (5, 64, 40)] {
+            let (a, b, row) = (numbers(m * k, 1), numbers(n * k, 2), numbers(n, 3));
+            let left = Operand::new(&a, k);
+            let lies = Operand::new(&b, k).transposed();
+            let mut room = vec![f64::NAN; packed_size::<f64>((m, n, k))];
+            assert_eq!(room.is_empty(), !pays::<f64>((m, n, k)));
+            if !room.is_empty() {
+                pack((n, k), lies, &mut room);
+            }
+            let packed = (!room.is_empty()).then_some(&room[..]);
+            for (add, with) in [(false, false), (false, true), (true, false), (true, true)] {
+                let row = with.then_some(&row[..]);
+                let before = numbers(m * n, 4);
+                let run = |packed| {
+                    let mut c = before.clone();
+                    affine((m, n, k), left, Right { lies, packed }, row, add, &mut c);
+                    c
+                };
+                let found = run(packed);
+                assert_eq!(found, run(None));
+                for (at, &found) in found.iter().enumerate() {
+                    let (i, j) = (at / n, at % n);
+                    let dot: f64 = (0..k).map(|p| a[i * k + p] * b[j * k + p]).sum();
+                    let more = row.map_or(0.0, |row| row[j]);
+                    let want = dot + more + if add { before[at] } else { 0.0 };
+                    assert!((found - want).abs() <= 1e-10 * (1.0 + want.abs()));
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,8 @@
 
 use crate::blocks::raw::Target;
 use crate::copy::transpose::transpose;
-use crate::linalg::tile::{Operands, Tiled, tile_rows};
+use crate::linalg::ends::Start;
+use crate::linalg::tile::{Lines, Tiled, tile_rows};
 use crate::par;
 use std::ops::Range;
 
@@ -18,6 +19,12 @@ const TOGETHER: usize = 8;
 
 /// Numbers that are moved at once, of which tiles are a multiple wide.
 const PIECE: usize = 4;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// Bytes of a page. Rows that are pages apart push each other out of the first-level cache.
+pub(super) const PAGE: usize = 4096;
 
 /// Numbers packed by a task.
 const PACK_GRAIN: usize = 16_384;
@@ -82,34 +89,23 @@ impl Rows {
             }
         }
     }
-
-    /// Packs columns `to` of a chunk: `from` has `width` numbers for each row of the chunk.
-    ///
-    /// # Safety
-    /// Nobody else uses these columns of `packed` meanwhile, which has `depth` for each row.
-    pub(crate) unsafe fn pack<T: Tiled>(
-        &self,
-        chunk: usize,
-        (from, width): (&[T], usize),
-        (packed, depth): (Target<T>, usize),
-        to: Range<usize>,
-    ) {
-        let start = self.range(chunk).start;
-        for &(row, n) in self.tiles(chunk) {
-            let from = &from[(row - start) * width..];
-            // SAFETY: columns of this chunk, which are the caller's.
-            let panel =
-                unsafe { packed.slice(row * depth + to.start * n..row * depth + to.end * n) };
-            transpose((from, width), (to.len(), n), (panel, n));
-        }
-    }
 }
 
-/// The rows of a chunk: packed alone, or a whole matrix with the distance between its rows.
+/// The rows of a chunk: packed alone, or a whole matrix as it lies, with the distance between its rows.
 #[derive(Clone, Copy)]
 pub(crate) enum Left<'a, T> {
     Packed(&'a [T]),
     Lines(&'a [T], usize),
+}
+
+/// How far apart to put rows of `width` numbers that products read as they lie.
+pub(crate) fn apart<T>(width: usize) -> usize {
+    let size = size_of::<T>();
+    if (width * size).is_multiple_of(PAGE) {
+        width + LINE / size
+    } else {
+        width
+    }
 }
 
 /// A matrix of `depth` rows and `groups * columns` columns, packed.
@@ -234,97 +230,93 @@ impl Shape {
 }
 
 impl<T: Tiled> Panels<'_, T> {
-    /// The product of a chunk of rows, packed alone, with a block of columns that is whole, into rows
-    /// of `c` that begin at `start` and are `stride` apart. Rows that are not packed come with the
-    /// distance between them.
+    /// The product of a chunk of rows with a block of columns that is whole, into rows of `c` that begin at
+    /// a place and are so far apart; `from` is what the sums begin with.
     ///
     /// # Safety
-    /// `c` has these rows and columns, and nobody else uses them meanwhile.
+    /// `c` has these rows and columns, and so has what the sums begin with; nobody else uses those of `c`
+    /// meanwhile.
     pub(crate) unsafe fn multiply_into(
         &self,
         (rows, chunk): (&Rows, usize),
         left: Left<'_, T>,
         block: usize,
-        (c, start, stride): (Target<T>, usize, usize),
-        fresh: bool,
+        (c, place, stride): (Target<T>, usize, usize),
+        from: Start<T>,
     ) {
-        let Shape { depth, width, .. } = self.shape;
-        let (tiles, range) = (T::tiles(), rows.range(chunk));
-        let b = &self.data[block * depth * width..(block + 1) * depth * width];
+        let column = block * self.shape.width;
         for &(row, n) in rows.tiles(chunk) {
-            let first = row - range.start;
+            let first = row - rows.range(chunk).start;
             // SAFETY: as the caller vouches.
             unsafe {
-                let c = (c.at(start + row * stride + block * width), stride);
-                match left {
-                    Left::Packed(a) => {
-                        let a = &a[first * depth..(first + n) * depth];
-                        tiles.panels_at(n, (depth, a, b), c, fresh, None);
-                    }
-                    Left::Lines(a, apart) => {
-                        let operands = (depth, (&a[row * apart..], apart), (b, width));
-                        tiles.lines_at(n, operands, c, fresh);
-                    }
+                let c = (c.at(place + row * stride + column), stride);
+                let from = from.of((row, column), c);
+                self.tile((row, first, n), left, block, c, from);
+            }
+        }
+    }
+
+    /// The product of a chunk of rows with a block of columns of every group, to `(group, row, column)`, with
+    /// [`Shape::width`] columns; `from` says what the sums of a group begin with.
+    ///
+    /// # Safety
+    /// What the sums begin with has these rows, and columns of the block; nobody writes them meanwhile.
+    pub(crate) unsafe fn multiply(
+        &self,
+        (rows, chunk): (&Rows, usize),
+        left: Left<'_, T>,
+        block: usize,
+        out: &mut [T],
+        from: impl Fn(usize) -> Start<T>,
+    ) {
+        let Shape { groups, width, .. } = self.shape;
+        let (range, columns) = (rows.range(chunk), self.shape.range(block));
+        let size = range.len() * width;
+        for (group, out) in (0..groups).zip(out.chunks_exact_mut(size)) {
+            let mut from = from(group);
+            if columns.len() < width {
+                // SAFETY: as the caller vouches.
+                unsafe { from.copy((&range, &columns), (out, width)) };
+                from = Start::There;
+            }
+            for &(row, n) in rows.tiles(chunk) {
+                let first = row - range.start;
+                let c = (out[first * width..][..n * width].as_mut_ptr(), width);
+                // SAFETY: the room is of this tile; as the caller vouches.
+                unsafe {
+                    let from = from.of((row, columns.start), c);
+                    self.tile((row, first, n), left, block * groups + group, c, from);
                 }
             }
         }
     }
 
-    /// The product of a chunk of rows, packed alone, with a block of columns; as [`Self::multiply`].
-    pub(crate) fn multiply_chunk(
+    /// The product of `n` rows, of which the first has the number `row`, and `first` in its chunk, with a
+    /// panel.
+    ///
+    /// # Safety
+    /// As [`Panels::multiply_into`], for the rows of this tile alone.
+    unsafe fn tile(
         &self,
-        (rows, chunk): (&Rows, usize),
-        packed: &[T],
-        block: usize,
-        out: &mut [T],
+        (row, first, n): (usize, usize, usize),
+        left: Left<'_, T>,
+        panel: usize,
+        c: (*mut T, usize),
+        from: Lines<T>,
     ) {
-        self.multiply_from(rows, chunk, (packed, rows.range(chunk).start), block, out);
-    }
-
-    /// The product of a chunk of packed rows with a block of columns of every group, to
-    /// `(group, row, column)`, with [`Shape::width`] columns.
-    pub(crate) fn multiply(
-        &self,
-        rows: &Rows,
-        chunk: usize,
-        packed: &[T],
-        block: usize,
-        out: &mut [T],
-    ) {
-        self.multiply_from(rows, chunk, (packed, 0), block, out);
-    }
-
-    /// `packed` begins with row `first`.
-    fn multiply_from(
-        &self,
-        rows: &Rows,
-        chunk: usize,
-        (packed, first): (&[T], usize),
-        block: usize,
-        out: &mut [T],
-    ) {
-        let Shape {
-            groups,
-            depth,
-            width,
-            ..
-        } = self.shape;
-        let (tiles, range) = (T::tiles(), rows.range(chunk));
-        let panel = depth * width;
-        for group in 0..groups {
-            let at = (block * groups + group) * panel;
-            let b = &self.data[at..at + panel];
-            for &(row, n) in rows.tiles(chunk) {
-                let to = (group * range.len() + row - range.start) * width;
-                let operands = Operands {
-                    depth,
-                    a: &packed[(row - first) * depth..(row - first + n) * depth],
-                    b,
-                    c: &mut out[to..to + n * width],
-                    c_stride: width,
-                    fresh: true,
-                };
-                tiles.panels(n, operands);
+        let Shape { depth, width, .. } = self.shape;
+        let b = &self.data[panel * depth * width..(panel + 1) * depth * width];
+        // SAFETY: as the caller vouches.
+        unsafe {
+            match left {
+                Left::Packed(a) => {
+                    let a = &a[first * depth..(first + n) * depth];
+                    T::tiles().panels_from(n, (depth, a, b), c, from);
+                }
+                Left::Lines(a, apart) => {
+                    let operands = (depth, (&a[row * apart..], apart), (b, width));
+                    T::tiles().lines_from(n, operands, c, from);
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 //! of the tile's rows. The scheme is that of Goto and van de Geijn,
 //! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
 
+use crate::linalg::ends::End;
 use crate::linalg::lanes::{Lanes, Plain};
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
@@ -14,62 +15,24 @@ const MOST_ROWS: usize = 12;
 /// Rows whose elements are next to each other, and the distance between rows.
 type Rows<'a, T> = (&'a [T], usize);
 
-/// `depth, a, b, c, distance between rows of c, whether to start from zero, what becomes of the sums`. `b`
-/// has the distance between its rows with it, and so has the `a` of a matrix `A` that is not packed.
-type Micro<T, A = *const T> = unsafe fn(usize, A, Lines<T>, *mut T, usize, bool, Option<&End<T>>);
-
-/// What becomes of the sums of a tile before they are written, in this order.
-#[derive(Clone, Copy)]
-pub(crate) struct End<T> {
-    /// A number for each row, which is added; or null.
-    pub(crate) shift: *const T,
-    /// The first of the rows that are added, which are as far apart as those of the tile; or null.
-    pub(crate) addend: *const T,
-    /// Whether what is negative becomes 0.
-    pub(crate) relu: bool,
-}
-
-impl<T: Real> End<T> {
-    /// What becomes of vectors of row `r`, of which the first is `at` numbers into the row.
-    ///
-    /// # Safety
-    /// The CPU has the instructions of `V`; there is a shift of this row, if there are any, and an addend
-    /// of these numbers, where rows are so far apart.
-    #[inline(always)]
-    pub(crate) unsafe fn of<V: Lanes<T>, const W: usize>(
-        &self,
-        mut sums: [V; W],
-        r: usize,
-        at: [usize; W],
-        stride: usize,
-    ) -> [V; W] {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            if !self.shift.is_null() {
-                let shift = V::splat(*self.shift.add(r));
-                for sum in &mut sums {
-                    *sum = sum.add(shift);
-                }
-            }
-            if !self.addend.is_null() {
-                let row = self.addend.add(r * stride);
-                for (sum, at) in sums.iter_mut().zip(at) {
-                    *sum = sum.add(V::load(row.add(at)));
-                }
-            }
-            if self.relu {
-                for sum in &mut sums {
-                    *sum = sum.relu();
-                }
-            }
-        }
-        sums
-    }
-}
+/// `depth, a, b, c, distance between rows of c, what the sums begin with, what becomes of the sums`. `b`
+/// has the distance between its rows with it, and so has the `a` of a matrix `A` that is not packed; sums
+/// begin with zeros where there is no address.
+type Micro<T, A = *const T> =
+    unsafe fn(usize, A, Lines<T>, *mut T, usize, Lines<T>, Option<&End<T>>);
 
 /// A matrix as it lies: its first element and the distance between rows, whose elements are next
 /// to each other.
-type Lines<T> = (*const T, usize);
+pub(crate) type Lines<T> = (*const T, usize);
+
+/// What sums begin with that are new, or added to what is at `c`.
+fn begin<T>(fresh: bool, (c, c_stride): (*mut T, usize)) -> Lines<T> {
+    if fresh {
+        (std::ptr::null(), 0)
+    } else {
+        (c.cast_const(), c_stride)
+    }
+}
 
 /// The tile loops for this CPU.
 pub(crate) struct Tiles<T: 'static> {
@@ -97,32 +60,9 @@ pub(crate) trait Tiled: Real + Default {
 pub(crate) const ROOM: usize = 1 << 19;
 const ROOMS: usize = 2;
 
-/// The operands of one tile.
-pub(crate) struct Operands<'a, T> {
-    pub(crate) depth: usize,
-    pub(crate) a: &'a [T],
-    pub(crate) b: &'a [T],
-    pub(crate) c: &'a mut [T],
-    /// Distance between rows of `c`.
-    pub(crate) c_stride: usize,
-    /// Whether `c` is overwritten; otherwise it is added to.
-    pub(crate) fresh: bool,
-}
-
 impl<T: Tiled> Tiles<T> {
-    /// A tile of `n` rows with `A` as a panel: element `(r, k)` at `k * n + r`.
-    ///
-    /// # Panics
-    /// Slices that are too short, which is a fault of the caller.
-    pub(crate) fn panels(&self, n: usize, o: Operands<'_, T>) {
-        assert!(n >= 1 && o.c.len() >= (n - 1) * o.c_stride + self.width);
-        let c = o.c.as_mut_ptr();
-        // SAFETY: the lengths were checked here.
-        unsafe { self.panels_at(n, (o.depth, o.a, o.b), (c, o.c_stride), o.fresh, None) };
-    }
-
-    /// As [`Tiles::panels`], for `(depth, a, b)` and rows at `c` that are `c_stride` apart, and with what
-    /// becomes of the sums.
+    /// A tile of `n` rows with `A` as a panel, element `(r, k)` at `k * n + r`, for `(depth, a, b)` and rows at
+    /// `c` that are `c_stride` apart, with what becomes of the sums. These are `fresh`, or added to `c`.
     ///
     /// # Safety
     /// The columns of the tile can be read and written in `n` rows at `c`, and nobody else uses them
@@ -138,11 +78,44 @@ impl<T: Tiled> Tiles<T> {
         fresh: bool,
         end: Option<&End<T>>,
     ) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            let start = begin(fresh, (c, c_stride));
+            self.panels_with(n, (depth, a, b), (c, c_stride), start, end);
+        }
+    }
+
+    /// As [`Tiles::panels_at`], with what the sums begin with, and nothing that becomes of them.
+    ///
+    /// # Safety
+    /// As [`Tiles::panels_at`]; what the sums begin with can be read.
+    ///
+    /// # Panics
+    /// As [`Tiles::panels_at`].
+    pub(crate) unsafe fn panels_from(
+        &self,
+        n: usize,
+        operands: (usize, &[T], &[T]),
+        c: (*mut T, usize),
+        start: Lines<T>,
+    ) {
+        // SAFETY: as the caller vouches.
+        unsafe { self.panels_with(n, operands, c, start, None) };
+    }
+
+    unsafe fn panels_with(
+        &self,
+        n: usize,
+        (depth, a, b): (usize, &[T], &[T]),
+        (c, c_stride): (*mut T, usize),
+        start: Lines<T>,
+        end: Option<&End<T>>,
+    ) {
         assert!(n >= 1 && a.len() >= depth * n && b.len() >= depth * self.width);
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
         unsafe {
             let b = (b.as_ptr(), self.width);
-            self.panels[n - 1](depth, a.as_ptr(), b, c, c_stride, fresh, end);
+            self.panels[n - 1](depth, a.as_ptr(), b, c, c_stride, start, end);
         }
     }
 
@@ -156,15 +129,33 @@ impl<T: Tiled> Tiles<T> {
     pub(crate) unsafe fn lines_at(
         &self,
         n: usize,
+        operands: (usize, Rows<'_, T>, Rows<'_, T>),
+        c: (*mut T, usize),
+        fresh: bool,
+    ) {
+        // SAFETY: as the caller vouches.
+        unsafe { self.lines_from(n, operands, c, begin(fresh, c)) };
+    }
+
+    /// As [`Tiles::lines_at`], with what the sums begin with.
+    ///
+    /// # Safety
+    /// As [`Tiles::panels_at`]; what the sums begin with can be read.
+    ///
+    /// # Panics
+    /// As [`Tiles::panels_at`].
+    pub(crate) unsafe fn lines_from(
+        &self,
+        n: usize,
         (depth, (a, a_stride), (b, b_stride)): (usize, Rows<'_, T>, Rows<'_, T>),
         (c, c_stride): (*mut T, usize),
-        fresh: bool,
+        start: Lines<T>,
     ) {
         assert!(n >= 1 && a.len() >= (n - 1) * a_stride + depth);
         assert!(depth == 0 || b.len() >= (depth - 1) * b_stride + self.width);
         let (a, b) = ((a.as_ptr(), a_stride), (b.as_ptr(), b_stride));
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
-        unsafe { self.lines[n - 1](depth, a, b, c, c_stride, fresh, None) };
+        unsafe { self.lines[n - 1](depth, a, b, c, c_stride, start, None) };
     }
 }
 
@@ -194,7 +185,7 @@ impl<T: Copy> Left<T> for Lines<T> {
 }
 
 /// # Safety
-/// The CPU has the instructions of `V`; the memory is as [`Tiles::panels`] checks it.
+/// The CPU has the instructions of `V`; the memory is as [`Tiles::panels_at`] checks it.
 #[inline(always)]
 unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>(
     depth: usize,
@@ -202,16 +193,16 @@ unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>
     (b, b_stride): Lines<T>,
     c: *mut T,
     c_stride: usize,
-    fresh: bool,
+    start: Lines<T>,
     end: Option<&End<T>>,
 ) {
     // SAFETY: the caller vouches for the CPU and the memory.
     unsafe {
         let mut acc = [[V::zero(); W]; N];
-        if !fresh {
+        if !start.0.is_null() {
             for (r, acc) in acc.iter_mut().enumerate() {
-                let c = c.add(r * c_stride);
-                *acc = std::array::from_fn(|j| V::load(c.add(j * V::N)));
+                let row = start.0.add(r * start.1);
+                *acc = std::array::from_fn(|j| V::load(row.add(j * V::N)));
             }
         }
         for k in 0..depth {
@@ -270,11 +261,11 @@ macro_rules! compiled_for {
             b: Lines<T>,
             c: *mut T,
             c_stride: usize,
-            fresh: bool,
+            start: Lines<T>,
             end: Option<&End<T>>,
         ) {
             // SAFETY: as the caller vouches.
-            unsafe { body::<T, V, A, N, W>(depth, a, b, c, c_stride, fresh, end) }
+            unsafe { body::<T, V, A, N, W>(depth, a, b, c, c_stride, start, end) }
         }
     )*};
 }
@@ -374,15 +365,8 @@ mod tests {
                 let c_stride = width + 3;
                 let start: Vec<T> = (0..n * c_stride).map(|i| number(i + 9)).collect();
                 let mut c = start.clone();
-                let o = Operands {
-                    depth,
-                    a: &a,
-                    b: &b,
-                    c: &mut c,
-                    c_stride,
-                    fresh,
-                };
-                t.panels(n, o);
+                // SAFETY: there are `n` rows of more columns than those of the tile.
+                unsafe { t.panels_at(n, (depth, &a, &b), (c.as_mut_ptr(), c_stride), fresh, None) };
                 for (at, (&got, &old)) in c.iter().zip(&start).enumerate() {
                     let (r, j) = (at / c_stride, at % c_stride);
                     let inside = j < width;

@@ -1,14 +1,16 @@
 //! `FullyConnected`: `out = data weight^T + bias`, on rows of `data`, and its gradients.
 
 use crate::api::prepared::{boxed, check_args, check_shape};
-use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
-use crate::blocks::blockwise;
+use crate::api::{Attrs, Call, Desc, Kept, Kernel, Req, Row, View};
+use crate::blocks::raw::{Scratch, numbers, scratch_bytes};
 use crate::blocks::sums;
 use crate::blocks::widened::widened;
-use crate::linalg::gemm::{Operand, gemm};
+use crate::linalg::gemm::{Operand, affine, gemm, packed_size};
+use crate::linalg::packed::{self, Right};
 use crate::linalg::rows_dot::RowsDot;
 use crate::math::real::{Real, by_real};
 use ferromix_base::{Error, Result};
+use std::marker::PhantomData;
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("FullyConnected", |a, i, o| {
@@ -75,29 +77,60 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     if sizes.bias {
         check_shape(name, "bias", &ins[2], &[sizes.hidden])?;
     }
-    by_real!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| forward::<T>(sizes, call)))
+    by_real!(name, ins[0].dtype, T => {
+        Ok(Box::new(Forward::<T> { sizes, element: PhantomData }) as Box<dyn Kernel>)
+    })
 }
 
-fn forward<T: RowsDot>(s: Sizes, call: &mut Call<'_>) -> Result<()> {
-    let req = call.reqs[0];
-    if req == Req::Null {
-        return Ok(());
+struct Forward<T> {
+    sizes: Sizes,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: RowsDot> Forward<T> {
+    /// Rows, columns and depth of the product.
+    fn size(&self) -> (usize, usize, usize) {
+        (self.sizes.rows, self.sizes.hidden, self.sizes.width)
     }
-    let data = call.inputs[0].read::<T>()?;
-    let weight = call.inputs[1].read::<T>()?;
-    let out = call.outputs[0].write::<T>()?;
-    let mut beta = if req == Req::Add { T::ONE } else { T::ZERO };
-    if s.bias {
-        let bias = call.inputs[2].read::<T>()?;
-        for row in out.chunks_mut(s.hidden) {
-            blockwise::store(bias, row, req);
+
+    /// The weight as the product's second matrix.
+    fn right<'a>(&self, weight: &'a View) -> Result<Operand<'a, T>> {
+        Ok(Operand::new(weight.read::<T>()?, self.sizes.width).transposed())
+    }
+}
+
+impl<T: RowsDot> Kernel for Forward<T> {
+    fn kept(&self) -> Option<Kept> {
+        let bytes = scratch_bytes::<T>(packed_size::<T>(self.size()));
+        (bytes > 0).then(|| Kept {
+            inputs: vec![1],
+            bytes,
+        })
+    }
+
+    fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
+        let packed = Scratch::new(memory).take(packed_size::<T>(self.size()))?;
+        let size = (self.sizes.hidden, self.sizes.width);
+        packed::pack(size, self.right(&inputs[1])?, packed);
+        Ok(())
+    }
+
+    fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        let (s, req) = (self.sizes, call.reqs[0]);
+        if req == Req::Null {
+            return Ok(());
         }
-        beta = T::ONE;
+        let data = Operand::new(call.inputs[0].read::<T>()?, s.width);
+        let count = packed_size::<T>(self.size());
+        let right = Right {
+            lies: self.right(&call.inputs[1])?,
+            packed: call.kept.map(|kept| numbers(kept, count)).transpose()?,
+        };
+        let bias = s.bias.then(|| call.inputs[2].read::<T>()).transpose()?;
+        let out = call.outputs[0].write::<T>()?;
+        affine(self.size(), data, right, bias, req == Req::Add, out);
+        Ok(())
     }
-    let weight = Operand::new(weight, s.width).transposed();
-    let size = (s.rows, s.hidden, s.width);
-    gemm(size, T::ONE, Operand::new(data, s.width), weight, beta, out);
-    Ok(())
 }
 
 fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {

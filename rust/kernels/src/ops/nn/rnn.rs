@@ -10,6 +10,8 @@ mod cell;
 mod forward;
 mod history;
 mod net;
+mod packing;
+mod place;
 mod steps;
 
 use crate::api::prepared::{check_count, check_shape};
@@ -19,6 +21,7 @@ use crate::linalg::rows_dot::RowsDot;
 use crate::math::real::by_real;
 use ferromix_base::{Error, Result};
 use net::Net;
+use packing::Packing;
 use std::marker::PhantomData;
 
 pub(crate) const ROWS: &[Row] = &[
@@ -144,7 +147,12 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     check_count(name, (ins, ins.len()), (outs, shapes.len()))?;
     check_all(name, "output", ins[0].dtype, outs, &shapes)?;
     by_real!(name, ins[0].dtype, T => {
-        Ok(Box::new(forward::Forward::<T> { net, element: PhantomData }) as Box<dyn Kernel>)
+        let kernel = forward::Forward::<T> {
+            packing: Packing::new::<T>(&net),
+            net,
+            element: PhantomData,
+        };
+        Ok(Box::new(kernel) as Box<dyn Kernel>)
     })
 }
 

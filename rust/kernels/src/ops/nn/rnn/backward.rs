@@ -1,16 +1,17 @@
 //! The backward pass: for each layer from the last the steps in the other order, which give the
 //! gradients of all gates, and then products of all steps at once.
 
-use super::back_steps::Steps;
+use super::back_steps::{self, Room, Steps};
 use super::history::History;
 use super::net::{Kept, Net};
+use super::place::Cells;
 use super::{Given, cell};
 use crate::api::{Call, Kernel, Req};
 use crate::blocks::blockwise::store;
 use crate::blocks::raw::{Scratch, Target, scratch_bytes};
 use crate::blocks::sums;
 use crate::linalg::gemm::{Operand, gemm};
-use crate::linalg::panels::{Rows, Shape};
+use crate::linalg::panels::{Rows, Shape, apart};
 use crate::linalg::rows_dot::RowsDot;
 use ferromix_base::Result;
 use std::marker::PhantomData;
@@ -35,52 +36,23 @@ fn projecting<T: RowsDot>(net: &Net) -> Option<Shape> {
     net.projection.map(|p| Shape::new::<T>(1, net.hidden, p))
 }
 
-/// Sizes of scratch memory, in the order of the fields of [`Room`].
-fn sizes<T: RowsDot>(net: &Net) -> [usize; 9] {
-    let (d, rows, batch) = (net.directions, net.rows(), net.batch);
+/// Sizes of scratch memory, besides that of the steps: in the order of the fields of [`Pass`].
+fn sizes<T: RowsDot>(net: &Net) -> [usize; 4] {
+    let (d, rows) = (net.directions, net.rows());
     let only = |flag: bool, n: usize| if flag { n } else { 0 };
-    let projects = net.projection.is_some();
     [
-        d * rows * net.wide(),
-        only(net.more_bias(), d * rows * net.hidden),
-        only(projects, d * rows * net.out()),
         only(net.layers > 1, rows * net.across()),
         only(net.factors, rows * net.across()),
         d * (recurrent::<T>(net).size() + projecting::<T>(net).map_or(0, |s| s.size())),
-        d * batch * (2 * net.wide() + only(projects, net.out())),
-        d * batch * net.out(),
-        d * batch * net.hidden,
+        net.batch * net.wide(),
     ]
-}
-
-/// Scratch memory.
-struct Room<'a, T> {
-    /// Gradients of the gates' sums, `(direction, step, row, gate)`.
-    sums: Target<T>,
-    /// Of a GRU, those of what the reset gate multiplies.
-    more: Target<T>,
-    /// Those of projected outputs.
-    projected: Target<T>,
-    /// The gradient of a layer's outputs.
-    outputs: &'a mut [T],
-    /// A layer's inputs, as they were multiplied by factors.
-    dropped: &'a mut [T],
-    panels: &'a mut [T],
-    /// Gradients of sums twice, of this step and the next, and those of projected outputs.
-    packed: Target<T>,
-    /// What goes to a state by itself.
-    state: Target<T>,
-    cell: Target<T>,
 }
 
 impl<T: RowsDot> Kernel for Backward<T> {
     fn workspace(&self) -> usize {
-        let first = scratch_bytes::<T>(self.net.batch * self.net.wide());
-        sizes::<T>(&self.net)
-            .iter()
-            .map(|&n| scratch_bytes::<T>(n))
-            .sum::<usize>()
-            + first
+        let sizes = sizes::<T>(&self.net).into_iter();
+        let steps = back_steps::sizes::<T>(&self.net);
+        sizes.chain(steps).map(scratch_bytes::<T>).sum()
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
@@ -88,20 +60,20 @@ impl<T: RowsDot> Kernel for Backward<T> {
         let (grads, inputs) = call.inputs.split_at(self.heads);
         let given = Given::<T>::of(net, inputs)?;
         let mut scratch = Scratch::new(std::mem::take(&mut call.workspace));
-        let mut parts = sizes::<T>(net).into_iter().map(|n| scratch.take::<T>(n));
-        let mut next = || parts.next().unwrap_or(Ok(&mut []));
+        let [outputs, dropped, panels, first] = sizes::<T>(net).map(|n| scratch.take::<T>(n));
+        let room = back_steps::sizes::<T>(net).map(|n| scratch.take::<T>(n));
+        let [sums, more, projected, gates, state, cell] = room;
         let room = Room {
-            sums: Target::of_slice(next()?),
-            more: Target::of_slice(next()?),
-            projected: Target::of_slice(next()?),
-            outputs: next()?,
-            dropped: next()?,
-            panels: next()?,
-            packed: Target::of_slice(next()?),
-            state: Target::of_slice(next()?),
-            cell: Target::of_slice(next()?),
+            sums: Target::of_slice(sums?),
+            more: Target::of_slice(more?),
+            projected: Target::of_slice(projected?),
+            gates: Target::of_slice(gates?),
+            state: Target::of_slice(state?),
+            cell: Cells {
+                tiles: Target::of_slice(cell?),
+                shape: Shape::new::<T>(1, net.hidden, 0),
+            },
         };
-        drop(parts);
         let mut pass = Pass {
             net,
             out_grad: grads[0].read::<T>()?,
@@ -113,8 +85,11 @@ impl<T: RowsDot> Kernel for Backward<T> {
             output: inputs[self.arity].read::<T>()?,
             kept: inputs[self.arity + 1].read::<T>()?,
             places: Kept::new(net, net.layers),
+            outputs: outputs?,
+            dropped: dropped?,
+            panels: panels?,
+            first: first?,
             room,
-            first: scratch.take::<T>(net.batch * net.wide())?,
             rows: Rows::new::<T>(net.batch),
             given,
         };
@@ -133,9 +108,14 @@ struct Pass<'a, T> {
     output: &'a [T],
     kept: &'a [T],
     places: Kept,
-    room: Room<'a, T>,
+    /// The gradient of a layer's outputs.
+    outputs: &'a mut [T],
+    /// A layer's inputs, as they were multiplied by factors.
+    dropped: &'a mut [T],
+    panels: &'a mut [T],
     /// Gradients of the sums of the steps that come first.
     first: &'a mut [T],
+    room: Room<T>,
     rows: Rows,
 }
 
@@ -144,7 +124,7 @@ impl<T: RowsDot> Pass<'_, T> {
         let net = self.net;
         let last = layer + 1 == net.layers;
         let (shape, projection) = (recurrent::<T>(net), projecting::<T>(net));
-        let (recurrent, rest) = self.room.panels.split_at_mut(net.directions * shape.size());
+        let (recurrent, rest) = self.panels.split_at_mut(net.directions * shape.size());
         for d in 0..net.directions {
             let w = net.weights(layer, d);
             let to = &mut recurrent[d * shape.size()..(d + 1) * shape.size()];
@@ -170,35 +150,25 @@ impl<T: RowsDot> Pass<'_, T> {
             recurrent,
             projecting: rest,
             outputs,
-            grad: if last {
-                self.out_grad
-            } else {
-                self.room.outputs
-            },
-            sums: self.room.sums,
-            more: self.room.more,
-            projected: self.room.projected,
-            packed: self.room.packed,
-            state: self.room.state,
-            cell: self.room.cell,
+            grad: if last { self.out_grad } else { self.outputs },
+            room: self.room,
         };
         steps.start(self.state_grads);
         for s in (0..net.steps).rev() {
             steps.step(s);
         }
         steps.finish();
-        for (i, (grad, width)) in [(self.room.state, net.out()), (self.room.cell, net.hidden)]
-            .into_iter()
-            .take(1 + usize::from(net.cells()))
-            .enumerate()
-        {
-            let req = call.reqs[2 + i];
-            if req != Req::Null {
-                let n = net.directions * net.batch * width;
-                let to = &mut call.outputs[2 + i].write::<T>()?[layer * n..(layer + 1) * n];
-                // SAFETY: the steps have ended.
-                store(unsafe { grad.slice(0..n) }, to, req);
-            }
+        if call.reqs[2] != Req::Null {
+            let n = net.states_of(net.out());
+            let to = &mut call.outputs[2].write::<T>()?[layer * n..(layer + 1) * n];
+            // SAFETY: the steps have ended.
+            store(unsafe { self.room.state.read(0..n) }, to, call.reqs[2]);
+        }
+        if net.cells() && call.reqs[3] != Req::Null {
+            let to = &mut call.outputs[3].write::<T>()?[layer * net.states_of(net.hidden)..];
+            let put = |at: Range<usize>, from: &mut [T]| store(from, &mut to[at], call.reqs[3]);
+            // SAFETY: as above.
+            unsafe { self.room.cell.each(net, &self.rows, put) };
         }
         self.parameters(layer, outputs, call)?;
         self.inputs(layer, call)
@@ -220,18 +190,19 @@ impl<T: RowsDot> Pass<'_, T> {
                     at(self.places.outputs(below)),
                     at(self.places.factors(below)),
                 );
-                cell::multiply(y, f, self.room.dropped);
-                self.room.dropped
+                cell::multiply(y, f, self.dropped);
+                self.dropped
             }
             Some(below) => &self.kept[self.places.outputs(below)],
         };
         for d in 0..net.directions {
             let w = net.weights(layer, d);
             let (rows, wide, hidden, out) = (net.rows(), net.wide(), net.hidden, net.out());
+            let far = apart::<T>(wide);
             // SAFETY: the steps have ended.
-            let sums = unsafe { self.room.sums.slice(d * rows * wide..(d + 1) * rows * wide) };
+            let sums = unsafe { self.room.sums.read(d * rows * far..(d + 1) * rows * far) };
             let width = net.input(layer);
-            let product = Operand::new(sums, wide).transposed();
+            let product = Operand::new(sums, far).transposed();
             let x = Operand::new(input, width);
             gemm(
                 (wide, width, rows),
@@ -241,9 +212,9 @@ impl<T: RowsDot> Pass<'_, T> {
                 beta,
                 &mut to[w.input],
             );
-            let mut biases = vec![T::ZERO; wide];
-            sums::columns(sums, wide, &mut biases, Req::Write);
-            store(&biases, &mut to[w.input_bias], req);
+            let mut biases = vec![T::ZERO; far];
+            sums::columns(sums, far, &mut biases, Req::Write);
+            store(&biases[..wide], &mut to[w.input_bias], req);
             // Of a GRU, the last gate's states are multiplied before the reset gate is.
             let same = if net.more_bias() { 2 * hidden } else { wide };
             let history = History {
@@ -255,7 +226,7 @@ impl<T: RowsDot> Pass<'_, T> {
             };
             let middle = w.state.start + same * out;
             let upper = &mut to[w.state.start..middle];
-            history.product((sums, wide, same), self.first, beta, upper);
+            history.product((sums, far, same), self.first, beta, upper);
             store(
                 &biases[..same],
                 &mut to[w.state_bias.start..w.state_bias.start + same],
@@ -264,9 +235,8 @@ impl<T: RowsDot> Pass<'_, T> {
             if net.more_bias() {
                 // SAFETY: as above.
                 let more = unsafe {
-                    self.room
-                        .more
-                        .slice(d * rows * hidden..(d + 1) * rows * hidden)
+                    let n = rows * hidden;
+                    self.room.more.read(d * n..(d + 1) * n)
                 };
                 let lower = &mut to[middle..w.state.end];
                 history.product((more, hidden, hidden), self.first, beta, lower);
@@ -274,13 +244,13 @@ impl<T: RowsDot> Pass<'_, T> {
                 sums::columns(more, hidden, to, req);
             }
             if net.projection.is_some() {
+                let far = apart::<T>(out);
                 // SAFETY: as above.
                 let grad = unsafe {
-                    self.room
-                        .projected
-                        .slice(d * rows * out..(d + 1) * rows * out)
+                    let n = rows * far;
+                    self.room.projected.read(d * n..(d + 1) * n)
                 };
-                let grad = Operand::new(grad, out).transposed();
+                let grad = Operand::new(grad, far).transposed();
                 let from = &self.kept[self.places.unprojected(layer, d)];
                 let size = (out, hidden, rows);
                 gemm(
@@ -304,17 +274,18 @@ impl<T: RowsDot> Pass<'_, T> {
             (0, Req::Null) => return Ok(()),
             (0, Req::Add) => (call.outputs[0].write::<T>()?, T::ONE),
             (0, _) => (call.outputs[0].write::<T>()?, T::ZERO),
-            _ => (self.room.outputs, T::ZERO),
+            _ => (self.outputs, T::ZERO),
         };
         for d in 0..net.directions {
             let w = net.weights(layer, d);
+            let far = apart::<T>(wide);
             // SAFETY: the steps have ended.
-            let sums = unsafe { self.room.sums.slice(d * rows * wide..(d + 1) * rows * wide) };
+            let sums = unsafe { self.room.sums.read(d * rows * far..(d + 1) * rows * far) };
             let weight = Operand::new(&self.given.parameters[w.input], width);
             gemm(
                 (rows, width, wide),
                 T::ONE,
-                Operand::new(sums, wide),
+                Operand::new(sums, far),
                 weight,
                 beta,
                 to,

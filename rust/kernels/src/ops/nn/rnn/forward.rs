@@ -1,14 +1,16 @@
 //! The forward pass: for each layer the inputs' product of all steps at once, then the steps.
 
-use super::cell;
 use super::net::{Kept, Net};
-use super::steps::Steps;
-use super::{Given, Lengths};
-use crate::api::{Call, Kernel, Req};
+use super::packing::Packing;
+use super::place::Cells;
+use super::steps::{self, Room, Steps};
+use super::{Given, Lengths, cell};
+use crate::api::{self, Call, Kernel, Req, View};
 use crate::blocks::blockwise::store;
-use crate::blocks::raw::{Scratch, Target, scratch_bytes};
-use crate::linalg::gemm::{Operand, gemm};
-use crate::linalg::panels::{Rows, Shape};
+use crate::blocks::raw::{Scratch, Target, numbers, scratch_bytes};
+use crate::linalg::gemm::{Operand, affine};
+use crate::linalg::packed::Right;
+use crate::linalg::panels::Rows;
 use crate::linalg::rows_dot::RowsDot;
 use crate::par;
 use ferromix_base::{Error, Result};
@@ -17,6 +19,7 @@ use std::ops::Range;
 
 pub(super) struct Forward<T> {
     pub(super) net: Net,
+    pub(super) packing: Packing,
     pub(super) element: PhantomData<fn() -> T>,
 }
 
@@ -26,13 +29,11 @@ struct Sizes {
     kept: usize,
     dropped: usize,
     panels: usize,
-    packed: usize,
-    state: usize,
+    steps: [usize; 3],
 }
 
 impl Sizes {
-    fn new<T: RowsDot>(net: &Net) -> Self {
-        let (batch, d) = (net.batch, net.directions);
+    fn new<T: RowsDot>(net: &Net, packing: &Packing) -> Self {
         let factors = if net.factors {
             net.rows() * net.across()
         } else {
@@ -41,34 +42,39 @@ impl Sizes {
         Sizes {
             kept: Kept::new(net, 1).outputs(2).start,
             dropped: factors,
-            panels: d * (recurrent::<T>(net).size() + projecting::<T>(net).map_or(0, |s| s.size())),
-            packed: d * batch * (2 * net.out() + net.projection.map_or(0, |_| net.hidden)),
-            state: d * batch * net.out().max(net.hidden),
+            panels: packing.states(),
+            steps: steps::sizes::<T>(net),
         }
     }
 }
 
-/// The weights that the states are multiplied by.
-fn recurrent<T: RowsDot>(net: &Net) -> Shape {
-    Shape::new::<T>(net.gates(), net.hidden, net.out())
-}
-
-/// Those of the projection.
-fn projecting<T: RowsDot>(net: &Net) -> Option<Shape> {
-    net.projection.map(|p| Shape::new::<T>(1, p, net.hidden))
-}
-
 impl<T: RowsDot> Kernel for Forward<T> {
     fn workspace(&self) -> usize {
-        let s = Sizes::new::<T>(&self.net);
-        let parts = [s.kept, s.dropped, s.panels, s.packed, s.state, s.state];
-        parts.iter().map(|&n| scratch_bytes::<T>(n)).sum()
+        let s = Sizes::new::<T>(&self.net, &self.packing);
+        let parts = [s.kept, s.dropped, s.panels];
+        let parts = parts.iter().chain(&s.steps);
+        parts.map(|&n| scratch_bytes::<T>(n)).sum()
+    }
+
+    fn kept(&self) -> Option<api::Kept> {
+        let bytes = scratch_bytes::<T>(self.packing.count());
+        (bytes > 0).then(|| api::Kept {
+            inputs: vec![1],
+            bytes,
+        })
+    }
+
+    fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
+        let to = Scratch::new(memory).take(self.packing.count())?;
+        self.packing.pack::<T>(&self.net, inputs[1].read()?, to);
+        Ok(())
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
         let net = &self.net;
         let given = Given::<T>::of(net, call.inputs)?;
-        let sizes = Sizes::new::<T>(net);
+        let sizes = Sizes::new::<T>(net, &self.packing);
+        let count = self.packing.count();
         let mut scratch = Scratch::new(std::mem::take(&mut call.workspace));
         let mut take = |n| scratch.take::<T>(n);
         let spare = Target::of_slice(take(sizes.kept)?);
@@ -80,10 +86,17 @@ impl<T: RowsDot> Kernel for Forward<T> {
             spare,
             shared: true,
             dropped: take(sizes.dropped)?,
+            packing: &self.packing,
+            weights: call.kept.map(|kept| numbers(kept, count)).transpose()?,
             panels: take(sizes.panels)?,
-            packed: take(sizes.packed)?,
-            state: Target::of_slice(take(sizes.state)?),
-            cell: Target::of_slice(take(sizes.state)?),
+            room: Room {
+                states: Target::of_slice(take(sizes.steps[0])?),
+                unprojected: Target::of_slice(take(sizes.steps[1])?),
+                cell: Cells {
+                    tiles: Target::of_slice(take(sizes.steps[2])?),
+                    shape: self.packing.recurrent,
+                },
+            },
             rows: Rows::new::<T>(net.batch),
         };
         let hidden = call.outputs.len() - 1;
@@ -104,7 +117,6 @@ impl<T: RowsDot> Kernel for Forward<T> {
                 pass.drop(layer - 1, call)?;
             }
             pass.layer(layer, &given, call)?;
-            pass.states(layer, call)?;
         }
         if call.reqs[hidden] == Req::Add {
             store(&summand, call.outputs[hidden].write::<T>()?, Req::Add);
@@ -123,10 +135,11 @@ struct Pass<'a, T> {
     /// Whether all layers keep what they keep there.
     shared: bool,
     dropped: &'a mut [T],
+    packing: &'a Packing,
+    /// The weights, where they were packed before; else those of a layer are packed into `panels`.
+    weights: Option<&'a [T]>,
     panels: &'a mut [T],
-    packed: &'a mut [T],
-    state: Target<T>,
-    cell: Target<T>,
+    room: Room<T>,
     rows: Rows,
 }
 
@@ -203,69 +216,34 @@ impl<T: RowsDot> Pass<'_, T> {
             // SAFETY: as above.
             false => Target::of_slice(unsafe { kept.slice(self.between(layer)) }),
         };
-        let (shape, projection) = (recurrent::<T>(net), projecting::<T>(net));
-        let (recurrent, rest) = self.panels.split_at_mut(net.directions * shape.size());
+        let (end, parameters) = (self.last(), given.parameters);
+        let weights = match self.weights {
+            Some(all) => self.packing.of(all, layer),
+            None => self
+                .packing
+                .pack_states(net, parameters, layer, self.panels),
+        };
         for d in 0..net.directions {
-            let w = net.weights(layer, d);
-            let p = given.parameters;
             // SAFETY: the gates of this layer and direction, which nobody else uses now.
             let gates = unsafe { kept.slice(self.places.gates(own, d)) };
-            let inner = (net.gates() - 1) * net.hidden;
-            let bias: Vec<T> = (p[w.input_bias]
-                .iter()
-                .zip(&p[w.state_bias.clone()])
-                .enumerate())
-            .map(|(i, (&x, &h))| {
-                if net.more_bias() && i >= inner {
-                    x
-                } else {
-                    x + h
-                }
-            })
-            .collect();
-            gates
-                .chunks_exact_mut(net.wide())
-                .for_each(|row| row.copy_from_slice(&bias));
-            let width = net.input(layer);
-            let weight = Operand::new(&p[w.input], width).transposed();
-            let size = (net.rows(), net.wide(), width);
-            gemm(
-                size,
-                T::ONE,
-                Operand::new(input, width),
-                weight,
-                T::ONE,
-                gates,
-            );
-            let out = net.out();
-            let to = &mut recurrent[d * shape.size()..(d + 1) * shape.size()];
-            shape.pack(&p[w.state], [1, net.hidden * out, out], to);
-            if let Some(shape) = projection {
-                let to = &mut rest[d * shape.size()..(d + 1) * shape.size()];
-                shape.pack(&p[w.projection], [1, 0, net.hidden], to);
-            }
+            let packed = weights.input(d, net.directions);
+            sums_of_inputs(net, (layer, d), parameters, (input, packed), gates);
         }
+        let inner = (net.gates() - 1) * net.hidden;
+        let bias = |d| &parameters[net.weights(layer, d).state_bias][inner..];
         let steps = Steps {
             net,
             lengths: self.lengths,
             rows: &self.rows,
-            shape,
-            projection,
-            recurrent,
-            projecting: rest,
-            biases: (0..net.directions)
-                .map(|d| {
-                    let inner = (net.gates() - 1) * net.hidden;
-                    &given.parameters[net.weights(layer, d).state_bias][inner..]
-                })
-                .collect(),
+            packing: self.packing,
+            weights,
+            biases: (0..net.directions).map(bias).collect(),
             kept,
             places: self.places,
+            keeps: !self.shared,
             layer: own,
             outputs,
-            state: self.state,
-            cell: self.cell,
-            packed: Target::of_slice(self.packed),
+            room: self.room,
         };
         steps.start(given, layer);
         for s in 0..net.steps {
@@ -273,32 +251,55 @@ impl<T: RowsDot> Pass<'_, T> {
         }
         if last && call.reqs[0] == Req::Add {
             // SAFETY: written above; nobody writes it now.
-            let from = unsafe { self.spare.slice(self.last()) };
+            let from = unsafe { self.spare.read(end) };
             store(from, call.outputs[0].write::<T>()?, Req::Add);
         }
-        Ok(())
+        last_states(&steps, layer, call)
     }
+}
 
-    /// The last states of a layer.
-    fn states(&self, layer: usize, call: &mut Call<'_>) -> Result<()> {
-        let net = self.net;
-        if !net.states {
-            return Ok(());
-        }
-        let mut put = |output: usize, from: Target<T>, width: usize| -> Result<()> {
-            if call.reqs[output] != Req::Null {
-                let n = net.directions * net.batch * width;
-                let to = call.outputs[output].write::<T>()?;
-                // SAFETY: the steps have ended.
-                let from = unsafe { from.slice(0..n) };
-                store(from, &mut to[layer * n..(layer + 1) * n], call.reqs[output]);
-            }
-            Ok(())
-        };
-        put(1, self.state, net.out())?;
-        if net.cells() {
-            put(2, self.cell, net.hidden)?;
-        }
-        Ok(())
+/// The sums of a layer's inputs, of all steps, with all biases that gates add to them.
+fn sums_of_inputs<T: RowsDot>(
+    net: &Net,
+    (layer, d): (usize, usize),
+    parameters: &[T],
+    (input, packed): (&[T], Option<&[T]>),
+    gates: &mut [T],
+) {
+    let w = net.weights(layer, d);
+    let mut bias = parameters[w.input_bias].to_vec();
+    // That of a GRU's last gate is added before the reset gate multiplies.
+    let same = net.wide() - if net.more_bias() { net.hidden } else { 0 };
+    cell::add(&parameters[w.state_bias][..same], &mut bias[..same]);
+    let width = net.input(layer);
+    let right = Right {
+        lies: Operand::new(&parameters[w.input], width).transposed(),
+        packed,
+    };
+    let size = (net.rows(), net.wide(), width);
+    affine(
+        size,
+        Operand::new(input, width),
+        right,
+        Some(&bias),
+        false,
+        gates,
+    );
+}
+
+/// The last states of a layer, where they are wanted.
+fn last_states<T: RowsDot>(steps: &Steps<'_, T>, layer: usize, call: &mut Call<'_>) -> Result<()> {
+    let net = steps.net;
+    if !net.states {
+        return Ok(());
     }
+    if call.reqs[1] != Req::Null {
+        let to = &mut call.outputs[1].write::<T>()?[layer * net.states_of(net.out())..];
+        steps.last_states(|at, from| store(from, &mut to[at], call.reqs[1]));
+    }
+    if net.cells() && call.reqs[2] != Req::Null {
+        let to = &mut call.outputs[2].write::<T>()?[layer * net.states_of(net.hidden)..];
+        steps.last_cells(|at, from| store(from, &mut to[at], call.reqs[2]));
+    }
+    Ok(())
 }

@@ -194,6 +194,11 @@ impl Net {
         }
     }
 
+    /// Numbers of a layer's states of so many units.
+    pub(super) fn states_of(&self, units: usize) -> usize {
+        self.directions * self.batch * units
+    }
+
     /// Rows of all steps together.
     pub(super) fn rows(&self) -> usize {
         self.steps * self.batch

@@ -1,0 +1,124 @@
+//! What the sums of a tile begin with, and what becomes of them before they are written.
+
+use crate::blocks::raw::Source;
+use crate::linalg::lanes::Lanes;
+use crate::linalg::tile::Lines;
+use crate::math::real::Real;
+use std::ops::Range;
+
+/// What the sums of tiles begin with.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<T> {
+    Zero,
+    /// What stands where they go.
+    There,
+    /// Rows of a matrix, whose first element is at that place of the memory, and which are so far apart:
+    /// not at all where one row is for all.
+    Rows(Source<T>, usize, usize),
+}
+
+impl<T: Real> Start<T> {
+    /// That of a tile which goes to `c`, with the row and the column that are its first.
+    ///
+    /// # Safety
+    /// There are such rows of the matrix, if there is one.
+    #[inline(always)]
+    pub(crate) unsafe fn of(self, (row, column): (usize, usize), c: (*mut T, usize)) -> Lines<T> {
+        match self {
+            Start::Zero => (std::ptr::null(), 0),
+            Start::There => (c.0.cast_const(), c.1),
+            // SAFETY: as the caller vouches.
+            Start::Rows(from, at, stride) => unsafe {
+                (from.at(at + row * stride + column), stride)
+            },
+        }
+    }
+
+    /// The same from a column on.
+    pub(crate) fn right(self, columns: usize) -> Self {
+        match self {
+            Start::Rows(from, at, stride) => Start::Rows(from, at + columns, stride),
+            other => other,
+        }
+    }
+
+    /// Element `(row, column)`, where it is zero or of a matrix.
+    ///
+    /// # Safety
+    /// There is one, which nobody writes meanwhile.
+    pub(crate) unsafe fn element(self, row: usize, column: usize) -> T {
+        match self {
+            Start::Zero | Start::There => T::ZERO,
+            // SAFETY: as the caller vouches.
+            Start::Rows(from, at, stride) => unsafe { *from.at(at + row * stride + column) },
+        }
+    }
+
+    /// Puts some rows and columns where the sums of tiles go, in rows of `width`.
+    ///
+    /// # Safety
+    /// There are such, which nobody writes meanwhile.
+    pub(crate) unsafe fn copy(
+        self,
+        (rows, columns): (&Range<usize>, &Range<usize>),
+        (to, width): (&mut [T], usize),
+    ) {
+        for (row, to) in rows.clone().zip(to.chunks_exact_mut(width)) {
+            let (to, rest) = to.split_at_mut(columns.len());
+            for (to, column) in to.iter_mut().zip(columns.clone()) {
+                // SAFETY: as the caller vouches.
+                *to = unsafe { self.element(row, column) };
+            }
+            rest.fill(T::ZERO);
+        }
+    }
+}
+
+/// What becomes of the sums of a tile before they are written, in this order.
+#[derive(Clone, Copy)]
+pub(crate) struct End<T> {
+    /// A number for each row, which is added; or null.
+    pub(crate) shift: *const T,
+    /// The first of the rows that are added, which are as far apart as those of the tile; or null.
+    pub(crate) addend: *const T,
+    /// Whether what is negative becomes 0.
+    pub(crate) relu: bool,
+}
+
+impl<T: Real> End<T> {
+    /// What becomes of vectors of row `r`, of which the first is `at` numbers into the row.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `V`; there is a shift of this row, if there are any, and an addend
+    /// of these numbers, where rows are so far apart.
+    #[inline(always)]
+    pub(crate) unsafe fn of<V: Lanes<T>, const W: usize>(
+        &self,
+        mut sums: [V; W],
+        r: usize,
+        at: [usize; W],
+        stride: usize,
+    ) -> [V; W] {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if !self.shift.is_null() {
+                let shift = V::splat(*self.shift.add(r));
+                for sum in &mut sums {
+                    *sum = sum.add(shift);
+                }
+            }
+            if !self.addend.is_null() {
+                let row = self.addend.add(r * stride);
+                for (sum, at) in sums.iter_mut().zip(at) {
+                    *sum = sum.add(V::load(row.add(at)));
+                }
+            }
+            if self.relu {
+                for sum in &mut sums {
+                    *sum = sum.relu();
+                }
+            }
+        }
+        sums
+    }
+}
