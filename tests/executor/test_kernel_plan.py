@@ -78,6 +78,14 @@ def test_a_function_of_the_users_is_a_step():
     )
 
 
+def test_graphs_with_sparse_arrays_tell_their_operators():
+    x = mx.sym.Variable("x", stype="csr")
+    net = mx.sym.relu(mx.sym.dot(x, mx.sym.Variable("w"), name="d"), name="r")
+    executor = net.simple_bind(mx.cpu(), "null", x=(3, 4), w=(4, 2))
+    steps = executor.kernel_plan().steps
+    assert [tuple(s) for s in steps] == [("d", "dot", None, 0, 0), ("r", "relu", None, 0, 0)]
+
+
 SCRIPT = """
 import ferromix as mx
 from builders import Symbols, fill

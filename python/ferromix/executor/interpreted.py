@@ -21,6 +21,7 @@ from ..ops import storage
 from ..ops.own import OwnOperator
 from ..ops.storage import DENSE
 from ..symbol import Symbol
+from .kernel_plan import KernelPlan, KernelStep
 from .network import Network
 
 __all__ = ["Interpreted", "gradient_storage", "makes_sparse", "storage_types"]
@@ -128,6 +129,11 @@ class Interpreted:
     def memory(self) -> MemoryPlan:
         """The plan of memory: none, as every result is an array of its own."""
         return plan_memory([], {}, (), set(), {})
+
+    def kernel_plan(self) -> KernelPlan:
+        """The operators; which kernels run is decided by the arrays of each pass."""
+        nodes = [(n.name, n.op.name) for n in self._places if n.op is not None]
+        return KernelPlan([KernelStep(*names, None, 0, 0) for names in nodes])
 
     def forward(self, first: int = 0, last: int | None = None) -> None:
         """Runs the forward half, or its nodes from `first` to before `last`."""
