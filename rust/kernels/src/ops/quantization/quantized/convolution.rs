@@ -189,10 +189,11 @@ impl<S: Whole> Convolution<S> {
         let (groups, size) = (self.groups(), GROUP * self.volume());
         let nought = [shift::<S>(); GROUP];
         let mut found = vec![[None; COLUMNS]; self.steps.len() / groups.max(1)];
-        for lane in 0..count {
-            self.windows
-                .visit(first + lane, |tap, at| found[tap][lane] = at);
-        }
+        let mut look = |lane: usize| {
+            let place = first + lane;
+            self.windows.visit(place, |tap, at| found[tap][lane] = at);
+        };
+        (0..count).for_each(&mut look);
         let taps = panel.chunks_exact_mut((groups * STEP).max(1));
         for (places, panel) in found.iter().zip(taps) {
             for (group, columns) in panel.chunks_exact_mut(STEP).enumerate() {
