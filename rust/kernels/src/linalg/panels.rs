@@ -4,7 +4,7 @@
 use crate::blocks::raw::Target;
 use crate::copy::transpose::transpose;
 use crate::linalg::ends::Start;
-use crate::linalg::tile::{Lines, Tiled, tile_rows};
+use crate::linalg::tile::{Lines, Tiled, Tiles, tile_rows};
 use crate::par;
 use std::ops::Range;
 
@@ -244,14 +244,14 @@ impl<T: Tiled> Panels<'_, T> {
         (c, place, stride): (Target<T>, usize, usize),
         from: Start<T>,
     ) {
-        let column = block * self.shape.width;
+        let (column, start) = (block * self.shape.width, rows.range(chunk).start);
+        let (tiles, panel) = (T::tiles(), (self.shape.depth, self.panel(block)));
         for &(row, n) in rows.tiles(chunk) {
-            let first = row - rows.range(chunk).start;
             // SAFETY: as the caller vouches.
             unsafe {
                 let c = (c.at(place + row * stride + column), stride);
                 let from = from.of((row, column), c);
-                self.tile((row, first, n), left, block, c, from);
+                left.tile(&tiles, (row, row - start, n), panel, c, from);
             }
         }
     }
@@ -271,8 +271,9 @@ impl<T: Tiled> Panels<'_, T> {
     ) {
         let Shape { groups, width, .. } = self.shape;
         let (range, columns) = (rows.range(chunk), self.shape.range(block));
-        let size = range.len() * width;
+        let (size, tiles) = (range.len() * width, T::tiles());
         for (group, out) in (0..groups).zip(out.chunks_exact_mut(size)) {
+            let panel = (self.shape.depth, self.panel(block * groups + group));
             let mut from = from(group);
             if columns.len() < width {
                 // SAFETY: as the caller vouches.
@@ -285,37 +286,44 @@ impl<T: Tiled> Panels<'_, T> {
                 // SAFETY: the room is of this tile; as the caller vouches.
                 unsafe {
                     let from = from.of((row, columns.start), c);
-                    self.tile((row, first, n), left, block * groups + group, c, from);
+                    left.tile(&tiles, (row, first, n), panel, c, from);
                 }
             }
         }
     }
 
+    /// A panel.
+    fn panel(&self, panel: usize) -> &[T] {
+        let size = self.shape.depth * self.shape.width;
+        &self.data[panel * size..(panel + 1) * size]
+    }
+}
+
+impl<T: Tiled> Left<'_, T> {
     /// The product of `n` rows, of which the first has the number `row`, and `first` in its chunk, with a
-    /// panel.
+    /// panel of so many rows.
     ///
     /// # Safety
     /// As [`Panels::multiply_into`], for the rows of this tile alone.
+    #[inline(always)]
     unsafe fn tile(
-        &self,
+        self,
+        tiles: &Tiles<T>,
         (row, first, n): (usize, usize, usize),
-        left: Left<'_, T>,
-        panel: usize,
+        (depth, panel): (usize, &[T]),
         c: (*mut T, usize),
         from: Lines<T>,
     ) {
-        let Shape { depth, width, .. } = self.shape;
-        let b = &self.data[panel * depth * width..(panel + 1) * depth * width];
         // SAFETY: as the caller vouches.
         unsafe {
-            match left {
+            match self {
                 Left::Packed(a) => {
                     let a = &a[first * depth..(first + n) * depth];
-                    T::tiles().panels_from(n, (depth, a, b), c, from);
+                    tiles.panels_from(n, (depth, a, panel), c, from);
                 }
                 Left::Lines(a, apart) => {
-                    let operands = (depth, (&a[row * apart..], apart), (b, width));
-                    T::tiles().lines_from(n, operands, c, from);
+                    let operands = (depth, (&a[row * apart..], apart), (panel, tiles.width));
+                    tiles.lines_from(n, operands, c, from);
                 }
             }
         }

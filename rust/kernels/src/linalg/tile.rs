@@ -92,6 +92,7 @@ impl<T: Tiled> Tiles<T> {
     ///
     /// # Panics
     /// As [`Tiles::panels_at`].
+    #[inline]
     pub(crate) unsafe fn panels_from(
         &self,
         n: usize,
@@ -103,6 +104,7 @@ impl<T: Tiled> Tiles<T> {
         unsafe { self.panels_with(n, operands, c, start, None) };
     }
 
+    #[inline]
     unsafe fn panels_with(
         &self,
         n: usize,
@@ -144,6 +146,7 @@ impl<T: Tiled> Tiles<T> {
     ///
     /// # Panics
     /// As [`Tiles::panels_at`].
+    #[inline]
     pub(crate) unsafe fn lines_from(
         &self,
         n: usize,
