@@ -17,7 +17,7 @@ use crate::math::real::{Float, Real, by_float};
 use crate::simd::vector::multiversion;
 use ferromix_base::Result;
 use geometry::{Kind, Pool};
-use reduce::{Larger, Plus, reduce_plane};
+use reduce::{Larger, Plus, reduce};
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("Pooling", prepare_forward)
@@ -103,17 +103,17 @@ fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
         let mut row = vec![border; pool.axes[2].reached()];
         let mut powers = Vec::new();
         move |[x]: [&[T::Real]; 1], out: &mut [T::Real]| match pool.kind {
-            Kind::Max => reduce_plane(pool, x, &mut row, out, (T::LEAST, &Larger)),
-            Kind::Sum => reduce_plane(pool, x, &mut row, out, (T::LEAST, &Plus)),
+            Kind::Max => reduce(pool, x, &mut row, out, (T::LEAST, &Larger)),
+            Kind::Sum => reduce(pool, x, &mut row, out, (T::LEAST, &Plus)),
             Kind::Avg => {
-                reduce_plane(pool, x, &mut row, out, (T::LEAST, &Plus));
+                reduce(pool, x, &mut row, out, (T::LEAST, &Plus));
                 average(pool, out);
             }
             Kind::Squares | Kind::Cubes => {
                 powers.clear();
                 let cubes = pool.kind == Kind::Cubes;
                 powers.extend(x.iter().map(|&x| if cubes { x * x * x } else { x * x }));
-                reduce_plane(pool, &powers, &mut row, out, (T::LEAST, &Plus));
+                reduce(pool, &powers, &mut row, out, (T::LEAST, &Plus));
                 let root = |y: T::Real| if cubes { y.cbrt() } else { y.sqrt() };
                 out.iter_mut().for_each(|y| *y = root(*y));
             }

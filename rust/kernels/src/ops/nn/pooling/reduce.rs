@@ -34,10 +34,33 @@ impl Fold for Plus {
     }
 }
 
+/// Reduces every window of a plane. What is done is a function of its own for planes of one window: in one with
+/// the other, the compiler makes calls of the loops over pieces.
+pub(super) fn reduce<R: Real, F: Fold>(
+    pool: &Pool,
+    x: &[R],
+    row: &mut [R],
+    out: &mut [R],
+    fold: (R, &F),
+) {
+    if pool.is_global() {
+        out[0] = reduce_all(x, F::start(fold.0), fold.1);
+    } else {
+        reduce_plane(pool, x, row, out, fold);
+    }
+}
+
+multiversion! {
+    /// Reduces all numbers, in 16 lanes.
+    fn reduce_all<R: Real, F: Fold>(x: &[R], start: R, _fold: &F) -> R {
+        all::<R, F, 16>(x, start)
+    }
+}
+
 multiversion! {
     /// Reduces every window of a plane: first across rows into `row`, which has the width of the input
     /// with its padding and what a window without elements gives on either side; then along that.
-    pub(super) fn reduce_plane<R: Real, F: Fold>(
+    fn reduce_plane<R: Real, F: Fold>(
         pool: &Pool,
         x: &[R],
         row: &mut [R],
@@ -45,10 +68,6 @@ multiversion! {
         fold: (R, &F),
     ) {
         let start = F::start(fold.0);
-        if pool.is_global() {
-            out[0] = all::<R, F, 16>(x, start);
-            return;
-        }
         let [_, high, wide] = pool.axes;
         let mut rows = Vec::new();
         for (line, out) in out.chunks_exact_mut(wide.output).enumerate() {
