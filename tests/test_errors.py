@@ -27,9 +27,10 @@ def work_goes_on():
 
 @pytest.fixture
 def no_more_memory():
-    """The pool may not take another byte than what is in use."""
-    gc.collect()  # What other tests left must not be given back meanwhile.
+    """The pool may not take another byte than what is in use, nor has it blocks of other tests."""
+    gc.collect()
     mx.nd.waitall()
+    mx.cpu().empty_cache()
     mx.storage.set_limit(mx.storage.stats()["in_use"])
     yield
     mx.storage.set_limit(None)
