@@ -63,19 +63,28 @@ class Symbols:
         return self.sym.Flatten(self.sym.SequenceLast(x))
 
 
-def symbol_step(package: str, name: str, batch: int, train: bool) -> Call:
-    """A step of MXNet or Ferromix by an executor."""
-    mx = import_module(package)
+def bound(
+    mx: Any, name: str, batch: int, train: bool, dtype: str = "float32"
+) -> tuple[Any, list[str]]:
+    """An executor of MXNet or Ferromix with numbers in its arrays, and the names of its weights."""
     network = NETWORKS[name]
-    net = network.build(Symbols(mx.sym), mx.sym.Variable("data"))
+    net = network.build(Symbols(mx.sym, dtype), mx.sym.Variable("data"))
     inputs = {"data": network.shape(batch)}
     if train:
         net = mx.sym.SoftmaxOutput(net, mx.sym.Variable("label"), normalization="batch")
         inputs["label"] = (batch,)
     names = [n for n in net.list_arguments() if n not in inputs]
     wanted = {n: "write" if train and n in names else "null" for n in net.list_arguments()}
-    executor = net.simple_bind(mx.cpu(), grad_req=wanted, **inputs)
+    types = dict.fromkeys(inputs, dtype)
+    executor = net.simple_bind(mx.cpu(), grad_req=wanted, type_dict=types, **inputs)
     fill(executor, names, network.classes)
+    return executor, names
+
+
+def symbol_step(package: str, name: str, batch: int, train: bool) -> Call:
+    """A step of MXNet or Ferromix by an executor."""
+    mx = import_module(package)
+    executor, names = bound(mx, name, batch, train)
     moments = {n: mx.nd.zeros(executor.arg_dict[n].shape) for n in names} if train else {}
 
     def step() -> None:

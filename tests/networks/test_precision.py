@@ -17,21 +17,10 @@ PROGRAM = """
 import hashlib, json, sys
 import numpy as np
 import ferromix as mx
-from builders import Symbols, fill
-from zoo import NETWORKS
+from builders import bound
 
 def results(name, batch, dtype, train):
-    network = NETWORKS[name]
-    net = network.build(Symbols(mx.sym, dtype), mx.sym.Variable("data"))
-    inputs = {"data": network.shape(batch)}
-    if train:
-        net = mx.sym.SoftmaxOutput(net, mx.sym.Variable("label"), normalization="batch")
-        inputs["label"] = (batch,)
-    names = [n for n in net.list_arguments() if n not in inputs]
-    requests = {n: "write" if train and n in names else "null" for n in net.list_arguments()}
-    types = dict.fromkeys(inputs, dtype)
-    executor = net.simple_bind(mx.cpu(), grad_req=requests, type_dict=types, **inputs)
-    fill(executor, names, network.classes)
+    executor, names = bound(mx, name, batch, train, dtype)
     executor.forward(is_train=train)
     if train:
         executor.backward()
