@@ -101,6 +101,22 @@ def test_what_a_thread_has_collected_is_pushed_when_it_ends():
     np.testing.assert_array_equal(a.asnumpy(), [7, 7, 7])
 
 
+def test_arrays_that_go_on_another_thread_last_until_what_was_collected_has_run():
+    box = [mx.nd.arange(4), mx.nd.ones((4,))]
+    with engine.bulk(100):
+        sums = box[0] + box[1]
+        box[1] += sums
+        # Their last references.
+        thread = threading.Thread(target=box.clear)
+        thread.start()
+        thread.join()
+        assert not box
+        others = [mx.nd.full((4,), 7) for _ in range(50)]
+        doubled = sums * 2
+    np.testing.assert_array_equal(doubled.asnumpy(), [2, 4, 6, 8])
+    np.testing.assert_array_equal([o.asnumpy() for o in others], np.full((50, 4), 7))
+
+
 def test_a_function_may_use_arrays_it_holds_and_others_in_a_bulk():
     held, other = mx.nd.zeros((3,)), mx.nd.ones((3,))
 

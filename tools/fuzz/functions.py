@@ -33,9 +33,6 @@ LEFT_OUT = {
     "stop",
     "notify_shutdown",
     "set_num_threads_per_worker",
-    # All later calls of the thread are collected; no array of theirs may die on another thread
-    # (docs/compatibility.md).
-    "set_bulk_size",
     "resume",
     "set_config",
     "profiler_set_config",

@@ -183,25 +183,63 @@ fn a_bulk_takes_64_variables_and_operations_of_14() {
 }
 
 #[test]
-fn a_variable_deleted_elsewhere_fails_its_operations_alone() {
+fn the_end_of_a_variable_deleted_elsewhere_comes_after_its_operations() {
     let engine = Engine::builder().workers(1).build();
     let (a, b) = (engine.new_variable(), engine.new_variable());
     let log = Log::default();
     let bulk = engine.bulk(8);
-    note(&engine, &OpSpec::new("gone").writes(&[a]), &log, 1).unwrap();
+    note(&engine, &OpSpec::new("last").writes(&[a]), &log, 1).unwrap();
     note(&engine, &OpSpec::new("there").writes(&[b]), &log, 2).unwrap();
     std::thread::scope(|scope| {
-        scope.spawn(|| engine.delete_variable(a, || ()).unwrap());
+        let (engine, log) = (&engine, log.clone());
+        scope.spawn(move || {
+            let end = move || log.lock().unwrap().push(3);
+            engine.delete_variable(a, end).unwrap();
+            assert!(engine.delete_variable(a, || ()).is_err());
+            engine.wait_for_all().unwrap();
+        });
     });
-    let stale = note(&engine, &OpSpec::new("stale").writes(&[b, a]), &log, 3);
+    let stale = note(&engine, &OpSpec::new("stale").writes(&[b, a]), &log, 4);
     assert_eq!(stale, Err(PushError::StaleVariable(a)));
-    engine.wait_for_var(b).unwrap();
-    let Err(WaitError::Failed(failure)) = engine.wait_for_all() else {
-        panic!("what uses the deleted variable fails");
-    };
-    assert!(failure.error().is::<PushError>());
-    assert_eq!(*log.lock().unwrap(), [2]);
+    assert_eq!(*log.lock().unwrap(), [], "nothing is pushed yet");
     drop(bulk);
+    engine.wait_for_all().unwrap();
+    assert_eq!(*log.lock().unwrap(), [1, 2, 3]);
+    assert_ne!(engine.new_variable(), a);
+}
+
+#[test]
+fn a_variable_in_bulks_of_several_threads_ends_after_all() {
+    let engine = Engine::builder().workers(1).build();
+    let (a, log) = (engine.new_variable(), Log::default());
+    let (filled, all_filled) = channel();
+    let (first, others): (Vec<_>, Vec<_>) = (0..3).map(|_| channel::<()>()).unzip();
+    std::thread::scope(|scope| {
+        for (k, over) in others.into_iter().enumerate() {
+            let (engine, log, filled) = (&engine, log.clone(), filled.clone());
+            scope.spawn(move || {
+                let bulk = engine.bulk(8);
+                note(engine, &OpSpec::new("one").writes(&[a]), &log, k as u64).unwrap();
+                filled.send(()).unwrap();
+                over.recv().unwrap();
+                drop(bulk);
+                engine.wait_for_all().unwrap();
+                filled.send(()).unwrap();
+            });
+        }
+        (0..3).for_each(|_| all_filled.recv().unwrap());
+        let end = log.clone();
+        engine
+            .delete_variable(a, move || end.lock().unwrap().push(9))
+            .unwrap();
+        for k in [1, 2, 0] {
+            assert!(!log.lock().unwrap().contains(&9));
+            first[k].send(()).unwrap();
+            all_filled.recv().unwrap();
+        }
+    });
+    engine.wait_for_all().unwrap();
+    assert_eq!(*log.lock().unwrap(), [1, 2, 0, 9]);
 }
 
 #[test]

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use ferromix_engine::{Engine, Kind, OnComplete, OpSpec, Var};
+use ferromix_engine::{Engine, Kind, OnComplete, OpSpec, PushError, Var};
 
 #[test]
 fn crossed_pushes_neither_deadlock_nor_overlap() {
@@ -89,6 +90,62 @@ fn variables_come_and_go() {
     assert_eq!(deleted.load(SeqCst), 4 * 3_000 * 3);
     // Slots are reused: far fewer than 36,000 were ever made. (Indices are dense.)
     assert!((engine.new_variable().to_bits() as u32) < 36_000);
+}
+
+#[test]
+fn variables_go_while_others_collect_operations_on_them() {
+    const ROUNDS: usize = 20_000;
+    let engine = Engine::builder().workers(2).build();
+    let ended = Arc::new(AtomicUsize::new(0));
+    let used = AtomicUsize::new(0);
+    // Variables on their way to the threads that use them, while the one that made them deletes.
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..3).map(|_| sync_channel(4)).unzip();
+    std::thread::scope(|scope| {
+        for (k, receiver) in receivers.into_iter().enumerate() {
+            let (engine, used) = (&engine, &used);
+            scope.spawn(move || {
+                let own = engine.new_variable();
+                let _bulk = engine.bulk(3 + 2 * k);
+                for (var, alive) in receiver {
+                    let (reads, writes): ([Var; 1], _) = ([var], [own]);
+                    let alive: Arc<AtomicBool> = alive;
+                    let spec = OpSpec::new("use").reads(&reads).writes(&writes);
+                    let pushed = engine.push_sync(&spec, move |_| {
+                        assert!(alive.load(SeqCst), "the deletion comes after its users");
+                        Ok(())
+                    });
+                    match pushed {
+                        Ok(()) => used.fetch_add(1, Relaxed),
+                        Err(refused) => {
+                            assert_eq!(refused, PushError::StaleVariable(var));
+                            0
+                        }
+                    };
+                }
+            });
+        }
+        for round in 0..ROUNDS {
+            let var = engine.new_variable();
+            let alive = Arc::new(AtomicBool::new(true));
+            for sender in &senders {
+                sender.send((var, alive.clone())).unwrap();
+            }
+            (0..round % 200).for_each(|_| std::hint::spin_loop());
+            let ended = ended.clone();
+            engine
+                .delete_variable(var, move || {
+                    assert!(alive.swap(false, SeqCst), "once");
+                    ended.fetch_add(1, SeqCst);
+                })
+                .unwrap();
+        }
+        drop(senders);
+    });
+    engine.wait_for_all().unwrap();
+    assert_eq!(ended.load(SeqCst), ROUNDS);
+    assert!(used.into_inner() > 0, "some came in time");
+    // Slots are reused, those of variables that were held, too.
+    assert!((engine.new_variable().to_bits() as u32) < ROUNDS as u32);
 }
 
 #[test]

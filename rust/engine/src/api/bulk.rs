@@ -30,9 +30,10 @@ impl Engine {
     /// version. Nothing joins with the naive engine.
     ///
     /// Order and failures are those of operations pushed one by one. But until it is pushed, a
-    /// collected operation *is not there*: not for waits and pushes of other threads, so that a
-    /// thread should not tell others of it before; and one whose variable another thread deletes
-    /// meanwhile fails. An operation that may be joined must not wait for what another one does.
+    /// collected operation *is not there* for waits and pushes of other threads, so that a thread
+    /// should not tell others of it before. Only deletions wait for it: of a variable that another
+    /// thread deletes meanwhile, the end comes after the operation.
+    /// An operation that may be joined must not wait for what another one does.
     /// A [`Bulk`] that is forgotten is pushed when its thread ends, or drops a handle of the engine.
     ///
     /// For versions, [`Counters`](crate::Counters) and [`inline`](crate::OpSpec::inline) a bulk is

@@ -6,6 +6,7 @@ use crate::api::engine::Engine;
 use crate::functions::context::{OnComplete, RunContext};
 use crate::functions::task::Task;
 use crate::operation::op::{OpKind, OpPtr};
+use crate::operation::var_slots::Killed;
 use crate::state::bulk_builder::BulkBuilder;
 use crate::state::limiter::Bytes;
 use crate::types::device::Device;
@@ -88,9 +89,11 @@ impl Engine {
         if core.is_inherited() {
             return Err(PushError::Forked);
         }
-        if !core.vars.kill(var) {
+        let killed = core.vars.kill(var);
+        // There is a slot, since the handle was live.
+        let (false, Some(slot)) = (killed == Killed::Before, core.vars.slot(var.index)) else {
             return Err(PushError::StaleVariable(var));
-        }
+        };
         let name = const { Name::new("delete variable") };
         let spec = OpSpec::new(name).property(FnProperty::DeleteVar).on(device);
         let op = core.new_op(OpKind::Delete, &spec, 1, ptr::null());
@@ -100,14 +103,16 @@ impl Engine {
         };
         // SAFETY: not shared yet.
         unsafe { op.with_task(|task| task.store_sync(run)) };
-        // The slot exists, since the handle was live.
-        if let Some(slot) = core.vars.slot(var.index) {
-            // SAFETY: the one access, of an operation that is not shared yet.
-            unsafe { op.init_access(0, slot, var.generation, true) };
-        }
-        if core.collect_deletion(var, op) {
-            return Ok(());
-        }
+        // SAFETY: the one access, of an operation that is not shared yet.
+        unsafe { op.init_access(0, slot, var.generation, true) };
+        let op = match killed {
+            // SAFETY: by `killed`; once.
+            Killed::Held => match unsafe { slot.park(op) } {
+                Some(op) => op,
+                None => return Ok(()),
+            },
+            _ => op,
+        };
         let begin = core.tracer.begin();
         core.submit(op);
         if let Some(begin) = begin {

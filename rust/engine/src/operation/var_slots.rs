@@ -9,6 +9,7 @@ use crate::base::sync::{
 };
 use crate::failures::ledger::FailureCell;
 use crate::operation::access::AccessPtr;
+use crate::operation::op::OpPtr;
 use crate::types::var::{GENERATIONS, Var};
 
 /// What only the holder of the baton touches.
@@ -23,14 +24,42 @@ pub(crate) struct Chain {
 /// that execute operations do.
 #[repr(C, align(64))]
 pub(crate) struct VarSlot {
-    /// Odd while alive. Even from the call of `delete_variable` until the slot is given out again.
-    generation: AtomicU32,
+    /// In the upper half the generation: odd while alive, even from the call of `delete_variable`
+    /// until the slot is given out again. In the lower half how many hold the variable.
+    state: AtomicU64,
     free_next: AtomicU32,
     index: u32,
     /// Writes registered so far; what `version` is on its way to.
     registered: AtomicU64,
     pub(crate) chain: UnsafeCell<Chain>,
+    /// The deletion of a variable that was held: set by whoever deleted it, who holds it, too, and
+    /// taken by the last one to let go.
+    parked: UnsafeCell<Option<OpPtr>>,
     written: WriteState,
+}
+
+/// What became of a handle that was to be made stale.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Killed {
+    /// It was stale before.
+    Before,
+    /// Nobody holds the variable.
+    Free,
+    /// Somebody does, and so does the caller now, until it parks the deletion.
+    Held,
+}
+
+const fn generation_of(state: u64) -> u32 {
+    (state >> 32) as u32
+}
+
+const fn holders_of(state: u64) -> u32 {
+    state as u32
+}
+
+/// The state of a slot that nobody holds.
+const fn unheld(generation: u32) -> u64 {
+    (generation as u64) << 32
 }
 
 /// What is changed under write access.
@@ -42,7 +71,7 @@ struct WriteState {
 }
 
 // SAFETY: `chain` is touched under the baton alone (and by `drop`), `failure` under an access of
-// the variable: writers exclude everybody, readers only clone.
+// the variable: writers exclude everybody, readers only clone. `parked` has one owner at a time.
 unsafe impl Sync for VarSlot {}
 
 // SAFETY: the pointers in `chain` are to operation blocks, which any thread may retire.
@@ -51,7 +80,7 @@ unsafe impl Send for VarSlot {}
 impl VarSlot {
     fn new(index: u32, generation: u32) -> Self {
         Self {
-            generation: AtomicU32::new(generation),
+            state: AtomicU64::new(unheld(generation)),
             free_next: AtomicU32::new(0),
             index,
             registered: AtomicU64::new(0),
@@ -59,6 +88,7 @@ impl VarSlot {
                 tail: None,
                 generation: generation + 1,
             }),
+            parked: UnsafeCell::new(None),
             written: WriteState {
                 version: AtomicU64::new(0),
                 failure: UnsafeCell::new(None),
@@ -69,7 +99,7 @@ impl VarSlot {
     /// Whether a further variable would make generations repeat.
     fn is_worn_out(&self) -> bool {
         // Relaxed: the caller alone may give the slot to a new variable.
-        self.generation.load(Relaxed) & GENERATIONS >= GENERATIONS - 1
+        generation_of(self.state.load(Relaxed)) & GENERATIONS >= GENERATIONS - 1
     }
 
     /// The handle of this slot's variable of some generation.
@@ -88,6 +118,29 @@ impl VarSlot {
         // Relaxed load and store: under the baton. Published when the baton is put down.
         let registered = self.registered.load(Relaxed);
         self.registered.store(registered + 1, Relaxed);
+    }
+
+    /// Ends one hold. The last one of a deleted variable gets its deletion, which is to be pushed.
+    pub(crate) fn let_go(&self) -> Option<OpPtr> {
+        // Release: what the holder pushed comes before what the last one, or whoever deletes the
+        // variable later, pushes. Acquire: pairs with that in the others' `let_go`.
+        let before = self.state.fetch_sub(1, AcqRel);
+        if holders_of(before) > 1 || generation_of(before) & 1 == 1 {
+            return None;
+        }
+        // SAFETY: the last one: a variable that is stale gets no new holders.
+        self.parked.with_mut(|parked| unsafe { (*parked).take() })
+    }
+
+    /// Leaves the deletion to the last one that holds the variable; gives it back if nobody does.
+    ///
+    /// # Safety
+    /// The caller's `kill` returned [`Killed::Held`]; once.
+    pub(crate) unsafe fn park(&self, deletion: OpPtr) -> Option<OpPtr> {
+        // SAFETY: one call of `kill` holds what it made stale, and others take when that is over.
+        self.parked
+            .with_mut(|parked| unsafe { *parked = Some(deletion) });
+        self.let_go()
     }
 
     /// Whether all writes that are registered have finished. Says nothing if the variable is
@@ -191,7 +244,8 @@ impl VarSlab {
     pub(crate) fn live(&self, var: Var) -> Option<&VarSlot> {
         let slot = self.slot(var.index)?;
         // Acquire: pairs with `create`, so that a reused slot is seen reset.
-        (var.generation & 1 == 1 && slot.generation.load(Acquire) == var.generation).then_some(slot)
+        let is_live = || generation_of(slot.state.load(Acquire)) == var.generation;
+        (var.generation & 1 == 1 && is_live()).then_some(slot)
     }
 
     /// A new variable of version 0.
@@ -200,22 +254,54 @@ impl VarSlab {
             Some(found) => found,
             None => self.grow(),
         };
-        let generation = slot.generation.load(Relaxed) + 1;
-        // Release: pairs with `live`.
-        slot.generation.store(generation, Release);
+        // Relaxed: nobody else changes the state of a slot without a variable.
+        let generation = generation_of(slot.state.load(Relaxed)) + 1;
+        // Release: pairs with `live` and `hold`.
+        slot.state.store(unheld(generation), Release);
         Var { index, generation }
     }
 
-    /// Makes the handle stale; false if it was stale before (one caller wins).
-    pub(crate) fn kill(&self, var: Var) -> bool {
+    /// Holds a variable, until [`VarSlot::let_go`]: what deletes it will be pushed after that. None
+    /// if it is stale.
+    pub(crate) fn hold(&self, var: Var) -> Option<&VarSlot> {
+        let slot = self.slot(var.index)?;
+        // Relaxed: the exchange looks again.
+        let mut state = slot.state.load(Relaxed);
+        while var.generation & 1 == 1 && generation_of(state) == var.generation {
+            // Acquire: as in `live`. Relaxed on failure: as above.
+            match slot
+                .state
+                .compare_exchange_weak(state, state + 1, Acquire, Relaxed)
+            {
+                Ok(_) => return Some(slot),
+                Err(now) => state = now,
+            }
+        }
+        None
+    }
+
+    /// Makes the handle stale. Of several callers one wins.
+    pub(crate) fn kill(&self, var: Var) -> Killed {
         let Some(slot) = self.live(var) else {
-            return false;
+            return Killed::Before;
         };
-        // AcqRel: whoever fails because of this sees what happened before the deletion.
-        let next = var.generation + 1;
-        slot.generation
-            .compare_exchange(var.generation, next, AcqRel, Relaxed)
-            .is_ok()
+        // Relaxed: the exchange looks again.
+        let mut state = slot.state.load(Relaxed);
+        while generation_of(state) == var.generation {
+            let held = holders_of(state) > 0;
+            let next = unheld(var.generation + 1) | u64::from(holders_of(state) + u32::from(held));
+            // Release: whoever fails because of this sees what happened before the deletion.
+            // Acquire: pairs with `let_go`. Relaxed on failure: as above.
+            match slot
+                .state
+                .compare_exchange_weak(state, next, AcqRel, Relaxed)
+            {
+                Ok(_) if held => return Killed::Held,
+                Ok(_) => return Killed::Free,
+                Err(now) => state = now,
+            }
+        }
+        Killed::Before
     }
 
     /// Number of finished writes.

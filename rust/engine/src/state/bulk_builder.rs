@@ -1,7 +1,8 @@
 //! Operations that a thread collects, to push them as one: what a [`Bulk`](crate::Bulk) is made of.
 //!
 //! Nothing here is shared: a thread fills its own bulk, and what leaves it is an operation like any
-//! other, whose accesses are those of all that it holds.
+//! other, whose accesses are those of all that it holds. Until then the bulk holds their variables,
+//! so that who deletes one leaves the deletion to it.
 
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -39,15 +40,13 @@ pub(crate) struct Content {
     pub(crate) small: bool,
     pub(crate) tag: u64,
     pub(crate) vars: Vars,
-    /// Deletions of variables that the operations use.
-    pub(crate) deletions: OpList,
 }
 
 /// A variable, and how the operations use it.
 #[derive(Clone, Copy)]
 pub(crate) struct UsedVar {
     pub(crate) slot: *const VarSlot,
-    pub(crate) generation: u32,
+    pub(crate) var: Var,
     pub(crate) writes: bool,
 }
 
@@ -63,7 +62,10 @@ impl Vars {
     const fn new() -> Self {
         const NONE: UsedVar = UsedVar {
             slot: ptr::null(),
-            generation: 0,
+            var: Var {
+                index: 0,
+                generation: 0,
+            },
             writes: false,
         };
         Self {
@@ -79,34 +81,33 @@ impl Vars {
     }
 
     /// The place of a variable in the list.
-    pub(crate) fn find(&self, var: Var, slot: &VarSlot) -> Option<usize> {
-        let is = |used: &UsedVar| ptr::eq(used.slot, slot) && used.generation == var.generation;
+    pub(crate) fn find(&self, var: Var) -> Option<u8> {
+        let is = |used: &UsedVar| used.var == var;
         match self.table[var.index as usize % TABLE] {
             FREE => None,
-            place if is(&self.list[place as usize]) => Some(place as usize),
+            place if is(&self.list[place as usize]) => Some(place),
             // Another has its place in the table.
-            _ => self.list[..self.len].iter().position(is),
+            _ => {
+                let place = self.list[..self.len].iter().position(is)?;
+                Some(place as u8)
+            }
         }
     }
 
-    /// The place of a variable in the list, which has room.
-    pub(crate) fn add(&mut self, var: Var, slot: &VarSlot, writes: bool) -> u8 {
-        let place = self.find(var, slot).unwrap_or_else(|| {
-            let place = self.len;
-            self.list[place] = UsedVar {
-                slot,
-                generation: var.generation,
-                writes: false,
-            };
-            let entry = &mut self.table[var.index as usize % TABLE];
-            if *entry == FREE {
-                *entry = place as u8;
-            }
-            self.len += 1;
-            place
-        });
-        self.list[place].writes |= writes;
-        place as u8
+    /// Adds a variable that is held and not in the list, which has room. Its place.
+    pub(crate) fn add(&mut self, var: Var, slot: &VarSlot) -> u8 {
+        let place = self.len as u8;
+        self.list[self.len] = UsedVar {
+            slot,
+            var,
+            writes: false,
+        };
+        let entry = &mut self.table[var.index as usize % TABLE];
+        if *entry == FREE {
+            *entry = place;
+        }
+        self.len += 1;
+        place
     }
 }
 
@@ -122,7 +123,6 @@ impl BulkBuilder {
                 small: true,
                 tag: 0,
                 vars: Vars::new(),
-                deletions: OpList::new(),
             }),
         }
     }

@@ -333,7 +333,7 @@ fn the_ring_gives_each_element_once() {
 /// The log, and what only the registrar may touch, which loom watches.
 pub(crate) struct SmallLog {
     pub(crate) log: crate::operation::log::Log,
-    registered: UnsafeCell<Vec<OpPtr>>,
+    pub(crate) registered: UnsafeCell<Vec<OpPtr>>,
     pub(crate) count: AtomicUsize,
 }
 

@@ -1,5 +1,6 @@
 //! Loom models of what happens at an engine's edges: the end of a lane's workers, a log that is
-//! closed for a fork, launches that are used again, and borrowed values.
+//! closed for a fork, launches that are used again, borrowed values, and variables that are deleted
+//! while others hold them.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -9,8 +10,11 @@ use loom::thread;
 use crate::base::borrow_cell::BorrowCell;
 use crate::base::sync::Acquire;
 use crate::functions::launch_cache::LaunchCache;
+use crate::operation::op::OpPtr;
+use crate::operation::var_slots::{Killed, VarSlab};
 use crate::scheduling::park::Idle;
 use crate::tests::loom::{SmallLog, entry, model};
+use crate::types::var::Var;
 
 /// Who is told to end is not left asleep, also where another one is searching.
 #[test]
@@ -103,5 +107,62 @@ fn a_cell_has_one_writer_or_readers() {
             value.with_mut(|value| unsafe { *value += 1 });
         }
         writer.join().unwrap();
+    });
+}
+
+/// Deletes a variable; if this call wins, its deletion is pushed now or by the last one that holds
+/// the variable.
+fn delete(vars: &VarSlab, var: Var, small: &SmallLog) -> Option<OpPtr> {
+    let killed = vars.kill(var);
+    if killed == Killed::Before {
+        return None;
+    }
+    let deletion = entry();
+    let slot = vars.slot(var.index).unwrap();
+    let mine = match killed {
+        // SAFETY: by `killed`; once.
+        Killed::Held => unsafe { slot.park(deletion) },
+        _ => Some(deletion),
+    };
+    mine.into_iter().for_each(|deletion| small.push(deletion));
+    Some(deletion)
+}
+
+/// Collects an operation on the variable, and pushes it later; none if the variable is stale.
+fn collect(vars: &VarSlab, var: Var, small: &SmallLog) -> Option<OpPtr> {
+    let slot = vars.hold(var)?;
+    let op = entry();
+    small.push(op);
+    slot.let_go().into_iter().for_each(|op| small.push(op));
+    Some(op)
+}
+
+/// What is collected on several threads while others delete its variable: one deletion, pushed once,
+/// behind all operations whose bulk held the variable.
+#[test]
+fn a_deletion_comes_after_all_that_hold_the_variable() {
+    model(3, || {
+        let small = Arc::new(SmallLog::new());
+        let vars = Arc::new(VarSlab::new());
+        let var = vars.create();
+        let threads = [delete, collect].map(|act| {
+            let (small, vars) = (small.clone(), vars.clone());
+            thread::spawn(move || act(&vars, var, &small))
+        });
+        let op = collect(&vars, var, &small);
+        let rival = delete(&vars, var, &small);
+        let [deletion, other] = threads.map(|thread| thread.join().unwrap());
+        small.assist();
+        assert!(vars.hold(var).is_none(), "stale");
+        // SAFETY: everybody else has ended.
+        let order = small.registered.with(|list| unsafe { (*list).clone() });
+        let deletions: Vec<OpPtr> = deletion.into_iter().chain(rival).collect();
+        assert_eq!(deletions.len(), 1);
+        assert_eq!(order.last(), deletions.first());
+        let ops = op.into_iter().chain(other).count();
+        assert_eq!(order.len(), 1 + ops, "each once");
+        for op in order {
+            op.release(1);
+        }
     });
 }

@@ -4,14 +4,12 @@ use std::ptr;
 
 use crate::base::sync::{Relaxed, per_thread};
 use crate::functions::task::Task;
-use crate::operation::op::{OpKind, OpPtr, Uses};
-use crate::operation::op_list::OpList;
-use crate::state::bulk_builder::{BulkBuilder, Content, MOST_VARS};
+use crate::operation::op::{Op, OpKind, Uses};
+use crate::state::bulk_builder::{BulkBuilder, MOST_VARS, UsedVar, Vars};
 use crate::state::core::Core;
 use crate::state::thread::here;
 use crate::types::failure::PushError;
 use crate::types::spec::{Name, OpSpec};
-use crate::types::var::Var;
 
 /// Small operations that run on the thread that finds their bulk ready.
 const MOST_INLINE: usize = 16;
@@ -95,14 +93,23 @@ impl Core {
         if builder.content.borrow().vars.len + more > MOST_VARS {
             self.push_bulk(builder);
         }
+        let mut content = builder.content.borrow_mut();
+        let uses = match self.hold_vars(spec, &mut content.vars) {
+            Ok(uses) => uses,
+            Err(refused) => {
+                // Lets go of what was held for this operation.
+                drop(content);
+                self.push_bulk(builder);
+                return Some(Err(refused));
+            }
+        };
         // Without a lane: it is the bulk that is queued.
         let op = self.new_op(OpKind::Sync, &spec.inline(true), 0, ptr::null());
-        // SAFETY: not shared yet.
-        unsafe { op.with_task(store) };
-        let mut content = builder.content.borrow_mut();
-        let uses = self.uses(spec, &mut content);
-        // SAFETY: the bulk is not shared yet.
-        unsafe { op.set_uses(uses) };
+        // SAFETY: not shared yet, nor is the bulk.
+        unsafe {
+            op.with_task(store);
+            op.set_uses(uses);
+        }
         if content.len == 0 {
             (content.small, content.tag) = (true, spec.tag);
         }
@@ -117,67 +124,79 @@ impl Core {
         Some(Ok(()))
     }
 
-    /// The variables of an operation among those of the bulk, to which they are added.
-    fn uses(&self, spec: &OpSpec<'_>, content: &mut Content) -> Uses {
+    /// The variables of an operation among those of the bulk, which holds them from now on.
+    fn hold_vars(&self, spec: &OpSpec<'_>, held: &mut Vars) -> Result<Uses, PushError> {
         let mut uses = Uses::default();
         for (vars, writes) in [(spec.mutate_vars, true), (spec.const_vars, false)] {
             for &var in vars {
-                // There since it was alive; a deletion meanwhile is the registrar's matter.
-                if let Some(slot) = self.vars.slot(var.index) {
-                    uses.add(content.vars.add(var, slot, writes), writes);
-                }
+                let place = match held.find(var) {
+                    Some(place) => place,
+                    // Another thread may have deleted it since the look at all of them.
+                    None => match self.vars.hold(var) {
+                        Some(slot) => held.add(var, slot),
+                        None => return Err(PushError::StaleVariable(var)),
+                    },
+                };
+                uses.add(place, writes);
             }
         }
-        uses
+        for &var in spec.mutate_vars {
+            if let Some(place) = held.find(var) {
+                held.list[place as usize].writes = true;
+            }
+        }
+        Ok(uses)
     }
 
-    /// Keeps the deletion of a variable until the operations of the bulk that use it are pushed;
-    /// false if there is none.
-    pub(crate) fn collect_deletion(&self, var: Var, deletion: OpPtr) -> bool {
-        let Some(builder) = self.bulk_builder() else {
-            return false;
-        };
-        let mut content = builder.content.borrow_mut();
-        let slot = self.vars.slot(var.index);
-        let used = slot.is_some_and(|slot| content.vars.find(var, slot).is_some());
-        if used {
-            content.deletions.push(deletion);
+    /// Lets go of the variables of a bulk that is pushed, and pushes the deletions of those that
+    /// were deleted meanwhile.
+    fn release_vars(&self, held: &[UsedVar]) {
+        for used in held {
+            // SAFETY: slots live as long as the engine.
+            if let Some(deletion) = unsafe { (*used.slot).let_go() } {
+                self.submit(deletion);
+            }
         }
-        used
     }
 
     /// Pushes what a bulk holds. It is empty afterwards, but for what runs inline and pushes.
     fn push_bulk(&self, builder: &BulkBuilder) {
         let mut content = builder.content.borrow_mut();
-        if content.len == 0 || self.is_inherited() {
+        if (content.len == 0 && content.vars.len == 0) || self.is_inherited() {
             return;
         }
         let spec = OpSpec::new(const { Name::new("bulk") })
             .tag(content.tag)
             .inline(content.small && content.len <= MOST_INLINE);
-        let vars = &content.vars.list[..content.vars.len];
-        let bulk = self.new_op(OpKind::Bulk, &spec, vars.len(), ptr::null());
-        for (k, used) in vars.iter().enumerate() {
-            // SAFETY: each access once, of an operation that is not shared yet.
-            unsafe { bulk.init_access(k, used.slot, used.generation, used.writes) };
-        }
-        // SAFETY: not shared yet.
-        unsafe { bulk.set_first(content.ops.take()) };
+        // What runs inline may push.
+        let (list, len) = (content.vars.list, content.vars.len);
+        let (held, ops) = (&list[..len], content.ops.take());
         content.len = 0;
         content.vars.clear();
-        let mut deletions = std::mem::replace(&mut content.deletions, OpList::new());
-        // What runs inline may push.
         drop(content);
+        if !ops.is_null() {
+            self.submit_bulk(&spec, held, ops);
+        }
+        self.release_vars(held);
+        if self.limiter.holds_back() {
+            self.hold_back(None);
+        }
+    }
+
+    /// Pushes the operations that `first` leads to, as one that uses these variables.
+    fn submit_bulk(&self, spec: &OpSpec<'_>, vars: &[UsedVar], first: *mut Op) {
+        let bulk = self.new_op(OpKind::Bulk, spec, vars.len(), ptr::null());
+        for (k, used) in vars.iter().enumerate() {
+            // SAFETY: each access once, of an operation that is not shared yet; slots live as long
+            // as the engine.
+            unsafe { bulk.init_access(k, &*used.slot, used.var.generation, used.writes) };
+        }
+        // SAFETY: not shared yet.
+        unsafe { bulk.set_first(first) };
         let begin = self.tracer.begin();
         self.submit(bulk);
         if let Some(begin) = begin {
             self.trace_push(bulk, spec.name, spec.tag, begin);
-        }
-        while let Some(deletion) = deletions.pop() {
-            self.submit(deletion);
-        }
-        if self.limiter.holds_back() {
-            self.hold_back(None);
         }
     }
 }
