@@ -268,30 +268,27 @@ def infer(
 ) -> list[dict[Any, Any]]: ...
 def peak_of(
     order: list[Any],
-    sizes: dict[Any, int],
+    sizes: dict[Any, int] | tuple[dict[Any, Any], dict[Any, str]],
     fixed: Iterable[Any],
     viewable: Iterable[Any],
     devices: dict[Any, Context],
+    left_out: Iterable[Any],
     ask: Callable[[Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]],
 ) -> int: ...
 def plan_memory(
     order: list[Any],
-    sizes: dict[Any, int],
+    sizes: dict[Any, int] | tuple[dict[Any, Any], dict[Any, str]],
     fixed: Iterable[Any],
     viewable: Iterable[Any],
     devices: dict[Any, Context],
+    left_out: Iterable[Any],
     ask: Callable[[Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]],
-) -> tuple[
-    list[int],
-    list[Context | None],
-    dict[Any, tuple[int, int]],
-    dict[Any, Any],
-    dict[Any, Any],
-    int,
-]: ...
+) -> Planned: ...
 def lower(
-    order: list[Any],
-    decided: dict[str, Any],
+    planned: Planned,
+    first: int,
+    given: Sequence[Any],
+    adds: Iterable[Any],
     about: Callable[[Any], tuple[Maker | None, Sequence[int], int]],
     ask: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Prepared],
 ) -> Lowered: ...
@@ -314,6 +311,23 @@ class Maker:
         dynamic: Sequence[str],
     ) -> Maker: ...
     def prepare(self, inputs: Sequence[Desc], outputs: Sequence[Desc]) -> Prepared: ...
+
+class Planned:
+    @property
+    def buffers(self) -> list[int]: ...
+    @property
+    def devices(self) -> list[Context | None]: ...
+    @property
+    def places(self) -> dict[Any, tuple[int, int]]: ...
+    @property
+    def inplace(self) -> dict[Any, Any]: ...
+    @property
+    def views(self) -> dict[Any, Any]: ...
+    @property
+    def sizes(self) -> dict[Any, int]: ...
+    @property
+    def peak(self) -> int: ...
+    def count_steps(self, nodes: Sequence[Any], known_as: Callable[[Any], Any]) -> list[int]: ...
 
 class Lowered:
     def __len__(self) -> int: ...

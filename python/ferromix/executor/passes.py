@@ -23,7 +23,7 @@ from ..error import InvalidArgumentError
 from ..graph.eliminate import live, may_shrink, merge, mutated_entries
 from ..graph.fold import fold
 from ..graph.fuse_convolution import fuse_convolutions
-from ..graph.node import Entry, Node
+from ..graph.node import Entry, Node, first_entries
 from ..graph.plan_memory import peak_of, plan_memory
 from ..graph.recompute import Cost, is_forced, recomputed, select
 from ..graph.rewired import entries_of
@@ -325,7 +325,8 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
 def _bytes_of_results(order: Order) -> int:
     """What the first outputs of the forward half take together; few are of different sizes."""
     shapes, types = order.shapes, order.types
-    results = [n.outputs()[0] for n in order.forward]
+    plain = first_entries([n for n in order.forward if type(n) is Node])
+    results = plain + [n.outputs()[0] for n in order.forward if type(n) is not Node]
     counts = Counter([(shapes[e], types[e]) for e in results])
     return sum(prod(shape) * item_size(dtype) * n for (shape, dtype), n in counts.items())
 

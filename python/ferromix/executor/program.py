@@ -6,7 +6,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -179,8 +178,6 @@ class _Made:
 
     Attributes
     ----------
-    known
-        The nodes after all passes but fusion, and what is known of their results.
     constants
         The arrays of what is computed once.
     given
@@ -199,7 +196,6 @@ class _Made:
         For each node of the network the number of steps before it.
     """
 
-    known: Order
     constants: dict[Entry, Any]
     given: tuple[Entry, ...]
     adds: set[Entry]
@@ -234,15 +230,15 @@ class _Made:
         order = [n for half in fused for n in half]
         memory = _plan(network, known, order, arrays, devices)
         given = tuple(arrays)
-        lowered = _lower(known, devices, given, adds, memory, order, is_train)
-        starts = _count_steps(order, [*network.forward, *back], memory)
-        return cls(known, constants, given, adds, devices, order, fused[1], memory, lowered, starts)
+        lowered = _lower(devices, given, adds, memory, is_train)
+        starts = _count_steps([*network.forward, *back], memory)
+        return cls(constants, given, adds, devices, order, fused[1], memory, lowered, starts)
 
     @cached_property
     def predicting(self) -> _core.Lowered:
         """The backward half for prediction, after a forward half for training."""
-        parts = (self.known, self.devices, self.given, self.adds, self.memory)
-        return _lower(*parts, self.backward, False)
+        first = len(self.order) - len(self.backward)
+        return _lower(self.devices, self.given, self.adds, self.memory, False, first)
 
 
 def _computed(network: Network, known: Order, is_train: bool) -> dict[Entry, Any]:
@@ -253,24 +249,23 @@ def _computed(network: Network, known: Order, is_train: bool) -> dict[Entry, Any
         for e in known.constants
     }
     memory = _plan(network, known, list(known.folded), arrays, devices)
-    lowered = _lower(known, devices, tuple(arrays), set(), memory, known.folded, is_train)
+    lowered = _lower(devices, tuple(arrays), set(), memory, is_train)
     pool = BufferPool()
     buffers = pool.take(memory.buffers, memory.devices)
     plan = _core.Plan(lowered, list(arrays.values()), buffers, pool.token, False)
-    plan.run(0, _count_steps(known.folded, known.folded, memory)[-1])
+    plan.run(0, _count_steps(known.folded, memory)[-1])
     return arrays
 
 
 def _lower(
-    known: Order,
     devices: Mapping[Node, Context],
     given: Sequence[Entry],
     adds: set[Entry],
     memory: MemoryPlan,
-    nodes: Sequence[Node],
     is_train: bool,
+    first: int = 0,
 ) -> _core.Lowered:
-    """The steps of some nodes."""
+    """The steps of what was planned, from the node with the number `first` on."""
 
     def about(node: Node) -> tuple[_core.Maker | None, list[int], int]:
         card = node.op
@@ -283,34 +278,21 @@ def _lower(
         assert card is not None
         return prepare(card, inputs, outputs, is_train, device_of(devices[node]))
 
-    decided = {
-        "shapes": known.shapes,
-        "types": known.types,
-        "given": dict.fromkeys(given),
-        "places": memory.places,
-        "views": memory.views,
-        "inplace": memory.inplace,
-        "adds": adds,
-        "devices": devices,
-    }
-    return _core.lower(list(nodes), decided, about, ask)
+    return _core.lower(memory.planned, first, given, adds, about, ask)
 
 
-def _count_steps(order: Sequence[Node], nodes: Sequence[Node], memory: MemoryPlan) -> list[int]:
+def _known_as(node: Node) -> Node:
+    """What the rest of the graph knows a fused node by."""
+    return node.outputs()[0][0]
+
+
+def _count_steps(nodes: Sequence[Node], memory: MemoryPlan) -> list[int]:
     """How many steps of a plan have run before each node of the network, and after the last.
 
     Views take none, nor does what a pass left out; a group of fused nodes takes one, with the last
     of them; what a pass added goes with the next node.
     """
-    views = {entry[0] for entry in memory.views if entry[1] == 0}
-    ends: dict[Node, int] = {}
-    done = 0
-    for node in order:
-        known_as = node if type(node) is Node else node.outputs()[0][0]
-        if known_as not in views:
-            done += 1
-        ends[known_as] = done
-    return [0, *accumulate([ends.get(node, 0) for node in nodes], max)]
+    return memory.planned.count_steps(nodes, _known_as)
 
 
 def _fuse(
@@ -394,11 +376,8 @@ def _plan(
     arrays: Mapping[Entry, Any],
     devices: dict[Node, Context],
 ) -> MemoryPlan:
-    counts = {shape: prod(shape) for shape in set(known.shapes.values())}
-    widths = {dtype: item_size(dtype) for dtype in set(known.types.values())}
-    types = known.types
-    sizes = {e: counts[shape] * widths[types[e]] for e, shape in known.shapes.items()}
     # A view needs no copy, but must not see changes that are made after it was read.
     closed = {*first_entries(network.states), *network.gradients.values()}
     viewable = {e for e, array in arrays.items() if e not in closed and array.contiguous}
+    sizes = known.shapes, known.types
     return plan_memory(order, sizes, arrays.keys(), viewable, devices)

@@ -12,11 +12,10 @@ a place is preferred where few others are alive.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from .. import _core
 from ..context import Context
-from ..ops.card import OperatorProperty
+from ..ops.card import OperatorProperty, Shape
 from .node import Entry, Node, cards, entry_name
 
 __all__ = ["MemoryPlan", "peak_of", "plan_memory"]
@@ -25,33 +24,49 @@ VIEWS = ("_copy", "_reshape")
 """Kernels whose output holds the elements of their input in the same order."""
 
 
-@dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """Where each result of a graph lives.
+    """Where each result of a graph lives."""
 
-    Attributes
-    ----------
-    buffers
-        The size of each buffer in bytes.
-    devices
-        The device of each buffer.
-    places
-        The buffer of each result that is in one, and its offset there in bytes.
-    inplace
-        The input over which a result is written, where that is so.
-    views
-        The input that a result is a view of; its node need not run.
-    peak
-        The bytes alive at the worst step, below which no plan of this order can go.
-    """
+    __slots__ = ("planned",)
 
-    buffers: list[int]
-    devices: list[Context | None]
-    places: dict[Entry, tuple[int, int]]
-    inplace: dict[Entry, Entry]
-    views: dict[Entry, Entry]
-    peak: int
-    sizes: Mapping[Entry, int]
+    def __init__(self, planned: _core.Planned) -> None:
+        self.planned = planned
+        """The plan as the core made it."""
+
+    @property
+    def buffers(self) -> list[int]:
+        """The size of each buffer in bytes."""
+        return self.planned.buffers
+
+    @property
+    def devices(self) -> list[Context | None]:
+        """The device of each buffer."""
+        return self.planned.devices
+
+    @property
+    def places(self) -> Mapping[Entry, tuple[int, int]]:
+        """The buffer of each result that is in one, and its offset there in bytes."""
+        return self.planned.places
+
+    @property
+    def inplace(self) -> Mapping[Entry, Entry]:
+        """The input over which a result is written, where that is so."""
+        return self.planned.inplace
+
+    @property
+    def views(self) -> Mapping[Entry, Entry]:
+        """The input that a result is a view of; its node need not run."""
+        return self.planned.views
+
+    @property
+    def sizes(self) -> Mapping[Entry, int]:
+        """The bytes of each result."""
+        return self.planned.sizes
+
+    @property
+    def peak(self) -> int:
+        """The bytes alive at the worst step, below which no plan of this order can go."""
+        return self.planned.peak
 
     @property
     def total(self) -> int:
@@ -76,9 +91,13 @@ class MemoryPlan:
         return "\n".join(rows)
 
 
+Sizes = dict[Entry, int] | tuple[dict[Entry, Shape], dict[Entry, str]]
+"""The bytes of results, or their shapes and their element types, from which these follow."""
+
+
 def plan_memory(
     order: list[Node],
-    sizes: dict[Entry, int],
+    sizes: Sizes,
     fixed: Collection[Entry],
     viewable: Collection[Entry] = (),
     devices: dict[Node, Context] | None = None,
@@ -90,7 +109,7 @@ def plan_memory(
     order
         The operator nodes in the order of execution.
     sizes
-        The bytes of every output of `order` and of every input that is not a variable.
+        Of every output of `order` and of every input that is not a variable.
     fixed
         Results that have memory of their own, such as the outputs of the graph. Variables are
         fixed without being listed.
@@ -101,13 +120,8 @@ def plan_memory(
         for the same one everywhere.
     """
     left_out = _left_out(order, fixed)
-    if left_out:
-        sizes = {**sizes, **dict.fromkeys(left_out, 0)}
-    found = _core.plan_memory(order, sizes, fixed, viewable, devices or {}, _facts_of)
-    plan = MemoryPlan(*found, sizes)
-    for entry in left_out:
-        plan.places.pop(entry, None)
-    return plan
+    places = devices or {}
+    return MemoryPlan(_core.plan_memory(order, sizes, fixed, viewable, places, left_out, _facts_of))
 
 
 def _left_out(order: list[Node], fixed: Collection[Entry]) -> set[Entry]:
@@ -121,13 +135,14 @@ def _left_out(order: list[Node], fixed: Collection[Entry]) -> set[Entry]:
 
 def peak_of(
     order: list[Node],
-    sizes: dict[Entry, int],
+    sizes: Sizes,
     fixed: Collection[Entry],
     viewable: Collection[Entry] = (),
     devices: dict[Node, Context] | None = None,
 ) -> int:
     """The bytes alive at the worst step of `order`, without a plan; parameters as there."""
-    return _core.peak_of(order, sizes, fixed, viewable, devices or {}, _facts_of)
+    left_out = _left_out(order, fixed)
+    return _core.peak_of(order, sizes, fixed, viewable, devices or {}, left_out, _facts_of)
 
 
 Pairs = list[tuple[int, int]]

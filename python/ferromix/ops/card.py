@@ -198,6 +198,11 @@ class OperatorProperty:
         """What :meth:`list_outputs` gives, made once: graphs ask for every entry."""
         return tuple(self.list_outputs())
 
+    @cached_property
+    def input_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What :meth:`list_arguments` and :meth:`list_auxiliary_states` give, made once."""
+        return tuple(self.list_arguments()), tuple(self.list_auxiliary_states())
+
     def list_auxiliary_states(self) -> list[str]:
         """The names of the inputs in :attr:`auxiliary_states`."""
         return list(self.auxiliary_states)

@@ -40,14 +40,14 @@ def infer_shapes_of(
     InvalidArgumentError
         Shapes that contradict each other; names the operator, the argument and both shapes.
     """
-    arguments = card.list_arguments()
+    arguments, states = card.input_names
     args = [table[key] for key in inputs[: len(arguments)]]
     outs = [table[key] for key in outputs]
     if outs.count(None) < len(outs) and not all(map(is_known, args)):
         args = card.infer_shape_backward(args, outs)
     found_args, found_outs, found_aux = card.infer_shape(args)
-    names = [*arguments, *card.list_auxiliary_states()]
-    for name, key, shape in zip(names, inputs, [*found_args, *found_aux], strict=True):
+    found_inputs = [*found_args, *found_aux] if states or found_aux else found_args
+    for name, key, shape in zip(arguments + states, inputs, found_inputs, strict=True):
         if table[key] != shape:
             table[key] = merge_shapes(card.label, name, table[key], shape)
     if not inputs:
@@ -79,12 +79,13 @@ def infer_types_of(
     InvalidArgumentError
         Types that contradict each other; names the operator and the argument.
     """
-    args = [table[key] for key in inputs[: len(card.list_arguments())]]
+    arguments, states = card.input_names
+    args = [table[key] for key in inputs[: len(arguments)]]
     outs = [table[key] for key in outputs]
     if not all(args) and any(outs):
         args = card.infer_type_backward(args, outs)
     found_args, found_outs, found_aux = card.infer_type(args)
-    names = [*card.list_arguments(), *card.list_auxiliary_states(), *card.output_names]
+    names = arguments + states + card.output_names
     found = (*found_args, *found_aux, *found_outs)
     for name, key, dtype in zip(names, (*inputs, *outputs), found, strict=True):
         if table[key] != dtype:

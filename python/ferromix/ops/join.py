@@ -12,7 +12,7 @@ from ..literal import MOST, brief
 from .card import Entry, GradientGraph, MaybeShape, OperatorProperty, merge_shapes, register
 from .family import ALL_TYPES, Backward, numbered_outputs
 from .param import Param, Params
-from .shapes import normal_axis
+from .shapes import is_known, normal_axis
 
 __all__ = ["Concat", "SliceChannel", "SplitV2", "Stack", "split_v2_attrs"]
 
@@ -49,6 +49,10 @@ class Concat(OperatorProperty):
         if not known:
             return list(in_shapes), [None], []
         axis = normal_axis(self.name, self.attrs["dim"], len(known[0]))
+        rest = {(len(s), *s[:axis], *s[axis + 1 :]) for s in known}
+        if len(rest) == 1 and all(map(is_known, in_shapes)):
+            total = sum([s[axis] for s in known])
+            return list(in_shapes), [(*known[0][:axis], total, *known[0][axis + 1 :])], []
         common: MaybeShape = None
         for name, shape in zip(self.list_arguments(), in_shapes, strict=True):
             shape = merge_shapes(self.name, name, shape, (-1,) * len(known[0]))

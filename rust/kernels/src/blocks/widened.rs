@@ -36,6 +36,9 @@ pub(crate) fn widened_mixed(
     ins: &[Desc],
     outs: &[Desc],
 ) -> Result<Box<dyn Kernel>> {
+    if !ins.iter().chain(outs).any(|d| is_half(d.dtype)) {
+        return prepare(attrs, ins, outs);
+    }
     let mut copies = 0;
     let mut wide = |d: &Desc| {
         let mut d = d.clone();
@@ -48,11 +51,7 @@ pub(crate) fn widened_mixed(
     let inputs: Vec<_> = ins.iter().map(&mut wide).collect();
     let outputs: Vec<_> = outs.iter().map(&mut wide).collect();
     let kernel = prepare(attrs, &inputs, &outputs)?;
-    Ok(if copies == 0 && ins == inputs && outs == outputs {
-        kernel
-    } else {
-        Box::new(Widened { kernel, copies })
-    })
+    Ok(Box::new(Widened { kernel, copies }))
 }
 
 struct Widened {

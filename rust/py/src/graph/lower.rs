@@ -1,8 +1,9 @@
 //! From a planned graph to the steps of a plan: which kernel runs on which arrays.
 
-use super::{ByAddress, Numbers, address, card, inputs, is_plain};
+use super::plan::{Description, Step as Numbered};
+use super::planned::Planned;
 use crate::operator::{Maker, Prepared};
-use crate::support::convert::{dtype, req};
+use crate::support::convert::req;
 use crate::support::errors::misuse;
 use crate::support::hash::Hashing;
 use ferromix_engine::Name;
@@ -10,7 +11,7 @@ use ferromix_kernels::{Desc, Req};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyDict, PyList, PySet, PyTuple};
+use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -49,36 +50,26 @@ impl Lowered {
     }
 }
 
-/// What is decided on a graph: shapes and element types of all entries; the entries that have arrays;
-/// by the memory plan places, views and what is written over which input; what is added to.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(super) struct Decided<'py> {
-    shapes: Bound<'py, PyDict>,
-    types: Bound<'py, PyDict>,
-    given: Bound<'py, PyDict>,
-    places: Bound<'py, PyDict>,
-    views: Bound<'py, PyDict>,
-    inplace: Bound<'py, PyDict>,
-    adds: Bound<'py, PySet>,
-    devices: Bound<'py, PyDict>,
-}
-
-/// The steps of the nodes in `order`, but for views, which need none.
+/// The steps of the nodes of `planned` from the number `first` on, but for views, which need none.
 ///
-/// `about(node)` gives what makes kernels for the node's operator where the node runs, the inputs that it
-/// changes, and what it does with them. Where that is None, `ask(node, inputs, outputs)` gives the prepared
-/// operator for such shapes and types. Each is called once for nodes that are alike.
+/// `given` are the entries that have arrays, and to those in `adds` is added. `about(node)` gives what makes
+/// kernels for the node's operator where the node runs, the inputs that it changes, and what it does with
+/// them. Where that is None, `ask(node, inputs, outputs)` gives the prepared operator for such shapes and
+/// types. Each is called once for nodes that are alike.
 #[pyfunction]
 pub(super) fn lower<'py>(
-    order: &Bound<'py, PyList>,
-    decided: Decided<'py>,
+    planned: &Bound<'py, Planned>,
+    first: usize,
+    given: Vec<Bound<'py, PyAny>>,
+    adds: &Bound<'py, PyAny>,
     about: &Bound<'py, PyAny>,
     ask: &Bound<'py, PyAny>,
 ) -> PyResult<Lowered> {
-    let mut run = Run::new(&decided)?;
-    for node in order {
-        run.add(&node, &decided, (about, ask))?;
+    let planned = planned.get();
+    let mut run = Run::new(planned, &given, adds)?;
+    let order = planned.order.bind(about.py());
+    for (node, step) in order.iter().zip(&planned.steps).skip(first) {
+        run.add(&node, step, (about, ask))?;
     }
     Ok(Lowered {
         slots: run.slots,
@@ -89,9 +80,9 @@ pub(super) fn lower<'py>(
 /// An entry of a graph.
 #[derive(Clone, Copy, Default)]
 struct Fact {
-    desc: u32,
     slot: Option<u32>,
-    view: bool,
+    /// What it is a view of.
+    view: Option<u32>,
     inplace: bool,
     add: bool,
 }
@@ -115,210 +106,131 @@ struct Answer {
     about: usize,
 }
 
-struct Run<'py> {
-    numbers: Numbers<'py>,
+struct Run<'a> {
+    planned: &'a Planned,
     facts: Vec<Fact>,
-    descs: Vec<(Desc, Bound<'py, PyTuple>)>,
     slots: Vec<Source>,
     steps: Vec<Step>,
     kernels: Vec<Py<Prepared>>,
     answers: HashMap<Question, Answer, Hashing>,
     abouts: Vec<About>,
     /// Places in `abouts` by card and device.
-    by_card: HashMap<(u32, u32), usize, Hashing>,
-    /// Numbers of cards, with how many outputs they have, and of devices.
-    cards: ByAddress<(u32, usize)>,
-    places: ByAddress<u32>,
+    by_card: HashMap<(usize, usize), usize, Hashing>,
 }
 
-impl<'py> Run<'py> {
-    fn new(decided: &Decided<'py>) -> PyResult<Self> {
+impl<'a> Run<'a> {
+    fn new(
+        planned: &'a Planned,
+        given: &[Bound<'_, PyAny>],
+        adds: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
         let mut run = Run {
-            numbers: Numbers::default(),
-            facts: Vec::with_capacity(decided.shapes.len()),
-            descs: Vec::new(),
-            slots: Vec::new(),
-            steps: Vec::new(),
+            planned,
+            facts: vec![Fact::default(); planned.entries.len()],
+            slots: Vec::with_capacity(given.len() + planned.places.len()),
+            steps: Vec::with_capacity(planned.steps.len()),
             kernels: Vec::new(),
             answers: HashMap::default(),
             abouts: Vec::new(),
             by_card: HashMap::default(),
-            cards: ByAddress::default(),
-            places: ByAddress::default(),
         };
-        run.describe(decided)?;
-        for (number, (entry, _)) in decided.given.iter().enumerate() {
-            run.fact(&entry)?.slot = Some(u32::try_from(number)?);
+        for (number, entry) in given.iter().enumerate() {
+            if let Some(entry) = planned.entries.find(entry)? {
+                run.facts[entry as usize].slot = Some(u32::try_from(number)?);
+            }
             run.slots.push(Source::Given(number));
         }
-        for (entry, place) in &decided.places {
-            let (buffer, offset) = place.extract()?;
-            let fact = *run.fact(&entry)?;
-            if fact.slot.is_none() {
-                run.fact(&entry)?.slot = Some(u32::try_from(run.slots.len())?);
-                let desc = run.descs[fact.desc as usize].0.clone();
+        for (entry, place) in planned.places.iter().enumerate() {
+            if let (Some((buffer, offset)), None) = (*place, run.facts[entry].slot) {
+                run.facts[entry].slot = Some(u32::try_from(run.slots.len())?);
+                let desc = run.description(entry)?.0.clone();
+                let offset = usize::try_from(offset)?;
                 run.slots.push(Source::Within(buffer, offset, desc));
             }
         }
-        for (entry, _) in &decided.views {
-            run.fact(&entry)?.view = true;
+        for &(entry, of) in &planned.views {
+            run.facts[entry as usize].view = Some(of);
         }
-        for (entry, _) in &decided.inplace {
-            run.fact(&entry)?.inplace = true;
+        for &(entry, _) in &planned.inplace {
+            run.facts[entry as usize].inplace = true;
         }
-        for entry in &decided.adds {
-            run.fact(&entry)?.add = true;
+        for entry in adds.try_iter()? {
+            if let Some(entry) = planned.entries.find(&entry?)? {
+                run.facts[entry as usize].add = true;
+            }
         }
         Ok(run)
     }
 
-    /// Numbers all entries, and what differs among their shapes and types.
-    fn describe(&mut self, decided: &Decided<'py>) -> PyResult<()> {
-        let mut known: HashMap<(usize, usize), u32, Hashing> = HashMap::default();
-        for (entry, shape) in &decided.shapes {
-            let Some(name) = decided.types.get_item(&entry)? else {
-                return Err(misuse("lower: an entry has no element type"));
-            };
-            let next = u32::try_from(self.descs.len())?;
-            let desc = *known
-                .entry((address(&shape), address(&name)))
-                .or_insert(next);
-            if desc == next {
-                let extents: Vec<usize> = shape.extract()?;
-                let element = dtype(&name.extract::<String>()?)?;
-                let pair = PyTuple::new(entry.py(), [&shape, &name])?;
-                self.descs.push((Desc::new(&extents, element), pair));
-            }
-            self.numbers.of(&entry)?;
-            self.facts.push(Fact {
-                desc,
-                ..Fact::default()
-            });
-        }
-        Ok(())
-    }
-
-    fn fact(&mut self, entry: &Bound<'py, PyAny>) -> PyResult<&mut Fact> {
-        let (number, _) = self.numbers.of(entry)?;
-        let fact = self.facts.get_mut(number as usize);
-        fact.ok_or_else(|| misuse("lower: an entry has no shape"))
-    }
-
-    fn output(&mut self, node: &Bound<'py, PyAny>, number: usize) -> PyResult<usize> {
-        let (number, new) = self.numbers.at(node.clone(), number)?;
-        if new {
-            return Err(misuse("lower: an output has no shape"));
-        }
-        Ok(number as usize)
+    fn description(&self, entry: usize) -> PyResult<&'a Description> {
+        let number = self.planned.described[entry] as usize;
+        let found = self.planned.descriptions.get(number);
+        found.ok_or_else(|| misuse("lower: an entry has no shape, or no element type"))
     }
 
     fn add(
         &mut self,
-        node: &Bound<'py, PyAny>,
-        decided: &Decided<'py>,
-        asked: Asked<'_, 'py>,
+        node: &Bound<'_, PyAny>,
+        planned: &Numbered,
+        asked: Asked<'_, '_>,
     ) -> PyResult<()> {
-        let Some(card) = card(node)? else {
-            return Err(misuse("lower: a variable is no step"));
-        };
-        let count = self.cards.len();
-        let (number, count) = match self.cards.get(&address(&card)) {
-            Some(&known) => known,
-            None => {
-                let names = card.getattr(intern!(node.py(), "output_names"))?.len()?;
-                let new = (u32::try_from(count)?, names);
-                self.cards.insert(address(&card), new);
-                new
-            }
-        };
-        let mut outputs: SmallVec<[usize; 2]> = SmallVec::new();
-        if is_plain(node)? {
-            for i in 0..count {
-                outputs.push(self.output(node, i)?);
-            }
-        } else {
-            let own = node.call_method0(intern!(node.py(), "outputs"))?;
-            for entry in own.try_iter()? {
-                outputs.push(self.numbers.of(&entry?)?.0 as usize);
-            }
-        }
-        if self.view(&outputs, decided)? {
+        if self.view(&planned.outputs)? {
             return Ok(());
         }
-        let mut read: SmallVec<[usize; 3]> = SmallVec::new();
-        for entry in inputs(node)? {
-            read.push(self.numbers.of(&entry)?.0 as usize);
-        }
-        let answer = self.ask(node, number, (&read, &outputs), decided, asked)?;
+        let answer = self.ask(node, planned, asked)?;
         let name = node.getattr(intern!(node.py(), "name"))?;
-        let step = self.step(
-            &name.extract::<PyBackedStr>()?,
-            answer,
-            &read,
-            &outputs,
-            node.py(),
-        )?;
+        let step = self.step(&name.extract::<PyBackedStr>()?, answer, planned, node.py())?;
         self.steps.push(step);
         Ok(())
     }
 
     /// Has views share the arrays of what they are views of; whether the node is one.
-    fn view(&mut self, outputs: &[usize], decided: &Decided<'py>) -> PyResult<bool> {
-        let mut first = true;
-        let mut is_view = false;
+    fn view(&mut self, outputs: &[u32]) -> PyResult<bool> {
         for &output in outputs {
-            let fact = self.facts[output];
-            is_view |= first && fact.view;
-            first = false;
-            if !fact.view || fact.slot.is_some() {
+            let fact = self.facts[output as usize];
+            let (Some(of), None) = (fact.view, fact.slot) else {
                 continue;
-            }
-            let entry = self.numbers.object(u32::try_from(output)?)?;
-            let source = decided.views.get_item(&entry)?;
-            let source = source.map(|s| self.fact(&s).map(|f| f.slot)).transpose()?;
-            let Some(of) = source.flatten() else {
+            };
+            let Some(of) = self.facts[of as usize].slot else {
                 return Err(misuse("lower: a view of what has no array"));
             };
-            self.facts[output].slot = Some(u32::try_from(self.slots.len())?);
-            let desc = self.descs[fact.desc as usize].0.clone();
+            self.facts[output as usize].slot = Some(u32::try_from(self.slots.len())?);
+            let desc = self.description(output as usize)?.0.clone();
             self.slots.push(Source::View(of as usize, desc));
         }
-        Ok(is_view)
+        let first = outputs.first();
+        Ok(first.is_some_and(|&first| self.facts[first as usize].view.is_some()))
     }
 
     fn ask(
         &mut self,
-        node: &Bound<'py, PyAny>,
-        card: u32,
-        (read, outputs): (&[usize], &[usize]),
-        decided: &Decided<'py>,
-        (about, ask): Asked<'_, 'py>,
+        node: &Bound<'_, PyAny>,
+        step: &Numbered,
+        (about, ask): Asked<'_, '_>,
     ) -> PyResult<Answer> {
-        let next = u32::try_from(self.places.len())?;
-        let device = match decided.devices.get_item(node)? {
-            Some(device) => *self.places.entry(address(&device)).or_insert(next),
-            None => u32::MAX,
-        };
-        let mut question: Question = SmallVec::from_slice(&[card, device]);
-        question.extend(read.iter().chain(outputs).map(|&e| self.facts[e].desc));
+        let key = (step.facts, step.device);
+        let mut question: Question = SmallVec::new();
+        question.push(u32::try_from(step.facts)?);
+        question.push(u32::try_from(step.device)?);
+        let described = |&entry: &u32| self.planned.described[entry as usize];
+        question.extend(step.inputs.iter().chain(&step.outputs).map(described));
         if let Some(answer) = self.answers.get(&question) {
             return Ok(*answer);
         }
-        let about = self.about(node, (card, device), about)?;
-        let desc = |&entry: &usize| &self.descs[self.facts[entry].desc as usize];
+        let about = self.about(node, key, about)?;
+        let descs = |entries: &[u32]| {
+            let found = entries.iter().map(|&e| self.description(e as usize));
+            found.collect::<PyResult<SmallVec<[&Description; 4]>>>()
+        };
+        let (read, written) = (descs(&step.inputs)?, descs(&step.outputs)?);
         let prepared = if let Some(maker) = &self.abouts[about].maker {
-            let descs = |entries: &[usize]| entries.iter().map(|e| desc(e).0.clone()).collect();
+            let descs = |of: &[&Description]| of.iter().map(|d| d.0.clone()).collect();
             maker
                 .get()
-                .prepared(node.py(), descs(read), descs(outputs))?
+                .prepared(node.py(), descs(&read), descs(&written))?
         } else {
-            let descs = |entries: &[usize]| {
-                PyTuple::new(
-                    node.py(),
-                    entries.iter().map(|e| &desc(e).1).collect::<Vec<_>>(),
-                )
-            };
-            let prepared = ask.call1((node, descs(read)?, descs(outputs)?))?;
+            let pairs = |of: &[&Description]| PyTuple::new(node.py(), of.iter().map(|d| &d.1));
+            let prepared = ask.call1((node, pairs(&read)?, pairs(&written)?))?;
             prepared.extract()?
         };
         self.kernels.push(prepared);
@@ -333,9 +245,9 @@ impl<'py> Run<'py> {
     /// The number of what a node's card says where the node runs.
     fn about(
         &mut self,
-        node: &Bound<'py, PyAny>,
-        key: (u32, u32),
-        about: &Bound<'py, PyAny>,
+        node: &Bound<'_, PyAny>,
+        key: (usize, usize),
+        about: &Bound<'_, PyAny>,
     ) -> PyResult<usize> {
         if let Some(&known) = self.by_card.get(&key) {
             return Ok(known);
@@ -355,27 +267,23 @@ impl<'py> Run<'py> {
         &self,
         name: &str,
         answer: Answer,
-        read: &[usize],
-        outputs: &[usize],
-        py: Python<'py>,
+        planned: &Numbered,
+        py: Python<'_>,
     ) -> PyResult<Step> {
         let mut inputs = SmallVec::new();
-        for &entry in read {
-            let slot = self.facts[entry].slot;
+        for &entry in &planned.inputs {
+            let slot = self.facts[entry as usize].slot;
             inputs.push(slot.ok_or_else(|| misuse("lower: an input has no array"))?);
         }
-        let request = |&output: &usize| {
-            let fact = self.facts[output];
-            match fact.slot {
-                None => Req::Null,
-                Some(_) if fact.add => Req::Add,
-                Some(_) if fact.inplace => Req::Inplace,
-                Some(_) => Req::Write,
-            }
+        let facts = planned.outputs.iter().map(|&o| self.facts[o as usize]);
+        let request = |fact: Fact| match fact.slot {
+            None => Req::Null,
+            Some(_) if fact.add => Req::Add,
+            Some(_) if fact.inplace => Req::Inplace,
+            Some(_) => Req::Write,
         };
-        let mut reqs: SmallVec<[Req; 2]> = outputs.iter().map(request).collect();
-        let mut written: SmallVec<[Option<u32>; 2]> =
-            outputs.iter().map(|&o| self.facts[o].slot).collect();
+        let mut reqs: SmallVec<[Req; 2]> = facts.clone().map(request).collect();
+        let mut written: SmallVec<[Option<u32>; 2]> = facts.map(|fact| fact.slot).collect();
         let about = &self.abouts[answer.about];
         for &i in &about.changed {
             written.push(inputs.get(i).copied());

@@ -10,6 +10,7 @@ mod lower;
 mod merge;
 mod order;
 mod plan;
+mod planned;
 
 pub(crate) use lower::{Lowered, Source};
 
@@ -148,6 +149,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(infer::infer, m)?)?;
     m.add_function(wrap_pyfunction!(lower::lower, m)?)?;
     m.add_class::<Lowered>()?;
+    m.add_class::<planned::Planned>()?;
     m.add_function(wrap_pyfunction!(plan::plan_memory, m)?)?;
     m.add_function(wrap_pyfunction!(plan::peak_of, m)?)
 }

@@ -3,39 +3,31 @@
 mod read;
 
 use super::Numbers;
-use crate::support::hash::Hashing;
+use super::planned::{Entries, Planned, Tables};
 use ferromix_runtime::places::{self, Life, Placed};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use read::{Devices, Facts, Step};
+pub(super) use read::{Description, Step};
+use read::{Devices, Facts};
 use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet};
-
-/// Sizes and devices of buffers, and by entry: places, what is written over which input, what is a view
-/// of which; and the bytes alive at the worst step.
-type Answer<'py> = (
-    Vec<u64>,
-    Vec<Bound<'py, PyAny>>,
-    Bound<'py, PyDict>,
-    Bound<'py, PyDict>,
-    Bound<'py, PyDict>,
-    u64,
-);
 
 /// Plans the memory of one run of `order`; see `python/ferromix/graph/plan_memory.py`.
 ///
-/// `ask(card)` says of an operator whether its output may be a view of its input, which pairs of input and
-/// output may share memory, anywhere and on the CPU alone, and of which inputs only the shape matters.
+/// `sizes` has bytes by entry, or is a pair of shapes and of element types, from which they follow; what is
+/// `left_out` has no memory. `ask(card)` says of an operator whether its output may be a view of its input,
+/// which pairs of input and output may share memory, anywhere and on the CPU alone, and of which inputs only
+/// the shape matters.
 #[pyfunction]
 pub(super) fn plan_memory<'py>(
     order: &Bound<'py, PyList>,
-    sizes: &Bound<'py, PyDict>,
+    sizes: &Bound<'py, PyAny>,
     fixed: &Bound<'py, PyAny>,
     viewable: &Bound<'py, PyAny>,
     devices: &Bound<'py, PyDict>,
+    left_out: &Bound<'py, PyAny>,
     ask: &Bound<'py, PyAny>,
-) -> PyResult<Answer<'py>> {
-    let mut planner = Planner::new(order, sizes, fixed, viewable, devices, ask)?;
+) -> PyResult<Planned> {
+    let mut planner = Planner::new(order, sizes, (fixed, viewable, left_out), devices, ask)?;
     planner.place_all();
     let found = planner.places();
     let peak = places::peak(&planner.lives, planner.steps.len());
@@ -45,25 +37,26 @@ pub(super) fn plan_memory<'py>(
         planner.place_all();
         let other = planner.places();
         if other.total() < found.total() {
-            return planner.finish(order.py(), &other);
+            return Ok(planner.finish(order, &other));
         }
         planner.may_shrink = true;
         planner.place_all();
     }
-    planner.finish(order.py(), &found)
+    Ok(planner.finish(order, &found))
 }
 
 /// The bytes alive at the worst step of `order`, without a plan; arguments as [`plan_memory`] has them.
 #[pyfunction]
 pub(super) fn peak_of(
     order: &Bound<'_, PyList>,
-    sizes: &Bound<'_, PyDict>,
+    sizes: &Bound<'_, PyAny>,
     fixed: &Bound<'_, PyAny>,
     viewable: &Bound<'_, PyAny>,
     devices: &Bound<'_, PyDict>,
+    left_out: &Bound<'_, PyAny>,
     ask: &Bound<'_, PyAny>,
 ) -> PyResult<u64> {
-    let mut planner = Planner::new(order, sizes, fixed, viewable, devices, ask)?;
+    let mut planner = Planner::new(order, sizes, (fixed, viewable, left_out), devices, ask)?;
     planner.place_all();
     Ok(places::peak(&planner.lives, planner.steps.len()))
 }
@@ -75,10 +68,13 @@ struct Planner<'py> {
     facts: Vec<Facts>,
     steps: Vec<Step>,
     devices: Devices<'py>,
-    // By entry: the device of its node; its bytes; the last step that reads it, -1 if a step only asks for
+    /// What differs among shapes and types, if these are given.
+    descriptions: Vec<Description>,
+    // By entry: the device of its node; its description; its bytes; the last step that reads it, -1 if a step only asks for
     // its shape, and nothing for one that no step takes; whether it has memory of its own, and a view
     // of that may be taken; its life.
     device: Vec<usize>,
+    described: Vec<u32>,
     size: Vec<u64>,
     last: Vec<Option<i64>>,
     fixed: Vec<bool>,
@@ -86,9 +82,11 @@ struct Planner<'py> {
     life: Vec<u32>,
     lives: Vec<Life>,
     /// The entries of each life.
-    members: Vec<Vec<u32>>,
+    members: Vec<SmallVec<[u32; 2]>>,
     inplace: Vec<(u32, u32)>,
     views: Vec<(u32, u32)>,
+    /// What has no memory.
+    left_out: Vec<u32>,
     /// Whether a result may begin where a larger input does, and whether any does.
     may_shrink: bool,
     shrinks: bool,
@@ -122,15 +120,20 @@ impl<'py> Planner<'py> {
 
     /// Decides for each output of a step whether it shares the memory of an input.
     fn place(&mut self, number: usize) {
-        let step = &self.steps[number];
+        // Taken out for as long as it is looked at.
+        let step = std::mem::take(&mut self.steps[number]);
+        self.place_step(number, &step);
+        self.steps[number] = step;
+    }
+
+    fn place_step(&mut self, number: usize, step: &Step) {
         let (facts, device) = (step.facts, step.device);
-        let (inputs, outputs) = (step.inputs.clone(), step.outputs.clone());
+        let (inputs, outputs) = (&step.inputs, &step.outputs);
         if self.facts[facts].views && self.view(inputs[0], outputs[0], device) {
             return;
         }
-        let mut taken: HashSet<usize, Hashing> = HashSet::default();
-        let mut replaced: HashSet<usize, Hashing> = HashSet::default();
-        let readers = self.readers(&inputs);
+        let mut taken: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut replaced: SmallVec<[usize; 4]> = SmallVec::new();
         let everywhere = self.facts[facts].inplace.iter();
         let options: SmallVec<[(usize, usize); 4]> = everywhere
             .chain(self.cpu_options(facts, device))
@@ -145,13 +148,13 @@ impl<'py> Planner<'py> {
             }
             let life = self.life[source as usize];
             if life != NONE
-                && readers.get(&life) == Some(&1)
+                && self.is_read_once(inputs, life)
                 && self.may_replace(number, source, out, device)
             {
                 self.join(out, source);
                 self.inplace.push((out, source));
-                taken.insert(o);
-                replaced.insert(i);
+                taken.push(o);
+                replaced.push(i);
             }
         }
         let ignored = self.facts[facts].ignored.iter();
@@ -166,27 +169,22 @@ impl<'py> Planner<'py> {
                 let size = self.size[out as usize];
                 self.live(out, Life::new(size, first, last, device, apart.clone()));
                 if self.may_shrink {
-                    self.shrink(number, (o, out), &readers);
+                    self.shrink(number, step, (o, out));
                 }
             }
         }
     }
 
     /// Has a result begin where an input does that dies here, if the operator allows it.
-    fn shrink(
-        &mut self,
-        number: usize,
-        (o, out): (usize, u32),
-        readers: &HashMap<u32, usize, Hashing>,
-    ) {
-        let (facts, device) = (self.steps[number].facts, self.steps[number].device);
+    fn shrink(&mut self, number: usize, step: &Step, (o, out): (usize, u32)) {
+        let (facts, device) = (step.facts, step.device);
         for k in 0..self.cpu_options(facts, device).len() {
             let (i, other) = self.cpu_options(facts, device)[k];
-            let Some(&source) = self.steps[number].inputs.get(i) else {
+            let Some(&source) = step.inputs.get(i) else {
                 continue;
             };
             let of = self.life[source as usize];
-            if other != o || of == NONE || readers.get(&of) != Some(&1) {
+            if other != o || of == NONE || !self.is_read_once(&step.inputs, of) {
                 continue;
             }
             let from = &self.lives[of as usize];
@@ -208,19 +206,16 @@ impl<'py> Planner<'py> {
         }
     }
 
-    /// How often each life is read by a step with these inputs.
-    fn readers(&self, inputs: &[u32]) -> HashMap<u32, usize, Hashing> {
-        let mut counts = HashMap::default();
-        for &entry in inputs {
-            *counts.entry(self.life[entry as usize]).or_insert(0) += 1;
-        }
-        counts
+    /// Whether just one of these inputs is part of a life.
+    fn is_read_once(&self, inputs: &[u32], life: u32) -> bool {
+        let mut readers = inputs.iter().filter(|&&e| self.life[e as usize] == life);
+        readers.next().is_some() && readers.next().is_none()
     }
 
     fn live(&mut self, entry: u32, life: Life) {
         self.life[entry as usize] = u32::try_from(self.lives.len()).unwrap_or(NONE);
         self.lives.push(life);
-        self.members.push(vec![entry]);
+        self.members.push(SmallVec::from_slice(&[entry]));
     }
 
     fn is_wanted(&self, entry: u32) -> bool {
@@ -262,26 +257,30 @@ impl<'py> Planner<'py> {
         self.members[number as usize].push(out);
     }
 
-    fn finish(mut self, py: Python<'py>, found: &Placed) -> PyResult<Answer<'py>> {
-        let table = PyDict::new(py);
+    fn finish(self, order: &Bound<'py, PyList>, found: &Placed) -> Planned {
+        let mut places = vec![None; self.numbers.len()];
         for &life in &found.order {
-            let (buffer, offset) = found.places[life as usize];
-            let place = (buffer, offset).into_pyobject(py)?;
-            for entry in std::mem::take(&mut self.members[life as usize]) {
-                table.set_item(self.numbers.object(entry)?, &place)?;
+            for &entry in &self.members[life as usize] {
+                places[entry as usize] = Some(found.places[life as usize]);
             }
         }
-        let (inplace, views) = (PyDict::new(py), PyDict::new(py));
-        for (pairs, table) in [(&self.inplace, &inplace), (&self.views, &views)] {
-            for &(out, source) in pairs {
-                let source = self.numbers.object(source)?;
-                table.set_item(self.numbers.object(out)?, source)?;
-            }
+        let outside = self.left_out.iter().map(|&entry| entry as usize);
+        outside.for_each(|entry| places[entry] = None);
+        let device = |b: &(u64, usize)| self.devices.objects[b.1].clone().unbind();
+        Planned {
+            order: order.to_tuple().unbind(),
+            peak: places::peak(&self.lives, self.steps.len()),
+            buffers: found.buffers.iter().map(|b| b.0).collect(),
+            devices: found.buffers.iter().map(device).collect(),
+            entries: Entries::of(self.numbers),
+            descriptions: self.descriptions,
+            described: self.described,
+            sizes: self.size,
+            steps: self.steps,
+            places,
+            inplace: self.inplace,
+            views: self.views,
+            tables: Tables::new(),
         }
-        let peak = places::peak(&self.lives, self.steps.len());
-        let sizes = found.buffers.iter().map(|b| b.0).collect();
-        let device = |b: &(u64, usize)| self.devices.objects[b.1].clone();
-        let devices = found.buffers.iter().map(device).collect();
-        Ok((sizes, devices, table, inplace, views, peak))
     }
 }

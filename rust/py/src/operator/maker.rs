@@ -3,6 +3,7 @@
 use super::Prepared;
 use crate::support::convert::{attrs, desc};
 use crate::support::errors::{misuse, to_py};
+use crate::support::hash::Hashing;
 use ferromix_kernels::{Attrs, Desc, Row};
 use ferromix_runtime as rt;
 use pyo3::prelude::*;
@@ -22,7 +23,7 @@ pub(crate) struct Maker {
     /// The inputs that the operator changes.
     changed: Vec<usize>,
     card: Py<PyAny>,
-    known: Mutex<HashMap<Question, Py<Prepared>>>,
+    known: Mutex<HashMap<Question, Py<Prepared>, Hashing>>,
 }
 
 /// The inputs and the outputs.
@@ -92,7 +93,7 @@ impl Maker {
         let mut table = known();
         let old = match table.len() >= MOST {
             true => std::mem::take(&mut *table),
-            false => HashMap::new(),
+            false => HashMap::default(),
         };
         let other = table.insert(question, made.clone_ref(py));
         drop(table);

@@ -2,9 +2,14 @@
 
 use super::super::{ByAddress, Entry, Numbers, address, card, inputs, is_plain};
 use super::{NONE, Planner};
+use crate::support::convert::dtype;
+use crate::support::hash::Hashing;
+use ferromix_kernels::Desc;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
+use smallvec::SmallVec;
+use std::collections::HashMap;
 
 /// What an operator says of itself.
 pub(super) struct Facts {
@@ -15,12 +20,25 @@ pub(super) struct Facts {
     pub(super) ignored: Vec<usize>,
 }
 
-pub(super) struct Step {
-    pub(super) facts: usize,
-    pub(super) device: usize,
-    pub(super) inputs: Vec<u32>,
-    pub(super) outputs: Vec<u32>,
+/// A shape and an element type, and the two as Python has them.
+pub(in super::super) type Description = (Desc, Py<PyTuple>);
+
+/// A node: the number of its card and of its device, and those of its entries.
+#[derive(Default)]
+pub(in super::super) struct Step {
+    pub(in super::super) facts: usize,
+    pub(in super::super) device: usize,
+    pub(in super::super) inputs: SmallVec<[u32; 4]>,
+    pub(in super::super) outputs: SmallVec<[u32; 2]>,
 }
+
+/// Collections of entries: those that have memory of their own, of which a view may be taken, and that have
+/// none.
+type Marked<'a, 'py> = (
+    &'a Bound<'py, PyAny>,
+    &'a Bound<'py, PyAny>,
+    &'a Bound<'py, PyAny>,
+);
 
 /// Devices by number; equal ones have one, and no device is number 0.
 pub(super) struct Devices<'py> {
@@ -60,9 +78,8 @@ impl<'py> Devices<'py> {
 impl<'py> Planner<'py> {
     pub(super) fn new(
         order: &Bound<'py, PyList>,
-        sizes: &Bound<'py, PyDict>,
-        fixed: &Bound<'py, PyAny>,
-        viewable: &Bound<'py, PyAny>,
+        sizes: &Bound<'py, PyAny>,
+        (fixed, viewable, left_out): Marked<'_, 'py>,
         devices: &Bound<'py, PyDict>,
         ask: &Bound<'py, PyAny>,
     ) -> PyResult<Self> {
@@ -78,7 +95,9 @@ impl<'py> Planner<'py> {
                 by_address: ByAddress::default(),
                 kept: Vec::new(),
             },
+            descriptions: Vec::new(),
             device: Vec::new(),
+            described: Vec::new(),
             size: Vec::new(),
             last: Vec::new(),
             fixed: Vec::new(),
@@ -88,6 +107,7 @@ impl<'py> Planner<'py> {
             members: Vec::new(),
             inplace: Vec::new(),
             views: Vec::new(),
+            left_out: Vec::new(),
             may_shrink: true,
             shrinks: false,
         };
@@ -95,9 +115,14 @@ impl<'py> Planner<'py> {
         for node in order {
             planner.add(&node, ask, &mut cards)?;
         }
-        for (entry, size) in sizes {
-            if let Some(number) = planner.numbers.find(&Entry::of(&entry)?) {
-                planner.size[number as usize] = size.extract()?;
+        match sizes.cast::<PyDict>() {
+            Ok(sizes) => planner.measure(sizes)?,
+            Err(_) => planner.describe(sizes.extract()?)?,
+        }
+        for entry in left_out.try_iter()? {
+            if let Some(number) = planner.numbers.find(&Entry::of(&entry?)?) {
+                planner.size[number as usize] = 0;
+                planner.left_out.push(number);
             }
         }
         for (entries, flags) in [
@@ -135,7 +160,7 @@ impl<'py> Planner<'py> {
             (self.facts.len() - 1, names)
         };
         let step = i64::try_from(self.steps.len())?;
-        let mut read = Vec::new();
+        let mut read = SmallVec::new();
         for (i, entry) in inputs(node)?.iter().enumerate() {
             let number = self.number(&entry)?;
             let last = &mut self.last[number as usize];
@@ -146,7 +171,7 @@ impl<'py> Planner<'py> {
             }
             read.push(number);
         }
-        let mut written = Vec::with_capacity(outputs);
+        let mut written = SmallVec::new();
         if is_plain(node)? {
             let device = self.devices.of(node)?;
             for i in 0..outputs {
@@ -172,6 +197,54 @@ impl<'py> Planner<'py> {
         Ok(())
     }
 
+    /// Takes the bytes of entries.
+    fn measure(&mut self, sizes: &Bound<'py, PyDict>) -> PyResult<()> {
+        for (entry, size) in sizes {
+            if let Some(number) = self.numbers.find(&Entry::of(&entry)?) {
+                self.size[number as usize] = size.extract()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the shapes and the element types of entries.
+    fn describe(
+        &mut self,
+        (shapes, types): (Bound<'py, PyDict>, Bound<'py, PyDict>),
+    ) -> PyResult<()> {
+        let mut found: Vec<Option<Bound<'py, PyAny>>> = vec![None; self.numbers.len()];
+        for (entry, name) in types {
+            if let Some(number) = self.numbers.find(&Entry::of(&entry)?) {
+                found[number as usize] = Some(name);
+            }
+        }
+        let mut known: HashMap<(usize, usize), u32, Hashing> = HashMap::default();
+        let mut bytes = Vec::new();
+        for (entry, shape) in shapes {
+            let Some(number) = self.numbers.find(&Entry::of(&entry)?) else {
+                continue;
+            };
+            let Some(name) = &found[number as usize] else {
+                continue;
+            };
+            let next = u32::try_from(self.descriptions.len())?;
+            let key = (address(&shape), address(name));
+            let description = *known.entry(key).or_insert(next);
+            if description == next {
+                let extents: Vec<usize> = shape.extract()?;
+                let element = dtype(&name.extract::<String>()?)?;
+                let count = extents.iter().map(|&extent| extent as u64);
+                bytes.push(count.product::<u64>() * element.size() as u64);
+                let pair = PyTuple::new(entry.py(), [&shape, name])?;
+                let desc = Desc::new(&extents, element);
+                self.descriptions.push((desc, pair.unbind()));
+            }
+            self.described[number as usize] = description;
+            self.size[number as usize] = bytes[description as usize];
+        }
+        Ok(())
+    }
+
     fn number(&mut self, entry: &Bound<'py, PyAny>) -> PyResult<u32> {
         let (number, new) = self.numbers.of(entry)?;
         if new {
@@ -183,6 +256,7 @@ impl<'py> Planner<'py> {
 
     fn grow(&mut self, device: usize) {
         self.device.push(device);
+        self.described.push(NONE);
         self.size.push(0);
         self.last.push(None);
         self.fixed.push(false);
