@@ -7,7 +7,6 @@ use super::ahead::Ahead;
 use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
 use super::finish::Finish;
-use super::gather::{gather, gather_line};
 use super::out::Out;
 use super::places::Places;
 use super::tiles::{Cut, Factors, lines};
@@ -15,7 +14,6 @@ use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::tile_rows;
 use crate::par;
-use std::ops::Range;
 
 /// One product. Places of groups are distances from one group to the next.
 #[derive(Clone, Debug)]
@@ -263,7 +261,7 @@ impl Apply {
         out: &Out<'_, T>,
         sums: Target<T>,
     ) {
-        let (width, chunks) = (T::tiles().width, self.chunks().len());
+        let (loops, width, chunks) = (T::loops(), T::tiles().width, self.chunks().len());
         let cut = Cut::of(runs, width);
         let rows: Vec<_> = tile_rows(self.rows, T::tiles().most_rows).collect();
         let (panels, count) = (cut.panels(), cut.panels() * rows.len());
@@ -299,19 +297,9 @@ impl Apply {
                         let (p, (row, _)) = order(i + 1);
                         tile.next = out.next(row, cut.parts(p)[0].at);
                     }
-                    T::loops().tile(n, &factors, &tile);
+                    loops.tile(n, &factors, &tile);
                 }
             }
-        }
-    }
-
-    /// How many of the first panels the first tile reads where they lie: whole ones of neighbours, where taps
-    /// are as far apart as planes.
-    fn lying(&self, runs: &[Run], width: usize) -> usize {
-        if self.taps.are_single() {
-            self.whole_lines(runs, width)
-        } else {
-            0
         }
     }
 
@@ -322,46 +310,8 @@ impl Apply {
     }
 
     /// Distance between gathered panels.
-    fn apart(&self, width: usize) -> usize {
+    pub(super) fn apart(&self, width: usize) -> usize {
         self.depth() * width
-    }
-
-    /// Gathers what taps read at the positions of `runs`, for some panels.
-    fn gather_panels<T: Direct>(
-        &self,
-        (source, taps): (&[T], &[usize]),
-        runs: &[Run],
-        panels: Range<usize>,
-        gathered: &mut [T],
-    ) {
-        let width = T::tiles().width;
-        let apart = self.apart(width);
-        let mut first = panels.start;
-        if first == 0 {
-            first = self.whole_lines(runs, width);
-        }
-        if first > panels.start {
-            let place = (apart, width);
-            gather_line(source, taps, runs[0].source, first, place, gathered);
-        }
-        for p in first..panels.end {
-            let low = runs.partition_point(|r| r.at < p * width);
-            let high = runs.partition_point(|r| r.at < (p + 1) * width);
-            let to = &mut gathered[p * apart..][..taps.len() * width];
-            let (runs, place) = (&runs[low..high], (p * width, width));
-            gather(source, taps, runs, self.grid.source[2], place, to);
-        }
-    }
-
-    /// How many of the first panels are whole and read neighbours.
-    fn whole_lines(&self, runs: &[Run], width: usize) -> usize {
-        let Some(first) = runs.first().filter(|_| self.grid.source[2] == 1) else {
-            return 0;
-        };
-        let lie = |(p, run): &(usize, &Run)| {
-            run.len == width && run.at == p * width && run.source == first.source + p * width
-        };
-        runs.iter().enumerate().take_while(lie).count()
     }
 
     /// As [`Apply::block`] for vectors that are read where they lie.

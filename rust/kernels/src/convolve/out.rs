@@ -76,6 +76,7 @@ impl<'a, T: Real> Out<'a, T> {
     ///
     /// # Safety
     /// As [`Out::place`], of all that the parts name.
+    #[inline(always)]
     pub(super) unsafe fn tile<'p>(
         &self,
         row: usize,
@@ -124,6 +125,7 @@ impl<'a, T: Real> Out<'a, T> {
     ///
     /// # Safety
     /// As [`Out::place`].
+    #[inline(always)]
     pub(super) unsafe fn end(&self, row: usize, at: usize) -> End<T> {
         let shift = self.finish.shift.map(|s| s[self.first + row..].as_ptr());
         let addend = match self.finish.addend {
