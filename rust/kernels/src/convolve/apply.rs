@@ -297,7 +297,7 @@ impl Apply {
                         let (p, (row, _)) = order(i + 1);
                         tile.next = out.next(row, cut.parts(p)[0].at);
                     }
-                    loops.tile(n, &factors, &tile);
+                    loops.tile((n, cut.is_narrow(p)), &factors, &tile);
                 }
             }
         }

@@ -24,7 +24,8 @@ pub(crate) struct Loops<T: 'static> {
     /// Numbers in a vector.
     pub(crate) lanes: usize,
     product: &'static [ProductLoop<T>; MOST_ROWS],
-    tiles: &'static [Loop<T>; MOST_ROWS],
+    /// For panels, and for the first vectors of panels.
+    tiles: [&'static [Loop<T>; MOST_ROWS]; 2],
     /// For tiles of one and of two vectors.
     sums: [&'static [SumsLoop<T>; MOST_ROWS]; 2],
 }
@@ -89,13 +90,19 @@ impl<T: Direct> Loops<T> {
         unsafe { self.product[n - 1](taps, a.as_ptr(), b, tile) };
     }
 
-    /// A tile of `n` rows of a product whose columns are gathered.
+    /// A tile of `n` rows of a product whose columns are gathered; of the first vector of a panel alone, if it is
+    /// `narrow`.
     ///
     /// # Safety
     /// As [`tiles::product`], on this CPU.
-    pub(super) unsafe fn tile(&self, n: usize, factors: &Factors<T>, tile: &tiles::Tile<'_, T>) {
+    pub(super) unsafe fn tile(
+        &self,
+        (n, narrow): (usize, bool),
+        factors: &Factors<T>,
+        tile: &tiles::Tile<'_, T>,
+    ) {
         // SAFETY: the table is for this CPU; the rest as the caller vouches.
-        unsafe { self.tiles[n - 1](factors, tile) };
+        unsafe { self.tiles[usize::from(narrow)][n - 1](factors, tile) };
     }
 
     /// Adds to a tile of one row per tap, and of `vectors` vectors, the sum over the positions of
@@ -214,12 +221,12 @@ macro_rules! compiled_for {
             /// # Safety
             /// As the loop of this name outside.
             #[target_feature(enable = $features)]
-            pub(super) unsafe fn tile<T: Real, V: Places<T>, const N: usize>(
+            pub(super) unsafe fn tile<T: Real, V: Places<T>, const N: usize, const W: usize>(
                 factors: &Factors<T>,
                 tile: &tiles::Tile<'_, T>,
             ) {
                 // SAFETY: as the caller vouches.
-                unsafe { tiles::product::<T, V, N>(factors, tile) }
+                unsafe { tiles::product::<T, V, N, W>(factors, tile) }
             }
 
             /// # Safety
@@ -272,7 +279,7 @@ macro_rules! loops {
         Loops {
             lanes: <$v as Lanes<$t>>::N,
             product: table!($product, $t, $v),
-            tiles: table!($tile, $t, $v),
+            tiles: [table!($tile, $t, $v, 2), table!($tile, $t, $v, 1)],
             sums: [table!($sums, $t, $v, 1), table!($sums, $t, $v, 2)],
         }
     };

@@ -15,45 +15,76 @@ pub(super) const VECTORS: usize = 2;
 /// Panels of runs, and the parts in which each of them goes to memory.
 pub(super) struct Cut {
     parts: Vec<Part>,
-    /// Where those of each panel end.
-    ends: Vec<usize>,
-    width: usize,
+    panels: Vec<Panel>,
+}
+
+/// A panel of positions.
+#[derive(Clone, Copy)]
+struct Panel {
+    /// Where its parts end.
+    end: usize,
+    /// Which of its positions there are.
+    places: u32,
+    whole: bool,
+    narrow: bool,
 }
 
 impl Cut {
     /// Those of `width` positions each.
     pub(super) fn of(runs: &[Run], width: usize) -> Self {
-        let (mut parts, mut ends): (Vec<Part>, Vec<usize>) = (Vec::new(), Vec::new());
+        let (mut parts, mut panels): (Vec<Part>, Vec<Panel>) = (Vec::new(), Vec::new());
         for run in runs {
-            let (panel, first) = (run.at / width, run.at % width);
+            let (number, first) = (run.at / width, run.at % width);
             // A position is never written before so many places: rows do not run backwards.
             let at = run.target - first;
-            let places = (u32::MAX >> (u32::BITS as usize - run.len)) << first;
-            if panel == ends.len() {
-                ends.push(parts.len());
-            } else if let Some(last) = parts.last_mut().filter(|last| last.at == at) {
-                last.places |= places;
-                continue;
+            let mut places = (u32::MAX >> (u32::BITS as usize - run.len)) << first;
+            let mut whole = number == panels.len();
+            match (panels.get(number), parts.last_mut()) {
+                (Some(panel), Some(last)) if last.at == at => {
+                    last.places |= places;
+                    (places, whole) = (panel.places | places, panel.whole);
+                }
+                (panel, _) => {
+                    parts.push(Part { at, places });
+                    places |= panel.map_or(0, |panel| panel.places);
+                }
             }
-            parts.push(Part { at, places });
-            ends[panel] = parts.len();
+            panels.truncate(number);
+            panels.push(Panel {
+                end: parts.len(),
+                places,
+                whole,
+                narrow: places >> (width / VECTORS) == 0,
+            });
         }
-        Cut { parts, ends, width }
+        for panel in &mut panels {
+            let all = if panel.narrow { width / VECTORS } else { width };
+            panel.whole &= panel.places.count_ones() as usize == all;
+        }
+        Cut { parts, panels }
     }
 
     pub(super) fn panels(&self) -> usize {
-        self.ends.len()
+        self.panels.len()
     }
 
     pub(super) fn parts(&self, panel: usize) -> &[Part] {
-        let start = if panel == 0 { 0 } else { self.ends[panel - 1] };
-        &self.parts[start..self.ends[panel]]
+        let start = if panel == 0 {
+            0
+        } else {
+            self.panels[panel - 1].end
+        };
+        &self.parts[start..self.panels[panel].end]
     }
 
-    /// Whether all of a panel goes to neighbouring places.
+    /// Whether all of a panel goes to neighbouring places, or its first vector, which is all that there is then.
     pub(super) fn is_whole(&self, panel: usize) -> bool {
-        let parts = self.parts(panel);
-        parts.len() == 1 && parts[0].places.count_ones() as usize == self.width
+        self.panels[panel].whole
+    }
+
+    /// Whether there is nothing but the first vector of a panel.
+    pub(super) fn is_narrow(&self, panel: usize) -> bool {
+        self.panels[panel].narrow
     }
 }
 
@@ -118,7 +149,7 @@ pub(super) struct Tile<'a, T> {
 /// Computes a tile.
 pub(super) type Loop<T> = unsafe fn(&Factors<T>, &Tile<'_, T>);
 
-/// A tile of `N` rows.
+/// A tile of `N` rows by `W` vectors, of a panel of [`VECTORS`].
 ///
 /// # Safety
 /// The CPU has the instructions of `V`; `N` rows of `depth` can be read at `a`, and whole vectors of the panel
@@ -126,13 +157,13 @@ pub(super) type Loop<T> = unsafe fn(&Factors<T>, &Tile<'_, T>);
 /// at most, and nobody else uses meanwhile where these go in `N` rows of `c`. What `end` names of these can
 /// be read.
 #[inline(always)]
-pub(super) unsafe fn product<T: Real, V: Places<T>, const N: usize>(
+pub(super) unsafe fn product<T: Real, V: Places<T>, const N: usize, const W: usize>(
     factors: &Factors<T>,
     tile: &Tile<'_, T>,
 ) {
     // SAFETY: as the caller vouches.
     unsafe {
-        let mut acc = [[V::zero(); VECTORS]; N];
+        let mut acc = [[V::zero(); W]; N];
         if !tile.start.0.is_null() {
             for (r, acc) in acc.iter_mut().enumerate() {
                 let row = tile.start.0.add(r * tile.start.1);
@@ -140,11 +171,11 @@ pub(super) unsafe fn product<T: Real, V: Places<T>, const N: usize>(
             }
         }
         if factors.keep.is_null() {
-            sums::<T, V, N, false>(factors, tile.next, &mut acc);
+            sums::<T, V, N, W, false>(factors, tile.next, &mut acc);
         } else {
-            sums::<T, V, N, true>(factors, tile.next, &mut acc);
+            sums::<T, V, N, W, true>(factors, tile.next, &mut acc);
         }
-        finish::<T, V, N>(acc, tile);
+        finish::<T, V, N, W>(acc, tile);
     }
 }
 
@@ -153,10 +184,10 @@ pub(super) unsafe fn product<T: Real, V: Places<T>, const N: usize>(
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn sums<T: Real, V: Places<T>, const N: usize, const KEEP: bool>(
+unsafe fn sums<T: Real, V: Places<T>, const N: usize, const W: usize, const KEEP: bool>(
     factors: &Factors<T>,
     next: Lines<T>,
-    acc: &mut [[V; VECTORS]; N],
+    acc: &mut [[V; W]; N],
 ) {
     let depth = factors.depth;
     // A row at every second step, where there are as many.
@@ -172,7 +203,7 @@ unsafe fn sums<T: Real, V: Places<T>, const N: usize, const KEEP: bool>(
         // SAFETY: as the caller vouches.
         unsafe {
             let b = factors.b.0.add(k * factors.b.1);
-            let b: [V; VECTORS] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
+            let b: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
             if KEEP {
                 let keep = factors.keep.add(k * VECTORS * V::N);
                 for (j, b) in b.iter().enumerate() {
@@ -182,7 +213,9 @@ unsafe fn sums<T: Real, V: Places<T>, const N: usize, const KEEP: bool>(
             let a = factors.a.add(k * N);
             for (r, acc) in acc.iter_mut().enumerate() {
                 let x = V::splat(*a.add(r));
-                *acc = [acc[0].fma(x, b[0]), acc[1].fma(x, b[1])];
+                for (acc, &b) in acc.iter_mut().zip(&b) {
+                    *acc = acc.fma(x, b);
+                }
             }
         }
     }
@@ -193,23 +226,23 @@ unsafe fn sums<T: Real, V: Places<T>, const N: usize, const KEEP: bool>(
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn finish<T: Real, V: Places<T>, const N: usize>(
-    mut acc: [[V; VECTORS]; N],
+unsafe fn finish<T: Real, V: Places<T>, const N: usize, const W: usize>(
+    mut acc: [[V; W]; N],
     tile: &Tile<'_, T>,
 ) {
     let (c, stride) = tile.c;
-    let whole = u32::MAX >> (u32::BITS as usize - VECTORS * V::N);
+    let whole = u32::MAX >> (u32::BITS as usize - W * V::N);
     // SAFETY: as the caller vouches.
     unsafe {
         let [Part { at, places }] = *tile.parts else {
-            return scatter::<T, V, N>(&acc, tile);
+            return scatter::<T, V, N, W>(&acc, tile);
         };
         if places & whole != whole {
-            return scatter::<T, V, N>(&acc, tile);
+            return scatter::<T, V, N, W>(&acc, tile);
         }
         if let Some(end) = &tile.end {
             for (r, acc) in acc.iter_mut().enumerate() {
-                *acc = end.of(*acc, r, [at, at + V::N], stride);
+                *acc = end.of(*acc, r, std::array::from_fn(|j| at + j * V::N), stride);
             }
         }
         for (r, acc) in acc.iter().enumerate() {
@@ -226,8 +259,8 @@ unsafe fn finish<T: Real, V: Places<T>, const N: usize>(
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn scatter<T: Real, V: Places<T>, const N: usize>(
-    acc: &[[V; VECTORS]; N],
+unsafe fn scatter<T: Real, V: Places<T>, const N: usize, const W: usize>(
+    acc: &[[V; W]; N],
     tile: &Tile<'_, T>,
 ) {
     let (c, stride) = tile.c;
@@ -278,6 +311,11 @@ mod tests {
         assert_eq!(cut.parts(1), [part(42, 0b1_1111)]);
         let whole = Cut::of(&[run(0, 5, 20), run(5, 3, 25)], 8);
         assert!(whole.is_whole(0) && !cut.is_whole(0) && !cut.is_whole(1));
+        // Half of a panel, and less.
+        let half = Cut::of(&[run(0, 4, 3)], 8);
+        assert!(half.is_narrow(0) && half.is_whole(0));
+        let less = Cut::of(&[run(0, 3, 3)], 8);
+        assert!(less.is_narrow(0) && !less.is_whole(0) && !cut.is_narrow(1));
     }
 
     /// Tiles of all numbers of rows, in parts, with all that may become of the sums.
@@ -326,8 +364,12 @@ mod tests {
                     end: Some(end),
                     next: (c.as_ptr(), stride),
                 };
+                let narrow = parts
+                    .iter()
+                    .all(|part| part.places >> (width / VECTORS) == 0);
+                let narrow = narrow && begun;
                 // SAFETY: there is room for all rows, and the parts are within them.
-                unsafe { T::loops().tile(n, &factors, &tile) };
+                unsafe { T::loops().tile((n, narrow), &factors, &tile) };
                 let mut want = before;
                 for (r, j) in (0..n).flat_map(|r| (0..width).map(move |j| (r, j))) {
                     let Some(part) = parts.iter().find(|p| p.places >> j & 1 > 0) else {
