@@ -248,6 +248,38 @@ fn a_plane_for_each_plane_of_the_result() {
 }
 
 #[test]
+fn planes_may_lie_over_their_data() {
+    // In one strip and in several, vector by vector, and copied.
+    let sides = [(14, 14, 3), (40, 5, 3), (9, 33, 3), (7, 7, 3), (6, 9, 5)];
+    for ((high, wide, kernel), dtype) in sides.into_iter().flat_map(|s| REALS.map(|d| (s, d))) {
+        let axes = [high, wide].map(|extent| [extent, kernel, 1, 1, kernel / 2]);
+        let case = Case::new([2, 6, 6, 6], &axes);
+        let [data, weight, out] = case.shapes();
+        let ins = [Tensor::noise(&data, 1), Tensor::noise(&weight, 2)];
+        let setup = |alias| Setup {
+            dtype,
+            alias,
+            ..Setup::write(1)
+        };
+        let run = |alias| {
+            let outs = [Tensor::filled(&out, 0.0)];
+            run_with(
+                &setup(alias),
+                "Convolution",
+                &case.attrs(false),
+                &ins,
+                &outs,
+            )
+        };
+        assert_eq!(
+            run(vec![(0, 0)]),
+            run(vec![]),
+            "{high} by {wide} in {dtype}"
+        );
+    }
+}
+
+#[test]
 fn what_is_no_number_reaches_the_weights_that_meet_it_alone() {
     let case = Case::new([1, 2, 2, 2], &[[5, 3, 1, 1, 1], [6, 3, 1, 1, 1]]);
     let [data, weight, out] = case.shapes();

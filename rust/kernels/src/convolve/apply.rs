@@ -7,9 +7,9 @@ use super::ahead::Ahead;
 use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
 use super::finish::Finish;
-use super::gather::{gather, gather_line};
 use super::out::Out;
 use super::places::Places;
+use super::tiles::{Cut, Factors, lines};
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::tile_rows;
@@ -235,14 +235,21 @@ impl Apply {
         unsafe {
             match taps {
                 Some(taps) => self.direct((source, taps), packed, runs, &out, sums),
-                None => self.block((source, gathered), packed, (runs, next), &out, sums),
+                None => {
+                    self.block((source, gathered), packed, (runs, next), &out, sums);
+                    if out.straight {
+                        runs.clear();
+                    }
+                }
             }
-            finish.store(filters, (result, block), runs, places);
+            if !runs.is_empty() {
+                finish.store(filters, (result, block), runs, places);
+            }
         }
     }
 
-    /// The product for the positions of `runs`. Panels of neighbours go straight to memory; of the `runs`
-    /// that are left then, the sums are rows of a block each.
+    /// The product for the positions of `runs`. Where it does not go straight to memory, the sums are rows of a
+    /// block each.
     ///
     /// # Safety
     /// Nobody else uses what these positions write, or `sums`, meanwhile.
@@ -250,49 +257,50 @@ impl Apply {
         &self,
         (source, gathered): (&[T], &mut [T]),
         packed: &[T],
-        (runs, next): (&mut Vec<Run>, &[Run]),
+        (runs, next): (&[Run], &[Run]),
         out: &Out<'_, T>,
         sums: Target<T>,
     ) {
-        let tiles = T::tiles();
-        let (width, chunks) = (tiles.width, self.chunks().len());
-        let panels = runs.last().map_or(0, |r| (r.at + r.len).div_ceil(width));
-        let rows = tile_rows(self.rows, tiles.most_rows);
-        let mut ahead = self.ahead(next, chunks * panels * rows.clone().count());
-        let whole = |run: &Run| out.straight && run.len == width && run.at.is_multiple_of(width);
+        let (loops, width, chunks) = (T::loops(), T::tiles().width, self.chunks().len());
+        let cut = Cut::of(runs, width);
+        let rows: Vec<_> = tile_rows(self.rows, T::tiles().most_rows).collect();
+        let (panels, count) = (cut.panels(), cut.panels() * rows.len());
+        let mut ahead = self.ahead(next, chunks * count);
+        let lying = self.lying(runs, width);
         for (chunk, taps) in self.chunks().enumerate() {
-            self.gather_panels((source, taps), runs, panels, gathered);
-            let mut tile = |p: usize, (first, n): (usize, usize)| {
-                ahead.fetch(source);
-                let here = &runs[runs.partition_point(|r| r.at < p * width)..];
-                let (run, last) = (&here[0], chunk + 1 == chunks);
-                if last {
-                    let here = here.iter().take_while(|r| r.at < (p + 1) * width);
-                    here.for_each(|run| out.ahead(first..first + n, run));
-                }
-                let a = &packed[first * self.taps.len() + chunk * self.depth() * n..];
-                let b = &gathered[p * self.apart(width)..];
-                // SAFETY: a whole run is in the target, and other tiles are in the sums.
-                unsafe {
-                    let (c, end) = if whole(run) {
-                        let end = last.then(|| out.end(first, run));
-                        ((out.place(first, run), out.row()), end)
-                    } else {
-                        let block = width * PANELS;
-                        ((sums.at(first * block + p * width), block), None)
-                    };
-                    tiles.panels_at(n, (taps.len(), a, b), c, chunk == 0, end.as_ref());
-                }
+            self.gather_panels((source, taps), runs, lying..panels, gathered);
+            // A panel stays in the first-level cache, and weights come from the second-level one, unless they
+            // are too large for it.
+            let large = self.rows * taps.len() * size_of::<T>() > WEIGHTS;
+            let order = |i: usize| match large {
+                true => (i % panels, rows[i / panels]),
+                false => (i / rows.len(), rows[i % rows.len()]),
             };
-            if self.rows * taps.len() * size_of::<T>() > WEIGHTS {
-                rows.clone()
-                    .for_each(|rows| (0..panels).for_each(|p| tile(p, rows)));
-            } else {
-                // A panel stays in the first-level cache, and weights come from the second-level one.
-                (0..panels).for_each(|p| rows.clone().for_each(|rows| tile(p, rows)));
+            let (first, last) = (chunk == 0, chunk + 1 == chunks);
+            let panel = Target::of_slice(gathered);
+            for i in 0..count {
+                ahead.fetch(source);
+                let (p, (row, n)) = order(i);
+                let a = &packed[row * self.taps.len() + chunk * self.depth() * n..];
+                // SAFETY: there is room for all panels; as the caller vouches.
+                unsafe {
+                    let panel = panel.at(p * self.apart(width));
+                    let mut factors = Factors::of((taps.len(), n), a, (panel, width));
+                    if p < lying && row == 0 {
+                        factors.b = lines(source, runs[p].source, taps, width);
+                        factors.keep = panel;
+                    }
+                    let sums = (sums.at(row * width * PANELS + p * width), width * PANELS);
+                    let mut tile =
+                        out.tile(row, (cut.parts(p), cut.is_whole(p)), sums, (first, last));
+                    if last && i + 1 < count {
+                        let (p, (row, _)) = order(i + 1);
+                        tile.next = out.next(row, cut.parts(p)[0].at);
+                    }
+                    loops.tile((n, cut.is_narrow(p)), &factors, &tile);
+                }
             }
         }
-        runs.retain(|run| !whole(run));
     }
 
     /// What `runs` read, to be fetched in so many parts: where each tap reads a plane of its own, and neighbours.
@@ -302,43 +310,8 @@ impl Apply {
     }
 
     /// Distance between gathered panels.
-    fn apart(&self, width: usize) -> usize {
+    pub(super) fn apart(&self, width: usize) -> usize {
         self.depth() * width
-    }
-
-    /// Gathers what taps read at the positions of `runs`.
-    fn gather_panels<T: Direct>(
-        &self,
-        (source, taps): (&[T], &[usize]),
-        runs: &[Run],
-        panels: usize,
-        gathered: &mut [T],
-    ) {
-        let width = T::tiles().width;
-        let apart = self.apart(width);
-        let lines = self.whole_lines(runs, width);
-        if lines > 0 {
-            let place = (apart, width);
-            gather_line(source, taps, runs[0].source, lines, place, gathered);
-        }
-        for p in lines..panels {
-            let low = runs.partition_point(|r| r.at < p * width);
-            let high = runs.partition_point(|r| r.at < (p + 1) * width);
-            let to = &mut gathered[p * apart..][..taps.len() * width];
-            let (runs, place) = (&runs[low..high], (p * width, width));
-            gather(source, taps, runs, self.grid.source[2], place, to);
-        }
-    }
-
-    /// How many of the first panels are whole and read neighbours.
-    fn whole_lines(&self, runs: &[Run], width: usize) -> usize {
-        let Some(first) = runs.first().filter(|_| self.grid.source[2] == 1) else {
-            return 0;
-        };
-        let lie = |(p, run): &(usize, &Run)| {
-            run.len == width && run.at == p * width && run.source == first.source + p * width
-        };
-        runs.iter().enumerate().take_while(lie).count()
     }
 
     /// As [`Apply::block`] for vectors that are read where they lie.
@@ -371,10 +344,10 @@ impl Apply {
                     let starts = [one, two].map(|r| r.source - r.at % lanes);
                     // SAFETY: whole runs are in the target, and other tiles are in the sums.
                     unsafe {
-                        let end = (last && whole(pair)).then(|| out.end(first, one));
+                        let end = (last && whole(pair)).then(|| out.end(first, one.target));
                         let (c, at, stride) = if whole(pair) {
                             let apart = two.target - one.target;
-                            (out.place(first, one), [0, apart], out.row())
+                            (out.place(first, one.target), [0, apart], out.row())
                         } else {
                             let c = sums.at(first * block + p * tiles.width);
                             (c, [0, lanes], block)

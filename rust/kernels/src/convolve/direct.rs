@@ -5,8 +5,9 @@
 
 use super::field::Run;
 use super::lines::Planewise;
+use super::tiles::{self, Factors, Loop};
 use crate::linalg::ends::End;
-use crate::linalg::lanes::{Lanes, Plain};
+use crate::linalg::lanes::{Lanes, Places, Plain};
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
 
@@ -23,6 +24,8 @@ pub(crate) struct Loops<T: 'static> {
     /// Numbers in a vector.
     pub(crate) lanes: usize,
     product: &'static [ProductLoop<T>; MOST_ROWS],
+    /// For panels, and for the first vectors of panels.
+    tiles: [&'static [Loop<T>; MOST_ROWS]; 2],
     /// For tiles of one and of two vectors.
     sums: [&'static [SumsLoop<T>; MOST_ROWS]; 2],
 }
@@ -85,6 +88,21 @@ impl<T: Direct> Loops<T> {
         let b = starts.map(|s| x[s..].as_ptr());
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
         unsafe { self.product[n - 1](taps, a.as_ptr(), b, tile) };
+    }
+
+    /// A tile of `n` rows of a product whose columns are gathered; of the first vector of a panel alone, if it is
+    /// `narrow`.
+    ///
+    /// # Safety
+    /// As [`tiles::product`], on this CPU.
+    pub(super) unsafe fn tile(
+        &self,
+        (n, narrow): (usize, bool),
+        factors: &Factors<T>,
+        tile: &tiles::Tile<'_, T>,
+    ) {
+        // SAFETY: the table is for this CPU; the rest as the caller vouches.
+        unsafe { self.tiles[usize::from(narrow)][n - 1](factors, tile) };
     }
 
     /// Adds to a tile of one row per tap, and of `vectors` vectors, the sum over the positions of
@@ -198,7 +216,18 @@ macro_rules! compiled_for {
     ($($name:ident: $features:literal),*) => {$(
         #[cfg(target_arch = "x86_64")]
         mod $name {
-            use super::{Lanes, Real, Run, Tile};
+            use super::{Factors, Lanes, Places, Real, Run, Tile, tiles};
+
+            /// # Safety
+            /// As the loop of this name outside.
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn tile<T: Real, V: Places<T>, const N: usize, const W: usize>(
+                factors: &Factors<T>,
+                tile: &tiles::Tile<'_, T>,
+            ) {
+                // SAFETY: as the caller vouches.
+                unsafe { tiles::product::<T, V, N, W>(factors, tile) }
+            }
 
             /// # Safety
             /// As the loop of this name outside.
@@ -246,10 +275,11 @@ macro_rules! table {
 }
 
 macro_rules! loops {
-    ($t:ty, $v:ty, $product:path, $sums:path) => {
+    ($t:ty, $v:ty, $product:path, $tile:path, $sums:path) => {
         Loops {
             lanes: <$v as Lanes<$t>>::N,
             product: table!($product, $t, $v),
+            tiles: [table!($tile, $t, $v, 2), table!($tile, $t, $v, 1)],
             sums: [table!($sums, $t, $v, 1), table!($sums, $t, $v, 2)],
         }
     };
@@ -261,10 +291,10 @@ macro_rules! direct {
             fn loops() -> Loops<$t> {
                 match level() {
                     #[cfg(target_arch = "x86_64")]
-                    Level::V4 => loops!($t, std::arch::x86_64::$v4, self::v4::product, self::v4::sums),
+                    Level::V4 => loops!($t, std::arch::x86_64::$v4, self::v4::product, self::v4::tile, self::v4::sums),
                     #[cfg(target_arch = "x86_64")]
-                    Level::V3 => loops!($t, std::arch::x86_64::$v3, self::v3::product, self::v3::sums),
-                    Level::Base => loops!($t, Plain<$t, $lanes>, self::product, self::sums),
+                    Level::V3 => loops!($t, std::arch::x86_64::$v3, self::v3::product, self::v3::tile, self::v3::sums),
+                    Level::Base => loops!($t, Plain<$t, $lanes>, self::product, tiles::product, self::sums),
                 }
             }
         }

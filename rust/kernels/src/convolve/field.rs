@@ -114,11 +114,34 @@ impl Field {
             for p in planes {
                 // SAFETY: planes belong to one task each.
                 let to = unsafe { target.slice(p * plane..(p + 1) * plane) };
-                to.fill(T::ZERO);
+                self.clear(to);
                 self.fill_plane(&x[p * inner..(p + 1) * inner], to);
             }
         });
         scratch
+    }
+
+    /// Zeros in the border, and elsewhere any.
+    fn clear<T: Real>(&self, plane: &mut [T]) {
+        let [_, high, wide] = self.extents();
+        let inner = self.inner[1] * wide;
+        if self.stride != [1; 3] || inner == 0 {
+            return plane.fill(T::ZERO);
+        }
+        for (z, slice) in plane.chunks_exact_mut(high * wide).enumerate() {
+            if !(self.before[0]..self.before[0] + self.inner[0]).contains(&z) {
+                slice.fill(T::ZERO);
+                continue;
+            }
+            let (above, rest) = slice.split_at_mut(self.before[1] * wide);
+            let (rows, below) = rest.split_at_mut(inner);
+            above.fill(T::ZERO);
+            below.fill(T::ZERO);
+            for row in rows.chunks_exact_mut(wide) {
+                row[..self.before[2]].fill(T::ZERO);
+                row[self.before[2] + self.inner[2]..].fill(T::ZERO);
+            }
+        }
     }
 
     /// Puts a plane without border in place; the border stays as it is.

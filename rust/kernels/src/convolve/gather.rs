@@ -1,18 +1,71 @@
 //! Gathering what the taps of a convolution read. The loop over taps is the inner one, so that the
 //! length of a run is looked at once; a run is moved in two vectors that may overlap.
 
+use super::apply::Apply;
+use super::direct::Direct;
 use super::field::Run;
 use crate::math::real::Real;
 use crate::simd::vector::multiversion;
+use std::ops::Range;
 
 /// The width of the narrowest panels.
 const PIECE: usize = 4;
+
+impl Apply {
+    /// How many of the first panels the first tile reads where they lie: whole ones of neighbours, where taps
+    /// are as far apart as planes.
+    pub(super) fn lying(&self, runs: &[Run], width: usize) -> usize {
+        if self.taps.are_single() {
+            self.whole_lines(runs, width)
+        } else {
+            0
+        }
+    }
+
+    /// Gathers what taps read at the positions of `runs`, for some panels.
+    pub(super) fn gather_panels<T: Direct>(
+        &self,
+        (source, taps): (&[T], &[usize]),
+        runs: &[Run],
+        panels: Range<usize>,
+        gathered: &mut [T],
+    ) {
+        let width = T::tiles().width;
+        let apart = self.apart(width);
+        let mut first = panels.start;
+        if first == 0 {
+            first = self.whole_lines(runs, width);
+        }
+        if first > panels.start {
+            let place = (apart, width);
+            gather_line(source, taps, runs[0].source, first, place, gathered);
+        }
+        for p in first..panels.end {
+            let low = runs.partition_point(|r| r.at < p * width);
+            let high = runs.partition_point(|r| r.at < (p + 1) * width);
+            let to = &mut gathered[p * apart..][..taps.len() * width];
+            let (runs, place) = (&runs[low..high], (p * width, width));
+            gather(source, taps, runs, self.grid.source[2], place, to);
+        }
+    }
+
+    /// How many of the first panels are whole and read neighbours.
+    fn whole_lines(&self, runs: &[Run], width: usize) -> usize {
+        let Some(first) = runs.first().filter(|_| self.grid.source[2] == 1) else {
+            return 0;
+        };
+        let lie = |(p, run): &(usize, &Run)| {
+            run.len == width && run.at == p * width && run.source == first.source + p * width
+        };
+        runs.iter().enumerate().take_while(lie).count()
+    }
+}
 
 multiversion! {
     /// Gathers what `taps` read at the positions of `runs`: one row of numbers per tap, `place.1` apart,
     /// that begins with position `place.0`. What a tap reads at neighbouring positions is
     /// `step` apart in `x`.
-    pub(crate) fn gather<T: Real>(
+    fn gather<T: Real>(
         x: &[T],
         taps: &[usize],
         runs: &[Run],
@@ -49,7 +102,7 @@ multiversion! {
 multiversion! {
     /// Gathers what `taps` read at neighbouring positions from `source` on, for whole panels: of each tap
     /// all of them, as they are neighbours in memory. Panels are `place.1` wide and `place.0` apart.
-    pub(crate) fn gather_line<T: Real>(
+    fn gather_line<T: Real>(
         x: &[T],
         taps: &[usize],
         source: usize,

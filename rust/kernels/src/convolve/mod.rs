@@ -14,6 +14,7 @@ mod places;
 pub(crate) mod plan;
 mod planes;
 pub(crate) mod products;
+mod tiles;
 pub(crate) mod transforms;
 pub(crate) mod weight;
 mod windows;

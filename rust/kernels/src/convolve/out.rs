@@ -3,8 +3,10 @@
 
 use super::field::Run;
 use super::finish::{Addend, Finish, Places};
+use super::tiles::{Tile, WHOLE};
 use crate::api::Req;
-use crate::linalg::ends::End;
+use crate::linalg::ends::{End, Part};
+use crate::linalg::tile::Lines;
 use crate::math::real::Real;
 use std::ops::Range;
 
@@ -57,31 +59,81 @@ impl<'a, T: Real> Out<'a, T> {
         self.places.1
     }
 
-    fn at(&self, row: usize, run: &Run) -> usize {
-        self.places.0 + row * self.places.1 + run.target
-    }
-
-    /// Where a row of a run begins.
+    /// Where a row of the result has its element `at`.
     ///
     /// # Safety
     /// As that of [`crate::blocks::raw::Target::at`].
-    pub(super) unsafe fn place(&self, row: usize, run: &Run) -> *mut T {
+    pub(super) unsafe fn place(&self, row: usize, at: usize) -> *mut T {
         // SAFETY: as the caller vouches.
-        unsafe { self.finish.target.at(self.at(row, run)) }
+        unsafe {
+            let start = self.places.0 + row * self.places.1;
+            self.finish.target.at(start + at)
+        }
     }
 
-    /// What becomes of the sums of a tile that begins with this row of a run.
+    /// The tile of a panel in these parts, or in one, which begins with this row, where its sums are unfinished in a
+    /// block at `sums`, in the first or the last step of a product.
+    ///
+    /// # Safety
+    /// As [`Out::place`], of all that the parts name.
+    #[inline(always)]
+    pub(super) unsafe fn tile<'p>(
+        &self,
+        row: usize,
+        (parts, one): (&'p [Part], bool),
+        sums: (*mut T, usize),
+        (first, last): (bool, bool),
+    ) -> Tile<'p, T> {
+        let none = (std::ptr::null(), 0);
+        let mut tile = Tile {
+            start: if first {
+                none
+            } else {
+                (sums.0.cast_const(), sums.1)
+            },
+            c: sums,
+            parts: WHOLE,
+            end: None,
+            next: none,
+        };
+        if self.straight && (one || last) {
+            // SAFETY: as the caller vouches.
+            unsafe {
+                let c = self.place(row, 0);
+                if one && !first {
+                    tile.start = (c.cast_const().add(parts[0].at), self.row());
+                }
+                tile.c = (c, self.row());
+                tile.end = last.then(|| self.end(row, 0));
+            }
+            tile.parts = parts;
+        }
+        tile
+    }
+
+    /// What is told to the cache before it is written: rows from this one on; null where that is no use.
+    pub(super) fn next(&self, row: usize, at: usize) -> Lines<T> {
+        if !self.far {
+            return (std::ptr::null(), 0);
+        }
+        // SAFETY: there is such a row of the result.
+        let next = unsafe { self.place(row, at) };
+        (next.cast_const(), self.row())
+    }
+
+    /// What becomes of the sums of a tile that begins at this row and element.
     ///
     /// # Safety
     /// As [`Out::place`].
-    pub(super) unsafe fn end(&self, row: usize, run: &Run) -> End<T> {
+    #[inline(always)]
+    pub(super) unsafe fn end(&self, row: usize, at: usize) -> End<T> {
         let shift = self.finish.shift.map(|s| s[self.first + row..].as_ptr());
         let addend = match self.finish.addend {
             Addend::Nothing => std::ptr::null(),
             // SAFETY: as the caller vouches.
-            Addend::Held => unsafe { self.place(row, run) }.cast_const(),
+            Addend::Held => unsafe { self.place(row, at) }.cast_const(),
             // SAFETY: the addend lies as the target does.
-            Addend::Of(x) => unsafe { x.at(self.at(row, run)) },
+            Addend::Of(x) => unsafe { x.at(self.places.0 + row * self.places.1 + at) },
         };
         End {
             shift: shift.unwrap_or(std::ptr::null()),

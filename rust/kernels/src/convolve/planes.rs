@@ -20,6 +20,8 @@ const TAPS: usize = 64;
 const PLANE: usize = 1 << 16;
 /// Numbers that a plane is fetched before it is read, at least.
 const AHEAD: usize = 1 << 11;
+/// Bytes of a result that must come from memory, to be written.
+const FAR: usize = 1 << 23;
 /// Multiplications per task, at least.
 const TASK: usize = 1 << 18;
 
@@ -138,6 +140,7 @@ pub(super) fn run_windows<T: Planewise>(
     let (each, grain) = (product.plane_scratch::<T>(), product.grain());
     let (planes, inner) = (product.field.planes, volume(&product.field.inner));
     let plane_out = volume(&product.grid.extents);
+    let far = finish.target.len() * size_of::<T>() > FAR;
     let ahead = |at: usize| (at + inner.max(AHEAD)).min((planes * inner).max(1) - 1);
     par::for_each_slot(planes.div_ceil(grain), |slot, task| {
         // SAFETY: tasks that run at the same time have different slots.
@@ -150,13 +153,19 @@ pub(super) fn run_windows<T: Planewise>(
                 + group * product.target_group
                 + sample * product.grid.target_sample;
             let written = start..start + plane_out;
-            let covered = data.overlaps(&read, &finish.target, &written);
+            let covers = data.is(&finish.target) && windows.may_cover::<T>();
+            let copied = !covers && data.overlaps(&read, &finish.target, &written);
             let (next, end) = (ahead(read.start), ahead(read.end));
-            // SAFETY: what is written meanwhile are other planes, and later this one.
-            let mut from = unsafe { data.slice(read) };
-            if covered {
-                scratch[..inner].copy_from_slice(from);
-                from = &scratch[..inner];
+            // SAFETY: there is such a plane.
+            let mut source = unsafe { data.at(read.start) };
+            if copied {
+                // In the middle: a vector of which a few places are read takes many times as long where the
+                // others are on a page that is not there.
+                let first = (scratch.len() - inner) / 2;
+                let room = &mut scratch[first..first + inner];
+                // SAFETY: what is written meanwhile are other planes, and later this one.
+                room.copy_from_slice(unsafe { data.slice(read) });
+                source = room.as_ptr();
             }
             // SAFETY: planes belong to one task each, and the addend lies as the target does; the loops are
             // for this CPU.
@@ -169,10 +178,12 @@ pub(super) fn run_windows<T: Planewise>(
                     Addend::Nothing => std::ptr::null(),
                 };
                 let w = product.group_weights((weights, finish.scale(group)), group, &mut room);
+                let after = target.cast_const().wrapping_add(plane_out.max(AHEAD));
                 let plane = Plane {
                     weights: w,
-                    source: from.as_ptr(),
+                    source,
                     next: (data.at(next), end - next),
+                    after: (after, if far { plane_out } else { 0 }),
                     shift: finish.shift.map_or(T::ZERO, |s| s[group]),
                     addend,
                     relu: finish.relu,

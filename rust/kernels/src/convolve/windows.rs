@@ -1,35 +1,20 @@
 //! Sums over the windows of a plane that is read where it lies: each tap reads those places of a vector that
-//! are in the plane, and zero elsewhere, so that there is no border to copy it into. Where positions of the
-//! result lie as those of the plane do, vectors run over the ends of rows, and small planes fill them, too.
+//! are in the plane, and zero elsewhere, so that there is no border to copy it into. Windows of 3 by 3 go in
+//! strips, from row to row, where rows fill vectors well; others vector by vector.
+
+mod pieces;
+mod strips;
 
 use super::apply::Apply;
-use crate::blocks::raw::fetch_far;
 use crate::linalg::lanes::Places;
 use crate::math::real::Real;
+use pieces::Pieces;
+use strips::Strips;
 
-/// Vectors of the result that are computed at once.
-const AT_ONCE: usize = 4;
-
-/// A vector of the result.
-struct Piece {
-    /// Where the first of its positions reads, without the tap.
-    source: isize,
-    target: usize,
-    /// Which of its positions there are.
-    places: u16,
-}
-
-/// The vectors of a plane of results, and what each tap of them reads.
-pub(super) struct Windows {
-    /// Distance between what neighbours read, 1 or 2.
-    stride: usize,
-    taps: Vec<isize>,
-    /// First those that are whole and read nothing but the plane, then the others.
-    pieces: Vec<Piece>,
-    whole: usize,
-    /// For each [`AT_ONCE`] of the others, and those that are left one by one, for each tap: which numbers are
-    /// read, `stride` vectors of them.
-    reads: Vec<u16>,
+/// How a plane of results is computed.
+pub(super) enum Windows {
+    Strips(Strips),
+    Pieces(Pieces),
 }
 
 /// What a plane is computed from, and what becomes of its sums.
@@ -39,6 +24,8 @@ pub(super) struct Plane<'a, T> {
     pub(super) source: *const T,
     /// So many numbers that are read next, of which the cache is told meanwhile.
     pub(super) next: (*const T, usize),
+    /// So many that are written next.
+    pub(super) after: (*const T, usize),
     pub(super) shift: T,
     /// What is added, which lies as the target does; or null.
     pub(super) addend: *const T,
@@ -90,96 +77,22 @@ impl Windows {
             return None;
         }
         let shape = Shape::of(apply);
-        let [down, along] = shape.stride;
-        if !(1..=2).contains(&along) {
+        if !(1..=2).contains(&shape.stride[1]) {
             return None;
         }
-        let one_line = [down, along] == [1; 2] && wide == shape.wide && grid.target[1] == wide;
-        let (lines, line) = if one_line {
-            (1, high * wide)
-        } else {
-            (high, wide)
-        };
-        let step = |[y, x]: [isize; 2]| y * shape.wide as isize + x;
-        let mut found = Windows {
-            stride: along,
-            taps: shape.taps.iter().copied().map(step).collect(),
-            pieces: Vec::new(),
-            whole: 0,
-            reads: Vec::new(),
-        };
-        let mut others = Vec::new();
-        for y in 0..lines {
-            for x in (0..line).step_by(lanes) {
-                let n = lanes.min(line - x);
-                let piece = Piece {
-                    source: (y * down * shape.wide + x * along) as isize,
-                    target: y * grid.target[1] + x,
-                    places: (0..n).fold(0, |bits, i| bits | 1 << i),
-                };
-                let position = |i: usize| [y + (x + i) / wide, (x + i) % wide];
-                found.add(piece, (n, lanes), position, &shape, &mut others);
-            }
+        if let Some(strips) =
+            Strips::of(&shape, [high, wide], lanes).filter(|_| grid.target[1] == wide)
+        {
+            return Some(Windows::Strips(strips));
         }
-        found.whole = found.pieces.len();
-        found.reads = found.grouped(others.len());
-        found.pieces.extend(others);
-        Some(found)
+        Some(Windows::Pieces(Pieces::of(apply, &shape, lanes)))
     }
 
-    /// What so many pieces read, in the order in which it is used, from the order of the pieces.
-    fn grouped(&self, pieces: usize) -> Vec<u16> {
-        let (taps, stride) = (self.taps.len(), self.stride);
-        let mut reads = Vec::with_capacity(self.reads.len());
-        let mut first = 0;
-        while first < pieces {
-            let n = if first + AT_ONCE <= pieces {
-                AT_ONCE
-            } else {
-                1
-            };
-            for tap in 0..taps {
-                for piece in first..first + n {
-                    reads.extend(&self.reads[(piece * taps + tap) * stride..][..stride]);
-                }
-            }
-            first += n;
-        }
-        reads
-    }
-
-    /// Adds a piece of `n` positions to those that are whole, or to the others with what it reads.
-    fn add(
-        &mut self,
-        piece: Piece,
-        (n, lanes): (usize, usize),
-        position: impl Fn(usize) -> [usize; 2],
-        shape: &Shape,
-        others: &mut Vec<Piece>,
-    ) {
-        let first = self.reads.len();
-        let mut all = n == lanes;
-        for &tap in &shape.taps {
-            let mut reads: u32 = 0;
-            for i in 0..n {
-                if shape.inside(position(i), tap) {
-                    reads |= 1 << (i * self.stride);
-                } else {
-                    all = false;
-                }
-            }
-            let vectors = (0..self.stride).map(|v| (reads >> (v * lanes)) as u16);
-            let one = u16::MAX >> (16 - lanes);
-            self.reads.extend(vectors.map(|bits| bits & one));
-        }
-        // Whole vectors are read to their end.
-        let furthest = self.taps.iter().copied().max().unwrap_or(0);
-        let end = piece.source + furthest + (lanes * self.stride) as isize;
-        if all && end <= (shape.high * shape.wide) as isize {
-            self.reads.truncate(first);
-            self.pieces.push(piece);
-        } else {
-            others.push(piece);
+    /// Whether a result may lie where its plane does.
+    pub(super) fn may_cover<T>(&self) -> bool {
+        match self {
+            Windows::Strips(strips) => strips.may_cover::<T>(),
+            Windows::Pieces(_) => false,
         }
     }
 
@@ -188,106 +101,40 @@ impl Windows {
     /// # Safety
     /// The CPU has the instructions of `V`, of which these are the vectors; source, target and addend are
     /// planes of the product that these are of, there is a weight for each tap, and nobody else uses the
-    /// target meanwhile, which is not the source.
+    /// target meanwhile, which is not the source, unless it may be.
     #[inline(always)]
     pub(super) unsafe fn run<T: Real, V: Places<T>>(&self, plane: &Plane<'_, T>) {
         // SAFETY: as the caller vouches.
         unsafe {
-            if self.stride == 1 {
-                self.all::<T, V, 1>(plane);
+            match self {
+                Windows::Strips(strips) => strips.run::<T, V>(plane),
+                Windows::Pieces(pieces) => pieces.run::<T, V>(plane),
+            }
+        }
+    }
+}
+
+impl<T: Real> Plane<'_, T> {
+    /// Writes a vector of sums, of which those at `places`, or all of a `whole` one, go to `at`.
+    ///
+    /// # Safety
+    /// The CPU has the instructions of `V`; target and addend have these numbers.
+    #[inline(always)]
+    unsafe fn store<V: Places<T>>(&self, sum: V, at: usize, places: u16, whole: bool) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            let mut sum = sum.add(V::splat(self.shift));
+            if !self.addend.is_null() {
+                sum = sum.add(V::load_places(self.addend.add(at), places));
+            }
+            if self.relu {
+                sum = sum.relu();
+            }
+            let to = self.target.add(at);
+            if whole {
+                sum.store(to);
             } else {
-                self.all::<T, V, 2>(plane);
-            }
-        }
-    }
-
-    /// As [`Windows::run`] for a stride of `S`.
-    ///
-    /// # Safety
-    /// As [`Windows::run`].
-    #[inline(always)]
-    unsafe fn all<T: Real, V: Places<T>, const S: usize>(&self, plane: &Plane<'_, T>) {
-        let (whole, others) = self.pieces.split_at(self.whole);
-        let mut reads = self.reads.as_ptr();
-        let (next, len) = plane.next;
-        let some = len.div_ceil((self.pieces.len() / AT_ONCE).max(1));
-        let mut at = 0;
-        let mut fetch = || {
-            fetch_far(next.wrapping_add(at), some.min(len - at));
-            at += some.min(len - at);
-        };
-        // SAFETY: as the caller vouches; so much is read of each piece.
-        unsafe {
-            let (groups, rest) = whole.as_chunks::<AT_ONCE>();
-            for group in groups {
-                fetch();
-                self.group::<T, V, S, AT_ONCE>(group, None, plane);
-            }
-            for piece in rest {
-                self.group::<T, V, S, 1>(std::array::from_ref(piece), None, plane);
-            }
-            let (groups, rest) = others.as_chunks::<AT_ONCE>();
-            for group in groups {
-                fetch();
-                self.group::<T, V, S, AT_ONCE>(group, Some(reads), plane);
-                reads = reads.add(AT_ONCE * S * self.taps.len());
-            }
-            for piece in rest {
-                self.group::<T, V, S, 1>(std::array::from_ref(piece), Some(reads), plane);
-                reads = reads.add(S * self.taps.len());
-            }
-        }
-    }
-
-    /// Computes `A` pieces of a plane, that are whole or read these numbers.
-    ///
-    /// # Safety
-    /// As [`Windows::run`].
-    #[inline(always)]
-    unsafe fn group<T: Real, V: Places<T>, const S: usize, const A: usize>(
-        &self,
-        pieces: &[Piece; A],
-        reads: Option<*const u16>,
-        plane: &Plane<'_, T>,
-    ) {
-        let from: [_; A] = std::array::from_fn(|j| plane.source.wrapping_offset(pieces[j].source));
-        // SAFETY: as the caller vouches; whole pieces read nothing but the plane, and the others what they
-        // name.
-        unsafe {
-            let mut sums = [V::zero(); A];
-            for (k, (&tap, &w)) in self.taps.iter().zip(plane.weights).enumerate() {
-                let w = V::splat(w);
-                for (j, sum) in sums.iter_mut().enumerate() {
-                    let vector = |v: usize| {
-                        let at = from[j].wrapping_offset(tap).wrapping_add(v * V::N);
-                        match reads {
-                            Some(reads) => V::load_places(at, *reads.add((k * A + j) * S + v)),
-                            None => V::load(at),
-                        }
-                    };
-                    let first = vector(0);
-                    let x = if S == 1 {
-                        first
-                    } else {
-                        first.every_second(vector(1))
-                    };
-                    *sum = sum.fma(w, x);
-                }
-            }
-            for (piece, sum) in pieces.iter().zip(sums) {
-                let mut sum = sum.add(V::splat(plane.shift));
-                if !plane.addend.is_null() {
-                    let at = plane.addend.add(piece.target);
-                    sum = sum.add(V::load_places(at, piece.places));
-                }
-                if plane.relu {
-                    sum = sum.relu();
-                }
-                let to = plane.target.add(piece.target);
-                match reads {
-                    Some(_) => sum.store_places(to, piece.places),
-                    None => sum.store(to),
-                }
+                sum.store_places(to, places);
             }
         }
     }
@@ -299,10 +146,11 @@ mod tests {
     use super::super::plan;
     use super::*;
 
-    fn windows(
+    /// The product of planes of these extents.
+    pub(super) fn product(
         extents: [usize; 2],
         (kernel, stride, pad): (usize, usize, usize),
-    ) -> Option<Windows> {
+    ) -> Apply {
         let out = extents.map(|e| (e + 2 * pad - kernel) / stride + 1);
         let g = Geometry {
             batch: 1,
@@ -316,27 +164,12 @@ mod tests {
             dilate: [1; 3],
             pad: [0, pad, pad],
         };
-        Windows::of(&plan::forward(&g), 16)
+        plan::forward(&g)
     }
 
     #[test]
-    fn pieces_run_over_the_ends_of_rows_where_they_can() {
-        let pieces = |extents, window| {
-            let found = windows(extents, window);
-            found.map(|w| (w.pieces.len(), w.whole))
-        };
-        assert_eq!(pieces([14, 14], (3, 1, 1)), Some((13, 0)));
-        assert_eq!(pieces([64, 64], (3, 1, 1)), Some((256, 124)));
-        assert_eq!(pieces([14, 14], (3, 1, 0)), Some((12, 0)));
-        assert_eq!(pieces([14, 14], (3, 2, 1)), Some((7, 0)));
-        assert_eq!(pieces([14, 14], (3, 3, 1)), None);
-        assert_eq!(pieces([14, 14], (1, 2, 0)), None);
-    }
-
-    #[test]
-    fn whole_pieces_read_nothing_behind_the_plane() {
-        // The last piece of the last row would read one number more, as it takes every second one.
-        let found = windows([33, 33], (3, 2, 0)).map(|w| (w.pieces.len(), w.whole));
-        assert_eq!(found, Some((16, 15)));
+    fn other_planes_are_copied() {
+        assert!(Windows::of(&product([14, 14], (3, 3, 1)), 16).is_none());
+        assert!(Windows::of(&product([14, 14], (1, 2, 0)), 16).is_none());
     }
 }

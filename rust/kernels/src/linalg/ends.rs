@@ -1,7 +1,7 @@
 //! What the sums of a tile begin with, and what becomes of them before they are written.
 
 use crate::blocks::raw::Source;
-use crate::linalg::lanes::Lanes;
+use crate::linalg::lanes::{Lanes, Places};
 use crate::linalg::tile::Lines;
 use crate::math::real::Real;
 use std::ops::Range;
@@ -74,6 +74,23 @@ impl<T: Real> Start<T> {
     }
 }
 
+/// Columns of a tile that go to neighbouring places of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Where in the row the first column of the tile would go.
+    pub(crate) at: usize,
+    /// Which columns these are, a bit for each.
+    pub(crate) places: u32,
+}
+
+impl Part {
+    /// The places of a vector, of which there are several in a tile.
+    #[inline(always)]
+    pub(crate) fn of_vector<T, V: Lanes<T>>(&self, vector: usize) -> u16 {
+        (self.places >> (vector * V::N)) as u16 & (u16::MAX >> (16 - V::N))
+    }
+}
+
 /// What becomes of the sums of a tile before they are written, in this order.
 #[derive(Clone, Copy)]
 pub(crate) struct End<T> {
@@ -101,24 +118,80 @@ impl<T: Real> End<T> {
     ) -> [V; W] {
         // SAFETY: as the caller vouches.
         unsafe {
-            if !self.shift.is_null() {
-                let shift = V::splat(*self.shift.add(r));
-                for sum in &mut sums {
-                    *sum = sum.add(shift);
-                }
-            }
+            self.shifted(&mut sums, r);
             if !self.addend.is_null() {
                 let row = self.addend.add(r * stride);
                 for (sum, at) in sums.iter_mut().zip(at) {
                     *sum = sum.add(V::load(row.add(at)));
                 }
             }
-            if self.relu {
-                for sum in &mut sums {
-                    *sum = sum.relu();
+            self.cut(&mut sums);
+        }
+        sums
+    }
+
+    /// As [`End::of`], of the columns in `parts` alone.
+    ///
+    /// # Safety
+    /// As [`End::of`], for these columns.
+    #[inline(always)]
+    pub(crate) unsafe fn of_parts<V: Places<T>, const W: usize>(
+        &self,
+        mut sums: [V; W],
+        r: usize,
+        parts: &[Part],
+        stride: usize,
+    ) -> [V; W] {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            self.shifted(&mut sums, r);
+            if !self.addend.is_null() {
+                for part in parts {
+                    let row = self.addend.wrapping_add(r * stride + part.at);
+                    for (j, sum) in sums.iter_mut().enumerate() {
+                        match part.of_vector::<T, V>(j) {
+                            0 => {}
+                            places => {
+                                let row = row.wrapping_add(j * V::N);
+                                *sum = sum.add(V::load_places(row, places));
+                            }
+                        }
+                    }
+                }
+            }
+            self.cut(&mut sums);
+        }
+        sums
+    }
+
+    /// Adds the number of row `r`.
+    ///
+    /// # Safety
+    /// As [`End::of`].
+    #[inline(always)]
+    unsafe fn shifted<V: Lanes<T>, const W: usize>(&self, sums: &mut [V; W], r: usize) {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if !self.shift.is_null() {
+                let shift = V::splat(*self.shift.add(r));
+                for sum in sums {
+                    *sum = sum.add(shift);
                 }
             }
         }
-        sums
+    }
+
+    /// Zero in place of what is negative, where that is wanted.
+    ///
+    /// # Safety
+    /// As [`End::of`].
+    #[inline(always)]
+    unsafe fn cut<V: Lanes<T>, const W: usize>(&self, sums: &mut [V; W]) {
+        if self.relu {
+            for sum in sums {
+                // SAFETY: as the caller vouches.
+                *sum = unsafe { sum.relu() };
+            }
+        }
     }
 }

@@ -123,12 +123,17 @@ pub(crate) unsafe trait Places<T>: Lanes<T> {
     /// # Safety
     /// The CPU has the instructions.
     unsafe fn every_second(self, next: Self) -> Self;
+    /// The numbers 1, 3, 5 ... of both.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    unsafe fn odd_ones(self, next: Self) -> Self;
 }
 
 /// Methods of [`Places`] for a type of register, of which the first argument of each names what is given.
 macro_rules! places_x86 {
     ($($v:ident, $t:ty: |$lp:ident, $lb:ident| $load:expr, |$s:ident, $sp:ident, $sb:ident| $store:expr,
-       |$a:ident, $b:ident| $second:expr;)*) => {$(
+       |$a:ident, $b:ident| $second:expr, |$c:ident, $d:ident| $odd:expr;)*) => {$(
         // SAFETY: the methods are intrinsics of the type.
         #[cfg(target_arch = "x86_64")]
         unsafe impl Places<$t> for std::arch::x86_64::$v {
@@ -152,6 +157,13 @@ macro_rules! places_x86 {
                 // SAFETY: the caller vouches for the CPU.
                 unsafe { $second }
             }
+            #[inline(always)]
+            unsafe fn odd_ones(self, $d: Self) -> Self {
+                use std::arch::x86_64::*;
+                let $c = self;
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $odd }
+            }
         }
     )*};
 }
@@ -162,22 +174,32 @@ places_x86! {
         |a, b| {
             let at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
             _mm512_permutex2var_ps(a, at, b)
+        },
+        |a, b| {
+            let at = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            _mm512_permutex2var_ps(a, at, b)
         };
     __m512d, f64:
         |p, places| _mm512_maskz_loadu_pd(places as u8, p),
         |x, p, places| _mm512_mask_storeu_pd(p, places as u8, x),
-        |a, b| _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
+        |a, b| _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b),
+        |a, b| _mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);
     __m256, f32:
         |p, places| _mm256_maskload_ps(p, words(places)),
         |x, p, places| _mm256_maskstore_ps(p, words(places), x),
         |a, b| {
             let pairs = _mm256_castps_pd(_mm256_shuffle_ps::<0x88>(a, b));
             _mm256_castpd_ps(_mm256_permute4x64_pd::<0xD8>(pairs))
+        },
+        |a, b| {
+            let pairs = _mm256_castps_pd(_mm256_shuffle_ps::<0xDD>(a, b));
+            _mm256_castpd_ps(_mm256_permute4x64_pd::<0xD8>(pairs))
         };
     __m256d, f64:
         |p, places| _mm256_maskload_pd(p, double_words(places)),
         |x, p, places| _mm256_maskstore_pd(p, double_words(places), x),
-        |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpacklo_pd(a, b));
+        |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpacklo_pd(a, b)),
+        |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpackhi_pd(a, b));
 }
 
 /// All bits of the words whose bit is set.
@@ -279,14 +301,18 @@ unsafe impl<T: Real, const N: usize> Places<T> for Plain<T, N> {
     }
     #[inline(always)]
     unsafe fn every_second(self, next: Self) -> Self {
-        let number = |i: usize| {
-            if 2 * i < N {
-                self.0[2 * i]
-            } else {
-                next.0[2 * i - N]
-            }
-        };
-        Plain(std::array::from_fn(number))
+        Plain(std::array::from_fn(|i| self.of_both(&next, 2 * i)))
+    }
+    #[inline(always)]
+    unsafe fn odd_ones(self, next: Self) -> Self {
+        Plain(std::array::from_fn(|i| self.of_both(&next, 2 * i + 1)))
+    }
+}
+
+impl<T: Copy, const N: usize> Plain<T, N> {
+    /// A number of this and the next, as one follows the other.
+    fn of_both(&self, next: &Self, i: usize) -> T {
+        if i < N { self.0[i] } else { next.0[i - N] }
     }
 }
 
@@ -313,14 +339,21 @@ mod tests {
             }
             assert_eq!(kept[V::N..], numbers[V::N..]);
         }
-        let mut out = vec![T::ZERO; V::N];
-        // SAFETY: as above.
-        unsafe {
-            let [a, b] = [0, V::N].map(|i| V::load(numbers[i..].as_ptr()));
-            a.every_second(b).store(out.as_mut_ptr());
+        for first in [0, 1] {
+            let mut out = vec![T::ZERO; V::N];
+            // SAFETY: as above.
+            unsafe {
+                let [a, b] = [0, V::N].map(|i| V::load(numbers[i..].as_ptr()));
+                let some = if first == 0 {
+                    a.every_second(b)
+                } else {
+                    a.odd_ones(b)
+                };
+                some.store(out.as_mut_ptr());
+            }
+            let want: Vec<T> = numbers[first..].iter().copied().step_by(2).collect();
+            assert_eq!(out, want);
         }
-        let want: Vec<T> = numbers.into_iter().step_by(2).collect();
-        assert_eq!(out, want);
     }
 
     #[test]

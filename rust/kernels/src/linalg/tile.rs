@@ -3,7 +3,6 @@
 //! of the tile's rows. The scheme is that of Goto and van de Geijn,
 //! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
 
-use crate::linalg::ends::End;
 use crate::linalg::lanes::{Lanes, Plain};
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
@@ -15,11 +14,10 @@ const MOST_ROWS: usize = 12;
 /// Rows whose elements are next to each other, and the distance between rows.
 type Rows<'a, T> = (&'a [T], usize);
 
-/// `depth, a, b, c, distance between rows of c, what the sums begin with, what becomes of the sums`. `b`
-/// has the distance between its rows with it, and so has the `a` of a matrix `A` that is not packed; sums
-/// begin with zeros where there is no address.
-type Micro<T, A = *const T> =
-    unsafe fn(usize, A, Lines<T>, *mut T, usize, Lines<T>, Option<&End<T>>);
+/// `depth, a, b, c, distance between rows of c, what the sums begin with`. `b` has the distance between its
+/// rows with it, and so has the `a` of a matrix `A` that is not packed; sums begin with zeros where there is
+/// no address.
+type Micro<T, A = *const T> = unsafe fn(usize, A, Lines<T>, *mut T, usize, Lines<T>);
 
 /// A matrix as it lies: its first element and the distance between rows, whose elements are next
 /// to each other.
@@ -62,72 +60,38 @@ const ROOMS: usize = 2;
 
 impl<T: Tiled> Tiles<T> {
     /// A tile of `n` rows with `A` as a panel, element `(r, k)` at `k * n + r`, for `(depth, a, b)` and rows at
-    /// `c` that are `c_stride` apart, with what becomes of the sums. These are `fresh`, or added to `c`.
+    /// `c` that are `c_stride` apart, with what the sums begin with.
     ///
     /// # Safety
     /// The columns of the tile can be read and written in `n` rows at `c`, and nobody else uses them
-    /// meanwhile. What `end` names can be read.
+    /// meanwhile. What the sums begin with can be read.
     ///
     /// # Panics
     /// Slices that are too short, which is a fault of the caller.
-    pub(crate) unsafe fn panels_at(
-        &self,
-        n: usize,
-        (depth, a, b): (usize, &[T], &[T]),
-        (c, c_stride): (*mut T, usize),
-        fresh: bool,
-        end: Option<&End<T>>,
-    ) {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            let start = begin(fresh, (c, c_stride));
-            self.panels_with(n, (depth, a, b), (c, c_stride), start, end);
-        }
-    }
-
-    /// As [`Tiles::panels_at`], with what the sums begin with, and nothing that becomes of them.
-    ///
-    /// # Safety
-    /// As [`Tiles::panels_at`]; what the sums begin with can be read.
-    ///
-    /// # Panics
-    /// As [`Tiles::panels_at`].
     #[inline]
     pub(crate) unsafe fn panels_from(
         &self,
         n: usize,
-        operands: (usize, &[T], &[T]),
-        c: (*mut T, usize),
-        start: Lines<T>,
-    ) {
-        // SAFETY: as the caller vouches.
-        unsafe { self.panels_with(n, operands, c, start, None) };
-    }
-
-    #[inline]
-    unsafe fn panels_with(
-        &self,
-        n: usize,
         (depth, a, b): (usize, &[T], &[T]),
         (c, c_stride): (*mut T, usize),
         start: Lines<T>,
-        end: Option<&End<T>>,
     ) {
         assert!(n >= 1 && a.len() >= depth * n && b.len() >= depth * self.width);
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
         unsafe {
             let b = (b.as_ptr(), self.width);
-            self.panels[n - 1](depth, a.as_ptr(), b, c, c_stride, start, end);
+            self.panels[n - 1](depth, a.as_ptr(), b, c, c_stride, start);
         }
     }
 
-    /// As [`Tiles::panels_at`], for rows of `A` that lie `a_stride` apart, and rows of `B` so far apart.
+    /// As [`Tiles::panels_from`], for rows of `A` that lie `a_stride` apart, and rows of `B` so far apart; the
+    /// sums are `fresh`, or added to `c`.
     ///
     /// # Safety
-    /// As [`Tiles::panels_at`].
+    /// As [`Tiles::panels_from`].
     ///
     /// # Panics
-    /// As [`Tiles::panels_at`].
+    /// As [`Tiles::panels_from`].
     pub(crate) unsafe fn lines_at(
         &self,
         n: usize,
@@ -142,10 +106,10 @@ impl<T: Tiled> Tiles<T> {
     /// As [`Tiles::lines_at`], with what the sums begin with.
     ///
     /// # Safety
-    /// As [`Tiles::panels_at`]; what the sums begin with can be read.
+    /// As [`Tiles::panels_from`]; what the sums begin with can be read.
     ///
     /// # Panics
-    /// As [`Tiles::panels_at`].
+    /// As [`Tiles::panels_from`].
     #[inline]
     pub(crate) unsafe fn lines_from(
         &self,
@@ -158,7 +122,7 @@ impl<T: Tiled> Tiles<T> {
         assert!(depth == 0 || b.len() >= (depth - 1) * b_stride + self.width);
         let (a, b) = ((a.as_ptr(), a_stride), (b.as_ptr(), b_stride));
         // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
-        unsafe { self.lines[n - 1](depth, a, b, c, c_stride, start, None) };
+        unsafe { self.lines[n - 1](depth, a, b, c, c_stride, start) };
     }
 }
 
@@ -188,7 +152,7 @@ impl<T: Copy> Left<T> for Lines<T> {
 }
 
 /// # Safety
-/// The CPU has the instructions of `V`; the memory is as [`Tiles::panels_at`] checks it.
+/// The CPU has the instructions of `V`; the memory is as [`Tiles::panels_from`] checks it.
 #[inline(always)]
 unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>(
     depth: usize,
@@ -197,7 +161,6 @@ unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>
     c: *mut T,
     c_stride: usize,
     start: Lines<T>,
-    end: Option<&End<T>>,
 ) {
     // SAFETY: the caller vouches for the CPU and the memory.
     unsafe {
@@ -216,12 +179,6 @@ unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>
                 for (acc, &b) in acc.iter_mut().zip(&b) {
                     *acc = acc.fma(x, b);
                 }
-            }
-        }
-        if let Some(end) = end {
-            let at = std::array::from_fn(|j| j * V::N);
-            for (r, acc) in acc.iter_mut().enumerate() {
-                *acc = end.of(*acc, r, at, c_stride);
             }
         }
         for (r, acc) in acc.iter().enumerate() {
@@ -265,10 +222,9 @@ macro_rules! compiled_for {
             c: *mut T,
             c_stride: usize,
             start: Lines<T>,
-            end: Option<&End<T>>,
         ) {
             // SAFETY: as the caller vouches.
-            unsafe { body::<T, V, A, N, W>(depth, a, b, c, c_stride, start, end) }
+            unsafe { body::<T, V, A, N, W>(depth, a, b, c, c_stride, start) }
         }
     )*};
 }
@@ -369,7 +325,10 @@ mod tests {
                 let start: Vec<T> = (0..n * c_stride).map(|i| number(i + 9)).collect();
                 let mut c = start.clone();
                 // SAFETY: there are `n` rows of more columns than those of the tile.
-                unsafe { t.panels_at(n, (depth, &a, &b), (c.as_mut_ptr(), c_stride), fresh, None) };
+                unsafe {
+                    let to = (c.as_mut_ptr(), c_stride);
+                    t.panels_from(n, (depth, &a, &b), to, begin(fresh, to));
+                }
                 for (at, (&got, &old)) in c.iter().zip(&start).enumerate() {
                     let (r, j) = (at / c_stride, at % c_stride);
                     let inside = j < width;
