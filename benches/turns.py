@@ -13,6 +13,8 @@ from typing import Any
 # Seconds of calls in a turn, as far as two calls do not take longer; of the processor.
 TURN, LONG_TURN = 0.03, 0.15
 ONE = {"OMP_NUM_THREADS": "1", "FERROMIX_NUM_THREADS": "1", "FERROMIX_CPU_WORKER_NTHREADS": "1"}
+# MXNet takes half of the processors otherwise.
+ALL = {"OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
 Call = Callable[[], Any]
 
 
@@ -70,7 +72,7 @@ class Package:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, **(ONE if self.one_thread else {})},
+            env={**os.environ, **(ONE if self.one_thread else ALL)},
         )
         self.hello = self.answer()
 
