@@ -38,7 +38,7 @@ def test_gradients_say_it_for_both():
     steps = net.simple_bind(mx.cpu(), data=shape).kernel_plan().steps
     back = [s.choice for s in steps if s.operator == "_backward_Convolution"]
     assert back == [
-        "data: product of 24 by 64, read in place; weight: product of 24 by 64, gathered"
+        "data: product of 24 by 64, gathered; weight: product of 24 by 64, gathered"
     ]
 
 

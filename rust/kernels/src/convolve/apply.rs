@@ -45,6 +45,9 @@ const PANELS: usize = 4;
 const TASK: usize = 1 << 21;
 /// Most rows of a result for which vectors are read where they lie.
 const DIRECT_ROWS: usize = 48;
+/// The same where each tap reads a plane of its own: lines far apart, which are better gathered by the first
+/// tile than read by each.
+const SINGLE_ROWS: usize = 16;
 /// Taps for which vectors that are read where they lie go straight to memory, at least: with fewer, much is
 /// written in little time, and memory takes longer rows faster.
 const STRAIGHT_TAPS: usize = 64;
@@ -139,7 +142,11 @@ impl Apply {
         let covered = self.grid.vectors(lanes) * lanes;
         let filled = wide * (self.rows + 6) > covered * self.rows;
         let inside = wide >= lanes || self.field.scratch() > 0;
-        self.grid.source[2] == 1 && self.rows <= DIRECT_ROWS && filled && inside
+        let most = match self.taps.are_single() {
+            true => SINGLE_ROWS,
+            false => DIRECT_ROWS,
+        };
+        self.grid.source[2] == 1 && self.rows <= most && filled && inside
     }
 
     /// How the product goes, for people.
