@@ -37,9 +37,7 @@ def test_gradients_say_it_for_both():
     net, shape = WAYS["product of 64 by 24, gathered"]
     steps = net.simple_bind(mx.cpu(), data=shape).kernel_plan().steps
     back = [s.choice for s in steps if s.operator == "_backward_Convolution"]
-    assert back == [
-        "data: product of 24 by 64, gathered; weight: product of 24 by 64, gathered"
-    ]
+    assert back == ["data: product of 24 by 64, gathered; weight: product of 24 by 64, gathered"]
 
 
 def test_what_is_kept_is_listed_after_the_first_pass():
