@@ -224,3 +224,10 @@ def test_random_graphs(seed):
     plan = plan_memory(order, sizes, fixed, views)
     check(order, sizes, fixed, plan)
     assert plan.peak <= plan.total
+
+
+def test_results_of_more_bytes_than_can_be_counted_are_refused():
+    huge = mx.sym.zeros(shape=(2**60,), dtype="float64")
+    net = mx.sym.sum(mx.sym.broadcast_add(huge, mx.sym.Variable("a", dtype="float64")))
+    with pytest.raises(mx.MXNetError, match=r"\[1152921504606846976\] of float64 holds too many"):
+        net.simple_bind(mx.cpu(), grad_req="null", a=(1,))

@@ -318,7 +318,10 @@ impl Array {
 }
 
 /// Bytes of a contiguous array.
-fn byte_count(shape: &[usize], dtype: DType) -> Result<usize> {
+///
+/// # Errors
+/// More than an address can tell apart.
+pub fn byte_count(shape: &[usize], dtype: DType) -> Result<usize> {
     element_count(shape)?
         .checked_mul(dtype.size())
         .filter(|&n| n <= isize::MAX as usize)

@@ -23,7 +23,7 @@ mod stall;
 mod stop;
 mod waits;
 
-pub use array::Array;
+pub use array::{Array, byte_count};
 pub use binding::Binding;
 pub use chunk::Chunk;
 pub use copy::{

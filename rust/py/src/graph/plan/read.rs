@@ -3,8 +3,10 @@
 use super::super::{ByAddress, Entry, Numbers, address, card, inputs, is_plain};
 use super::{NONE, Planner};
 use crate::support::convert::dtype;
+use crate::support::errors::to_py;
 use crate::support::hash::Hashing;
 use ferromix_kernels::Desc;
+use ferromix_runtime::byte_count;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -233,8 +235,7 @@ impl<'py> Planner<'py> {
             if description == next {
                 let extents: Vec<usize> = shape.extract()?;
                 let element = dtype(&name.extract::<String>()?)?;
-                let count = extents.iter().map(|&extent| extent as u64);
-                bytes.push(count.product::<u64>() * element.size() as u64);
+                bytes.push(byte_count(&extents, element).map_err(to_py)? as u64);
                 let pair = PyTuple::new(entry.py(), [&shape, name])?;
                 let desc = Desc::new(&extents, element);
                 self.descriptions.push((desc, pair.unbind()));
