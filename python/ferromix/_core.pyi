@@ -266,15 +266,18 @@ def infer(
     nodes: list[Any],
     kinds: Sequence[dict[str, Any]],
 ) -> list[dict[Any, Any]]: ...
-def peak_of(
+def select_dropped(
     order: list[Any],
     sizes: dict[Any, int] | tuple[dict[Any, Any], dict[Any, str]],
     fixed: Iterable[Any],
-    viewable: Iterable[Any],
     devices: dict[Any, Context],
     left_out: Iterable[Any],
     ask: Callable[[Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]],
-) -> int: ...
+    forward: int,
+    rows: Sequence[tuple[Any, ...]],
+    budget: int,
+    most: float,
+) -> list[Any]: ...
 def plan_memory(
     order: list[Any],
     sizes: dict[Any, int] | tuple[dict[Any, Any], dict[Any, str]],

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from ferromix.graph.gradient import differentiate
 from ferromix.graph.node import Entry, Node, topological
+from ferromix.graph.plan_memory import plan_memory
 from ferromix.graph.recompute import Cost, is_forced, recomputed, select
 from ferromix.ops.card import make
 
@@ -89,17 +92,46 @@ def test_the_attribute_asks(attrs, expected):
     assert is_forced(Node(make("tanh", {}), "t", [variable("x")], attrs)) is expected
 
 
-def test_the_cheapest_that_is_small_enough_is_chosen():
-    _, _, forward, _ = chain(16)
-    entries = [n.outputs()[0] for n in forward]
-    sizes = dict.fromkeys(entries, 100)
-    costs = {e: Cost(1.0, False) for e in entries[:-1]}
+@pytest.fixture
+def halves():
+    _, _, forward, backward = chain(16)
+    return list(forward), list(backward)
 
-    def peak(chosen):
-        return 100 * (len(entries) - len(chosen))
 
-    few = select(forward, sizes, costs, peak, 1300)
-    assert peak(few) <= 1300
-    assert len(few) < len(costs)
-    assert select(forward, sizes, costs, peak, 1600) == set()
-    assert len(select(forward, sizes, costs, peak, 0)) > len(few)
+def chosen(halves, budget, most=inf, forced=()):
+    """How many results are dropped, and the bytes that the pass takes by its plan."""
+    forward, backward = halves
+    able = {n.outputs()[0]: n for n in forward[:-1]}
+    costs = {e: Cost(1.0, False) for e in able}
+    sizes = dict.fromkeys([n.outputs()[0] for n in (*forward, *backward)], 100)
+    found = select(halves, sizes, (), {}, able, forced, costs, budget, most)
+    after = recomputed(
+        backward,
+        {e: able[e] for e in {*forced, *found}},
+        lambda new, like: sizes.setdefault(new, sizes[like]),
+    )
+    return found, plan_memory([*forward, *after], sizes, ()).peak
+
+
+def test_a_budget_is_met_at_little_cost(halves):
+    nothing, whole = chosen(halves, 10**6)
+    assert nothing == set()
+    few, some = chosen(halves, whole - 500)
+    assert some <= whole - 500
+    assert 0 < len(few) < len(halves[0]) - 1
+    more, least = chosen(halves, 0)
+    assert len(more) > len(few)
+    assert least < some
+
+
+def test_no_more_time_is_taken_than_may_be(halves):
+    found, _ = chosen(halves, 0, most=3.0)
+    assert len(found) == 3
+
+
+def test_what_is_dropped_anyway_counts(halves):
+    forced = [n.outputs()[0] for n in halves[0][:8]]
+    _, with_all = chosen(halves, 10**6)
+    found, taken = chosen(halves, with_all - 300, forced=forced)
+    assert taken <= with_all - 300
+    assert len(found) < len(chosen(halves, with_all - 300)[0])

@@ -9,11 +9,10 @@ import os
 import warnings
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf, prod
-from typing import TypeVar
 
 from .. import _core
 from ..context import Context
@@ -24,7 +23,7 @@ from ..graph.eliminate import live, may_shrink, merge, mutated_entries
 from ..graph.fold import fold
 from ..graph.fuse_convolution import fuse_convolutions
 from ..graph.node import Entry, Node, first_entries
-from ..graph.plan_memory import peak_of, plan_memory
+from ..graph.plan_memory import plan_memory
 from ..graph.recompute import Cost, is_forced, recomputed, select
 from ..graph.rewired import entries_of
 from ..graph.swap_pooling import swap_pooling
@@ -33,8 +32,6 @@ from ..ops.family import REALS
 from ..ops.own_backward import PythonRun
 
 __all__ = ["Order", "item_size", "keeps_weights", "optimise", "repeats", "settings"]
-
-T = TypeVar("T")
 
 _ITEM_SIZES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
 
@@ -283,43 +280,32 @@ def _recompute(order: Order, kept: Collection[Entry]) -> Order:
     costs = {e: _cost(order, n) for e, n in able.items()}
     if budget is None:
         costs = {e: cost for e, cost in costs.items() if not cost.heavy}
+    halves, sizes = (order.forward, order.backward), (order.shapes, order.types)
 
-    def changed(chosen: Collection[Entry]) -> Order:
-        return _with_dropped(order, forced | {e: able[e] for e in chosen})
+    def chosen(budget: int, most: float = inf) -> Order:
+        about = halves, sizes, kept, order.devices, able, forced, costs
+        found = select(*about, max(budget, 0), most)
+        return _with_dropped(order, forced | {e: able[e] for e in found})
 
-    nodes = (*order.forward, *order.backward)
-    usual = {e: order.size(e) for n in nodes for e in n.outputs()}
-    usual |= {e: order.size(e) for e in order.constants}
-
-    def measured(chosen: Collection[Entry], measure: Callable[..., T]) -> T:
-        found = changed(chosen)
-        added = {e: found.size(e) for e in found.shapes.keys() - order.shapes.keys()}
-        return measure([*found.forward, *found.backward], usual | added, kept, (), found.devices)
-
-    def peak(chosen: Collection[Entry]) -> int:
-        return measured(chosen, peak_of)
-
-    sizes = {e: order.size(e) for e in able}
     if budget is None:
-        return changed(select(order.forward, sizes, costs, peak, 0, most))
+        return chosen(0, most)
     outputs = {e for n in order.forward for e in n.outputs() if e in kept}
     room = aim = budget - sum(order.size(e) for e in outputs)
-    chosen: set[Entry] = set()
-    total = 0
     for _ in range(TRIES):
-        chosen = select(order.forward, sizes, costs, peak, aim)
-        total = measured(chosen, plan_memory).total
-        if total <= room:
-            return changed(chosen)
+        found = chosen(aim)
+        nodes = [*found.forward, *found.backward]
+        plan = plan_memory(nodes, (found.shapes, found.types), kept, (), found.devices)
+        if plan.total <= room:
+            return found
         # Buffers may be larger than what lives in them at once.
-        aim -= total - room
+        aim -= plan.total - room
     warnings.warn(
         f"FERROMIX_MEMORY_BUDGET: {budget / 2**20:.6g} MB are not enough for this graph, which "
-        f"takes {(total + budget - room) / 2**20:.6g} MB at least",
+        f"takes {(plan.total + budget - room) / 2**20:.6g} MB at least",
         RuntimeWarning,
         stacklevel=2,
     )
-    return changed(chosen)
+    return found
 
 
 def _bytes_of_results(order: Order) -> int:

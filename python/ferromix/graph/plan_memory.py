@@ -18,7 +18,7 @@ from ..context import Context
 from ..ops.card import OperatorProperty, Shape
 from .node import Entry, Node, cards, entry_name
 
-__all__ = ["MemoryPlan", "peak_of", "plan_memory"]
+__all__ = ["MemoryPlan", "Sizes", "facts_of", "left_out", "plan_memory"]
 
 VIEWS = ("_copy", "_reshape")
 """Kernels whose output holds the elements of their input in the same order."""
@@ -119,12 +119,11 @@ def plan_memory(
         Where each node runs, and each variable is. Memory is shared on one device only; None stands
         for the same one everywhere.
     """
-    left_out = _left_out(order, fixed)
-    places = devices or {}
-    return MemoryPlan(_core.plan_memory(order, sizes, fixed, viewable, places, left_out, _facts_of))
+    places, nowhere = devices or {}, left_out(order, fixed)
+    return MemoryPlan(_core.plan_memory(order, sizes, fixed, viewable, places, nowhere, facts_of))
 
 
-def _left_out(order: list[Node], fixed: Collection[Entry]) -> set[Entry]:
+def left_out(order: list[Node], fixed: Collection[Entry]) -> set[Entry]:
     """Outputs for a gradient that is not there, which have no memory."""
     own = {card for card in cards(order) if card.private_for_gradient}
     if not own:
@@ -133,22 +132,10 @@ def _left_out(order: list[Node], fixed: Collection[Entry]) -> set[Entry]:
     return set(kept).difference(fixed, *[n.inputs for n in order])
 
 
-def peak_of(
-    order: list[Node],
-    sizes: Sizes,
-    fixed: Collection[Entry],
-    viewable: Collection[Entry] = (),
-    devices: dict[Node, Context] | None = None,
-) -> int:
-    """The bytes alive at the worst step of `order`, without a plan; parameters as there."""
-    left_out = _left_out(order, fixed)
-    return _core.peak_of(order, sizes, fixed, viewable, devices or {}, left_out, _facts_of)
-
-
 Pairs = list[tuple[int, int]]
 
 
-def _facts_of(card: OperatorProperty) -> tuple[bool, Pairs, Pairs, list[int]]:
+def facts_of(card: OperatorProperty) -> tuple[bool, Pairs, Pairs, list[int]]:
     """Whether a result is a view of the input, pairs of input and output that may share memory, and
     those on the CPU alone, and inputs of which only the shape matters."""
     options = card.inplace_options(), card.cpu_inplace_options()

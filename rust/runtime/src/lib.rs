@@ -17,6 +17,7 @@ mod plan;
 mod pools;
 mod prepared;
 mod random;
+pub mod recompute;
 mod relief;
 mod scratch;
 mod stall;

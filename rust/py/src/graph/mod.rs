@@ -151,5 +151,5 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Lowered>()?;
     m.add_class::<planned::Planned>()?;
     m.add_function(wrap_pyfunction!(plan::plan_memory, m)?)?;
-    m.add_function(wrap_pyfunction!(plan::peak_of, m)?)
+    m.add_function(wrap_pyfunction!(plan::select_dropped, m)?)
 }

@@ -1,14 +1,16 @@
 //! The memory plan of a graph: which results share memory, given the order of execution.
 
+mod again;
 mod read;
 
 use super::Numbers;
 use super::planned::{Entries, Planned, Tables};
+pub(super) use again::select_dropped;
 use ferromix_runtime::places::{self, Life, Placed};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use read::{Cards, Devices, Facts};
 pub(super) use read::{Description, Step};
-use read::{Devices, Facts};
 use smallvec::SmallVec;
 
 /// Plans the memory of one run of `order`; see `python/ferromix/graph/plan_memory.py`.
@@ -27,7 +29,9 @@ pub(super) fn plan_memory<'py>(
     left_out: &Bound<'py, PyAny>,
     ask: &Bound<'py, PyAny>,
 ) -> PyResult<Planned> {
-    let mut planner = Planner::new(order, sizes, (fixed, viewable, left_out), devices, ask)?;
+    let (marked, mut cards) = ((fixed, viewable, left_out), Cards::default());
+    let mut planner = Planner::new(order, sizes, marked, devices, (ask, &mut cards))?;
+    planner.find_last();
     planner.place_all();
     let found = planner.places();
     let peak = places::peak(&planner.lives, planner.steps.len());
@@ -43,22 +47,6 @@ pub(super) fn plan_memory<'py>(
         planner.place_all();
     }
     Ok(planner.finish(order, &found))
-}
-
-/// The bytes alive at the worst step of `order`, without a plan; arguments as [`plan_memory`] has them.
-#[pyfunction]
-pub(super) fn peak_of(
-    order: &Bound<'_, PyList>,
-    sizes: &Bound<'_, PyAny>,
-    fixed: &Bound<'_, PyAny>,
-    viewable: &Bound<'_, PyAny>,
-    devices: &Bound<'_, PyDict>,
-    left_out: &Bound<'_, PyAny>,
-    ask: &Bound<'_, PyAny>,
-) -> PyResult<u64> {
-    let mut planner = Planner::new(order, sizes, (fixed, viewable, left_out), devices, ask)?;
-    planner.place_all();
-    Ok(places::peak(&planner.lives, planner.steps.len()))
 }
 
 const NONE: u32 = u32::MAX;
@@ -102,6 +90,22 @@ impl<'py> Planner<'py> {
         self.views.clear();
         for step in 0..self.steps.len() {
             self.place(step);
+        }
+    }
+
+    /// Finds the last step that reads each entry.
+    fn find_last(&mut self) {
+        self.last.fill(None);
+        for (step, number) in self.steps.iter().zip(0..) {
+            let ignored = &self.facts[step.facts].ignored;
+            for (i, &input) in step.inputs.iter().enumerate() {
+                let last = &mut self.last[input as usize];
+                if ignored.contains(&i) {
+                    last.get_or_insert(-1);
+                } else {
+                    *last = Some(number);
+                }
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use crate::support::errors::to_py;
 use crate::support::hash::Hashing;
 use ferromix_kernels::Desc;
 use ferromix_runtime::byte_count;
+use pyo3::exceptions::PyKeyError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -26,7 +27,7 @@ pub(super) struct Facts {
 pub(in super::super) type Description = (Desc, Py<PyTuple>);
 
 /// A node: the number of its card and of its device, and those of its entries.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(in super::super) struct Step {
     pub(in super::super) facts: usize,
     pub(in super::super) device: usize,
@@ -36,11 +37,14 @@ pub(in super::super) struct Step {
 
 /// Collections of entries: those that have memory of their own, of which a view may be taken, and that have
 /// none.
-type Marked<'a, 'py> = (
+pub(super) type Marked<'a, 'py> = (
     &'a Bound<'py, PyAny>,
     &'a Bound<'py, PyAny>,
     &'a Bound<'py, PyAny>,
 );
+
+/// Of each card that was met, its number and that of its outputs.
+pub(super) type Cards = ByAddress<(usize, usize)>;
 
 /// Devices by number; equal ones have one, and no device is number 0.
 pub(super) struct Devices<'py> {
@@ -83,7 +87,7 @@ impl<'py> Planner<'py> {
         sizes: &Bound<'py, PyAny>,
         (fixed, viewable, left_out): Marked<'_, 'py>,
         devices: &Bound<'py, PyDict>,
-        ask: &Bound<'py, PyAny>,
+        (ask, cards): (&Bound<'py, PyAny>, &mut Cards),
     ) -> PyResult<Self> {
         let none = order.py().None().into_bound(order.py());
         let mut planner = Planner {
@@ -113,9 +117,8 @@ impl<'py> Planner<'py> {
             may_shrink: true,
             shrinks: false,
         };
-        let mut cards: ByAddress<(usize, usize)> = ByAddress::default();
         for node in order {
-            planner.add(&node, ask, &mut cards)?;
+            planner.add(&node, ask, cards)?;
         }
         match sizes.cast::<PyDict>() {
             Ok(sizes) => planner.measure(sizes)?,
@@ -140,38 +143,40 @@ impl<'py> Planner<'py> {
         Ok(planner)
     }
 
+    /// The number of an operator and how many outputs it has; it is asked where it is new.
+    pub(super) fn facts(
+        &mut self,
+        card: &Bound<'py, PyAny>,
+        ask: &Bound<'py, PyAny>,
+        cards: &mut Cards,
+    ) -> PyResult<(usize, usize)> {
+        if let Some(&known) = cards.get(&address(card)) {
+            return Ok(known);
+        }
+        let (views, inplace, on_cpu, ignored) = ask.call1((card,))?.extract()?;
+        let outputs = card.getattr(intern!(card.py(), "output_names"))?.len()?;
+        let known = (self.facts.len(), outputs);
+        self.facts.push(Facts {
+            views,
+            inplace,
+            on_cpu,
+            ignored,
+        });
+        cards.insert(address(card), known);
+        Ok(known)
+    }
+
     fn add(
         &mut self,
         node: &Bound<'py, PyAny>,
         ask: &Bound<'py, PyAny>,
-        cards: &mut ByAddress<(usize, usize)>,
+        cards: &mut Cards,
     ) -> PyResult<()> {
         let card = card(node)?.unwrap_or_else(|| node.clone());
-        let (facts, outputs) = if let Some(&known) = cards.get(&address(&card)) {
-            known
-        } else {
-            let (views, inplace, on_cpu, ignored) = ask.call1((&card,))?.extract()?;
-            let names = card.getattr(intern!(node.py(), "output_names"))?.len()?;
-            self.facts.push(Facts {
-                views,
-                inplace,
-                on_cpu,
-                ignored,
-            });
-            cards.insert(address(&card), (self.facts.len() - 1, names));
-            (self.facts.len() - 1, names)
-        };
-        let step = i64::try_from(self.steps.len())?;
+        let (facts, outputs) = self.facts(&card, ask, cards)?;
         let mut read = SmallVec::new();
-        for (i, entry) in inputs(node)?.iter().enumerate() {
-            let number = self.number(&entry)?;
-            let last = &mut self.last[number as usize];
-            if self.facts[facts].ignored.contains(&i) {
-                last.get_or_insert(-1);
-            } else {
-                *last = Some(step);
-            }
-            read.push(number);
+        for entry in inputs(node)?.iter() {
+            read.push(self.number(&entry)?);
         }
         let mut written = SmallVec::new();
         if is_plain(node)? {
@@ -197,6 +202,12 @@ impl<'py> Planner<'py> {
             outputs: written,
         });
         Ok(())
+    }
+
+    /// The number of an entry that was met.
+    pub(super) fn known(&self, entry: &Bound<'py, PyAny>) -> PyResult<u32> {
+        let number = self.numbers.find(&Entry::of(entry)?);
+        number.ok_or_else(|| PyKeyError::new_err(entry.clone().unbind()))
     }
 
     /// Takes the bytes of entries.
@@ -255,7 +266,8 @@ impl<'py> Planner<'py> {
         Ok(number)
     }
 
-    fn grow(&mut self, device: usize) {
+    /// Makes room for another entry.
+    pub(super) fn grow(&mut self, device: usize) {
         self.device.push(device);
         self.described.push(NONE);
         self.size.push(0);
