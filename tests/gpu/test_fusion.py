@@ -9,7 +9,8 @@ import ferromix as mx
 from ferromix.dispatch import fusion, recipe, source
 from ferromix.dispatch.recipes import binary, elemwise, math, scalar
 from ferromix.executor import program as executor_program
-from ferromix.executor.passes import Order, optimise
+from ferromix.executor.order import Order
+from ferromix.executor.passes import optimise
 from ferromix.graph.fuse import FusedNode
 from ferromix.graph.plan_memory import plan_memory
 from ferromix.ops.card import find, make

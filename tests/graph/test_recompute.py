@@ -30,9 +30,13 @@ def chain(length):
     return x, head, order, differentiate([head], [x.node]).nodes
 
 
+def able(nodes):
+    return {n.outputs()[0]: n.op.again(n.inputs, n.outputs()) for n in nodes}
+
+
 def again(backward, *nodes):
     told = {}
-    found = recomputed(backward, {n.outputs()[0]: n for n in nodes}, told.__setitem__)
+    found = recomputed(backward, able(nodes), told.__setitem__)
     return found, told
 
 
@@ -101,13 +105,13 @@ def halves():
 def chosen(halves, budget, most=inf, forced=()):
     """How many results are dropped, and the bytes that the pass takes by its plan."""
     forward, backward = halves
-    able = {n.outputs()[0]: n for n in forward[:-1]}
-    costs = {e: Cost(1.0, False) for e in able}
+    may = able(forward[:-1])
+    costs = {e: Cost(1.0, False) for e in may}
     sizes = dict.fromkeys([n.outputs()[0] for n in (*forward, *backward)], 100)
-    found = select(halves, sizes, (), {}, able, forced, costs, budget, most)
+    found = select(halves, sizes, (), {}, may, forced, costs, budget, most)
     after = recomputed(
         backward,
-        {e: able[e] for e in {*forced, *found}},
+        {e: may[e] for e in {*forced, *found}},
         lambda new, like: sizes.setdefault(new, sizes[like]),
     )
     return found, plan_memory([*forward, *after], sizes, ()).peak

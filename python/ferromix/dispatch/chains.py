@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from .. import _core
 from ..graph.plan_memory import VIEWS
 from ..ops.card import OperatorProperty
 from ..ops.remembered import remembered
-from .backend import Desc
 
-__all__ = ["LEAST", "is_elementwise", "is_on"]
+__all__ = ["LEAST", "is_on", "may_be_part"]
 
 POINTWISE = frozenset(_core.pointwise_kernels()) - frozenset(VIEWS)
 LEAST = 1 << 16
@@ -24,14 +22,9 @@ def is_on() -> bool:
     return os.environ.get("FERROMIX_FUSION") != "0"
 
 
-def is_elementwise(card: OperatorProperty, inputs: Sequence[Desc], output: Desc) -> bool:
-    """Whether an operator goes element by element through arrays of one shape."""
-    return may_be_part(card) and all(shape == output[0] for shape, _ in inputs)
-
-
 @remembered(4096)
 def may_be_part(card: OperatorProperty) -> bool:
-    """The same of arrays that are all of one shape."""
+    """Whether an operator goes element by element through arrays that are all of one shape."""
     if card.kernel_name() not in POINTWISE or card.dynamic_params() or card.mutated_inputs():
         return False
     return len(card.output_names) == 1

@@ -25,7 +25,7 @@ from ..graph.node import (
 from ..graph.place import Placed, group_of, place
 from ..ops.card import OperatorProperty, Shape, make
 from .inferred import Inferred, by_values, infer_backward, infer_known, open_entries
-from .passes import repeats
+from .pure import repeats
 
 __all__ = ["Network", "Placement", "Step", "build"]
 

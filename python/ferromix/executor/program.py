@@ -20,7 +20,8 @@ from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from .kernel_plan import KernelPlan, KernelStep
 from .network import Network
-from .passes import Order, item_size, keeps_weights, optimise, settings
+from .order import Order, item_size
+from .passes import keeps_weights, optimise, settings
 
 __all__ = ["BufferPool", "Program", "item_size"]
 
@@ -319,10 +320,13 @@ def _fuse(
     def may_join(node: Node, last: Node) -> bool:
         if not changed.isdisjoint(node.inputs):
             return False
-        device = devices[node]
-        if device != devices[last] or desc(node.outputs()[0]) != desc(last.outputs()[0]):
+        if node is not last and desc(node.outputs()[0]) != desc(last.outputs()[0]):
             return False
-        return all(devices.get(e.node, device) == device for e in node.inputs)
+        if len(near) == 1:
+            return True
+        device = devices[node]
+        inputs = [devices.get(e.node, device) for e in node.inputs]
+        return all(other == device for other in (devices[last], *inputs))
 
     fused = [fuse(half, readers, kept.keys(), may_join, wanted) for half in halves]
     for half in fused:
@@ -356,14 +360,12 @@ def _worth_fusing(
         if not (parts[card] if is_near else on_gpu):
             continue
         output = node.outputs()[0]
-        if is_near and shapes[output] not in large:
-            continue
-        inputs = tuple([(shapes[e], types[e]) for e in node.inputs])
-        result = shapes[output], types[output]
+        shape = shapes[output]
         if is_near:
-            fits = chains.is_elementwise(card, inputs, result)
+            fits = shape in large and all(shapes[e] == shape for e in node.inputs)
         else:
-            fits = fusion.is_elementwise(card, inputs, result, is_train)
+            inputs = tuple([(shapes[e], types[e]) for e in node.inputs])
+            fits = fusion.is_elementwise(card, inputs, (shape, types[output]), is_train)
         if fits:
             found.add(node)
     return found

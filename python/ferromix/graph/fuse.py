@@ -113,4 +113,8 @@ def _inputs(members: Collection[Node]) -> list[Entry]:
 
 
 def _fits(members: Collection[Node]) -> bool:
-    return len(members) <= MOST_PARTS and len(_inputs(members)) <= MOST_INPUTS
+    if len(members) > MOST_PARTS:
+        return False
+    # Mostly there are few, even if none is the same as another.
+    few = sum([len(m.inputs) for m in members]) <= MOST_INPUTS
+    return few or len(_inputs(members)) <= MOST_INPUTS

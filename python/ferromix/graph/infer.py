@@ -8,6 +8,8 @@ to graph.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 from .. import _core
@@ -64,6 +66,8 @@ def _types(known: Mapping[Entry, str | None], default: str | None) -> dict[str, 
 def _ask_shapes(node: Node, before: tuple[MaybeShape, ...]) -> Sequence[MaybeShape]:
     """What a node's card makes of the shapes of its inputs and outputs."""
     card, count = _card(node), len(node.inputs)
+    if count == 1 and _is_kept(before) and _keeps_shape(type(card)):
+        return before[:1] * len(before)
     if count < 2 or len(set(node.inputs)) == count:
         try:
             return _shapes_of(card, before, count)
@@ -76,6 +80,24 @@ def _ask_shapes(node: Node, before: tuple[MaybeShape, ...]) -> Sequence[MaybeSha
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"{error}; in {_describe(node, table)}") from error.__cause__
     return [table[e] for e in entries]
+
+
+def _is_kept(shapes: tuple[MaybeShape, ...]) -> bool:
+    """Whether the first of these is known, and of a usual size, and the others are not known."""
+    given = shapes[0]
+    if given is None or shapes.count(None) < len(shapes) - 1:
+        return False
+    return not given or (min(given) > 0 and prod(given) < USUAL)
+
+
+USUAL = 1 << 48
+"""Elements that there may be without a further look."""
+
+
+@lru_cache(4096)
+def _keeps_shape(kind: type[OperatorProperty]) -> bool:
+    """Whether the cards of a class say that all inputs and outputs have one shape."""
+    return kind.infer_shape == OperatorProperty.infer_shape
 
 
 @remembered(8192)

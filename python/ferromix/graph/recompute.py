@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from .. import _core
 from ..context import Context
+from ..ops.card import Again
 from .node import Entry, Node
 from .plan_memory import Sizes, facts_of, left_out
 from .rewired import rewired
 
-__all__ = ["Cost", "is_forced", "recomputed", "select"]
+__all__ = ["Cost", "Dropped", "is_forced", "recomputed", "select"]
 
 FLAGS = ("__force_mirroring__", "force_mirroring", "__mirror_stage__", "mirror_stage")
 """Attributes that ask for it, as in MXNet."""
@@ -32,8 +33,12 @@ def is_forced(node: Node) -> bool:
     return str(given).lower() not in ("", "0", "false", "none")
 
 
+Dropped = dict[Entry, Again]
+"""Results of the forward pass that are not kept, and what gives each again."""
+
+
 def recomputed(
-    backward: Sequence[Node], dropped: Mapping[Entry, Node], alike: Callable[[Entry, Entry], None]
+    backward: Sequence[Node], dropped: Dropped, alike: Callable[[Entry, Entry], None]
 ) -> list[Node]:
     """`backward` with results of the forward pass computed again where they are read.
 
@@ -42,8 +47,8 @@ def recomputed(
     backward
         The nodes of the backward pass, each after its inputs.
     dropped
-        The nodes of the forward pass that are to run again, by their first outputs. Their cards can
-        do that (see :meth:`OperatorProperty.again`).
+        First outputs of nodes of the forward pass, and what :meth:`OperatorProperty.again` says of
+        these nodes.
     alike
         Is told of each new entry, and of the one that it stands for.
     """
@@ -58,19 +63,15 @@ def recomputed(
         stack = [wanted]
         while stack:
             entry = stack[-1]
-            node = dropped[entry]
-            assert node.op is not None
-            found = node.op.again(node.inputs, node.outputs())
-            assert found is not None
-            card, inputs = found
+            card, inputs = dropped[entry]
             missing = [e for e in inputs if e in dropped and e not in there]
             if missing and entry not in there:
                 stack += missing
                 continue
             stack.pop()
             if entry not in there:
-                name = f"{node.name}_again"
-                new = Node(card, name, moved(inputs), node.attrs)
+                node = entry.node
+                new = Node(card, f"{node.name}_again", moved(inputs), node.attrs)
                 there[entry] = Entry(new, 0)
                 alike(there[entry], entry)
                 result.append(new)
@@ -95,7 +96,7 @@ def select(
     sizes: Sizes,
     kept: Collection[Entry],
     devices: dict[Node, Context],
-    able: Mapping[Entry, Node],
+    able: Dropped,
     forced: Collection[Entry],
     costs: Mapping[Entry, Cost],
     budget: int,
@@ -112,7 +113,7 @@ def select(
     sizes, kept, devices
         As :func:`.plan_memory` has them; `kept` are fixed.
     able
-        The nodes that may be dropped, by their first outputs.
+        What may be dropped, in the order of the forward pass.
     forced
         What of that is dropped in any case.
     costs
@@ -123,14 +124,8 @@ def select(
         The seconds that recomputation may take.
     """
 
-    def row(entry: Entry, node: Node) -> tuple[object, ...]:
-        assert node.op is not None
-        again = node.op.again(node.inputs, node.outputs())
-        assert again is not None
-        return entry, *again, costs.get(entry), entry in forced
-
     forward, backward = halves
     order = [*forward, *backward]
     about = order, sizes, kept, devices, left_out(order, kept), facts_of
-    rows = [row(entry, node) for entry, node in able.items()]
+    rows = [(e, *again, costs.get(e), e in forced) for e, again in able.items()]
     return set(_core.select_dropped(*about, len(forward), rows, budget, most))

@@ -2,7 +2,7 @@
 //! one launch.
 
 use crate::gpu::{self, Origin, Segment};
-use crate::{Array, Binding, Runtime, fork, held};
+use crate::{Array, Binding, Chunk, Runtime, fork, held};
 use ferromix_base::{Error, Result};
 use ferromix_engine::{
     Device, LaunchArgs, LocalVar, Name, OnComplete, OpSpec, Program, ProgramBuilder, Var,
@@ -139,11 +139,11 @@ struct Given {
     _guard: Option<Box<dyn Any + Send + Sync>>,
 }
 
-/// A list of bound operators in an order that respects the graph. It keeps their arrays alive.
+/// A list of bound operators in an order that respects the graph. It keeps their memory alive.
 pub struct Plan {
     runtime: Arc<Runtime>,
     steps: Vec<Step>,
-    arrays: Arc<Vec<Array>>,
+    chunks: Arc<Vec<Chunk>>,
     token: Option<Array>,
     /// The local variables of the private buffers, by their engine's.
     locals: HashMap<Var, LocalVar>,
@@ -160,11 +160,11 @@ struct Compiled {
 }
 
 impl Plan {
-    /// A plan of `steps`, which work on `arrays`, and on `private` memory.
+    /// A plan of `steps`, which work on `chunks`, and on `private` memory.
     pub fn new(
         runtime: &Arc<Runtime>,
         steps: Vec<Step>,
-        mut arrays: Vec<Array>,
+        mut chunks: Vec<Chunk>,
         private: Option<Private>,
     ) -> Self {
         let (mut locals, mut token) = (HashMap::new(), None);
@@ -176,13 +176,14 @@ impl Plan {
                 .map(|buffer| buffer.chunk().var())
                 .zip(numbers)
                 .collect();
-            arrays.extend(private.buffers);
+            let buffers = private.buffers.iter();
+            chunks.extend(buffers.map(|buffer| buffer.chunk().clone()));
             token = Some(private.token);
         }
         Plan {
             runtime: runtime.clone(),
             steps,
-            arrays: Arc::new(arrays),
+            chunks: Arc::new(chunks),
             token,
             locals,
             programs: Mutex::default(),
@@ -312,9 +313,9 @@ impl Plan {
         let has_memory = !self.locals.is_empty();
         if has_memory {
             // Launches in flight keep the memory.
-            let arrays = self.arrays.clone();
+            let chunks = self.chunks.clone();
             builder = builder.op(&spec, move |_| {
-                let _ = &arrays;
+                let _ = &chunks;
                 Ok(())
             });
             builder = builder.locals(&[], &memory);

@@ -6,7 +6,7 @@ use ferromix_base::{Context, DType, Error, ErrorKind};
 use ferromix_engine::{Engine, Name, WaitError};
 use ferromix_kernels::{Attrs, Desc, Req, Value};
 use ferromix_runtime::{
-    Array, Binding, Plan, Prepared, Private, ReadError, Runtime, Step, read_into, write_from,
+    Array, Binding, Chunk, Plan, Prepared, Private, ReadError, Runtime, Step, read_into, write_from,
 };
 use ferromix_storage::{Config, HostBackend, Pool};
 use std::error::Error as _;
@@ -280,7 +280,7 @@ fn plans_share_private_memory() {
             buffers: buffers.clone(),
             token: token.clone(),
         };
-        Plan::new(&rt, steps, vec![x.clone(), one.clone()], Some(private))
+        Plan::new(&rt, steps, chunks([&x, &one]), Some(private))
     };
     let there = plan(vec![step(&x, &buffers[0]), step(&buffers[0], &buffers[1])]);
     let back = plan(vec![step(&buffers[1], &buffers[0]), step(&buffers[0], &x)]);
@@ -290,6 +290,12 @@ fn plans_share_private_memory() {
     }
     drop((there, back, buffers));
     assert_eq!(values(&x), [800.0; 2]);
+}
+
+/// What a plan keeps alive.
+fn chunks<'a>(arrays: impl IntoIterator<Item = &'a Array>) -> Vec<Chunk> {
+    let chunks = arrays.into_iter().map(|array| array.chunk().clone());
+    chunks.collect()
 }
 
 /// A failure in private memory reaches the next launch that uses it, until a wait has returned it.
@@ -308,7 +314,7 @@ fn failures_stay_in_private_memory() {
         buffers: vec![buffer.clone()],
         token: Array::new(&rt, &[1], DType::U8).unwrap(),
     };
-    let plan = Plan::new(&rt, steps, inputs.to_vec(), Some(private));
+    let plan = Plan::new(&rt, steps, chunks(&inputs), Some(private));
     rt.engine().wait_for_all().unwrap();
     rt.pool().set_limit(Some(rt.pool().stats().in_use));
     plan.run(0..2, 41, None).unwrap();
@@ -336,7 +342,7 @@ fn random_steps_of_a_plan_take_the_next_numbers() {
     let plan = Plan::new(
         &rt,
         vec![Step::Kernel(bind(&outs[0])), Step::Kernel(bind(&outs[1]))],
-        outs.clone(),
+        chunks(&outs),
         None,
     );
     rt.random().reseed(9);

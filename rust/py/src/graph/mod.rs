@@ -12,7 +12,7 @@ mod order;
 mod plan;
 mod planned;
 
-pub(crate) use lower::{Lowered, Source};
+pub(crate) use lower::{Lowered, Source, Step as LoweredStep};
 
 use crate::support::hash::Hashing;
 use pyo3::intern;

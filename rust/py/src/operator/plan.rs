@@ -3,7 +3,7 @@
 use super::{Run, Work, bind};
 use crate::array::Array;
 use crate::callback::Ticket;
-use crate::graph::{Lowered, Source};
+use crate::graph::{Lowered, LoweredStep, Source};
 use crate::lane::PythonRun;
 use crate::life::let_forks_pass;
 use crate::support::convert::runtime;
@@ -29,26 +29,89 @@ pub(crate) struct Plan {
 /// A row of [`Plan::about`].
 type AboutStep = (&'static str, &'static str, Option<String>, usize, usize);
 
-/// The array of each slot.
-fn arrays_of(lowered: &Lowered, given: &[Array], buffers: &[Array]) -> PyResult<Vec<Array>> {
-    let lacking = || misuse("Plan: an array or a buffer is missing");
-    let mut arrays: Vec<Array> = Vec::with_capacity(lowered.slots.len());
-    for slot in &lowered.slots {
-        let array = match slot {
-            Source::Given(number) => given.get(*number).ok_or_else(lacking)?.0.clone(),
-            Source::Within(buffer, offset, desc) => {
-                let buffer = &buffers.get(*buffer).ok_or_else(lacking)?.0;
-                within(buffer, *offset, desc).map_err(to_py)?
-            }
-            Source::View(of, desc) => {
-                let source = &arrays.get(*of).ok_or_else(lacking)?.0;
-                let view = source.reshape(&desc.shape);
-                view.ok_or_else(|| misuse("Plan: a view of what has gaps"))?
-            }
+/// Where the array of a slot is: it is given, or one of our own.
+#[derive(Clone, Copy)]
+enum At {
+    Given(usize),
+    Own(usize),
+}
+
+/// The arrays of slots.
+struct Slots<'a, 'py> {
+    given: &'a [Bound<'py, Array>],
+    own: Vec<Array>,
+    at: Vec<At>,
+}
+
+impl<'a, 'py> Slots<'a, 'py> {
+    fn new(
+        lowered: &Lowered,
+        given: &'a [Bound<'py, Array>],
+        buffers: &[Bound<'py, Array>],
+    ) -> PyResult<Self> {
+        let lacking = || misuse("Plan: an array or a buffer is missing");
+        let mut slots = Slots {
+            given,
+            own: Vec::with_capacity(lowered.slots.len().saturating_sub(given.len())),
+            at: Vec::with_capacity(lowered.slots.len()),
         };
-        arrays.push(Array::from(array));
+        for slot in &lowered.slots {
+            let own = match slot {
+                Source::Given(number) => {
+                    given.get(*number).ok_or_else(lacking)?;
+                    slots.at.push(At::Given(*number));
+                    continue;
+                }
+                Source::Within(buffer, offset, desc) => {
+                    let buffer = buffers.get(*buffer).ok_or_else(lacking)?;
+                    within(&buffer.get().0, *offset, desc).map_err(to_py)?
+                }
+                Source::View(of, desc) => {
+                    let source = *slots.at.get(*of).ok_or_else(lacking)?;
+                    let view = slots.array(source).0.reshape(&desc.shape);
+                    view.ok_or_else(|| misuse("Plan: a view of what has gaps"))?
+                }
+            };
+            slots.at.push(At::Own(slots.own.len()));
+            slots.own.push(Array::from(own));
+        }
+        Ok(slots)
     }
-    Ok(arrays)
+
+    fn array(&self, at: At) -> &Array {
+        match at {
+            At::Given(number) => self.given[number].get(),
+            At::Own(number) => &self.own[number],
+        }
+    }
+
+    /// The array of a slot, by its number.
+    fn get(&self, slot: u32) -> &Array {
+        self.array(self.at[slot as usize])
+    }
+}
+
+/// Binds a step to the arrays of its slots.
+fn bind_step(py: Python<'_>, step: &LoweredStep, slots: &Slots<'_, '_>) -> PyResult<rt::Step> {
+    let inputs: SmallVec<[&Array; 4]> = step.inputs.iter().map(|&slot| slots.get(slot)).collect();
+    let outputs = step.outputs.iter();
+    let outputs: SmallVec<[Option<&Array>; 4]> = outputs
+        .map(|slot| slot.map(|slot| slots.get(slot)))
+        .collect();
+    let run = Run {
+        inputs: &inputs,
+        outputs: &outputs,
+        reqs: &step.reqs,
+        scalars: &[],
+    };
+    Ok(match &step.prepared.get().work {
+        Work::Kernel(kernel) => {
+            rt::Step::Kernel(bind(kernel, step.name, run.inputs, run.outputs, run.reqs)?)
+        }
+        Work::Python(function, ..) => {
+            rt::Step::Async(Arc::new(PythonRun::new(py, function, step.name, &run)?))
+        }
+    })
 }
 
 /// The part of a buffer from a byte on.
@@ -69,19 +132,19 @@ fn within(buffer: &rt::Array, offset: usize, desc: &kernels::Desc) -> Result<rt:
 /// Has steps keep what they make of given arrays that are not among those `written`.
 fn keep_weights(
     lowered: &Lowered,
-    slots: &[Array],
+    slots: &Slots<'_, '_>,
     bound: &mut [rt::Step],
     written: &HashMap<usize, rt::Chunk>,
 ) {
     for (step, bound) in lowered.steps.iter().zip(bound) {
         let stays = |input: usize| {
-            let slot = step.inputs[input] as usize;
-            let given = matches!(lowered.slots[slot], Source::Given(_));
-            given && !written.contains_key(&slots[slot].0.chunk().id())
+            let slot = step.inputs[input];
+            let given = matches!(slots.at[slot as usize], At::Given(_));
+            given && !written.contains_key(&slots.get(slot).0.chunk().id())
         };
         if let rt::Step::Kernel(binding) = bound {
             let inputs: SmallVec<[&Array; 4]> =
-                step.inputs.iter().map(|&i| &slots[i as usize]).collect();
+                step.inputs.iter().map(|&slot| slots.get(slot)).collect();
             rt::Binding::keep(binding, &inputs, stays);
         }
     }
@@ -101,52 +164,31 @@ impl Plan {
         token: PyRef<'_, Array>,
         keep: bool,
     ) -> PyResult<Self> {
-        let own = |a: &Bound<'_, Array>| Array::from(a.get().0.clone());
-        let given: Vec<Array> = arrays.iter().map(own).collect();
-        let buffers: Vec<Array> = buffers.iter().map(own).collect();
-        let slots = arrays_of(&lowered, &given, &buffers)?;
+        let slots = Slots::new(&lowered, &arrays, &buffers)?;
         let mut bound = Vec::with_capacity(lowered.steps.len());
         let mut written = HashMap::new();
         for step in &lowered.steps {
-            let inputs: SmallVec<[&Array; 4]> =
-                step.inputs.iter().map(|&i| &slots[i as usize]).collect();
-            let outputs: SmallVec<[Option<&Array>; 4]> = (step.outputs.iter())
-                .map(|slot| slot.map(|i| &slots[i as usize]))
-                .collect();
             for &slot in step.outputs.iter().flatten() {
                 if let Source::Given(_) | Source::View(..) = lowered.slots[slot as usize] {
-                    let chunk = slots[slot as usize].0.chunk();
+                    let chunk = slots.get(slot).0.chunk();
                     written.insert(chunk.id(), chunk.clone());
                 }
             }
-            let run = Run {
-                inputs: &inputs,
-                outputs: &outputs,
-                reqs: &step.reqs,
-                scalars: &[],
-            };
-            bound.push(match &step.prepared.get().work {
-                Work::Kernel(kernel) => {
-                    rt::Step::Kernel(bind(kernel, step.name, run.inputs, run.outputs, run.reqs)?)
-                }
-                Work::Python(function, ..) => {
-                    rt::Step::Async(Arc::new(PythonRun::new(py, function, step.name, &run)?))
-                }
-            });
+            bound.push(bind_step(py, step, &slots)?);
         }
         for buffer in &buffers {
-            written.remove(&buffer.0.chunk().id());
+            written.remove(&buffer.get().0.chunk().id());
         }
         if keep {
             keep_weights(&lowered, &slots, &mut bound, &written);
         }
         let private = rt::Private {
-            buffers: buffers.into_iter().map(|a| a.0).collect(),
+            buffers: buffers.iter().map(|a| a.get().0.clone()).collect(),
             token: token.0.clone(),
         };
-        let arrays = slots.into_iter().map(|a| a.0).collect();
+        let chunks = arrays.iter().map(|a| a.get().0.chunk().clone()).collect();
         Ok(Plan {
-            plan: rt::Plan::new(runtime()?, bound, arrays, Some(private)),
+            plan: rt::Plan::new(runtime()?, bound, chunks, Some(private)),
             written: written.into_values().collect(),
         })
     }
