@@ -274,10 +274,10 @@ def select_dropped(
     left_out: Iterable[Any],
     ask: Callable[[Any], tuple[bool, list[tuple[int, int]], list[tuple[int, int]], list[int]]],
     forward: int,
-    rows: Sequence[tuple[Any, ...]],
-    budget: int,
-    most: float,
-) -> list[Any]: ...
+    states: Iterable[Any],
+    cost: Callable[[Any], Any],
+    wish: tuple[Iterable[Any], int | None, float],
+) -> list[int]: ...
 def plan_memory(
     order: list[Any],
     sizes: dict[Any, int] | tuple[dict[Any, Any], dict[Any, str]],

@@ -9,7 +9,7 @@ import pytest
 from ferromix.graph.gradient import differentiate
 from ferromix.graph.node import Entry, Node, topological
 from ferromix.graph.plan_memory import plan_memory
-from ferromix.graph.recompute import Cost, is_forced, recomputed, select
+from ferromix.graph.recompute import Cost, again_of, is_forced, recomputed, select
 from ferromix.ops.card import make
 
 
@@ -102,19 +102,18 @@ def halves():
     return list(forward), list(backward)
 
 
-def chosen(halves, budget, most=inf, forced=()):
-    """How many results are dropped, and the bytes that the pass takes by its plan."""
+def free(card):
+    return Cost(again_of(card))
+
+
+def chosen(halves, budget, share=inf, forced=(), cost=free, size=100):
+    """What is dropped, and the bytes that the pass takes by its plan."""
     forward, backward = halves
-    may = able(forward[:-1])
-    costs = {e: Cost(1.0, False) for e in may}
-    sizes = dict.fromkeys([n.outputs()[0] for n in (*forward, *backward)], 100)
-    found = select(halves, sizes, (), {}, may, forced, costs, budget, most)
-    after = recomputed(
-        backward,
-        {e: may[e] for e in {*forced, *found}},
-        lambda new, like: sizes.setdefault(new, sizes[like]),
-    )
-    return found, plan_memory([*forward, *after], sizes, ()).peak
+    sizes = dict.fromkeys([n.outputs()[0] for n in (*forward, *backward)], size)
+    last = forward[-1].outputs()
+    found = select(halves, sizes, last, {}, cost, forced, budget, share)
+    after = recomputed(backward, found, lambda new, like: sizes.setdefault(new, sizes[like]))
+    return set(found), plan_memory([*forward, *after], sizes, last).peak
 
 
 def test_a_budget_is_met_at_little_cost(halves):
@@ -129,13 +128,72 @@ def test_a_budget_is_met_at_little_cost(halves):
 
 
 def test_no_more_time_is_taken_than_may_be(halves):
-    found, _ = chosen(halves, 0, most=3.0)
+    # A fifth of sixteen steps that all take the same time.
+    found, _ = chosen(halves, 0, share=0.2)
     assert len(found) == 3
+    assert chosen(halves, 0, share=0)[0] == set()
 
 
 def test_what_is_dropped_anyway_counts(halves):
-    forced = [n.outputs()[0] for n in halves[0][:8]]
-    _, with_all = chosen(halves, 10**6)
-    found, taken = chosen(halves, with_all - 300, forced=forced)
-    assert taken <= with_all - 300
-    assert len(found) < len(chosen(halves, with_all - 300)[0])
+    forced = [n.outputs()[0] for n in halves[0][2:4]]
+    found, whole = chosen(halves, 10**6, forced=forced)
+    assert found == set(forced)
+    found, taken = chosen(halves, whole - 300, forced=forced)
+    assert taken <= whole - 300
+    assert found > set(forced)
+
+
+def test_what_is_dear_goes_for_a_budget_alone(halves):
+    def dear(card):
+        return Cost(again_of(card), heavy=True)
+
+    assert chosen(halves, None, cost=dear)[0] == set()
+    assert chosen(halves, None)[0] == chosen(halves, 0)[0]
+    assert chosen(halves, 0, cost=dear)[0]
+
+
+def test_what_cannot_be_computed_again_is_kept(halves):
+    assert chosen(halves, 0, cost=lambda card: Cost(None))[0] == set()
+    first = halves[0][0].outputs()[0]
+    assert first not in chosen(halves, 0, forced=[first], cost=lambda card: Cost(None))[0]
+
+
+def test_nothing_is_computed_again_from_a_state():
+    names = ("x", "gamma", "beta", "mean", "var")
+    x, *others = map(variable, names)
+    y = op("broadcast_mul", x, others[2], node="y")
+    bn = Node(make("BatchNorm", {"fix_gamma": "False"}), "bn", [y, *others])
+    head = op("tanh", Entry(bn, 0), node="t")
+    forward = [y.node, bn, head.node]
+    backward = differentiate([head], [x.node]).nodes
+    sizes = dict.fromkeys([e for n in (*forward, *backward) for e in n.outputs()], 100)
+    found = select((forward, list(backward)), sizes, [head], {}, free, [y, Entry(bn, 0)], None, 0)
+    # The one is made from the moving mean; the other from the statistics of the batch.
+    assert set(found) == {Entry(bn, 0)}
+    assert found[Entry(bn, 0)][0].name == "_batch_norm_again"
+
+
+def test_costs_follow_bytes_and_products():
+    x, weight, bias = variable("x"), variable("w"), variable("b")
+    dense = op("FullyConnected", x, weight, bias, node="fc", num_hidden="1000")
+    cheap = op("tanh", dense, node="t")
+    head = op("tanh", cheap, node="u")
+    order = [n for n in topological([head]) if n.op is not None]
+    backward = differentiate([head], [x.node]).nodes
+    entries = [e for n in (*order, *backward) for e in n.outputs()]
+    shapes = dict.fromkeys(entries, (1, 1000)) | {
+        x: (1, 10**6),
+        weight: (1000, 10**6),
+        bias: (1000,),
+    }
+    shapes |= {e: shapes[x] for e in entries if e.node.name.startswith("fc_back") and not e.output}
+    types = dict.fromkeys(shapes, "float32")
+
+    def cost(card):
+        weight = 1 if card.name == "FullyConnected" else None
+        return Cost(again_of(card), weight=weight, heavy=weight is not None)
+
+    # The dense layer is nearly all of the pass, and what follows is nearly nothing.
+    halves = order, list(backward)
+    found = select(halves, (shapes, types), [head], {}, cost, (), 0, 0.01)
+    assert dense not in found

@@ -10,21 +10,18 @@ from collections.abc import Callable, Collection, Sequence
 from math import inf, prod
 
 from .. import _core
-from ..dispatch import device_of, recipe
-from ..dispatch.backend import CPU
+from ..dispatch import recipe
 from ..error import InvalidArgumentError
-from ..graph.eliminate import mutated_entries
-from ..graph.node import Entry, Node, cards, first_entries
+from ..graph.node import Entry, Node, first_entries
 from ..graph.plan_memory import plan_memory
-from ..graph.recompute import Cost, Dropped, is_forced, recomputed, select
-from ..ops.card import OperatorProperty, Shape
+from ..graph.recompute import Cost, again_of, is_forced, recomputed, select
+from ..ops.card import OperatorProperty
+from ..ops.remembered import remembered
 from .order import Alike, Order, item_size
 from .pure import PURE, is_builtin
 
 __all__ = ["recompute"]
 
-BYTES_A_SECOND, OPERATIONS_A_SECOND = 2e10, 1e11
-"""What one core does, about; only the ratio counts."""
 TRIES = 4
 """Searches for a plan within a budget."""
 PASSES = 3
@@ -44,27 +41,24 @@ def recompute(order: Order, kept: Collection[Entry]) -> Order:
     kept
         Entries that have arrays of their own.
     """
-    budget, most = _budget(), inf
+    budget, share = _budget(), inf
+    forced = [n.outputs()[0] for n in order.forward if n.attrs and is_forced(n)]
     asked = budget is not None or os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0")
     if not asked:
-        most = _share() * PASSES
+        share = _share() * PASSES
         small = _bytes_of_results(order) < WORTH
-        if not most or small or len(order.forward) > MANY:
-            nodes = [n for n in order.forward if n.attrs and is_forced(n)]
-            return _with_dropped(order, _able(order, nodes, kept)) if nodes else order
-    able, costs = _able(order, order.forward, kept), _costs(order)
-    most *= sum(cost.seconds for cost in costs.values())
-    forced = {e for e in able if is_forced(e.node)}
-    if budget is None:
-        costs = {e: cost for e, cost in costs.items() if not cost.heavy}
-    halves, sizes = (order.forward, order.backward), (order.shapes, order.types)
+        if not share or small or len(order.forward) > MANY:
+            share = 0.0
+            if not forced:
+                return order
 
-    def chosen(budget: int) -> Order:
-        about = halves, sizes, kept, order.devices, able, forced, costs
-        found = forced | select(*about, max(budget, 0), most)
-        return _with_dropped(order, {e: able[e] for e in found})
+    def chosen(budget: int | None) -> Order:
+        halves, sizes = (order.forward, order.backward), (order.shapes, order.types)
+        found = select(halves, sizes, kept, order.devices, _cost, forced, budget, share)
+        alike = Alike(order)
+        return alike.with_nodes(order.forward, recomputed(order.backward, found, alike))
 
-    return chosen(0) if budget is None else _within(order, kept, budget, chosen)
+    return chosen(None) if budget is None else _within(order, kept, budget, chosen)
 
 
 def _within(
@@ -79,14 +73,14 @@ def _within(
         sizes = found.shapes, found.types
         return plan_memory(nodes, sizes, kept, (), found.devices).total - room
 
-    found = chosen(aim)
+    found = chosen(max(aim, 0))
     over = beyond(found)
     for _ in range(TRIES - 1):
         if over <= 0:
             break
         # Buffers may be larger than what lives in them at once.
         aim -= over
-        found = chosen(aim)
+        found = chosen(max(aim, 0))
         over = beyond(found)
     if over > 0:
         warnings.warn(
@@ -98,46 +92,17 @@ def _within(
     return found
 
 
-def _with_dropped(order: Order, dropped: Dropped) -> Order:
-    alike = Alike(order)
-    backward = recomputed(order.backward, dropped, alike)
-    return alike.with_nodes(order.forward, backward)
-
-
-# -- what may be dropped -----------------------------------------------------------------------
-
-
-def _able(order: Order, nodes: Sequence[Node], kept: Collection[Entry]) -> Dropped:
-    """What gives the first outputs again of those nodes that may be computed again."""
-    states = mutated_entries([*order.forward, *order.backward])
-    can = {card: _can(card) for card in cards(nodes)}
-    found: Dropped = {}
-    for node in nodes:
-        card = node.op
-        assert card is not None
-        if not can[card]:
-            continue
-        outputs = node.outputs()
-        again = card.again(node.inputs, outputs)
-        if again is None or outputs[0] in kept:
-            continue
-        if states and not states.isdisjoint((*again[1], outputs[0])):
-            continue
-        # What has no kernel on a GPU would run on the CPU, on copies.
-        near = device_of(order.devices[node]) == CPU
-        if near or recipe.find(again[0].kernel_name()) is not None:
-            found[outputs[0]] = again
-    return found
-
-
-def _can(card: OperatorProperty) -> bool:
-    """Whether nodes of a card may be computed again, if it says how."""
-    if card.few_kept or card.private_outputs:
-        return False
-    return card.kernel_name() in PURE and is_builtin(type(card))
-
-
-# -- what that costs ---------------------------------------------------------------------------
+@remembered(4096)
+def _cost(card: OperatorProperty) -> Cost:
+    names, again = card.list_arguments(), None
+    known = card.kernel_name() in PURE and is_builtin(type(card))
+    if known and not card.few_kept and not card.private_outputs:
+        again = again_of(card)
+    # What has no kernel on a GPU would run on the CPU, on copies.
+    on_gpu = again is not None and recipe.find(again[0].kernel_name()) is not None
+    if "weight" in names:
+        return Cost(again, on_gpu, names.index("weight"), True)
+    return Cost(again, on_gpu, None, card.kernel_name() not in _CHEAP)
 
 
 def _bytes_of_results(order: Order) -> int:
@@ -152,39 +117,6 @@ def _results(nodes: Sequence[Node]) -> list[Entry]:
     if all(type(node) is Node for node in nodes):
         return first_entries(nodes)
     return [node.outputs()[0] for node in nodes]
-
-
-def _costs(order: Order) -> dict[Entry, Cost]:
-    """Of the forward half's nodes, by their first outputs: from the bytes that they move, or the
-    products that they add up."""
-    shapes, types = order.shapes, order.types
-    weights = {card: _weight_of(card) for card in cards(order.forward)}
-    known: dict[tuple[Shape, str], int] = {}
-    found: dict[Entry, Cost] = {}
-    for node in order.forward:
-        card, outputs = node.op, node.outputs()
-        assert card is not None
-        moved = 0
-        for entry in (*node.inputs, *outputs):
-            desc = shapes[entry], types[entry]
-            size = known.get(desc)
-            if size is None:
-                size = known[desc] = order.size(entry)
-            moved += size
-        seconds, weight = moved / BYTES_A_SECOND, weights[card]
-        if weight is None:
-            found[outputs[0]] = Cost(seconds, card.kernel_name() not in _CHEAP)
-            continue
-        taps = prod(shapes[node.inputs[weight]][1:])
-        operations = 2 * prod(shapes[outputs[0]]) * taps
-        found[outputs[0]] = Cost(max(seconds, operations / OPERATIONS_A_SECOND), True)
-    return found
-
-
-def _weight_of(card: OperatorProperty) -> int | None:
-    """Which input of an operator is its weight, if any is."""
-    names = card.list_arguments()
-    return names.index("weight") if "weight" in names else None
 
 
 # -- the environment ---------------------------------------------------------------------------

@@ -8,18 +8,19 @@ same inputs, so gradients keep their bits. The core chooses what to drop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import NamedTuple
 
 from .. import _core
 from ..context import Context
-from ..ops.card import Again
+from ..ops.card import Again, OperatorProperty
+from .eliminate import mutated_entries
 from .node import Entry, Node
 from .plan_memory import Sizes, facts_of, left_out
 from .rewired import rewired
 
-__all__ = ["Cost", "Dropped", "is_forced", "recomputed", "select"]
+__all__ = ["Cost", "Dropped", "again_of", "is_forced", "recomputed", "select"]
 
 FLAGS = ("__force_mirroring__", "force_mirroring", "__mirror_stage__", "mirror_stage")
 """Attributes that ask for it, as in MXNet."""
@@ -85,10 +86,25 @@ def recomputed(
 
 
 class Cost(NamedTuple):
-    """What a node costs: seconds, about, and whether it takes longer than its memory does."""
+    """What a card says of computing its nodes again.
 
-    seconds: float
-    heavy: bool
+    Attributes
+    ----------
+    again
+        What gives the first output once more, and which of the inputs and outputs, counted
+        together, it reads; None where that must not be.
+    on_gpu
+        Whether that runs on GPUs.
+    weight
+        Which input is a weight, each element of which is multiplied for each position.
+    heavy
+        Whether it takes longer than its memory does.
+    """
+
+    again: tuple[OperatorProperty, list[int]] | None
+    on_gpu: bool = False
+    weight: int | None = None
+    heavy: bool = False
 
 
 def select(
@@ -96,15 +112,12 @@ def select(
     sizes: Sizes,
     kept: Collection[Entry],
     devices: dict[Node, Context],
-    able: Dropped,
-    forced: Collection[Entry],
-    costs: Mapping[Entry, Cost],
-    budget: int,
-    most: float = inf,
-) -> set[Entry]:
-    """What to drop so that a pass takes at most `budget` bytes, at little cost.
-
-    If nothing does, that with which it takes least.
+    cost: Callable[[OperatorProperty], Cost],
+    forced: Collection[Entry] = (),
+    budget: int | None = None,
+    share: float = inf,
+) -> Dropped:
+    """What to drop so that a pass takes few bytes, at little cost.
 
     Parameters
     ----------
@@ -112,20 +125,34 @@ def select(
         The nodes of the forward and of the backward pass, each after its inputs.
     sizes, kept, devices
         As :func:`.plan_memory` has them; `kept` are fixed.
-    able
-        What may be dropped, in the order of the forward pass.
+    cost
+        What a card says; asked once.
     forced
-        What of that is dropped in any case.
-    costs
-        What those cost that may be chosen.
+        First outputs that are dropped in any case, if they can be.
     budget
-        The bytes that a pass may take.
-    most
-        The seconds that recomputation may take.
+        The bytes that a pass may take: as little is dropped as that needs, and what leaves least
+        where nothing is enough. None for as few as may be without what is heavy.
+    share
+        The share of a forward pass's time that recomputation may take, but for what is forced.
     """
-
     forward, backward = halves
     order = [*forward, *backward]
     about = order, sizes, kept, devices, left_out(order, kept), facts_of
-    rows = [(e, *again, costs.get(e), e in forced) for e, again in able.items()]
-    return set(_core.select_dropped(*about, len(forward), rows, budget, most))
+    wish = forced, budget, share
+    found = _core.select_dropped(*about, len(forward), mutated_entries(order), cost, wish)
+    dropped: Dropped = {}
+    for node in map(forward.__getitem__, found):
+        outputs = node.outputs()
+        again = None if node.op is None else node.op.again(node.inputs, outputs)
+        if again is not None:
+            dropped[outputs[0]] = again
+    return dropped
+
+
+def again_of(card: OperatorProperty) -> tuple[OperatorProperty, list[int]] | None:
+    """What a card says of all its nodes: what gives the first output again, and which of the inputs
+    and outputs, counted together, it reads."""
+    inputs = range(sum(map(len, card.input_names)))
+    outputs = range(len(inputs), len(inputs) + len(card.output_names))
+    found = card.again(inputs, outputs)
+    return None if found is None else (found[0], list(found[1]))

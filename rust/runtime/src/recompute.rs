@@ -15,6 +15,15 @@ const PIECES: [u64; 7] = [0, 1, 2, 4, 8, 16, 32];
 /// How much of a choice is dropped: the first of it, which stays longest.
 const PARTS: [f64; 8] = [0.0625, 0.125, 0.1875, 0.25, 0.375, 0.5, 0.75, 1.0];
 
+/// Bytes and operations of one core in a second, about; only the ratio counts.
+const BYTES: f64 = 2e10;
+const OPERATIONS: f64 = 1e11;
+
+/// The seconds, about, of what moves so many bytes and adds up so many products.
+pub fn seconds(bytes: u64, products: f64) -> f64 {
+    (bytes as f64 / BYTES).max(2.0 * products / OPERATIONS)
+}
+
 /// A step of the forward pass: the results that it reads and writes, by number.
 pub struct Pass<'a> {
     /// What it reads.
@@ -48,7 +57,7 @@ pub fn select(
     most: f64,
 ) -> Vec<usize> {
     let (mut best, mut least, mut price) = (Vec::new(), peak(&[]), 0.0);
-    if least <= budget {
+    if least <= budget || most <= 0.0 {
         return best;
     }
     let crossing = crossing(forward, candidates);

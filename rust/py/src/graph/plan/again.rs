@@ -1,30 +1,26 @@
 //! What a pass takes whose results are computed again for its backward half; see
 //! `python/ferromix/graph/recompute.py`.
 
-use super::super::new_entry;
+mod able;
+
+use super::super::Entry;
 use super::read::{Cards, Marked};
 use super::{NONE, Planner, Step};
+use able::Able;
 use ferromix_runtime::places;
 use ferromix_runtime::recompute::{Candidate, Pass, select};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use smallvec::SmallVec;
 
-/// A result that may be dropped: the operator that gives it again; what that reads; the seconds for it, and whether
-/// it takes longer than its memory does, None for what may not be chosen; whether it is dropped in any case.
-type Row<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Option<(f64, bool)>,
-    bool,
-);
+/// What is asked for: entries that are dropped in any case; the bytes that a pass may take, or as few as may be
+/// without what is dear; the share of a forward pass's time that recomputation may take.
+type Wish<'py> = (Bound<'py, PyAny>, Option<u64>, f64);
 
-/// What to drop of `rows` so that a pass takes at most `budget` bytes, at little cost and in at most `most`
-/// seconds more.
+/// The nodes whose first outputs to drop, by number, so that a pass takes few bytes, at little cost.
 ///
-/// The first `forward` nodes of `order` are those of the forward pass, whose order `rows` have; other arguments
-/// are as [`super::plan_memory`] has them.
+/// The first `forward` nodes of `order` are those of the forward pass, `states` are what operators change, and
+/// `cost(card)` says how an operator's result is given again, see [`able::Cost`]; other arguments are as
+/// [`super::plan_memory`] has them.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "a graph, and what is asked for")]
 pub(in super::super) fn select_dropped<'py>(
@@ -35,26 +31,23 @@ pub(in super::super) fn select_dropped<'py>(
     left_out: &Bound<'py, PyAny>,
     ask: &Bound<'py, PyAny>,
     forward: usize,
-    rows: Vec<Row<'py>>,
-    budget: u64,
-    most: f64,
-) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    states: &Bound<'py, PyAny>,
+    cost: &Bound<'py, PyAny>,
+    wish: Wish<'py>,
+) -> PyResult<Vec<usize>> {
+    let (forced, budget, share) = wish;
     let none = PyList::empty(order.py()).into_any();
     let marked: Marked<'_, 'py> = (fixed, &none, left_out);
     let mut cards = Cards::default();
     let planner = Planner::new(order, sizes, marked, devices, (ask, &mut cards))?;
     let mut search = Search::new(planner, forward);
-    // Rows stay, as their operators are known by address.
-    for row in &rows {
-        search.add(row, ask, &mut cards)?;
-    }
-    let chosen = search.select(budget, most);
-    let nodes = &search.planner.numbers.nodes;
-    let entry = |&entry: &u32| {
-        let (node, output) = &nodes[entry as usize];
-        new_entry(node, *output)
-    };
-    chosen.iter().map(entry).collect()
+    let (changed, forced) = (search.flags(states)?, search.flags(&forced)?);
+    search.find_able(order, (ask, cost), &mut cards, &changed)?;
+    search
+        .able
+        .iter_mut()
+        .for_each(|able| able.forced = forced[able.entry as usize]);
+    Ok(search.select(budget, share))
 }
 
 /// A pass by number, as it was made.
@@ -62,18 +55,12 @@ struct Search<'py> {
     planner: Planner<'py>,
     forward: Vec<Step>,
     backward: Vec<Step>,
+    /// What may be dropped, in the order of the forward pass.
     able: Vec<Able>,
     /// By entry: its number in `able`, or nothing.
     numbers: Vec<u32>,
-}
-
-/// What may be dropped.
-struct Able {
-    entry: u32,
-    /// The step that gives it again, and its result there.
-    again: Step,
-    cost: Option<(f64, bool)>,
-    forced: bool,
+    /// What the forward half takes.
+    seconds: f64,
 }
 
 impl<'py> Search<'py> {
@@ -85,77 +72,45 @@ impl<'py> Search<'py> {
             forward: steps,
             backward,
             able: Vec::new(),
+            seconds: 0.0,
             planner,
         }
     }
 
-    fn add(&mut self, row: &Row<'py>, ask: &Bound<'py, PyAny>, cards: &mut Cards) -> PyResult<()> {
-        let (entry, card, read, cost, forced) = row;
-        let planner = &mut self.planner;
-        let known = planner.known(entry)?;
-        let inputs = read.try_iter()?.map(|input| planner.known(&input?));
-        let inputs = inputs.collect::<PyResult<SmallVec<_>>>()?;
-        let (facts, _) = planner.facts(card, ask, cards)?;
-        let device = planner.device[known as usize];
-        let new = u32::try_from(planner.size.len())?;
-        planner.grow(device);
-        planner.size[new as usize] = planner.size[known as usize];
-        self.numbers.push(NONE);
-        self.numbers[known as usize] = u32::try_from(self.able.len())?;
-        self.able.push(Able {
-            entry: known,
-            again: Step {
-                facts,
-                device,
-                inputs,
-                outputs: SmallVec::from_slice(&[new]),
-            },
-            cost: *cost,
-            forced: *forced,
-        });
-        Ok(())
+    /// Which entries are among those given.
+    fn flags(&self, entries: &Bound<'py, PyAny>) -> PyResult<Vec<bool>> {
+        let mut flags = vec![false; self.planner.size.len()];
+        for entry in entries.try_iter()? {
+            if let Some(number) = self.planner.numbers.find(&Entry::of(&entry?)?) {
+                flags[number as usize] = true;
+            }
+        }
+        Ok(flags)
     }
 
-    /// The entries to drop, without those that are dropped in any case.
-    fn select(&mut self, budget: u64, most: f64) -> Vec<u32> {
-        let (candidates, numbers) = self.candidates();
+    /// The steps whose first results to drop.
+    fn select(&mut self, budget: Option<u64>, share: f64) -> Vec<usize> {
+        let choosable = |&i: &usize| budget.is_some() || !self.able[i].cost.heavy;
+        let numbers: Vec<usize> = (0..self.able.len()).filter(choosable).collect();
+        let candidates: Vec<Candidate> = numbers.iter().map(|&i| self.able[i].cost).collect();
         let forward = std::mem::take(&mut self.forward);
         let halves = forward.iter().map(|step| (&step.inputs, &step.outputs));
         let passes: Vec<_> = halves
             .map(|(reads, writes)| Pass { reads, writes })
             .collect();
+        let anyway: Vec<bool> = self.able.iter().map(|able| able.forced).collect();
+        let most = share * self.seconds;
         let peak = |chosen: &[usize]| {
-            let mut dropped: Vec<bool> = self.able.iter().map(|able| able.forced).collect();
+            let mut dropped = anyway.clone();
             chosen.iter().for_each(|&i| dropped[numbers[i]] = true);
             self.peak(&forward, &dropped)
         };
-        let chosen = select(&passes, &candidates, peak, budget, most);
-        chosen
-            .iter()
-            .map(|&i| self.able[numbers[i]].entry)
-            .collect()
-    }
-
-    /// What may be chosen, in the order of the forward pass, and their numbers in `able`.
-    fn candidates(&self) -> (Vec<Candidate>, Vec<usize>) {
-        let candidate = |(step, writes): (usize, &Step)| {
-            let &entry = writes.outputs.first()?;
-            let number = self.numbers[entry as usize];
-            let (seconds, heavy) = self.able.get(number as usize)?.cost?;
-            let size = self.planner.size[entry as usize];
-            let candidate = Candidate {
-                step,
-                size,
-                seconds,
-                heavy,
-            };
-            Some((candidate, number as usize))
-        };
-        self.forward
-            .iter()
-            .enumerate()
-            .filter_map(candidate)
-            .unzip()
+        let chosen = select(&passes, &candidates, peak, budget.unwrap_or(0), most);
+        let mut dropped = anyway;
+        chosen.iter().for_each(|&i| dropped[numbers[i]] = true);
+        let all = self.able.iter().zip(dropped);
+        let steps = all.filter_map(|(able, dropped)| dropped.then_some(able.cost.step));
+        steps.collect()
     }
 
     /// The bytes alive at the worst step of a pass without what is dropped.

@@ -7,7 +7,6 @@ use crate::support::errors::to_py;
 use crate::support::hash::Hashing;
 use ferromix_kernels::Desc;
 use ferromix_runtime::byte_count;
-use pyo3::exceptions::PyKeyError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -202,12 +201,6 @@ impl<'py> Planner<'py> {
             outputs: written,
         });
         Ok(())
-    }
-
-    /// The number of an entry that was met.
-    pub(super) fn known(&self, entry: &Bound<'py, PyAny>) -> PyResult<u32> {
-        let number = self.numbers.find(&Entry::of(entry)?);
-        number.ok_or_else(|| PyKeyError::new_err(entry.clone().unbind()))
     }
 
     /// Takes the bytes of entries.
