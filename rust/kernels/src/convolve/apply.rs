@@ -56,6 +56,10 @@ const WEIGHTS: usize = 1 << 21;
 /// Most tasks of a group, unless each block is worth one: what the next block reads is fetched meanwhile, for
 /// the thread that does this one.
 const TASKS: usize = 64;
+/// Tasks of each thread that there are at least, on several, where filters can be shared out.
+const LEAST_TASKS: usize = 2;
+/// Rows of tiles that a task has then at least: each task gathers its positions itself.
+const LEAST_TILES: usize = 4;
 /// Weights that a task packs, at least.
 const PACKED: usize = 1 << 14;
 
@@ -181,12 +185,19 @@ impl Apply {
         let work = self.rows * self.taps.len() * block;
         let grain = (TASK / work.max(1)).max(blocks / TASKS).max(1);
         let per_group = blocks.div_ceil(grain);
+        let rows: Vec<_> = tile_rows(self.rows, tiles.most_rows).collect();
+        let shares = match direct {
+            true => 1,
+            false => self.shares(self.groups * per_group, rows.len()),
+        };
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(args.threads);
         let (packed, source, finish) = (args.packed, args.source, args.finish);
-        par::for_each_slot(self.groups * per_group, |slot, task| {
+        par::for_each_slot(self.groups * per_group * shares, |slot, task| {
             // SAFETY: tasks that run at the same time have different slots.
             let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
+            let (task, share) = (task / shares, task % shares);
+            let rows = &rows[share * rows.len() / shares..(share + 1) * rows.len() / shares];
             let group = task / per_group;
             let packed = &packed[group * self.rows * self.taps.len()..];
             let source = source.get(group * self.source_group..).unwrap_or(&[]);
@@ -208,31 +219,42 @@ impl Apply {
                 }
                 let from = (source, direct.then_some(&taps[..]), packed);
                 let places = (&mut runs, &next[..]);
-                // SAFETY: positions and groups belong to one task each.
-                unsafe { self.positions(from, places, group, finish, scratch) };
+                // SAFETY: positions, groups and rows belong to one task each.
+                unsafe { self.positions(from, places, (group, rows), finish, scratch) };
                 std::mem::swap(&mut runs, &mut next);
             }
         });
     }
 
-    /// The product for the positions of `runs` in a group, from the source, with its taps if vectors are
-    /// read where they lie, and the weights. The cache is told of what the runs read that come next.
+    /// Among how many tasks the filters are shared out, where positions make so many.
+    fn shares(&self, tasks: usize, tiles: usize) -> usize {
+        let work = self.grid.len() * self.rows * self.taps.len() / tasks.max(1);
+        let most = (tiles / LEAST_TILES).min(work / TASK).max(1);
+        match par::threads() {
+            1 => 1,
+            threads => (LEAST_TASKS * threads).div_ceil(tasks.max(1)).min(most),
+        }
+    }
+
+    /// The product for some rows of tiles and the positions of `runs` in a group, from the source, with its taps
+    /// if vectors are read where they lie, and the weights. The cache is told of what the runs read that come
+    /// next.
     ///
     /// # Safety
-    /// Nobody else uses what these positions write meanwhile.
+    /// Nobody else uses what these rows write at these positions meanwhile.
     unsafe fn positions<T: Direct>(
         &self,
         (source, taps, packed): (&[T], Option<&[Taps<'_>]>, &[T]),
         (runs, next): (&mut Vec<Run>, &[Run]),
-        group: usize,
+        (group, rows): (usize, &[(usize, usize)]),
         finish: &Finish<'_, T>,
         scratch: &mut [T],
     ) {
         let block = T::tiles().width * PANELS;
         let start = self.target_start + group * self.target_group;
         let places = (start, self.target_row, self.grid.target[2]);
-        let filters = group * self.rows..(group + 1) * self.rows;
-        let out = Out::new(finish, filters.start, places, self.chunks().len());
+        let first = group * self.rows;
+        let out = Out::new(finish, first, places, self.chunks().len());
         let (result, gathered) = scratch.split_at_mut(self.rows * block);
         if self.taps.is_empty() {
             result.fill(T::ZERO);
@@ -243,14 +265,19 @@ impl Apply {
             match taps {
                 Some(taps) => self.direct((source, taps), packed, runs, &out, sums),
                 None => {
-                    self.block((source, gathered), packed, (runs, next), &out, sums);
+                    self.block((source, gathered), packed, (runs, next), (rows, &out), sums);
                     if out.straight {
                         runs.clear();
                     }
                 }
             }
             if !runs.is_empty() {
-                finish.store(filters, (result, block), runs, places);
+                let begin = rows.first().map_or(0, |row| row.0);
+                let end = rows.last().map_or(0, |row| row.0 + row.1);
+                let (start, row, step) = places;
+                let places = (start + begin * row, row, step);
+                let sums = (&result[begin * block..], block);
+                finish.store(first + begin..first + end, sums, runs, places);
             }
         }
     }
@@ -265,12 +292,11 @@ impl Apply {
         (source, gathered): (&[T], &mut [T]),
         packed: &[T],
         (runs, next): (&[Run], &[Run]),
-        out: &Out<'_, T>,
+        (rows, out): (&[(usize, usize)], &Out<'_, T>),
         sums: Target<T>,
     ) {
         let (loops, width, chunks) = (T::loops(), T::tiles().width, self.chunks().len());
         let cut = Cut::of(runs, width);
-        let rows: Vec<_> = tile_rows(self.rows, T::tiles().most_rows).collect();
         let (panels, count) = (cut.panels(), cut.panels() * rows.len());
         let mut ahead = self.ahead(next, chunks * count);
         let lying = self.lying(runs, width);
@@ -278,7 +304,8 @@ impl Apply {
             self.gather_panels((source, taps), runs, lying..panels, gathered);
             // A panel stays in the first-level cache, and weights come from the second-level one, unless they
             // are too large for it.
-            let large = self.rows * taps.len() * size_of::<T>() > WEIGHTS;
+            let count_of_rows: usize = rows.iter().map(|row| row.1).sum();
+            let large = count_of_rows * taps.len() * size_of::<T>() > WEIGHTS;
             let order = |i: usize| match large {
                 true => (i % panels, rows[i / panels]),
                 false => (i / rows.len(), rows[i % rows.len()]),
@@ -293,7 +320,7 @@ impl Apply {
                 unsafe {
                     let panel = panel.at(p * self.apart(width));
                     let mut factors = Factors::of((taps.len(), n), a, (panel, width));
-                    if p < lying && row == 0 {
+                    if p < lying && Some(row) == rows.first().map(|row| row.0) {
                         factors.b = lines(source, runs[p].source, taps, width);
                         factors.keep = panel;
                     }
