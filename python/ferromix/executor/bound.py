@@ -90,6 +90,8 @@ class BoundGraph:
         self._trained = False
         # Whether the last forward pass kept what the backward pass reads.
         self._keeps = False
+        # Whether a backward pass ran since.
+        self._went_back = False
         self._steps_done = 0
         self.main_program()
 
@@ -167,6 +169,7 @@ class BoundGraph:
     def _begin(self, is_train: bool) -> None:
         """Gets ready for a forward pass; what the last one left is no longer there."""
         self._steps_done = 0
+        self._went_back = False
         # What prediction drops can be computed again, unless it was drawn, or users' functions
         # gave it.
         network = self.network
@@ -239,6 +242,9 @@ class BoundGraph:
             program = self._program(False, True)
             program.forward()
         assert program is not None
+        if self._went_back and self._keeps and program.overwrites:
+            self._repeat(program)
+        self._went_back = True
         if self._monitor is None or not program.monitored:
             program.backward(is_train)
             return
@@ -256,6 +262,23 @@ class BoundGraph:
             names = [f"backward_output{i if several else ''}" for i in range(len(step.outputs))]
             self._show(monitor, program, step.node, names, step.outputs)
         program.backward(is_train, start)
+
+    def _repeat(self, program: Program | Interpreted) -> None:
+        """Computes once more what a backward pass reads, and the last one wrote over.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Where it would be something else: random numbers, or a user's function.
+        """
+        network = self.network
+        if not (network.repeats_in_training if self._trained else network.repeats):
+            raise InvalidArgumentError(
+                "backward: the last backward pass wrote over what this one needs, and the forward "
+                "pass drew random numbers or ran functions of yours, which are not run twice; call "
+                "forward again"
+            )
+        program.forward()
 
     def _require_memory(self, what: str) -> None:
         if self.pool.user is not self:

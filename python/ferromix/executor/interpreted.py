@@ -97,6 +97,9 @@ class Interpreted:
         Whether every result is kept until the next pass.
     """
 
+    overwrites = False
+    """Each result has an array of its own."""
+
     def __init__(
         self,
         network: Network,

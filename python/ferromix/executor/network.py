@@ -118,6 +118,11 @@ class Network:
         return all(map(repeats, self.forward))
 
     @cached_property
+    def repeats_in_training(self) -> bool:
+        """The same of training."""
+        return all(repeats(node, True) for node in self.forward)
+
+    @cached_property
     def steps(self) -> list[Step]:
         """The operators as steps of `forward`; made when somebody goes through them one by one."""
         copies = self.copies

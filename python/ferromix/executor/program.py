@@ -154,6 +154,12 @@ class Program:
         split = self._starts[before]
         self._predicting.run(start - split, stop - split)
 
+    @cached_property
+    def overwrites(self) -> bool:
+        """Whether the backward half writes over results of the forward half that it reads."""
+        made = self._made
+        return made.memory.planned.overwrites(len(made.order) - len(made.backward))
+
     @property
     def constant_bytes(self) -> int:
         """The bytes of constants, which executors of one network share."""

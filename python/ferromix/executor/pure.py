@@ -28,13 +28,13 @@ def is_builtin(kind: type[OperatorProperty]) -> bool:
     return kind.__module__.startswith(OperatorProperty.__module__.rpartition(".")[0])
 
 
-def repeats(node: Node) -> bool:
-    """Whether prediction, run again on the same inputs, gives the same, by no user's function."""
+def repeats(node: Node, is_train: bool = False) -> bool:
+    """Whether a pass, run again on the same inputs, gives the same, by no user's function."""
     card = node.op
     if card is None:
         return True
     if isinstance(card, PythonRun) or not is_builtin(type(card)):
         return False
     # Others that draw numbers in training alone know the mode.
-    still = card.uses_train_mode and card.attrs.get("mode") != "always"
+    still = card.uses_train_mode and card.attrs.get("mode") != "always" and not is_train
     return still or card.kernel_name() in PURE

@@ -1,8 +1,9 @@
 """The gradient pass: a graph that computes the gradients of a graph's variables.
 
 It follows the rule of each node's card, from the heads to the variables, and adds up what reaches
-an entry on several ways. Only what some wanted variable depends on is differentiated. A card is
-asked for its rule once, and all its nodes follow what was written down then.
+an entry on several ways. Only what some wanted variable depends on is differentiated, and what has
+no gradient only where that updates states, as running statistics. A card is asked for its rule
+once, and all its nodes follow what was written down then.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .. import _core
 from ..error import InternalError, InvalidArgumentError
 from ..ops.card import OperatorProperty, exists, find, make
 from .compose import parts_of
-from .node import Entry, Node, argument_names, topological
+from .node import Entry, Node, argument_names, cards, topological
 
 __all__ = ["Gradients", "MissingRuleError", "differentiate", "reads"]
 
@@ -44,7 +45,8 @@ class Gradients:
     head_grads
         For each head the variable that stands for its gradient, None where nothing reads it.
     nodes
-        The new operator nodes that the gradients need, each after its inputs.
+        The new operator nodes that the gradients need, or that update states, each after its
+        inputs.
     origins
         For each of these the node that it is a gradient of.
     of_inputs
@@ -100,7 +102,9 @@ def differentiate(
         wanted,
         {**found, **asked},
     )
-    needed = set(topological([e for e in entries if e is not None]))
+    states = {card for card in cards(origins) if card.mutated_inputs()}
+    updates = [Entry(node, 0) for node in origins if node.op in states] if states else []
+    needed = set(topological([*(e for e in entries if e is not None), *updates]))
     return Gradients(
         entries,
         [seed if seed in needed else None for seed in seeds],
@@ -137,13 +141,15 @@ class _Facts(NamedTuple):
     outputs: int
     visible: int
     needs_out_grad: bool
+    updates: bool
     lasts: bool
 
 
 def _facts_of(card: OperatorProperty) -> _Facts:
     arguments, outputs = len(card.list_arguments()), len(card.output_names)
     visible = card.num_visible_outputs()
-    return _Facts(arguments, outputs, visible, card.needs_out_grad(), _lasts(card))
+    updates = bool(card.list_auxiliary_states())
+    return _Facts(arguments, outputs, visible, card.needs_out_grad(), updates, _lasts(card))
 
 
 def _lasts(card: OperatorProperty) -> bool:

@@ -17,6 +17,8 @@ struct Facts {
     outputs: usize,
     visible: usize,
     needs_out_grad: bool,
+    /// Whether its gradient changes states, and so has to run even where it is zero.
+    updates: bool,
     /// Whether nodes with gradients of the same outputs follow one rule.
     lasts: bool,
 }
@@ -230,7 +232,8 @@ impl<'py> Run<'py> {
             return Ok(());
         }
         let there = |i| self.parts.contains_key(&(address(node), i));
-        if facts.needs_out_grad && !(0..facts.outputs).any(there) {
+        let is_zero = facts.needs_out_grad && !(0..facts.outputs).any(there);
+        if is_zero && !facts.updates {
             return Ok(());
         }
         let given = (0..facts.visible).map(there).collect();
@@ -238,6 +241,10 @@ impl<'py> Run<'py> {
             return Ok(());
         };
         let gradients = self.follow(&rule, node, &own, facts.outputs)?;
+        if is_zero {
+            // Nothing comes of it but the states.
+            return Ok(());
+        }
         self.pass.of_inputs.set_item(node, &gradients)?;
         for (argument, gradient) in arguments.into_iter().zip(gradients) {
             if let (Some(key), Some(gradient)) = (argument, gradient) {

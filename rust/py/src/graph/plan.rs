@@ -9,9 +9,10 @@ pub(super) use again::select_dropped;
 use ferromix_runtime::places::{self, Life, Placed};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use read::{Cards, Devices, Facts};
-pub(super) use read::{Description, Step};
+use read::{Cards, Devices};
+pub(super) use read::{Description, Facts, Step};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Plans the memory of one run of `order`; see `python/ferromix/graph/plan_memory.py`.
 ///
@@ -69,6 +70,8 @@ struct Planner<'py> {
     viewable: Vec<bool>,
     life: Vec<u32>,
     lives: Vec<Life>,
+    /// What lives are apart from that are from nothing.
+    none: Arc<[u32]>,
     /// The entries of each life.
     members: Vec<SmallVec<[u32; 2]>>,
     inplace: Vec<(u32, u32)>,
@@ -161,17 +164,18 @@ impl<'py> Planner<'py> {
                 replaced.push(i);
             }
         }
-        let ignored = self.facts[facts].ignored.iter();
-        let apart: Vec<u32> = ignored
-            .map(|&i| self.life[inputs[i] as usize])
-            .filter(|&life| life != NONE)
-            .collect();
+        let ignored = &self.facts[facts].ignored;
+        let lives = ignored.iter().map(|&i| self.life[inputs[i] as usize]);
+        let apart: Arc<[u32]> = match ignored.is_empty() {
+            true => self.none.clone(),
+            false => lives.filter(|&life| life != NONE).collect(),
+        };
         for (o, &out) in outputs.iter().enumerate() {
             if !taken.contains(&o) && self.is_wanted(out) {
                 let first = i64::try_from(number).unwrap_or(i64::MAX);
                 let last = first.max(self.last[out as usize].unwrap_or(-1));
                 let size = self.size[out as usize];
-                self.live(out, Life::new(size, first, last, device, apart.clone()));
+                self.live(out, Life::new(size, first, last, device, &apart));
                 if self.may_shrink {
                     self.shrink(number, step, (o, out));
                 }
@@ -235,7 +239,7 @@ impl<'py> Planner<'py> {
             if !self.viewable[source as usize] {
                 return false;
             }
-            let mut life = Life::new(0, -1, -1, device, Vec::new());
+            let mut life = Life::new(0, -1, -1, device, &self.none);
             life.fixed = true;
             self.live(source, life);
         }
@@ -281,6 +285,7 @@ impl<'py> Planner<'py> {
             described: self.described,
             sizes: self.size,
             steps: self.steps,
+            facts: self.facts,
             places,
             inplace: self.inplace,
             views: self.views,

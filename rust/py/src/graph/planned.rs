@@ -1,6 +1,6 @@
 //! `_core.Planned`: a graph whose entries are numbered and have places in memory.
 
-use super::plan::{Description, Step};
+use super::plan::{Description, Facts, Step};
 use super::{Entry, Numbers, address, new_entry};
 use crate::support::hash::Hashing;
 use pyo3::prelude::*;
@@ -66,6 +66,7 @@ pub(crate) struct Planned {
     pub(super) order: Py<PyTuple>,
     pub(super) entries: Entries,
     pub(super) steps: Vec<Step>,
+    pub(super) facts: Vec<Facts>,
     pub(super) descriptions: Vec<Description>,
     // By entry: its description if the plan was made with these, its bytes, its buffer and offset.
     pub(super) described: Vec<u32>,
@@ -115,6 +116,40 @@ impl Planned {
         self.table(py, &self.tables.sizes, sizes)
     }
 
+    /// Whether a step from the number `first` on writes where a result of an earlier one lies that such steps read.
+    fn overwrites(&self, first: usize) -> bool {
+        let (before, after) = self.steps.split_at(first.min(self.steps.len()));
+        let views: HashSet<u32, Hashing> = self.views.iter().map(|&(entry, _)| entry).collect();
+        let mut read: HashSet<u32, Hashing> = HashSet::default();
+        for step in after {
+            let inputs = step.inputs.iter().enumerate();
+            let shapes = &self.facts[step.facts].ignored;
+            read.extend(
+                inputs
+                    .filter(|(i, _)| !shapes.contains(i))
+                    .map(|(_, &entry)| entry),
+            );
+        }
+        let kept = before.iter().flat_map(|step| &step.outputs);
+        let kept = kept.filter(|entry| read.contains(entry));
+        let written = after.iter().flat_map(|step| &step.outputs);
+        let written = written.filter(|entry| !views.contains(entry));
+        let mut pieces: Vec<_> = kept.filter_map(|&entry| self.piece(entry, false)).collect();
+        pieces.extend(written.filter_map(|&entry| self.piece(entry, true)));
+        pieces.sort_unstable();
+        // By buffer, how far pieces of either kind reach.
+        let (mut buffer, mut ends) = (usize::MAX, [0, 0]);
+        pieces.into_iter().any(|(number, start, end, is_written)| {
+            if number != buffer {
+                (buffer, ends) = (number, [0, 0]);
+            }
+            let meets = start < ends[usize::from(!is_written)];
+            let own = &mut ends[usize::from(is_written)];
+            *own = end.max(*own);
+            meets
+        })
+    }
+
     /// How many steps have run before each of `nodes`, and after the last; see
     /// `python/ferromix/executor/program.py`.
     ///
@@ -150,6 +185,12 @@ impl Planned {
 }
 
 impl Planned {
+    /// The buffer of an entry, and its bytes there, if it has any.
+    fn piece(&self, entry: u32, is_written: bool) -> Option<(usize, u64, u64, bool)> {
+        let ((buffer, start), size) = (self.places[entry as usize]?, self.sizes[entry as usize]);
+        (size > 0).then_some((buffer, start, start + size, is_written))
+    }
+
     fn table<'py, T: IntoPyObject<'py>>(
         &self,
         py: Python<'py>,

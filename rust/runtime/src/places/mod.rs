@@ -5,7 +5,13 @@
 //! last step, latest first. In larger buffers, trees pass over those that are full, and the search
 //! ends after a bounded number of looks, so that a plan takes linear time, nearly, whatever the graph.
 
+mod apart;
+mod trees;
+
+use apart::Apart;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use trees::{MaxTree, SpanTree};
 
 /// How many buffers, and lives in them, are looked at for one life at most.
 const LOOKS: usize = 4096;
@@ -27,13 +33,14 @@ pub struct Life {
     /// place itself.
     pub whole: Option<u32>,
     device: usize,
-    /// Lives that end before, but whose memory must still not be written at `first`.
-    apart: Vec<u32>,
+    /// Lives that end before, but whose memory must still not be written at `first`; one list for all that a
+    /// step writes.
+    apart: Arc<[u32]>,
 }
 
 impl Life {
     /// A life on a device, by its number.
-    pub fn new(size: u64, first: i64, last: i64, device: usize, apart: Vec<u32>) -> Self {
+    pub fn new(size: u64, first: i64, last: i64, device: usize, apart: &Arc<[u32]>) -> Self {
         Life {
             size,
             first,
@@ -41,7 +48,7 @@ impl Life {
             fixed: false,
             whole: None,
             device,
-            apart,
+            apart: apart.clone(),
         }
     }
 }
@@ -76,13 +83,6 @@ pub fn place(lives: &[Life], devices: usize) -> Placed {
         let life = &lives[l as usize];
         (std::cmp::Reverse(life.size), std::cmp::Reverse(life.last))
     });
-    let mut apart: Vec<Vec<u32>> = vec![Vec::new(); lives.len()];
-    for (number, life) in (0..).zip(lives) {
-        for &other in &life.apart {
-            apart[number as usize].push(other);
-            apart[other as usize].push(number);
-        }
-    }
     let mut groups: Vec<Vec<u32>> = (0..).zip(lives).map(|(number, _)| vec![number]).collect();
     for (number, life) in (0..).zip(lives) {
         if let Some(whole) = life.whole {
@@ -92,12 +92,13 @@ pub fn place(lives: &[Life], devices: usize) -> Placed {
     let mut search = Search {
         lives,
         groups,
-        apart,
+        apart: Apart::new(lives),
         buffers: Vec::new(),
         places: vec![(NOWHERE, 0); lives.len()],
         classes: (0..devices).map(|_| Vec::new()).collect(),
         others: Vec::new(),
         busy: Vec::new(),
+        marks: Vec::new(),
     };
     for &life in &order {
         search.place(life);
@@ -170,7 +171,7 @@ struct Search<'a> {
     lives: &'a [Life],
     /// Of each life that is in nobody's place, itself and those that are in its place.
     groups: Vec<Vec<u32>>,
-    apart: Vec<Vec<u32>>,
+    apart: Apart<'a>,
     buffers: Vec<Buffer>,
     places: Vec<(usize, u64)>,
     /// By device, the largest size first.
@@ -178,6 +179,8 @@ struct Search<'a> {
     /// Room for [`Search::fit`].
     others: Vec<u32>,
     busy: Vec<(u64, u64)>,
+    /// By buffer, the last life that was found not to go there.
+    marks: Vec<u32>,
 }
 
 impl Search<'_> {
@@ -244,7 +247,8 @@ impl Search<'_> {
     }
 
     /// The first buffer of the life's own size in which nothing is alive with it.
-    fn find_free(&self, number: u32) -> Option<(usize, usize)> {
+    fn find_free(&mut self, number: u32) -> Option<(usize, usize)> {
+        self.mark_apart(number);
         let life = &self.lives[number as usize];
         let class = self.classes[life.device].last()?;
         let group = self.groups[number as usize].iter();
@@ -253,18 +257,23 @@ impl Search<'_> {
         loop {
             let index = class.starts.first_above(from, end)?;
             let buffer = class.buffers[index];
-            if !self.is_apart(number, buffer) {
+            if self.marks[buffer] != number {
                 return Some((index, buffer));
             }
             from = index + 1;
         }
     }
 
-    /// Whether the buffer holds a life whose memory the other must not have.
-    fn is_apart(&self, number: u32, buffer: usize) -> bool {
-        let group = self.groups[number as usize].iter();
-        let mut others = group.flat_map(|&one| &self.apart[one as usize]);
-        others.any(|&other| self.places[other as usize].0 == buffer)
+    /// Marks the buffers that hold a life whose memory this one must not have.
+    fn mark_apart(&mut self, number: u32) {
+        self.marks.resize(self.buffers.len(), u32::MAX);
+        for &one in &self.groups[number as usize] {
+            for other in self.apart.of(one) {
+                if let Some(mark) = self.marks.get_mut(self.places[other as usize].0) {
+                    *mark = number;
+                }
+            }
+        }
     }
 
     /// The best place in a larger buffer.
@@ -320,8 +329,12 @@ impl Search<'_> {
             if alone && others.len() > most {
                 return None;
             }
-            let apart = self.apart[one as usize].iter();
-            others.extend(apart.filter(|&&o| self.places[o as usize].0 == index));
+            for other in self.apart.of(one) {
+                *looks = looks.checked_sub(1)?;
+                if self.places[other as usize].0 == index {
+                    others.push(other);
+                }
+            }
         }
         others.sort_unstable();
         others.dedup();
@@ -343,120 +356,19 @@ impl Search<'_> {
     }
 }
 
-/// Numbers, of which the first that exceeds another is found.
-#[derive(Default)]
-struct MaxTree {
-    /// The maxima of all subtrees, from the root; leaves from `width` on.
-    nodes: Vec<i64>,
-    width: usize,
-}
-
-impl MaxTree {
-    fn set(&mut self, index: usize, value: i64) {
-        if index >= self.width {
-            let leaves = self.nodes[self.width.min(self.nodes.len())..].to_vec();
-            self.width = (index + 1).next_power_of_two();
-            self.nodes = vec![i64::MIN; 2 * self.width];
-            self.nodes[self.width..self.width + leaves.len()].copy_from_slice(&leaves);
-            for i in (1..self.width).rev() {
-                self.nodes[i] = self.nodes[2 * i].max(self.nodes[2 * i + 1]);
-            }
-        }
-        let mut i = self.width + index;
-        self.nodes[i] = value;
-        while i > 1 {
-            i /= 2;
-            self.nodes[i] = self.nodes[2 * i].max(self.nodes[2 * i + 1]);
-        }
-    }
-
-    fn first_above(&self, from: usize, bound: i64) -> Option<usize> {
-        first_leaf(self.width, from, |node| self.nodes[node] > bound)
-    }
-}
-
-/// Times, of which the first that does not touch another is found.
-struct SpanTree {
-    /// Of all subtrees, from the root, the largest start and the smallest end.
-    nodes: Vec<(i64, i64)>,
-    width: usize,
-}
-
-impl SpanTree {
-    fn new(spans: Vec<(i64, i64)>) -> Self {
-        let width = spans.len().next_power_of_two();
-        let mut nodes = vec![(i64::MIN, i64::MAX); 2 * width];
-        nodes[width..width + spans.len()].copy_from_slice(&spans);
-        for i in (1..width).rev() {
-            let (a, b) = (nodes[2 * i], nodes[2 * i + 1]);
-            nodes[i] = (a.0.max(b.0), a.1.min(b.1));
-        }
-        SpanTree { nodes, width }
-    }
-
-    /// The first from `from` on that does not touch the steps from `first` to `last`.
-    fn first_clear(&self, from: usize, first: i64, last: i64) -> Option<usize> {
-        first_leaf(self.width, from, |node| {
-            let (start, end) = self.nodes[node];
-            start > last || end < first
-        })
-    }
-}
-
-/// The first leaf from `from` on that may be meant, in a tree where `may` says of a node whether one below
-/// may be.
-fn first_leaf(width: usize, from: usize, may: impl Fn(usize) -> bool) -> Option<usize> {
-    if from >= width {
-        return None;
-    }
-    let mut node = width + from;
-    loop {
-        if may(node) {
-            if node >= width {
-                return Some(node - width);
-            }
-            node *= 2;
-            continue;
-        }
-        // On to the next subtree to the right.
-        while node % 2 == 1 {
-            node /= 2;
-        }
-        if node == 0 {
-            return None;
-        }
-        node += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn trees_find_the_first_leaf() {
-        let mut tree = MaxTree::default();
-        for (i, value) in [3, 9, 1, 7, 2].into_iter().enumerate() {
-            tree.set(i, value);
-        }
-        assert_eq!(tree.first_above(0, 2), Some(0));
-        assert_eq!(tree.first_above(2, 2), Some(3));
-        assert_eq!(tree.first_above(0, 9), None);
-        assert_eq!(tree.first_above(4, 1), Some(4));
-        let spans = SpanTree::new(vec![(0, 5), (2, 3), (7, 9)]);
-        assert_eq!(spans.first_clear(0, 4, 6), Some(1));
-        assert_eq!(spans.first_clear(2, 4, 6), Some(2));
-        assert_eq!(spans.first_clear(0, 0, 9), None);
-    }
-
-    #[test]
     fn what_is_in_a_place_keeps_it_from_others() {
         // The second begins where the first ends, in its place; the third needs none of its bytes.
+        let none = Arc::from([]);
         let mut lives = vec![
-            Life::new(256, 0, 1, 0, Vec::new()),
-            Life::new(64, 2, 5, 0, Vec::new()),
-            Life::new(128, 3, 4, 0, Vec::new()),
-            Life::new(256, 6, 7, 0, Vec::new()),
+            Life::new(256, 0, 1, 0, &none),
+            Life::new(64, 2, 5, 0, &none),
+            Life::new(128, 3, 4, 0, &none),
+            Life::new(256, 6, 7, 0, &none),
         ];
         lives[1].whole = Some(0);
         let found = place(&lives, 1);
@@ -465,5 +377,29 @@ mod tests {
         assert_eq!(peak(&lives, 8), 256);
         lives[2].size = 256;
         assert_eq!(place(&lives, 1).buffers.len(), 2);
+    }
+    #[test]
+    fn what_a_step_takes_the_shapes_of_lies_apart_from_what_it_writes() {
+        let none = Arc::from([]);
+        let step: Arc<[u32]> = Arc::from([0, 1]);
+        let lives = [
+            Life::new(64, 0, 1, 0, &none),
+            Life::new(64, 0, 1, 0, &none),
+            // Both would have room where the first two were.
+            Life::new(64, 2, 3, 0, &step),
+            Life::new(64, 2, 3, 0, &step),
+            // And this one has.
+            Life::new(64, 4, 5, 0, &none),
+        ];
+        let places: Vec<usize> = place(&lives, 1)
+            .places
+            .iter()
+            .map(|place| place.0)
+            .collect();
+        for old in 0..2 {
+            assert!(!places[2..4].contains(&places[old]));
+        }
+        assert_eq!(place(&lives, 1).buffers.len(), 4);
+        assert!(places[..4].contains(&places[4]));
     }
 }

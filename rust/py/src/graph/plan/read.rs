@@ -12,14 +12,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What an operator says of itself.
-pub(super) struct Facts {
+pub(in super::super) struct Facts {
     pub(super) views: bool,
     pub(super) inplace: Vec<(usize, usize)>,
     /// More of these, where the node runs on the CPU.
     pub(super) on_cpu: Vec<(usize, usize)>,
-    pub(super) ignored: Vec<usize>,
+    pub(in super::super) ignored: Vec<usize>,
 }
 
 /// A shape and an element type, and the two as Python has them.
@@ -109,6 +110,7 @@ impl<'py> Planner<'py> {
             viewable: Vec::new(),
             life: Vec::new(),
             lives: Vec::new(),
+            none: Arc::from([]),
             members: Vec::new(),
             inplace: Vec::new(),
             views: Vec::new(),
