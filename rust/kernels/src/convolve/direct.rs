@@ -161,7 +161,26 @@ unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
                 *acc = [V::load(c.add(tile.at[0])), V::load(c.add(tile.at[1]))];
             }
         }
-        for (k, &tap) in taps.iter().enumerate() {
+        multiply(taps, a, b, &mut acc);
+        finish(acc, &tile);
+    }
+}
+
+/// Adds the products of all taps. Apart from what becomes of the sums: the compiler keeps them in memory
+/// otherwise, for many rows.
+///
+/// # Safety
+/// As [`product`].
+#[inline(always)]
+unsafe fn multiply<T: Real, V: Lanes<T>, const N: usize>(
+    taps: &[usize],
+    a: *const T,
+    b: [*const T; 2],
+    acc: &mut [[V; 2]; N],
+) {
+    for (k, &tap) in taps.iter().enumerate() {
+        // SAFETY: as the caller vouches.
+        unsafe {
             let b = [V::load(b[0].add(tap)), V::load(b[1].add(tap))];
             let a = a.add(k * N);
             for (r, acc) in acc.iter_mut().enumerate() {
@@ -169,6 +188,17 @@ unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
                 *acc = [acc[0].fma(x, b[0]), acc[1].fma(x, b[1])];
             }
         }
+    }
+}
+
+/// Writes the sums.
+///
+/// # Safety
+/// As [`product`].
+#[inline(always)]
+unsafe fn finish<T: Real, V: Lanes<T>, const N: usize>(mut acc: [[V; 2]; N], tile: &Tile<'_, T>) {
+    // SAFETY: as the caller vouches.
+    unsafe {
         if let Some(end) = tile.end {
             for (r, acc) in acc.iter_mut().enumerate() {
                 *acc = end.of(*acc, r, tile.at, tile.stride);

@@ -3,6 +3,7 @@
 //! other is turned, so that vectors hold its rows. The batch is cut into a fixed number of parts with a
 //! partial sum each.
 
+use super::ahead::Ahead;
 use super::apply::Apply;
 use super::direct::{Direct, Sums, Taps};
 use super::field::Run;
@@ -30,6 +31,8 @@ const TASKS: usize = 16;
 const COLUMNS: usize = 16;
 /// Numbers that partial sums may take.
 const PARTIALS: usize = 1 << 18;
+/// Bytes of a block that lies, of which the cache is told before.
+const NEAR: usize = 1 << 19;
 
 /// The sums; `apply` is the product of the forward pass.
 #[derive(Clone, Debug)]
@@ -246,20 +249,29 @@ impl WeightSums {
             .map(|(first, n)| rows.start + first..rows.start + first + n)
             .map(|rows| (rows.start, Taps::new(&lying.rows[rows])))
             .collect();
-        let (mut fine, mut line) = (Vec::new(), Vec::new());
+        let count = tiles_of_rows.len();
+        let near = rows.len() * each * size_of::<T>() <= NEAR;
+        let single = self.apply.taps.are_single();
+        let (mut runs, mut next) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+        self.runs(
+            positions.start..positions.end.min(positions.start + each),
+            &mut runs,
+        );
         for start in positions.clone().step_by(each.max(1)) {
-            let n = each.min(positions.end - start);
-            self.apply.grid.runs(start, n, n, &mut fine);
-            joined(&fine, &mut line);
-            let runs = if self.by_filters() {
-                [&line, &fine]
-            } else {
-                [&fine, &line]
-            };
+            let end = positions.end.min(start + each);
+            self.runs(end..positions.end.min(end + each), &mut next);
+            let later = [single && near && lying.step == 1, turned.step == 1];
+            let [later_lying, later_turned] =
+                [0, 1].map(|i| if later[i] { &next[i][..] } else { &[] });
+            let panels = columns.len().div_ceil(tiles.width);
+            let mut ahead = Ahead::new(&lying.rows[rows.clone()], later_lying, panels * count);
             for column in columns.clone().step_by(tiles.width) {
                 let some = column..cuts.columns.min(column + tiles.width);
-                turned.turn(some, (runs[1], n), tiles.width, room);
+                turned.turn(some.clone(), (&runs[1], end - start), tiles.width, room);
+                let mut ahead_turned = Ahead::new(&turned.rows[some], later_turned, count);
                 for &(row, rows) in &tiles_of_rows {
+                    ahead.fetch(lying.data);
+                    ahead_turned.fetch(turned.data);
                     // SAFETY: as the caller vouches.
                     unsafe {
                         let sums = Sums {
@@ -268,11 +280,24 @@ impl WeightSums {
                             fresh: start == positions.start,
                         };
                         let x = (lying.data, rows, lying.step);
-                        loops.sums(tiles.width / loops.lanes, x, (room, runs[0]), sums);
+                        loops.sums(tiles.width / loops.lanes, x, (room, &runs[0]), sums);
                     }
                 }
             }
+            std::mem::swap(&mut runs, &mut next);
         }
+    }
+
+    /// The runs of some positions in what lies and in what is turned.
+    fn runs(&self, positions: Range<usize>, [lying, turned]: &mut [Vec<Run>; 2]) {
+        let (fine, line) = if self.by_filters() {
+            (turned, lying)
+        } else {
+            (lying, turned)
+        };
+        let n = positions.len();
+        self.apply.grid.runs(positions.start, n, n, fine);
+        joined(fine, line);
     }
 
     /// Adds the partial sums up, in order, and stores them.
