@@ -25,7 +25,8 @@ const MOST: usize = 120;
 const TASKS: usize = 8;
 /// Filters whose results a task holds.
 const FILTERS: usize = 64;
-/// Channels whose weights are transformed together: they go to 36 matrices, far apart, some lines at a time.
+/// Channels whose weights are transformed together: they come from as many places as there are filters in a panel,
+/// and go to 36 matrices, far apart, some lines at a time.
 const TOGETHER: usize = 16;
 
 /// A convolution, or the gradient of the data of one.
@@ -207,21 +208,23 @@ impl Winograd {
         let apart = apart(self.filters * c);
         par::for_ranges(self.filters / width * c, TOGETHER, |range| {
             let mut room = vec![T::ZERO; POINTS * TOGETHER * width];
+            let mut taps = vec![[[T::ZERO; 2 * VECTOR]; 9]; TOGETHER];
             for start in range.clone().step_by(TOGETHER) {
                 let some = start..range.end.min(start + TOGETHER);
-                for i in some.clone() {
-                    let (first, from) = (i / c * width, i % c * channel);
-                    let mut taps = [[T::ZERO; 2 * VECTOR]; 9];
-                    for lane in 0..width {
+                for lane in 0..width {
+                    for (i, taps) in some.clone().zip(&mut taps) {
+                        let (first, from) = (i / c * width, i % c * channel);
                         let one = &weights[from + (first + lane) * filter..][..9];
                         let scale = scale.map_or(T::ONE, |s| s[first + lane]);
                         for (t, &x) in one.iter().enumerate() {
                             taps[if self.back { 8 - t } else { t }][lane] = x * scale;
                         }
                     }
-                    let to = room[(i - start) * width..].as_mut_ptr();
+                }
+                for (i, taps) in taps[..some.len()].iter().enumerate() {
+                    let to = room[i * width..].as_mut_ptr();
                     // SAFETY: the room has these places of each matrix.
-                    unsafe { transforms.weights(width, &taps, (to, TOGETHER * width)) };
+                    unsafe { transforms.weights(width, taps, (to, TOGETHER * width)) };
                 }
                 let len = some.len() * width;
                 for (point, from) in room.chunks_exact(TOGETHER * width).enumerate() {
