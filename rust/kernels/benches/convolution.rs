@@ -7,7 +7,8 @@ use ferromix_base::DType;
 use ferromix_kernels::{Attrs, Call, Desc, Req, Value, View, find, par};
 use std::time::{Duration, Instant};
 
-/// `batch, channels, filters, extent, kernel, stride`; padded by half the kernel.
+/// `batch, channels, filters, extent, kernel, stride`; padded by half the kernel. Without filters, each channel has
+/// one of its own.
 type Size = [usize; 6];
 
 const SIZES: &[Size] = &[
@@ -24,6 +25,45 @@ const SIZES: &[Size] = &[
     [8, 512, 512, 7, 3, 1],
     [8, 256, 64, 56, 1, 1],
     [8, 1024, 256, 14, 1, 1],
+    // mobilenet1.
+    [8, 3, 32, 224, 3, 2],
+    [8, 32, 64, 112, 1, 1],
+    [8, 64, 128, 56, 1, 1],
+    [8, 128, 128, 56, 1, 1],
+    [8, 128, 256, 28, 1, 1],
+    [8, 256, 256, 28, 1, 1],
+    [8, 256, 512, 14, 1, 1],
+    [8, 512, 512, 14, 1, 1],
+    [8, 512, 1024, 7, 1, 1],
+    [8, 1024, 1024, 7, 1, 1],
+    [8, 32, 0, 112, 3, 1],
+    [8, 64, 0, 112, 3, 2],
+    [8, 128, 0, 56, 3, 1],
+    [8, 128, 0, 56, 3, 2],
+    [8, 256, 0, 28, 3, 1],
+    [8, 256, 0, 28, 3, 2],
+    [8, 512, 0, 14, 3, 1],
+    [8, 512, 0, 14, 3, 2],
+    [8, 1024, 0, 7, 3, 1],
+    // resnet50.
+    [8, 3, 64, 224, 7, 2],
+    [8, 64, 64, 56, 1, 1],
+    [8, 64, 256, 56, 1, 1],
+    [8, 256, 128, 56, 1, 2],
+    [8, 256, 512, 56, 1, 2],
+    [8, 512, 1024, 28, 1, 2],
+    [8, 512, 2048, 7, 1, 1],
+    [8, 2048, 512, 7, 1, 1],
+    [8, 64, 128, 56, 3, 2],
+    [8, 256, 512, 14, 3, 2],
+    // googlenet.
+    [8, 192, 32, 28, 1, 1],
+    [8, 480, 16, 14, 1, 1],
+    [8, 528, 32, 14, 1, 1],
+    [8, 16, 32, 28, 5, 1],
+    [8, 32, 96, 28, 5, 1],
+    [8, 24, 64, 14, 5, 1],
+    [8, 48, 128, 7, 5, 1],
 ];
 
 fn numbers(shape: &[usize]) -> Vec<f32> {
@@ -83,6 +123,10 @@ fn main() {
         "", "forward", "data", "weight"
     );
     for &[batch, channels, filters, extent, kernel, stride] in SIZES {
+        let (groups, filters) = match filters {
+            0 => (channels, channels),
+            _ => (1, filters),
+        };
         let ints = |n: usize| Value::Ints(vec![n as i64; 2]);
         let attrs = Attrs::from([
             ("kernel", ints(kernel)),
@@ -90,17 +134,19 @@ fn main() {
             ("dilate", ints(1)),
             ("pad", ints(kernel / 2)),
             ("num_filter", Value::Int(filters as i64)),
-            ("num_group", Value::Int(1)),
+            ("num_group", Value::Int(groups as i64)),
             ("no_bias", Value::Bool(true)),
         ]);
         let across = (extent - 1) / stride + 1;
         let data: &[usize] = &[batch, channels, extent, extent];
-        let weight: &[usize] = &[filters, channels, kernel, kernel];
+        let weight: &[usize] = &[filters, channels / groups, kernel, kernel];
         let out: &[usize] = &[batch, filters, across, across];
         let back = ([out, data, weight], [data, weight]);
         let backward = |reqs| best("_backward_Convolution", &attrs, &back.0, &back.1, reqs);
         let flops = 2 * weight.iter().product::<usize>() * batch * across * across;
-        let what = format!("{batch} x {channels}->{filters} @{extent} {kernel}x{kernel}/{stride}");
+        let way = if groups > 1 { "=" } else { "->" };
+        let what =
+            format!("{batch} x {channels}{way}{filters} @{extent} {kernel}x{kernel}/{stride}");
         if !what.contains(wanted) {
             continue;
         }

@@ -223,10 +223,26 @@ fn many_taps_filters_and_positions_span_every_block() {
 }
 
 #[test]
+fn gradients_of_one_tap_have_rows_of_filters_or_of_channels() {
+    let square = |axis| [axis, axis];
+    // Several blocks of positions; whole panels and others; strides, which leave numbers that nothing reads.
+    Case::new([1, 32, 40, 1], &square([31, 1, 1, 1, 0])).check(&REALS);
+    Case::new([3, 13, 50, 1], &square([26, 1, 1, 1, 0])).check(&REALS);
+    Case::new([2, 64, 96, 2], &square([9, 1, 1, 1, 0])).check(&REALS);
+    Case::new([2, 40, 70, 1], &square([15, 1, 2, 1, 0])).check(&REALS);
+    Case::new([2, 70, 40, 1], &square([16, 1, 2, 1, 0])).check(&REALS);
+    Case::new([3, 20, 33, 1], &square([14, 1, 3, 1, 1])).check(&REALS);
+    // So many that each part of the batch is all of it.
+    Case::new([2, 512, 520, 1], &square([3, 1, 1, 1, 0])).check(&[DType::F32]);
+}
+
+#[test]
 fn a_plane_for_each_plane_of_the_result() {
     for (high, wide, kernel, stride, pad) in [
         (112, 112, 3, 1, 1),
         (56, 55, 3, 2, 1),
+        (17, 66, 3, 2, 0),
+        (8, 34, 3, 2, 2),
         (7, 7, 3, 1, 1),
         (7, 7, 3, 2, 1),
         (5, 33, 5, 1, 2),
@@ -381,6 +397,8 @@ fn bits_do_not_depend_on_threads() {
         Case::new([16, 16, 20, 1], &[[16, 3, 1, 1, 1], [16, 3, 1, 1, 1]]),
         Case::new([5, 64, 64, 2], &[[14, 3, 2, 1, 1], [14, 3, 2, 1, 1]]),
         Case::new([8, 128, 64, 1], &[[9, 1, 1, 1, 0], [9, 1, 1, 1, 0]]),
+        Case::new([8, 128, 160, 1], &[[20, 1, 1, 1, 0], [21, 1, 1, 1, 0]]),
+        Case::new([4, 64, 96, 1], &[[29, 1, 2, 1, 0], [30, 1, 2, 1, 0]]),
         Case::new([4, 32, 32, 32], &[[28, 3, 2, 1, 1], [28, 3, 2, 1, 1]]),
         Case::new([6, 24, 40, 1], &[[20, 3, 1, 1, 1], [21, 3, 1, 1, 1]]),
         Case::new([4, 64, 64, 1], &[[30, 3, 1, 1, 1], [31, 3, 1, 1, 1]]),

@@ -7,6 +7,7 @@ use super::ahead::Ahead;
 use super::direct::{Direct, Taps, Tile};
 use super::field::{Field, Grid, Run};
 use super::finish::Finish;
+use super::gather::take_every;
 use super::out::Out;
 use super::places::Places;
 use super::tiles::{Cut, Factors, lines};
@@ -122,6 +123,10 @@ impl Apply {
                     transpose((from, self.weight_row), (depth, n), (out, n));
                 } else {
                     for (out, &w) in out.chunks_exact_mut(n).zip(self.weights.iter()) {
+                        if self.weight_row == 1 {
+                            take_every(1, &from[w..][..n], out);
+                            continue;
+                        }
                         for (r, o) in out.iter_mut().enumerate() {
                             *o = from[r * self.weight_row + w];
                         }

@@ -16,8 +16,8 @@ const MOST_ROWS: usize = 12;
 
 /// `taps, a, b of both vectors, places of both in memory`.
 type ProductLoop<T> = unsafe fn(&[usize], *const T, [*const T; 2], Tile<'_, T>);
-/// `runs, taps, distance between positions, x, b, c, distance between rows of c`.
-type SumsLoop<T> = unsafe fn(&[Run], &[usize], usize, *const T, *const T, *mut T, usize);
+/// `runs, taps, distance between positions, x, b, sums`.
+type SumsLoop<T> = unsafe fn(&[Run], &[usize], usize, *const T, *const T, Sums<T>);
 
 /// The loops for this CPU.
 pub(crate) struct Loops<T: 'static> {
@@ -65,6 +65,15 @@ pub(crate) struct Tile<'a, T> {
     pub(crate) end: Option<&'a End<T>>,
 }
 
+/// Where a tile of sums goes, with the distance between its rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums<T> {
+    pub(crate) to: *mut T,
+    pub(crate) stride: usize,
+    /// Whether what is there is overwritten; otherwise it is added to.
+    pub(crate) fresh: bool,
+}
+
 impl<T: Direct> Loops<T> {
     /// A tile of `n` rows by two vectors: row `r` is the sum over `taps` of `a[k * n + r]` times
     /// the vectors at `starts` plus the tap in `x`.
@@ -105,17 +114,20 @@ impl<T: Direct> Loops<T> {
         unsafe { self.tiles[usize::from(narrow)][n - 1](factors, tile) };
     }
 
-    /// Adds to a tile of one row per tap, and of `vectors` vectors, the sum over the positions of
+    /// A tile of one row per tap, and of `vectors` vectors: the sum over the positions of
     /// `runs` of what the tap reads in `x` times the row of `b` of the position.
+    ///
+    /// # Safety
+    /// The rows of the tile can be read and written, and nobody else uses them meanwhile.
     ///
     /// # Panics
     /// As [`Loops::product`].
-    pub(crate) fn sums(
+    pub(crate) unsafe fn sums(
         &self,
         vectors: usize,
         (x, taps, step): (&[T], Taps<'_>, usize),
         (b, runs): (&[T], &[Run]),
-        (c, stride): (&mut [T], usize),
+        sums: Sums<T>,
     ) {
         let width = vectors * self.lanes;
         let (furthest, taps) = (taps.furthest, taps.places);
@@ -123,11 +135,11 @@ impl<T: Direct> Loops<T> {
             assert!(run.len == 0 || run.source + furthest + (run.len - 1) * step < x.len());
             assert!((run.at + run.len) * width <= b.len());
         }
-        assert!(!taps.is_empty() && c.len() >= (taps.len() - 1) * stride + width);
+        assert!(!taps.is_empty());
         let table = self.sums[vectors - 1];
-        let (x, b, c) = (x.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-        // SAFETY: the table is for this CPU, and the lengths were checked.
-        unsafe { table[taps.len() - 1](runs, taps, step, x, b, c, stride) };
+        let (x, b) = (x.as_ptr(), b.as_ptr());
+        // SAFETY: the table is for this CPU; the lengths were checked here and by the caller.
+        unsafe { table[taps.len() - 1](runs, taps, step, x, b, sums) };
     }
 }
 
@@ -149,7 +161,26 @@ unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
                 *acc = [V::load(c.add(tile.at[0])), V::load(c.add(tile.at[1]))];
             }
         }
-        for (k, &tap) in taps.iter().enumerate() {
+        multiply(taps, a, b, &mut acc);
+        finish(acc, &tile);
+    }
+}
+
+/// Adds the products of all taps. Apart from what becomes of the sums: the compiler keeps them in memory
+/// otherwise, for many rows.
+///
+/// # Safety
+/// As [`product`].
+#[inline(always)]
+unsafe fn multiply<T: Real, V: Lanes<T>, const N: usize>(
+    taps: &[usize],
+    a: *const T,
+    b: [*const T; 2],
+    acc: &mut [[V; 2]; N],
+) {
+    for (k, &tap) in taps.iter().enumerate() {
+        // SAFETY: as the caller vouches.
+        unsafe {
             let b = [V::load(b[0].add(tap)), V::load(b[1].add(tap))];
             let a = a.add(k * N);
             for (r, acc) in acc.iter_mut().enumerate() {
@@ -157,6 +188,17 @@ unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
                 *acc = [acc[0].fma(x, b[0]), acc[1].fma(x, b[1])];
             }
         }
+    }
+}
+
+/// Writes the sums.
+///
+/// # Safety
+/// As [`product`].
+#[inline(always)]
+unsafe fn finish<T: Real, V: Lanes<T>, const N: usize>(mut acc: [[V; 2]; N], tile: &Tile<'_, T>) {
+    // SAFETY: as the caller vouches.
+    unsafe {
         if let Some(end) = tile.end {
             for (r, acc) in acc.iter_mut().enumerate() {
                 *acc = end.of(*acc, r, tile.at, tile.stride);
@@ -180,15 +222,11 @@ unsafe fn sums<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
     step: usize,
     x: *const T,
     b: *const T,
-    c: *mut T,
-    stride: usize,
+    sums: Sums<T>,
 ) {
     // SAFETY: the caller vouches for the CPU and the memory.
     unsafe {
         let mut acc = [[V::zero(); W]; N];
-        for (r, acc) in acc.iter_mut().enumerate() {
-            *acc = std::array::from_fn(|j| V::load(c.add(r * stride + j * V::N)));
-        }
         for run in runs {
             let x: [*const T; N] = std::array::from_fn(|r| x.add(run.source + taps[r]));
             let b = b.add(run.at * W * V::N);
@@ -204,8 +242,14 @@ unsafe fn sums<T: Real, V: Lanes<T>, const N: usize, const W: usize>(
             }
         }
         for (r, acc) in acc.iter().enumerate() {
-            for (j, acc) in acc.iter().enumerate() {
-                acc.store(c.add(r * stride + j * V::N));
+            for (j, &acc) in acc.iter().enumerate() {
+                let to = sums.to.add(r * sums.stride + j * V::N);
+                let sum = if sums.fresh {
+                    acc
+                } else {
+                    V::load(to).add(acc)
+                };
+                sum.store(to);
             }
         }
     }
@@ -216,7 +260,7 @@ macro_rules! compiled_for {
     ($($name:ident: $features:literal),*) => {$(
         #[cfg(target_arch = "x86_64")]
         mod $name {
-            use super::{Factors, Lanes, Places, Real, Run, Tile, tiles};
+            use super::{Factors, Lanes, Places, Real, Run, Sums, Tile, tiles};
 
             /// # Safety
             /// As the loop of this name outside.
@@ -251,11 +295,10 @@ macro_rules! compiled_for {
                 step: usize,
                 x: *const T,
                 b: *const T,
-                c: *mut T,
-                stride: usize,
+                sums: Sums<T>,
             ) {
                 // SAFETY: as the caller vouches.
-                unsafe { super::sums::<T, V, N, W>(runs, taps, step, x, b, c, stride) }
+                unsafe { super::sums::<T, V, N, W>(runs, taps, step, x, b, sums) }
             }
         }
     )*};

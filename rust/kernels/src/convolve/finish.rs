@@ -5,6 +5,7 @@ use super::field::Run;
 use crate::api::{Req, View};
 use crate::blocks::raw::{Source, Target};
 use crate::math::real::Real;
+use crate::par;
 use crate::simd::vector::{Level, level};
 use ferromix_base::Result;
 use std::ops::Range;
@@ -32,6 +33,9 @@ pub(crate) struct Finish<'a, T> {
     pub(crate) req: Req,
 }
 
+/// Numbers that a task clears.
+const CLEARED: usize = 1 << 16;
+
 /// Where rows of sums go: the first one, the distance to the next, and that of neighbours.
 pub(crate) type Places = (usize, usize, usize);
 
@@ -57,6 +61,19 @@ impl<'a, T: Real> Finish<'a, T> {
     /// The same sums with these shifts.
     pub(crate) fn shifted(self, shift: Option<&'a [T]>) -> Self {
         Finish { shift, ..self }
+    }
+
+    /// Whether sums stay as they are, but that they may be added to what there is.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.shift.is_none() && matches!(self.addend, Addend::Nothing) && !self.relu
+    }
+
+    /// Fills the target with zeros, of which it is ours to write all.
+    pub(crate) fn clear(&self) {
+        par::for_ranges(self.target.len(), CLEARED, |range| {
+            // SAFETY: each task has its own numbers.
+            unsafe { self.target.slice(range) }.fill(T::ZERO);
+        });
     }
 
     /// What the weights of a filter are multiplied by.

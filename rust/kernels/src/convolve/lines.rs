@@ -1,7 +1,8 @@
 //! Innermost loops over planes that lie in a line: sums over taps, and for each tap the sum over the
 //! line.
 
-use super::windows::{Plane, Windows};
+use super::windows::spread::{Filled, Spread};
+use super::windows::{Pair, Plane, Strips, Windows};
 use crate::linalg::lanes::{Lanes, Places, Plain};
 use crate::linalg::tile::Tiled;
 use crate::math::real::Real;
@@ -19,6 +20,10 @@ type Sums<T> = unsafe fn(&[usize], *const T, *const T, usize, &mut [T]);
 
 /// As [`Windows::run`].
 type Read<T> = unsafe fn(&Windows, &Plane<'_, T>);
+/// As [`Strips::sums`].
+type StripSums<T> = unsafe fn(&Strips, &Pair<T>, &mut [T]);
+/// As [`Spread::run`].
+type Fill<T> = unsafe fn(&Spread, &Filled<'_, T>);
 
 /// The loops for this CPU.
 pub(crate) struct Loops<T> {
@@ -26,6 +31,8 @@ pub(crate) struct Loops<T> {
     pub(super) windows: Read<T>,
     pub(super) product: Product<T>,
     pub(super) sums: Sums<T>,
+    pub(super) strip_sums: StripSums<T>,
+    pub(super) spread: Fill<T>,
 }
 
 /// Types that there are loops for.
@@ -103,11 +110,27 @@ unsafe fn windows<T: Real, V: Places<T>>(windows: &Windows, plane: &Plane<'_, T>
     unsafe { windows.run::<T, V>(plane) }
 }
 
+/// # Safety
+/// As [`Strips::sums`].
+#[inline(always)]
+unsafe fn strip_sums<T: Real, V: Places<T>>(strips: &Strips, pair: &Pair<T>, sums: &mut [T]) {
+    // SAFETY: as the caller vouches.
+    unsafe { strips.sums::<T, V>(pair, sums) }
+}
+
+/// # Safety
+/// As [`Spread::run`].
+#[inline(always)]
+unsafe fn spread<T: Real, V: Places<T>>(spread: &Spread, plane: &Filled<'_, T>) {
+    // SAFETY: as the caller vouches.
+    unsafe { spread.run::<T, V>(plane) }
+}
+
 macro_rules! compiled_for {
     ($($name:ident: $features:literal),*) => {$(
         #[cfg(target_arch = "x86_64")]
         mod $name {
-            use super::{Lanes, Places, Plane, Real, Windows};
+            use super::{Filled, Lanes, Pair, Places, Plane, Real, Spread, Strips, Windows};
 
             /// # Safety
             /// As the loop of this name outside.
@@ -118,6 +141,29 @@ macro_rules! compiled_for {
             ) {
                 // SAFETY: as the caller vouches.
                 unsafe { super::windows::<T, V>(windows, plane) }
+            }
+
+            /// # Safety
+            /// As the loop of this name outside.
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn strip_sums<T: Real, V: Places<T>>(
+                strips: &Strips,
+                pair: &Pair<T>,
+                out: &mut [T],
+            ) {
+                // SAFETY: as the caller vouches.
+                unsafe { super::strip_sums::<T, V>(strips, pair, out) }
+            }
+
+            /// # Safety
+            /// As the loop of this name outside.
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn spread<T: Real, V: Places<T>>(
+                spread: &Spread,
+                plane: &Filled<'_, T>,
+            ) {
+                // SAFETY: as the caller vouches.
+                unsafe { super::spread::<T, V>(spread, plane) }
             }
 
             /// # Safety
@@ -153,13 +199,15 @@ macro_rules! compiled_for {
 compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
 
 macro_rules! loops {
-    ($t:ty, $v:ty, $windows:path, $product:path, $sums:path) => {{
-        use {$product as product, $sums as sums, $windows as windows};
+    ($t:ty, $v:ty, $($level:ident)::+) => {{
+        use $($level)::+ as level;
         Loops {
             lanes: <$v as Lanes<$t>>::N,
-            windows: windows::<$t, $v>,
-            product: product::<$t, $v>,
-            sums: sums::<$t, $v>,
+            windows: level::windows::<$t, $v>,
+            product: level::product::<$t, $v>,
+            sums: level::sums::<$t, $v>,
+            strip_sums: level::strip_sums::<$t, $v>,
+            spread: level::spread::<$t, $v>,
         }
     }};
 }
@@ -170,10 +218,10 @@ macro_rules! planewise {
             fn plane_loops() -> Loops<$t> {
                 match level() {
                     #[cfg(target_arch = "x86_64")]
-                    Level::V4 => loops!($t, std::arch::x86_64::$v4, self::v4::windows, self::v4::product, self::v4::sums),
+                    Level::V4 => loops!($t, std::arch::x86_64::$v4, self::v4),
                     #[cfg(target_arch = "x86_64")]
-                    Level::V3 => loops!($t, std::arch::x86_64::$v3, self::v3::windows, self::v3::product, self::v3::sums),
-                    Level::Base => loops!($t, Plain<$t, $lanes>, self::windows, self::product, self::sums),
+                    Level::V3 => loops!($t, std::arch::x86_64::$v3, self::v3),
+                    Level::Base => loops!($t, Plain<$t, $lanes>, super::lines),
                 }
             }
         }

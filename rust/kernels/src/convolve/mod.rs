@@ -12,6 +12,7 @@ mod lines;
 mod out;
 mod places;
 pub(crate) mod plan;
+mod plane_weight;
 mod planes;
 pub(crate) mod products;
 mod tiles;

@@ -8,6 +8,7 @@ use super::field::Run;
 use super::finish::{Addend, Finish};
 use super::geometry::volume;
 use super::lines::{AT_ONCE, LANES, Planewise};
+use super::windows::spread::{Filled, Spread};
 use super::windows::{Plane, Windows};
 use crate::api::Req;
 use crate::blocks::raw::{Source, Target, scratch_bytes};
@@ -23,7 +24,7 @@ const AHEAD: usize = 1 << 11;
 /// Bytes of a result that must come from memory, to be written.
 const FAR: usize = 1 << 23;
 /// Multiplications per task, at least.
-const TASK: usize = 1 << 18;
+pub(super) const TASK: usize = 1 << 18;
 
 /// Numbers that vectors over a line may touch.
 fn whole(line: usize) -> usize {
@@ -45,7 +46,7 @@ impl Apply {
     }
 
     /// Numbers from the first of the results of a plane to its last, as they follow each other.
-    fn line(&self) -> usize {
+    pub(super) fn line(&self) -> usize {
         let [_, high, wide] = self.grid.extents;
         (high.max(1) - 1) * self.field.steps()[1] + wide
     }
@@ -57,7 +58,7 @@ impl Apply {
     }
 
     /// Numbers of a plane with what vectors read behind it, and of a line.
-    fn plane_sizes(&self) -> (usize, usize) {
+    pub(super) fn plane_sizes(&self) -> (usize, usize) {
         (self.field.plane() + LANES * AT_ONCE, whole(self.line()))
     }
 
@@ -195,6 +196,37 @@ pub(super) fn run_windows<T: Planewise>(
     });
 }
 
+/// Fills planes from those of a gradient whose windows are two apart, of so many groups in turn.
+pub(super) fn run_spread<T: Planewise>(
+    (spread, groups): (&Spread, usize),
+    (head, weights): (&[T], &[T]),
+    target: Target<T>,
+) {
+    let loops = T::plane_loops();
+    let [size, read] = spread.sizes();
+    let planes = head.len() / read.max(1);
+    let depth = weights.len() / groups;
+    let grain = (TASK / (depth * size).max(1)).max(1);
+    par::for_ranges(planes, grain, |range| {
+        for plane in range {
+            let after = (plane + 1).min(planes - 1);
+            // SAFETY: planes belong to one task each; the loops are for this CPU.
+            unsafe {
+                let filled = Filled {
+                    weights: &weights[plane % groups * depth..][..depth],
+                    head: head[plane * read..][..read].as_ptr(),
+                    target: target.slice(plane * size..(plane + 1) * size).as_mut_ptr(),
+                    next: [
+                        head[after * read..].as_ptr(),
+                        target.at(after * size).cast_const(),
+                    ],
+                };
+                (loops.spread)(spread, &filled);
+            }
+        }
+    });
+}
+
 impl Apply {
     /// The rows of a plane of results, in a line and in their place.
     fn rows_of_plane(&self) -> Vec<Run> {
@@ -206,81 +238,5 @@ impl Apply {
             target: y * self.grid.target[1],
         };
         (0..if wide == 0 { 0 } else { high }).map(row).collect()
-    }
-
-    /// Sums the gradient of the weights of each group into `out`, sample by sample.
-    pub(crate) fn plane_gradient<T: Planewise>(
-        &self,
-        (data, head): (&[T], &[T]),
-        threads: &mut [T],
-        out: &mut [T],
-        req: Req,
-    ) {
-        let (loops, each, depth) = (T::plane_loops(), self.plane_scratch::<T>(), self.taps.len());
-        let [_, high, wide] = self.grid.extents;
-        // All of a plane may be one row.
-        let apart = self.field.steps()[1].max(wide);
-        let (reads, line) = (&self.taps, self.plane_sizes().1);
-        let (inner, plane) = (volume(&self.field.inner), high * wide);
-        let (threads, out) = (Target::of_slice(threads), Target::of_slice(out));
-        let vectors = self.line().div_ceil(loops.lanes);
-        par::for_each_slot(self.groups, |slot, group| {
-            // SAFETY: tasks that run at the same time have different slots.
-            let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
-            scratch.fill(T::ZERO);
-            let (source, turned) = scratch.split_at_mut(each - line);
-            let mut totals = vec![0.0; depth];
-            let mut sums = vec![T::ZERO; depth];
-            for sample in 0..self.grid.batch {
-                let at = sample * self.groups + group;
-                self.field
-                    .fill_plane(&data[at * inner..(at + 1) * inner], source);
-                let head = &head[at * plane..(at + 1) * plane];
-                for (row, to) in head.chunks_exact(wide.max(1)).zip(turned.chunks_mut(apart)) {
-                    to[..wide].copy_from_slice(row);
-                }
-                // SAFETY: as for the product; what stands between rows of `turned` is zero.
-                unsafe {
-                    (loops.sums)(reads, source.as_ptr(), turned.as_ptr(), vectors, &mut sums);
-                }
-                // What is infinite or undefined may have met the zeros between rows.
-                if sums.iter().any(|s| !s.f64().is_finite()) {
-                    let rows = (high, wide, apart);
-                    sums_by_rows(reads, (source, turned), rows, &mut sums);
-                }
-                totals
-                    .iter_mut()
-                    .zip(&sums)
-                    .for_each(|(t, s)| *t += s.f64());
-            }
-            // SAFETY: each group's weights belong to one task.
-            let to = unsafe { out.slice(group * depth..(group + 1) * depth) };
-            for (&w, &total) in self.weights.iter().zip(&totals) {
-                let total = T::of(total);
-                match req {
-                    Req::Null => {}
-                    Req::Add => to[w] += total,
-                    _ => to[w] = total,
-                }
-            }
-        });
-    }
-}
-
-/// As the loop of sums, of `high` rows of `wide` numbers alone, which begin `apart`.
-fn sums_by_rows<T: Real>(
-    taps: &[usize],
-    (source, head): (&[T], &[T]),
-    (high, wide, apart): (usize, usize, usize),
-    sums: &mut [T],
-) {
-    for (sum, &tap) in sums.iter_mut().zip(taps) {
-        let row = |y: usize| {
-            let pairs = head[y * apart..][..wide]
-                .iter()
-                .zip(&source[tap + y * apart..]);
-            pairs.map(|(&h, &x)| h * x).sum::<T>()
-        };
-        *sum = (0..high).map(row).sum();
     }
 }

@@ -4,10 +4,12 @@
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
 use super::finish::{Addend, Finish};
+use super::geometry::Geometry;
 use super::planes;
 use super::transforms::Transformed;
 use super::weight::WeightSums;
 use super::windows::Windows;
+use super::windows::spread::Spread;
 use super::winograd::Winograd;
 use super::winograd_weight::WinogradSums;
 use crate::api::{Req, View};
@@ -31,6 +33,8 @@ pub(crate) struct Products {
     pub(crate) parts: Vec<Apply>,
     /// Another way to the same, of single precision.
     pub(crate) winograd: Option<Winograd>,
+    /// Another way to gradients of the data of planes.
+    spread: Option<Spread>,
     /// How planes are read where they lie, if they are. Known when first needed: it takes memory.
     windows: OnceLock<Option<Windows>>,
 }
@@ -40,8 +44,21 @@ impl Products {
         Products {
             parts,
             winograd,
+            spread: None,
             windows: OnceLock::new(),
         }
+    }
+
+    /// The same, which are a gradient of the data of a convolution.
+    pub(crate) fn backward(self, g: &Geometry) -> Self {
+        let spread = Spread::of(g);
+        Products { spread, ..self }
+    }
+
+    /// How planes are filled all at once, where nothing else becomes of the sums.
+    fn spread<T: Transformed>(&self, finish: &Finish<'_, T>) -> Option<&Spread> {
+        let alone = finish.is_plain() && finish.scale.is_none() && finish.req != Req::Add;
+        self.spread.as_ref().filter(|_| alone)
     }
 
     /// How planes are read where they lie; nothing where they are copied. What is added to the target after
@@ -179,6 +196,15 @@ impl Products {
             winograd.run(args, [field, threads], finish);
             return Ok(());
         }
+        if let Some(spread) = self.spread(finish) {
+            let head = data.read::<T>()?;
+            let (all, written) = (0..head.len(), 0..finish.target.len());
+            if !Source::of_slice(head).overlaps(&all, &finish.target, &written) {
+                let pair = (head, weights);
+                planes::run_spread((spread, first.groups), pair, finish.target);
+                return Ok(());
+            }
+        }
         if let Some(product) = self.planewise().then(|| self.windows(finish)).flatten() {
             planes::run_windows(product, (Source::of(data)?, weights), threads, finish);
             return Ok(());
@@ -188,7 +214,12 @@ impl Products {
             return Ok(());
         }
         let source = first.field.fill(data.read::<T>()?, field);
-        for product in &self.parts {
+        // Kernels that step over positions leave phases of zeros.
+        let plain = finish.is_plain();
+        if plain && finish.req != Req::Add && self.parts.iter().any(|p| p.taps.is_empty()) {
+            finish.clear();
+        }
+        for product in self.parts.iter().filter(|p| !(plain && p.taps.is_empty())) {
             let packed = kept.unwrap_or_else(|| {
                 product.pack(weights, finish.scale, &mut room[..product.packed()]);
                 room

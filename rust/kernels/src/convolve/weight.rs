@@ -1,123 +1,166 @@
 //! The gradient of a convolution's weights: the product of the matrix that the taps read with the
-//! transposed gradient of the output, summed over positions. The batch is cut into a fixed number
-//! of parts with a partial sum each.
+//! transposed gradient of the output, summed over positions. One of the two is read where it lies, and the
+//! other is turned, so that vectors hold its rows. The batch is cut into a fixed number of parts with a
+//! partial sum each.
 
+use super::ahead::Ahead;
 use super::apply::Apply;
-use super::direct::{Direct, Taps};
+use super::direct::{Direct, Sums, Taps};
 use super::field::Run;
+use super::gather::take_every;
 use super::geometry::Geometry;
 use super::plan;
 use super::winograd_weight::WinogradSums;
 use crate::api::Req;
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Target, scratch_bytes};
+use crate::copy::transpose::transpose;
 use crate::linalg::tile::{Tiles, tile_rows};
 use crate::math::real::Real;
 use crate::par;
 use crate::simd::vector::multiversion;
+use std::ops::Range;
 
-/// Positions that are worked on at a time.
-const POSITIONS: usize = 128;
-/// Weights of a filter that one task sums, at least.
+/// Positions that are worked on at a time, at most.
+const POSITIONS: usize = 512;
+/// Rows of sums of a task, at least.
 const ROWS: usize = 192;
 /// Tasks to aim for.
 const TASKS: usize = 16;
-/// Filters whose partial sums are added up together.
-const FILTERS: usize = 16;
+/// Columns whose partial sums are added up together.
+const COLUMNS: usize = 16;
 /// Numbers that partial sums may take.
-const PARTIALS: usize = 1 << 20;
+const PARTIALS: usize = 1 << 18;
+/// Bytes of a block that lies, of which the cache is told before.
+const NEAR: usize = 1 << 19;
 
 /// The sums; `apply` is the product of the forward pass.
 #[derive(Clone, Debug)]
 pub(crate) struct WeightSums {
     pub(crate) apply: Apply,
-    /// Parts of the batch.
-    parts: usize,
-    /// Weights of a filter that one task sums.
-    rows: usize,
     /// Another way to the same, of single precision.
     pub(super) winograd: Option<WinogradSums>,
 }
 
+/// Rows and columns of the sums of a group, and how they are cut into tasks.
+struct Cuts {
+    rows: usize,
+    columns: usize,
+    /// Columns with the rest of the last panel.
+    padded: usize,
+    /// Parts of the batch.
+    parts: usize,
+    /// Panels of columns that a task sums.
+    panels: usize,
+    /// Rows that a task sums.
+    some: usize,
+}
+
+/// One factor: what its rows have at each position.
+#[derive(Clone, Copy)]
+struct Side<'a, T> {
+    data: &'a [T],
+    /// Where rows are, from the place of a position.
+    rows: &'a [usize],
+    /// Distance between neighbouring positions.
+    step: usize,
+}
+
 multiversion! {
-    /// `out[p][f] = head[f][p]` for the filters of one panel; `out` has rows of `width` numbers.
-    fn transpose<T: Real>(head: &[T], runs: &[Run], row: usize, filters: usize, width: usize, out: &mut [T]) {
-        for run in runs {
-            let to = &mut out[run.at * width..(run.at + run.len) * width];
-            let row_at = |f: usize| &head[f * row + run.target..][..run.len];
-            let whole = filters / 4 * 4;
-            for f in (0..whole).step_by(4) {
-                let rows = [row_at(f), row_at(f + 1), row_at(f + 2), row_at(f + 3)];
-                square(rows, f, width, to);
-            }
-            for f in whole..filters {
-                for (o, &v) in to[f..].iter_mut().step_by(width).zip(row_at(f)) {
-                    *o = v;
-                }
+    /// Puts what the rows have at the positions of `runs` side by side, in rows that are so far apart.
+    fn line_up<T: Real>(data: &[T], rows: &[usize], step: usize, runs: &[Run], apart: usize, to: &mut [T]) {
+        for (&row, to) in rows.iter().zip(to.chunks_exact_mut(apart)) {
+            for run in runs {
+                let span = (run.len - 1) * step + 1;
+                take_every(step, &data[run.source + row..][..span], &mut to[run.at..]);
             }
         }
     }
 }
 
-/// Transposes four rows into columns `f` to `f + 4` of `to`, in squares of four by four.
-#[inline(always)]
-fn square<T: Real>(rows: [&[T]; 4], f: usize, width: usize, to: &mut [T]) {
-    let len = rows[0].len();
-    let whole = len / 4 * 4;
-    for p in (0..whole).step_by(4) {
-        let block = rows.map(|r| *r[p..].first_chunk::<4>().unwrap_or(&[T::ZERO; 4]));
-        for i in 0..4 {
-            let column = block.map(|b| b[i]);
-            to[(p + i) * width + f..][..4].copy_from_slice(&column);
+impl<T: Direct> Side<'_, T> {
+    /// Turns some rows, which are equally far apart, into columns of a panel. What is not read as it lies is
+    /// lined up first.
+    fn turn(&self, rows: Range<usize>, (runs, n): (&[Run], usize), width: usize, room: &mut [T]) {
+        let (rows, count) = (&self.rows[rows.clone()], rows.len());
+        let (panel, lined) = room.split_at_mut(width * POSITIONS);
+        if self.step > 1 {
+            line_up(self.data, rows, self.step, runs, n, lined);
+            return transpose((lined, n), (n, count), (panel, width));
+        }
+        let apart = rows.get(1).map_or(0, |second| second - rows[0]);
+        for run in runs {
+            let from = &self.data[run.source + rows[0]..];
+            transpose(
+                (from, apart),
+                (run.len, count),
+                (&mut panel[run.at * width..], width),
+            );
         }
     }
-    for p in whole..len {
-        let column = rows.map(|r| r[p]);
-        to[p * width + f..][..4].copy_from_slice(&column);
+}
+
+/// What the head has at the positions of `runs`, as runs of its own, which go over the ends of rows.
+fn joined(runs: &[Run], out: &mut Vec<Run>) {
+    out.clear();
+    for run in runs {
+        match out.last_mut() {
+            Some(last) if last.source + last.len == run.target => last.len += run.len,
+            _ => out.push(Run {
+                source: run.target,
+                ..*run
+            }),
+        }
     }
 }
 
 impl WeightSums {
     pub(crate) fn new(g: &Geometry) -> Self {
-        let apply = plan::forward(g);
-        let depth = apply.taps.len().max(1);
-        let most = PARTIALS / (depth * apply.rows * apply.groups).max(1);
-        let parts = TASKS.min(most).clamp(1, apply.grid.batch.max(1));
-        let cuts = TASKS.div_ceil(parts * apply.groups);
-        let rows = depth.div_ceil(cuts).max(ROWS);
-        let winograd = WinogradSums::of(g);
         WeightSums {
-            apply,
-            parts,
+            apply: plan::forward(g),
+            winograd: WinogradSums::of(g),
+        }
+    }
+
+    /// Whether rows of the sums are filters, and columns are taps, which are turned: where that is the lesser
+    /// work, and they are equally far apart.
+    fn by_filters(&self) -> bool {
+        self.apply.taps.are_single() && self.apply.taps.len() <= self.apply.rows
+    }
+
+    fn cuts<T: Direct>(&self) -> Cuts {
+        let a = &self.apply;
+        let (mut rows, mut columns) = (a.taps.len(), a.rows);
+        if self.by_filters() {
+            (rows, columns) = (columns, rows);
+        }
+        let width = tiles::<T>(columns).width;
+        let most = PARTIALS / (rows * columns * a.groups).max(1);
+        let parts = TASKS.min(most).clamp(1, a.grid.batch.max(1));
+        let all = columns.div_ceil(width);
+        let cuts = TASKS.div_ceil(parts * a.groups);
+        let panels = all.div_ceil(cuts).max(1);
+        let cuts = cuts.div_ceil(all.div_ceil(panels).max(1));
+        Cuts {
             rows,
-            winograd,
+            columns,
+            padded: all * width,
+            parts,
+            panels,
+            some: rows.div_ceil(cuts).max(ROWS),
         }
-    }
-
-    /// The tiles that suit the number of filters.
-    fn tiles<T: Direct>(&self) -> Tiles<T> {
-        let narrow = T::narrow_tiles();
-        if self.apply.rows <= narrow.width {
-            narrow
-        } else {
-            T::tiles()
-        }
-    }
-
-    /// Filters, with the rest of the last panel.
-    fn columns<T: Direct>(&self) -> usize {
-        self.apply.rows.next_multiple_of(self.tiles::<T>().width)
     }
 
     /// Scratch numbers for the partial sums.
     pub(crate) fn partials<T: Direct>(&self) -> usize {
-        self.parts * self.apply.groups * self.apply.taps.len() * self.columns::<T>()
+        let cuts = self.cuts::<T>();
+        cuts.parts * self.apply.groups * cuts.rows * cuts.padded
     }
 
     /// Scratch numbers of one thread.
     pub(crate) fn per_thread<T: Direct>(&self) -> usize {
-        let numbers = POSITIONS * self.columns::<T>();
-        scratch_bytes::<T>(numbers) / size_of::<T>()
+        let panels = 1 + usize::from(self.by_filters() && self.apply.grid.source[2] > 1);
+        scratch_bytes::<T>(panels * POSITIONS * T::tiles().width) / size_of::<T>()
     }
 
     /// Sums the gradient into `out`, `[groups * filters, weights of a filter]`.
@@ -129,106 +172,180 @@ impl WeightSums {
         out: &mut [T],
         req: Req,
     ) {
-        let a = &self.apply;
-        let depth = a.taps.len();
-        let columns = self.columns::<T>();
+        let (a, cuts) = (&self.apply, self.cuts::<T>());
+        let filters: Vec<usize> = (0..a.rows).map(|f| f * a.target_row).collect();
+        let whole = cuts.parts == 1 && cuts.padded == cuts.columns && a.grid.len() > 0;
+        let straight = whole && self.by_filters() && req != Req::Add;
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(threads);
-        let target = Target::of_slice(partials);
-        let cuts = depth.div_ceil(self.rows);
-        par::for_each_slot(self.parts * a.groups * cuts, |slot, task| {
-            let (part, group, cut) = (task / cuts / a.groups, task / cuts % a.groups, task % cuts);
-            let rows = cut * self.rows..((cut + 1) * self.rows).min(depth);
-            let first = (part * a.groups + group) * depth;
-            let sums = (first + rows.start) * columns..(first + rows.end) * columns;
-            // SAFETY: each task has its own rows of its own part; tasks that run at the same time
-            // have different slots.
-            let (sums, scratch) = unsafe {
-                (
-                    target.slice(sums),
-                    threads.slice(slot * each..(slot + 1) * each),
-                )
+        let target = Target::of_slice(if straight { &mut *out } else { &mut *partials });
+        if a.grid.len() == 0 {
+            // SAFETY: nobody uses them meanwhile.
+            unsafe { target.slice(0..target.len()) }.fill(T::ZERO);
+        }
+        let width = tiles::<T>(cuts.columns).width;
+        let across = cuts.padded / width;
+        let (across, down) = (across.div_ceil(cuts.panels), cuts.rows.div_ceil(cuts.some));
+        par::for_each_slot(cuts.parts * a.groups * across * down, |slot, task| {
+            let (first, cut) = (task / down / across, task / down % across);
+            let (part, group) = (first / a.groups, first % a.groups);
+            let row = task % down * cuts.some;
+            let columns =
+                cut * cuts.panels * width..cuts.padded.min((cut + 1) * cuts.panels * width);
+            // SAFETY: tasks that run at the same time have different slots.
+            let room = unsafe { threads.slice(slot * each..(slot + 1) * each) };
+            let taps = Side {
+                data: source.get(group * a.source_group..).unwrap_or(&[]),
+                rows: &a.taps,
+                step: a.grid.source[2],
             };
-            sums.fill(T::ZERO);
-            let source = source.get(group * a.source_group..).unwrap_or(&[]);
-            let head = head.get(group * a.target_group..).unwrap_or(&[]);
-            self.part(part, &a.taps[rows], (source, head), scratch, sums);
+            let head = Side {
+                data: head.get(group * a.target_group..).unwrap_or(&[]),
+                rows: &filters,
+                step: 1,
+            };
+            let sides = if self.by_filters() {
+                [head, taps]
+            } else {
+                [taps, head]
+            };
+            let rows = row..cuts.rows.min(row + cuts.some);
+            let to = (target, first * cuts.rows * cuts.padded, cuts.padded);
+            // SAFETY: each task has its own rows and columns of its own part.
+            unsafe { self.part(part, sides, (rows, columns), room, to) };
         });
-        self.collect(partials, out, req);
+        if !straight {
+            self.collect(partials, out, req);
+        }
     }
 
-    /// The samples of a part.
-    fn samples(&self, part: usize) -> std::ops::Range<usize> {
-        let batch = self.apply.grid.batch;
-        part * batch / self.parts..(part + 1) * batch / self.parts
+    /// The positions of a part of the batch.
+    fn positions(&self, part: usize, parts: usize) -> Range<usize> {
+        let grid = &self.apply.grid;
+        let each = grid.len() / grid.batch.max(1);
+        part * grid.batch / parts * each..(part + 1) * grid.batch / parts * each
     }
 
-    /// Adds the products of one part of the batch to `sums`, rows of taps.
-    fn part<T: Direct>(
+    /// Sums some rows and columns over one part of the batch, into a matrix that begins at a place, with so
+    /// much from row to row. A block of positions begins with zero, and its sums are added to those before.
+    ///
+    /// # Safety
+    /// Nobody else uses these rows and columns of the matrix meanwhile.
+    unsafe fn part<T: Direct>(
         &self,
         part: usize,
-        taps: &[usize],
-        (source, head): (&[T], &[T]),
-        turned: &mut [T],
-        sums: &mut [T],
+        [lying, turned]: [Side<'_, T>; 2],
+        (rows, columns): (Range<usize>, Range<usize>),
+        room: &mut [T],
+        (to, place, stride): (Target<T>, usize, usize),
     ) {
-        let tiles = self.tiles::<T>();
-        let a = &self.apply;
-        let columns = self.columns::<T>();
-        let (loops, step) = (T::loops(), a.grid.source[2]);
-        let vectors = tiles.width / loops.lanes;
-        let samples = self.samples(part);
-        let per_sample = a.grid.len() / a.grid.batch.max(1);
-        let end = samples.end * per_sample;
-        let mut runs = Vec::new();
-        let rows = tile_rows(taps.len(), tiles.most_rows);
-        let tiles_of_taps: Vec<_> = rows
-            .map(|(first, n)| (first, Taps::new(&taps[first..first + n])))
+        let loops = T::loops();
+        let cuts = self.cuts::<T>();
+        let tiles = tiles::<T>(cuts.columns);
+        let positions = self.positions(part, cuts.parts);
+        let blocks = positions.len().div_ceil(POSITIONS).max(1);
+        let each = positions.len().div_ceil(blocks).next_multiple_of(16);
+        let tiles_of_rows: Vec<_> = tile_rows(rows.len(), tiles.most_rows)
+            .map(|(first, n)| rows.start + first..rows.start + first + n)
+            .map(|rows| (rows.start, Taps::new(&lying.rows[rows])))
             .collect();
-        for start in (samples.start * per_sample..end).step_by(POSITIONS) {
-            let n = POSITIONS.min(end - start);
-            a.grid.runs(start, n, POSITIONS, &mut runs);
-            self.turn(&tiles, head, &runs, turned);
-            for panel in 0..columns / tiles.width {
-                let b = &turned[panel * tiles.width * POSITIONS..][..n * tiles.width];
-                for &(first, taps) in &tiles_of_taps {
-                    let c = &mut sums[first * columns + panel * tiles.width..];
-                    loops.sums(vectors, (source, taps, step), (b, &runs), (c, columns));
+        let count = tiles_of_rows.len();
+        let near = rows.len() * each * size_of::<T>() <= NEAR;
+        let single = self.apply.taps.are_single();
+        let (mut runs, mut next) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+        self.runs(
+            positions.start..positions.end.min(positions.start + each),
+            &mut runs,
+        );
+        for start in positions.clone().step_by(each.max(1)) {
+            let end = positions.end.min(start + each);
+            self.runs(end..positions.end.min(end + each), &mut next);
+            let later = [single && near && lying.step == 1, turned.step == 1];
+            let [later_lying, later_turned] =
+                [0, 1].map(|i| if later[i] { &next[i][..] } else { &[] });
+            let panels = columns.len().div_ceil(tiles.width);
+            let mut ahead = Ahead::new(&lying.rows[rows.clone()], later_lying, panels * count);
+            for column in columns.clone().step_by(tiles.width) {
+                let some = column..cuts.columns.min(column + tiles.width);
+                turned.turn(some.clone(), (&runs[1], end - start), tiles.width, room);
+                let mut ahead_turned = Ahead::new(&turned.rows[some], later_turned, count);
+                for &(row, rows) in &tiles_of_rows {
+                    ahead.fetch(lying.data);
+                    ahead_turned.fetch(turned.data);
+                    // SAFETY: as the caller vouches.
+                    unsafe {
+                        let sums = Sums {
+                            to: to.at(place + row * stride + column),
+                            stride,
+                            fresh: start == positions.start,
+                        };
+                        let x = (lying.data, rows, lying.step);
+                        loops.sums(tiles.width / loops.lanes, x, (room, &runs[0]), sums);
+                    }
                 }
             }
+            std::mem::swap(&mut runs, &mut next);
         }
     }
 
-    /// The gradient of the output, transposed, in panels of the tiles' width.
-    fn turn<T: Direct>(&self, tiles: &Tiles<T>, head: &[T], runs: &[Run], turned: &mut [T]) {
-        let a = &self.apply;
-        for (panel, out) in turned.chunks_mut(tiles.width * POSITIONS).enumerate() {
-            let first = panel * tiles.width;
-            let filters = tiles.width.min(a.rows - first);
-            let head = head.get(first * a.target_row..).unwrap_or(&[]);
-            transpose(head, runs, a.target_row, filters, tiles.width, out);
-        }
+    /// The runs of some positions in what lies and in what is turned.
+    fn runs(&self, positions: Range<usize>, [lying, turned]: &mut [Vec<Run>; 2]) {
+        let (fine, line) = if self.by_filters() {
+            (turned, lying)
+        } else {
+            (lying, turned)
+        };
+        let n = positions.len();
+        self.apply.grid.runs(positions.start, n, n, fine);
+        joined(fine, line);
     }
 
-    /// Adds the partial sums up, in order, and stores them transposed.
+    /// Adds the partial sums up, in order, and stores them.
     fn collect<T: Direct>(&self, partials: &[T], out: &mut [T], req: Req) {
-        let a = &self.apply;
-        let (depth, columns) = (a.taps.len(), self.columns::<T>());
+        if !self.by_filters() {
+            return self.collect_turned(partials, out, req);
+        }
+        let (groups, cuts) = (self.apply.groups, self.cuts::<T>());
         let target = Target::of_slice(out);
-        let across = a.rows.div_ceil(FILTERS);
-        let grain = (65_536 / (depth * self.parts * FILTERS).max(1)).max(1);
+        let grain = (65_536 / (cuts.columns * cuts.parts).max(1)).max(1);
+        par::for_ranges(groups * cuts.rows, grain, |filters| {
+            let mut total = vec![T::ZERO; cuts.columns];
+            for filter in filters {
+                let parts = (0..cuts.parts).map(|part| {
+                    let row = part * groups * cuts.rows + filter;
+                    &partials[row * cuts.padded..][..cuts.columns]
+                });
+                total.fill(T::ZERO);
+                for row in parts {
+                    total.iter_mut().zip(row).for_each(|(t, &v)| *t += v);
+                }
+                // SAFETY: filters belong to one task each.
+                let to =
+                    unsafe { target.slice(filter * cuts.columns..(filter + 1) * cuts.columns) };
+                blockwise::store(&total, to, req);
+            }
+        });
+    }
+
+    /// As [`WeightSums::collect`] for sums whose columns are filters.
+    fn collect_turned<T: Direct>(&self, partials: &[T], out: &mut [T], req: Req) {
+        let (a, cuts) = (&self.apply, self.cuts::<T>());
+        let (depth, columns) = (cuts.rows, cuts.padded);
+        let target = Target::of_slice(out);
+        let across = a.rows.div_ceil(COLUMNS);
+        let grain = (65_536 / (depth * cuts.parts * COLUMNS).max(1)).max(1);
         par::for_ranges(a.groups * across, grain, |tasks| {
-            let mut totals = vec![[T::ZERO; FILTERS]; depth];
+            let mut totals = vec![[T::ZERO; COLUMNS]; depth];
             let mut row = vec![T::ZERO; depth];
             for task in tasks {
-                let (group, first) = (task / across, task % across * FILTERS);
-                let n = FILTERS.min(columns - first);
-                totals.fill([T::ZERO; FILTERS]);
-                for part in 0..self.parts {
+                let (group, first) = (task / across, task % across * COLUMNS);
+                let n = COLUMNS.min(columns - first);
+                totals.fill([T::ZERO; COLUMNS]);
+                for part in 0..cuts.parts {
                     let from = &partials[(part * a.groups + group) * depth * columns..];
                     add_columns(&from[first..], columns, n, &mut totals);
                 }
-                for f in 0..FILTERS.min(a.rows - first) {
+                for f in 0..COLUMNS.min(a.rows - first) {
                     row.iter_mut().zip(&totals).for_each(|(o, t)| *o = t[f]);
                     let filter = group * a.rows + first + f;
                     // SAFETY: filters belong to one task each.
@@ -240,11 +357,21 @@ impl WeightSums {
     }
 }
 
+/// The tiles that suit so many columns.
+fn tiles<T: Direct>(columns: usize) -> Tiles<T> {
+    let narrow = T::narrow_tiles();
+    if columns <= narrow.width {
+        narrow
+    } else {
+        T::tiles()
+    }
+}
+
 /// Adds `n` columns of `x` to `totals`; rows of `x` are `stride` apart.
-fn add_columns<T: Real>(x: &[T], stride: usize, n: usize, totals: &mut [[T; FILTERS]]) {
+fn add_columns<T: Real>(x: &[T], stride: usize, n: usize, totals: &mut [[T; COLUMNS]]) {
     for (total, row) in totals.iter_mut().zip(x.chunks(stride)) {
-        match row.first_chunk::<FILTERS>() {
-            Some(row) if n == FILTERS => total.iter_mut().zip(row).for_each(|(t, &v)| *t += v),
+        match row.first_chunk::<COLUMNS>() {
+            Some(row) if n == COLUMNS => total.iter_mut().zip(row).for_each(|(t, &v)| *t += v),
             _ => total[..n].iter_mut().zip(row).for_each(|(t, &v)| *t += v),
         }
     }

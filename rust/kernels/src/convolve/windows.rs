@@ -3,13 +3,15 @@
 //! strips, from row to row, where rows fill vectors well; others vector by vector.
 
 mod pieces;
+pub(super) mod spread;
 mod strips;
 
 use super::apply::Apply;
 use crate::linalg::lanes::Places;
 use crate::math::real::Real;
 use pieces::Pieces;
-use strips::Strips;
+pub(super) use strips::Strips;
+pub(super) use strips::sums::Pair;
 
 /// How a plane of results is computed.
 pub(super) enum Windows {
@@ -80,12 +82,21 @@ impl Windows {
         if !(1..=2).contains(&shape.stride[1]) {
             return None;
         }
-        if let Some(strips) =
-            Strips::of(&shape, [high, wide], lanes).filter(|_| grid.target[1] == wide)
-        {
+        let strips = Strips::of(&shape, [high, wide], lanes);
+        if let Some(strips) = strips.filter(|s| s.fill(lanes) && grid.target[1] == wide) {
             return Some(Windows::Strips(strips));
         }
         Some(Windows::Pieces(Pieces::of(apply, &shape, lanes)))
+    }
+
+    /// The strips of a product of planes, however little they fill vectors; nothing for other windows.
+    pub(super) fn strips(apply: &Apply, lanes: usize) -> Option<Strips> {
+        let [_, high, wide] = apply.grid.extents;
+        // Kernels of one element may have all of a plane in one row.
+        if apply.taps.len() < 2 || high * wide == 0 {
+            return None;
+        }
+        Strips::of(&Shape::of(apply), [high, wide], lanes)
     }
 
     /// Whether a result may lie where its plane does.

@@ -25,6 +25,9 @@ const MOST: usize = 120;
 const TASKS: usize = 8;
 /// Filters whose results a task holds.
 const FILTERS: usize = 64;
+/// Channels whose weights are transformed together: they come from as many places as there are filters in a panel,
+/// and go to 36 matrices, far apart, some lines at a time.
+const TOGETHER: usize = 16;
 
 /// A convolution, or the gradient of the data of one.
 #[derive(Clone, Debug)]
@@ -202,22 +205,32 @@ impl Winograd {
         } else {
             (9 * c, 9)
         };
-        let grain = (512 / width).max(1);
-        par::for_ranges(self.filters / width * c, grain, |range| {
-            for i in range {
-                let (first, from) = (i / c * width, i % c * channel);
-                let mut taps = [[T::ZERO; 2 * VECTOR]; 9];
+        let apart = apart(self.filters * c);
+        par::for_ranges(self.filters / width * c, TOGETHER, |range| {
+            let mut room = vec![T::ZERO; POINTS * TOGETHER * width];
+            let mut taps = vec![[[T::ZERO; 2 * VECTOR]; 9]; TOGETHER];
+            for start in range.clone().step_by(TOGETHER) {
+                let some = start..range.end.min(start + TOGETHER);
                 for lane in 0..width {
-                    let one = &weights[from + (first + lane) * filter..][..9];
-                    let scale = scale.map_or(T::ONE, |s| s[first + lane]);
-                    for (t, &x) in one.iter().enumerate() {
-                        taps[if self.back { 8 - t } else { t }][lane] = x * scale;
+                    for (i, taps) in some.clone().zip(&mut taps) {
+                        let (first, from) = (i / c * width, i % c * channel);
+                        let one = &weights[from + (first + lane) * filter..][..9];
+                        let scale = scale.map_or(T::ONE, |s| s[first + lane]);
+                        for (t, &x) in one.iter().enumerate() {
+                            taps[if self.back { 8 - t } else { t }][lane] = x * scale;
+                        }
                     }
                 }
-                // SAFETY: the places of a channel of a panel belong to one task.
-                unsafe {
-                    let to = packed.at(i * width);
-                    transforms.weights(width, &taps, (to, apart(self.filters * c)));
+                for (i, taps) in taps[..some.len()].iter().enumerate() {
+                    let to = room[i * width..].as_mut_ptr();
+                    // SAFETY: the room has these places of each matrix.
+                    unsafe { transforms.weights(width, taps, (to, TOGETHER * width)) };
+                }
+                let len = some.len() * width;
+                for (point, from) in room.chunks_exact(TOGETHER * width).enumerate() {
+                    let at = point * apart + start * width;
+                    // SAFETY: the places of a channel of a panel belong to one task.
+                    unsafe { packed.slice(at..at + len) }.copy_from_slice(&from[..len]);
                 }
             }
         });

@@ -2,6 +2,8 @@
 //! written is used whole at once.
 
 #[cfg(target_arch = "x86_64")]
+mod wide;
+#[cfg(target_arch = "x86_64")]
 mod words;
 
 use crate::iter::walk::{Order, Walk};
@@ -140,6 +142,13 @@ pub(crate) fn transpose<T: Copy + Default>(
     }
     assert!(from.len() >= (width - 1) * from_step + height);
     assert!(to_step >= width && to.len() >= (height - 1) * to_step + width);
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() == 4 && crate::simd::vector::level() == crate::simd::vector::Level::V4 {
+        let to = (to.as_mut_ptr().cast(), to_step as isize);
+        let from = (from.as_ptr().cast(), from_step as isize);
+        // SAFETY: as below.
+        return unsafe { wide::matrix(to, from, (height, width)) };
+    }
     let sheet = Sheet {
         across: (width, from_step as isize),
         along: (height, to_step as isize),

@@ -128,12 +128,18 @@ pub(crate) unsafe trait Places<T>: Lanes<T> {
     /// # Safety
     /// The CPU has the instructions.
     unsafe fn odd_ones(self, next: Self) -> Self;
+    /// The numbers of both in turn: the reverse of the two.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    unsafe fn in_turn(self, odd: Self) -> [Self; 2];
 }
 
 /// Methods of [`Places`] for a type of register, of which the first argument of each names what is given.
 macro_rules! places_x86 {
     ($($v:ident, $t:ty: |$lp:ident, $lb:ident| $load:expr, |$s:ident, $sp:ident, $sb:ident| $store:expr,
-       |$a:ident, $b:ident| $second:expr, |$c:ident, $d:ident| $odd:expr;)*) => {$(
+       |$a:ident, $b:ident| $second:expr, |$c:ident, $d:ident| $odd:expr,
+       |$e:ident, $f:ident| $turn:expr;)*) => {$(
         // SAFETY: the methods are intrinsics of the type.
         #[cfg(target_arch = "x86_64")]
         unsafe impl Places<$t> for std::arch::x86_64::$v {
@@ -164,6 +170,13 @@ macro_rules! places_x86 {
                 // SAFETY: the caller vouches for the CPU.
                 unsafe { $odd }
             }
+            #[inline(always)]
+            unsafe fn in_turn(self, $f: Self) -> [Self; 2] {
+                use std::arch::x86_64::*;
+                let $e = self;
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { $turn }
+            }
         }
     )*};
 }
@@ -178,12 +191,22 @@ places_x86! {
         |a, b| {
             let at = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
             _mm512_permutex2var_ps(a, at, b)
+        },
+        |a, b| {
+            let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            let high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+            [_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)]
         };
     __m512d, f64:
         |p, places| _mm512_maskz_loadu_pd(places as u8, p),
         |x, p, places| _mm512_mask_storeu_pd(p, places as u8, x),
         |a, b| _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b),
-        |a, b| _mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);
+        |a, b| _mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b),
+        |a, b| {
+            let low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+            let high = _mm512_add_epi64(low, _mm512_set1_epi64(4));
+            [_mm512_permutex2var_pd(a, low, b), _mm512_permutex2var_pd(a, high, b)]
+        };
     __m256, f32:
         |p, places| _mm256_maskload_ps(p, words(places)),
         |x, p, places| _mm256_maskstore_ps(p, words(places), x),
@@ -194,12 +217,26 @@ places_x86! {
         |a, b| {
             let pairs = _mm256_castps_pd(_mm256_shuffle_ps::<0xDD>(a, b));
             _mm256_castpd_ps(_mm256_permute4x64_pd::<0xD8>(pairs))
+        },
+        |a, b| {
+            let (low, high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+            [
+                _mm256_permute2f128_ps::<0x20>(low, high),
+                _mm256_permute2f128_ps::<0x31>(low, high),
+            ]
         };
     __m256d, f64:
         |p, places| _mm256_maskload_pd(p, double_words(places)),
         |x, p, places| _mm256_maskstore_pd(p, double_words(places), x),
         |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpacklo_pd(a, b)),
-        |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpackhi_pd(a, b));
+        |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpackhi_pd(a, b)),
+        |a, b| {
+            let (low, high) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+            [
+                _mm256_permute2f128_pd::<0x20>(low, high),
+                _mm256_permute2f128_pd::<0x31>(low, high),
+            ]
+        };
 }
 
 /// All bits of the words whose bit is set.
@@ -307,6 +344,17 @@ unsafe impl<T: Real, const N: usize> Places<T> for Plain<T, N> {
     unsafe fn odd_ones(self, next: Self) -> Self {
         Plain(std::array::from_fn(|i| self.of_both(&next, 2 * i + 1)))
     }
+    #[inline(always)]
+    unsafe fn in_turn(self, odd: Self) -> [Self; 2] {
+        let number = |i: usize| {
+            if i.is_multiple_of(2) {
+                self.0[i / 2]
+            } else {
+                odd.0[i / 2]
+            }
+        };
+        [0, N].map(|first| Plain(std::array::from_fn(|i| number(first + i))))
+    }
 }
 
 impl<T: Copy, const N: usize> Plain<T, N> {
@@ -354,6 +402,15 @@ mod tests {
             let want: Vec<T> = numbers[first..].iter().copied().step_by(2).collect();
             assert_eq!(out, want);
         }
+        let mut out = vec![T::ZERO; 2 * V::N];
+        // SAFETY: as above.
+        unsafe {
+            let [a, b] = [0, V::N].map(|i| V::load(numbers[i..].as_ptr()));
+            let both = a.every_second(b).in_turn(a.odd_ones(b));
+            both[0].store(out.as_mut_ptr());
+            both[1].store(out[V::N..].as_mut_ptr());
+        }
+        assert_eq!(out, numbers);
     }
 
     #[test]

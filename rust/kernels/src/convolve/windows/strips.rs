@@ -2,6 +2,8 @@
 //! to the last. What the three rows of a window read stays in registers from one row of the result to the
 //! next, so that each row of the plane is loaded once, and what is read is the same for all rows of a strip.
 
+pub(in crate::convolve) mod sums;
+
 use super::{Plane, Shape};
 use crate::blocks::raw::fetch_far;
 use crate::linalg::lanes::Places;
@@ -43,7 +45,7 @@ pub(in crate::convolve) struct Strips {
 
 impl Strips {
     /// Those of windows of a shape, for a result of so many rows and columns, in vectors of so many lanes;
-    /// nothing where the windows are others, or where too little of the vectors is filled.
+    /// nothing where the windows are others.
     pub(super) fn of(shape: &Shape, out: [usize; 2], lanes: usize) -> Option<Self> {
         let [stride, along] = shape.stride;
         let least = |i: usize| shape.taps.iter().map(|tap| tap[i]).min();
@@ -57,15 +59,10 @@ impl Strips {
         for (i, number) in order.iter_mut().enumerate() {
             *number = place(i)?;
         }
-        let strips = out[1].div_ceil(lanes);
-        let others = match stride {
-            1 => (out[0] * out[1]).div_ceil(lanes),
-            _ => strips * out[0],
-        };
-        let filled = strips * out[0] * WORTH.1 <= others * WORTH.0;
-        if shape.taps.len() != order.len() || stride != along || stride > 2 || !filled {
+        if shape.taps.len() != order.len() || stride != along || !(1..=2).contains(&stride) {
             return None;
         }
+        let strips = out[1].div_ceil(lanes);
         let mut found = Strips {
             stride,
             high: shape.high as isize,
@@ -77,6 +74,16 @@ impl Strips {
         };
         found.strips = (0..strips).map(|i| found.strip(i * lanes, lanes)).collect();
         Some(found)
+    }
+
+    /// Whether enough of the vectors is filled, beside those that may run over the ends of rows.
+    pub(super) fn fill(&self, lanes: usize) -> bool {
+        let strips = self.strips.len() * self.out[0];
+        let others = match self.stride {
+            1 => (self.out[0] * self.out[1]).div_ceil(lanes),
+            _ => strips,
+        };
+        strips * WORTH.1 <= others * WORTH.0
     }
 
     /// The strip from a column on.

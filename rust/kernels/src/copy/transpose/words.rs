@@ -108,7 +108,7 @@ unsafe fn tile<const PAST: bool>(to: Place<*mut u32>, from: Place<*const u32>) {
 /// 4 elements without gaps lie at each of 4 places on either side, a step apart.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
-unsafe fn four(to: Place<*mut u32>, from: Place<*const u32>) {
+pub(super) unsafe fn four(to: Place<*mut u32>, from: Place<*const u32>) {
     // SAFETY: as the caller vouches.
     let row = |i: isize| unsafe { _mm_loadu_ps(from.0.wrapping_offset(i * from.1).cast()) };
     let (a, b, c, d) = (row(0), row(1), row(2), row(3));

@@ -73,7 +73,8 @@ fn products(g: &Geometry, down: bool) -> Products {
     } else {
         plan::backward(g)
     };
-    Products::new(parts, Winograd::of(g, !down))
+    let products = Products::new(parts, Winograd::of(g, !down));
+    if down { products } else { products.backward(g) }
 }
 
 /// The sizes for data, weight and output of either operator.
