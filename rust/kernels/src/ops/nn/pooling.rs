@@ -8,7 +8,6 @@
 
 mod geometry;
 mod reduce;
-mod route;
 
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
@@ -151,15 +150,10 @@ fn backward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     planes::each::<T, 3, _>(&pool.planes, inputs, result, call.reqs[0], || {
         let mut row = vec![T::Real::ZERO; pool.axes[2].input];
         let mut parts = Vec::new();
-        let many = pool.kind == Kind::Max && route::pays(pool);
-        let mut room = many.then(|| route::Room::new(pool));
         move |[g, x, y]: [&[T::Real]; 3], dx: &mut [T::Real]| {
             dx.fill(T::Real::ZERO);
             match pool.kind {
-                Kind::Max => match &mut room {
-                    Some(room) => route::route(pool, g, x, y, dx, room),
-                    None => route_plane(pool, g, x, y, dx),
-                },
+                Kind::Max => route_plane(pool, g, x, y, dx),
                 Kind::Avg | Kind::Sum => spread_plane(pool, g, &mut row, dx),
                 Kind::Squares | Kind::Cubes => {
                     let cubes = pool.kind == Kind::Cubes;
