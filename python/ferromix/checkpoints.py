@@ -153,6 +153,7 @@ def convert(
     if form not in FORMS:
         listed = ", ".join(map(repr, FORMS))
         raise InvalidArgumentError(f"convert: form must be one of {listed}, got {form!r}")
+    target = files.resolve(target)
     if os.fspath(prefix).endswith(".onnx"):
         net, args, auxs = import_model(prefix)
     else:

@@ -6,6 +6,8 @@ import errno
 import fcntl
 import os
 import re
+import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -14,15 +16,26 @@ from typing import BinaryIO
 
 from .error import FileAccessError, FileFormatError, MissingFileError
 
-__all__ = ["access", "read", "write"]
+__all__ = ["access", "read", "resolve", "write"]
 
 _drafts = count()
 _CODE = re.compile(r"\(os error (\d+)\)")
+_FILE_URI = re.compile("file://(localhost(?=/))?")
+_LONG, _KEPT = 200, 190
+"""Bytes of a name beyond which its drafts have a shorter one, and what is then left of it: names
+have 255 bytes at most, and what follows in a draft's name has 45."""
+
+
+def resolve(path: str | os.PathLike[str]) -> str:
+    """The path of a file that is named by it or, as MXNet takes it, by ``file://`` and the path."""
+    path = os.fsdecode(path)
+    uri = _FILE_URI.match(path)
+    return path[uri.end() :] if uri else path
 
 
 @contextmanager
-def access(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turns what the system says about a file into Ferromix's errors.
+def access(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Gives the path as :func:`resolve`, and turns what the system says into Ferromix's errors.
 
     The core reports these with the text and the number of the system's error, in the message only.
 
@@ -35,9 +48,9 @@ def access(path: str | os.PathLike[str]) -> Iterator[None]:
     TypeError
         For what is no path; numbers of open files are none.
     """
-    path = os.fspath(path)
+    resolved = resolve(path)
     try:
-        yield
+        yield resolved
     except (FileFormatError, OSError) as error:
         code = getattr(error, "errno", None) or _code(str(error))
         if code is None and isinstance(error, FileFormatError):
@@ -47,49 +60,86 @@ def access(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def read(path: str | os.PathLike[str]) -> bytes:
     """All of a file; raises as :func:`access`."""
-    with access(path), open(path, "rb") as file:
+    with access(path) as path, open(path, "rb") as file:
         return file.read()
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Writes a file, which is either complete or not changed at all; raises as :func:`access`.
 
+    It keeps its mode, and its owner where the system allows it. What is no regular file, as a
+    device or a pipe, is written into.
+
     A process that is killed meanwhile leaves a draft beside the file, whose name ends in ``.tmp``;
     whoever writes the file next on this machine removes it.
     """
-    target = os.path.realpath(path)  # A link stays, and the file that it names is replaced.
-    with access(path):
-        _remove_abandoned(target)
-        with _new_draft(target) as file:
-            try:
+    with access(path) as path:
+        try:
+            old = os.stat(path)
+        except FileNotFoundError:
+            old = None
+        target = os.path.realpath(path)  # A link stays, and the file that it names is replaced.
+        # A regular file may have no name, as one that was removed and is at /dev/stdout.
+        if old is None or (stat.S_ISREG(old.st_mode) and _is_at(old, target)):
+            _replace(target, data, old)
+        else:
+            with open(os.open(path, os.O_WRONLY | os.O_TRUNC), "wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-                os.replace(file.name, target)
-            except BaseException:
-                with suppress(OSError):  # What went wrong is what is said.
-                    os.unlink(file.name)
-                raise
-        _sync_folder(os.path.dirname(target))
 
 
-def _new_draft(target: str) -> BinaryIO:
+def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
+    _remove_abandoned(target)
+    # What others may not read they may not read meanwhile.
+    with _new_draft(target, 0o666 if old is None else 0o600) as file:
+        try:
+            file.write(data)
+            file.flush()
+            if old is not None:
+                _keep_access(file.fileno(), old)
+            os.fsync(file.fileno())
+            os.replace(file.name, target)
+        except BaseException:
+            with suppress(OSError):  # What went wrong is what is said.
+                os.unlink(file.name)
+            raise
+    _sync_folder(os.path.dirname(target))
+
+
+def _keep_access(file: int, old: os.stat_result) -> None:
+    """Gives a new file the owner, the group and the mode of the old one, as far as is allowed.
+
+    Only root can give another owner, and some file systems have none.
+    """
+    try:
+        os.fchown(file, old.st_uid, old.st_gid)
+    except OSError:
+        with suppress(OSError):
+            os.fchown(file, -1, old.st_gid)
+    with suppress(OSError):
+        # Without the bits that lend rights, which writing into a file takes from it, too.
+        os.fchmod(file, old.st_mode & 0o777)
+
+
+def _new_draft(target: str, mode: int) -> BinaryIO:
     """A new file beside the target, which is locked while its writer has it open and lives.
 
     Where locks are not to be had its name has no word of the machine, and nobody removes it.
     """
-    machine = _machine()
+    machine, (folder, name) = _machine(), os.path.split(target)
+    begin = os.path.join(folder, _beginning(name))
     while True:
-        draft = f"{target}.{machine}{os.getpid()}-{next(_drafts)}.tmp"
+        draft = f"{begin}{machine}{os.getpid()}-{next(_drafts)}.tmp"
         try:
-            file = open(draft, "xb")  # noqa: SIM115 - the caller closes it
+            file = open(  # noqa: SIM115 - the caller closes it
+                draft, "xb", opener=lambda path, how: os.open(path, how, mode)
+            )
         except FileExistsError:  # of a process that had this number, perhaps in another container
             continue
         try:
             if machine:
                 fcntl.flock(file, fcntl.LOCK_EX)
             # Before it was locked another writer may have taken it for abandoned.
-            if _is_at(file, draft):
+            if _is_at(os.fstat(file.fileno()), draft):
                 return file
         except OSError:
             machine = ""
@@ -106,7 +156,7 @@ def _remove_abandoned(target: str) -> None:
     machine, (folder, name) = _machine(), os.path.split(target)
     if not machine:
         return
-    draft = re.compile(re.escape(f"{name}.{machine}") + r"\d+-\d+\.tmp", re.ASCII)
+    draft = re.compile(re.escape(_beginning(name) + machine) + r"\d+-\d+\.tmp", re.ASCII)
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if draft.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
@@ -116,14 +166,27 @@ def _remove_abandoned(target: str) -> None:
 def _remove_unlocked(draft: str) -> None:
     with suppress(OSError), open(draft, "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where its writer lives
-        if _is_at(file, draft):
+        if _is_at(os.fstat(file.fileno()), draft):
             os.unlink(draft)
 
 
-def _is_at(file: BinaryIO, path: str) -> bool:
-    """Whether an open file is still the one of that name."""
+def _beginning(name: str) -> str:
+    """What all drafts of a file begin with: its name, or what is left of a long one.
+
+    The core's writer has the same names; each removes what the other left.
+    """
+    whole = os.fsencode(name)
+    if len(whole) <= _LONG:
+        return f"{name}."
+    # Before a byte that begins a character, in UTF-8.
+    cut = next((n for n in range(_KEPT, 0, -1) if whole[n] & 0xC0 != 0x80), _KEPT)
+    return f"{os.fsdecode(whole[:cut])}~{zlib.crc32(whole):08x}."
+
+
+def _is_at(file: os.stat_result, path: str) -> bool:
+    """Whether a file is still, or just, the one of that name."""
     try:
-        return os.path.samestat(os.fstat(file.fileno()), os.lstat(path))
+        return os.path.samestat(file, os.lstat(path))
     except FileNotFoundError:
         return False
 

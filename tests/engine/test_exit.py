@@ -146,3 +146,25 @@ print(len(done))
         [sys.executable, "-c", HEAD + program], capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "1000\n", "")
+
+
+BINDS = """
+import threading, time
+import ferromix as mx
+x = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=32), act_type="tanh")
+symbol = mx.sym.MakeLoss(x)
+def work():
+    while True:
+        symbol.simple_bind(mx.cpu(), x=(32, 32))
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+@pytest.mark.parametrize("run", range(8))
+def test_daemon_threads_that_bind_graphs_do_not_crash_the_process(run):
+    done = subprocess.run(
+        [sys.executable, "-c", BINDS], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (run, done.returncode, done.stderr) == (run, 0, "")

@@ -262,9 +262,26 @@ def test_a_budget_is_kept_or_warned_about(monkeypatch):
     monkeypatch.setenv("FERROMIX_MEMORY_BUDGET", "0.001")
     with pytest.warns(RuntimeWarning, match="are not enough for this graph"):
         net.simple_bind(mx.cpu(), x=(256, 64))
-    monkeypatch.setenv("FERROMIX_MEMORY_BUDGET", "much")
-    with pytest.raises(InvalidArgumentError, match="must be a number of megabytes"):
-        net.simple_bind(mx.cpu(), x=(256, 64))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("FERROMIX_MEMORY_BUDGET", text) for text in ("much", "-1", "1e30", "nan", "inf")],
+        *[("FERROMIX_RECOMPUTE", text) for text in ("much", "-1", "nan", "inf")],
+    ],
+)
+def test_settings_that_are_none(name, value, monkeypatch):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidArgumentError, match=f"{name} must be a .*got '{value}'"):
+        mirrored().simple_bind(mx.cpu(), x=(256, 64))
+
+
+@pytest.mark.parametrize("name", ["FERROMIX_MEMORY_BUDGET", "FERROMIX_RECOMPUTE"])
+def test_empty_settings_are_none(name, monkeypatch):
+    before = mirrored().simple_bind(mx.cpu(), x=(256, 64)).memory_planned()
+    monkeypatch.setenv(name, "")
+    assert mirrored().simple_bind(mx.cpu(), x=(256, 64)).memory_planned() == before
 
 
 def test_backward_as_prediction_and_after_prediction(monkeypatch):

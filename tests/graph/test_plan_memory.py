@@ -231,3 +231,21 @@ def test_results_of_more_bytes_than_can_be_counted_are_refused():
     net = mx.sym.sum(mx.sym.broadcast_add(huge, mx.sym.Variable("a", dtype="float64")))
     with pytest.raises(mx.MXNetError, match=r"\[1152921504606846976\] of float64 holds too many"):
         net.simple_bind(mx.cpu(), grad_req="null", a=(1,))
+
+
+def test_a_thousand_results_at_once():
+    # Each gradient of a concatenation asks for the shapes of all that was joined, which cannot be
+    # checked pair by pair of results and buffers.
+    count = 1000
+    x = variable("x")
+    parts = [op("_mul_scalar", x, node=f"part{i}", scalar=str(i))[0] for i in range(count)]
+    joined = op("Concat", *parts, num_args=str(count), dim="0")
+    gradients = op("_backward_Concat", *joined, *parts, num_args=str(count), dim="0")
+    squares = [op("square", e, node=f"square{i}")[0] for i, e in enumerate(gradients)]
+    order = [e.node for e in parts] + [joined[0].node, gradients[0].node]
+    order += [e.node for e in squares]
+    sizes = {e: 64 for n in order for e in n.outputs()} | {joined[0]: 64 * count}
+    plan = plan_memory(order, sizes, squares)
+    check(order, sizes, squares, plan)
+    # The parts and what joins them, or what joins them and its gradients, are there at once.
+    assert plan.total <= 3 * 64 * count

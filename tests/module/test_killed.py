@@ -78,14 +78,14 @@ def test_a_killed_training_ends_with_the_bits_of_one_that_was_not(tmp_path, stra
     for epoch in (last, last + 1):
         assert checkpoint(prefix, epoch) == checkpoint(straight, epoch)
     # The one that went on wrote the same file, and removed what was left of it.
-    assert not list(tmp_path.glob("*.states.*.tmp"))
+    assert not list(tmp_path.glob("*.tmp"))
 
 
 def test_the_last_checkpoint_is_the_last_complete_one(tmp_path):
     assert mx.model.latest_epoch(tmp_path / "net") is None
     for name in ("net-0003.params", "net-0012.params", "other-0020.params", "net-10000.params.tmp"):
         (tmp_path / name).touch()
-    (tmp_path / ".net-0013.params.7-0.tmp").touch()
+    (tmp_path / "net-0013.params.01234567-7-0.tmp").touch()
     (tmp_path / "net-0014.states").touch()
     assert mx.model.latest_epoch(tmp_path / "net") == 12
     with pytest.raises(FileNotFoundError, match="missing"):

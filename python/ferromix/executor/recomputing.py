@@ -28,6 +28,8 @@ PASSES = 3
 """A training pass takes as long as so many forward passes, about."""
 WORTH, MANY = 64 << 20, 4096
 """Where nothing is asked for: the bytes from which it is worth a search, and nodes up to which."""
+MOST_MEGABYTES = 2.0**40
+"""As many bytes as 64 bits can count, nearly."""
 _CHEAP = frozenset(_core.pointwise_kernels()) | {"_reshape", "BatchNorm"}
 
 
@@ -124,7 +126,7 @@ def _results(nodes: Sequence[Node]) -> list[Entry]:
 
 def _share() -> float:
     """The share of a pass that recomputation may take where nothing else is asked for."""
-    given = os.environ.get("FERROMIX_RECOMPUTE", "2")
+    given = os.environ.get("FERROMIX_RECOMPUTE") or "2"
     try:
         found = float(given) / 100
     except ValueError:
@@ -142,8 +144,11 @@ def _budget() -> int | None:
     if not given:
         return None
     try:
-        return int(float(given) * 2**20)
-    except (ValueError, OverflowError):
+        found = float(given)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < MOST_MEGABYTES:
         raise InvalidArgumentError(
             f"FERROMIX_MEMORY_BUDGET must be a number of megabytes, got {given!r}"
-        ) from None
+        )
+    return int(found * 2**20)

@@ -105,7 +105,7 @@ def _from_file(path: str | os.PathLike[str], dtype: str) -> tuple[Labelled, list
 def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
     """Where each line is, and its fields."""
     try:
-        with access(path), open(path, encoding="utf-8") as file:
+        with access(path) as resolved, open(resolved, encoding="utf-8") as file:
             lines = [line.strip() for line in file]
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{os.fspath(path)}: not UTF-8: {error}") from None

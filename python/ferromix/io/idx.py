@@ -23,8 +23,8 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     FileAccessError
         If the file cannot be read.
     """
-    with access(path):
-        shape, dtype, data = _core.read_idx(os.fspath(path))
+    with access(path) as resolved:
+        shape, dtype, data = _core.read_idx(resolved)
     try:
         return np.frombuffer(data, dtype).reshape(shape)
     except ValueError as error:
@@ -52,5 +52,5 @@ def write_idx(path: str | os.PathLike[str], array: np.ndarray) -> None:
         )
     if array.dtype != np.uint8:
         raise DTypeError(f"write_idx: the array must be uint8, got {array.dtype}; use astype")
-    with access(path):
-        _core.write_idx(os.fspath(path), array.shape, array.tobytes())
+    with access(path) as path:
+        _core.write_idx(path, array.shape, array.tobytes())

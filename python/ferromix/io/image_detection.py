@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from ..error import DTypeError, FileFormatError, InvalidArgumentError
-from ..files import access
+from ..files import access, resolve
 from ..ops.param import Param, Params
 from .detection_recipe import detection_of
 from .image_feed import ImageFeed
@@ -244,7 +244,7 @@ class ImageDetRecordIter(MXDataIter):
         kind = typed["dtype"] or "float32"
         if kind in ("bool", "bfloat16"):
             raise DTypeError(f"{iterator}: images cannot be loaded as {kind}")
-        path = os.fspath(path_imgrec or "")
+        path = resolve(path_imgrec or "")
         recipe, part = detection_of(iterator, typed), part_of(iterator, typed)
         labels, least, each = _label_widths(iterator, labels_of(path_imglist), typed)
         shape, size, ahead = typed["data_shape"], typed["batch_size"], typed["prefetch_buffer"]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from .. import _core
 from ..error import DTypeError, FileFormatError
-from ..files import access
+from ..files import access, resolve
 from ..ops.param import Param, Params
 from .image_feed import ImageFeed
 from .image_recipe import recipe_of
@@ -224,7 +224,7 @@ class ImageRecordIter(MXDataIter):
         kind = self._dtype or typed["dtype"] or "float32"
         if kind in ("bool", "bfloat16"):
             raise DTypeError(f"{iterator}: images cannot be loaded as {kind}")
-        path = os.fspath(path_imgrec or "")
+        path = resolve(path_imgrec or "")
         recipe, part = recipe_of(iterator, typed), part_of(iterator, typed)
         starts, labels = starts_of(path_imgidx), labels_of(path_imglist)
         seed_of_images = typed["seed"] if typed["seed_aug"] is None else typed["seed_aug"]

@@ -46,8 +46,8 @@ def starts_of(path: str | os.PathLike[str]) -> list[int] | None:
     """Where the records of an index begin; None without one."""
     if not os.fspath(path):
         return None
-    with access(os.fspath(path)), reading([os.fspath(path)]):
-        return [offset for _, offset in _core.read_record_index(os.fspath(path))]
+    with access(path) as resolved, reading([resolved]):
+        return [offset for _, offset in _core.read_record_index(resolved)]
 
 
 def labels_of(path: str | os.PathLike[str]) -> dict[int, list[float]] | None:
@@ -56,7 +56,7 @@ def labels_of(path: str | os.PathLike[str]) -> dict[int, list[float]] | None:
     if not name:
         return None
     found: dict[int, list[float]] = {}
-    with access(name), open(name, encoding="utf-8") as lines:
+    with access(name) as resolved, open(resolved, encoding="utf-8") as lines:
         for row, line in enumerate(lines, start=1):
             if not line.strip():
                 continue

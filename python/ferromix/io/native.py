@@ -226,8 +226,7 @@ def files_of(iterator: str, uri: Any) -> list[str]:
             raise InvalidArgumentError(
                 f"{iterator}: {path}: only files can be read; copy it to a file first"
             )
-        path = path.removeprefix("file://")
-        with access(path):
+        with access(path) as path:
             if os.path.isdir(path):
                 names = sorted(os.listdir(path))
                 paths = [os.path.join(path, name) for name in names]

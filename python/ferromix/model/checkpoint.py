@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import ndarray, symbol
 from ..error import ArgumentTypeError, FileFormatError
-from ..files import access
+from ..files import access, resolve
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
@@ -130,7 +130,7 @@ def latest_epoch(prefix: str | os.PathLike[str]) -> int | None:
     >>> if epoch is not None:
     ...     module = mx.mod.Module.load("lenet", epoch, load_optimizer_states=True)
     """
-    folder, name = os.path.split(os.fspath(prefix))
+    folder, name = os.path.split(resolve(prefix))
     wanted = re.compile(re.escape(name) + r"-(\d{4,})\.params")
     with access(folder or "."):
         found = [wanted.fullmatch(entry) for entry in os.listdir(folder or ".")]

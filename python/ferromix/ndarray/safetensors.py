@@ -70,8 +70,8 @@ def save_safetensors(
         rows.append((name, (array.dtype_name, array.shape, bytes_of(array))))
     for text in (*texts, *texts.values()):
         require_kind("save_safetensors: metadata", text, str, "strings")
-    with access(fname):
-        _core.write_safetensors(os.fspath(fname), rows, list(texts.items()))
+    with access(fname) as path:
+        _core.write_safetensors(path, rows, list(texts.items()))
 
 
 def load_safetensors(fname: str | os.PathLike[str]) -> dict[str, NDArray]:
@@ -90,8 +90,8 @@ def load_safetensors(fname: str | os.PathLike[str]) -> dict[str, NDArray]:
 
 def read_safetensors(fname: str | os.PathLike[str]) -> tuple[dict[str, NDArray], dict[str, str]]:
     """The arrays of a file, and its metadata; raises as :func:`load_safetensors`."""
-    with access(fname):
-        names, rows, metadata = _core.read_safetensors(os.fspath(fname))
+    with access(fname) as path:
+        names, rows, metadata = _core.read_safetensors(path)
     found = {
         name: array_of(f"{os.fspath(fname)}: '{name}'", shape, dtype, data)
         for name, (shape, dtype, data, _) in zip(names, rows, strict=True)

@@ -46,8 +46,8 @@ def save(
         named = isinstance(data, Mapping)
         return save_safetensors(fname, items, None if named else {LIST: "1"})
     rows = [_row(name, a) for name, a in items]
-    with access(fname):
-        _core.write_params(os.fspath(fname), rows, isinstance(data, Mapping))
+    with access(fname) as path:
+        _core.write_params(path, rows, isinstance(data, Mapping))
 
 
 def _items(data: Any) -> list[tuple[str, NDArray]]:
@@ -88,8 +88,8 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
     if is_safetensors(fname):
         found, metadata = read_safetensors(fname)
         return list(found.values()) if LIST in metadata else found
-    with access(fname):
-        names, rows = _core.read_params(os.fspath(fname))
+    with access(fname) as path:
+        names, rows = _core.read_params(path)
     return _arrays(os.fspath(fname), names, rows)
 
 

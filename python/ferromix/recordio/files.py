@@ -9,7 +9,7 @@ from typing import Any, Self, TextIO
 
 from .. import _core
 from ..error import ArgumentTypeError, FileFormatError, InvalidArgumentError, MXNetError
-from ..files import access
+from ..files import access, resolve
 
 __all__ = ["MXIndexedRecordIO", "MXRecordIO"]
 
@@ -404,11 +404,9 @@ def _path(uri: str | os.PathLike[str]) -> str:
         path = None
     if not isinstance(path, str):
         raise ArgumentTypeError(f"a path must be text or a path, got {type(uri).__name__}")
-    scheme, colon, rest = path.partition("://")
-    if not colon:
-        return path
-    if scheme != "file":
+    scheme, colon, _ = path.partition("://")
+    if colon and scheme != "file":
         raise InvalidArgumentError(
             f"{path}: only files can be opened, by a path or file://; copy it to a file first"
         )
-    return rest
+    return resolve(path)

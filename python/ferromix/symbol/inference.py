@@ -250,7 +250,11 @@ def to_user_shape(shape: MaybeShape) -> Any:
 
 def shape_text(shape: Any, name: str) -> str:
     """What ``__shape__`` holds for a shape that a user gave."""
-    return str(to_user_shape(from_user_shape(shape, name)))
+    found = from_user_shape(shape, name)
+    # As it was written, where that says the same.
+    if isinstance(shape, (int, list)) and from_user_shape(str(shape), name) == found:
+        return str(shape)
+    return str(to_user_shape(found))
 
 
 def declared_shape(node: Node) -> MaybeShape:

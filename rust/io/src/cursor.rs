@@ -1,7 +1,8 @@
 //! Reading of numbers and bytes from a file that may lie about what follows.
 
 use ferromix_base::{Error, Result};
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 
 /// How much there is to read.
 #[derive(Clone, Copy, Debug)]
@@ -10,12 +11,26 @@ pub(crate) enum Length {
     Exact(u64),
     /// Not more than so many bytes, as behind a decompressor.
     AtMost(u64),
+    /// Nobody knows before the end is there.
+    Unknown,
 }
 
 impl Length {
-    fn bound(self) -> u64 {
+    /// That of a file; what is no regular one, as a pipe, has none.
+    pub(crate) fn of(file: &File) -> io::Result<Length> {
+        let found = file.metadata()?;
+        Ok(if found.is_file() {
+            Length::Exact(found.len())
+        } else {
+            Length::Unknown
+        })
+    }
+
+    /// The most bytes that can be there.
+    pub(crate) fn bound(self) -> u64 {
         match self {
             Length::Exact(bytes) | Length::AtMost(bytes) => bytes,
+            Length::Unknown => u64::MAX,
         }
     }
 }
@@ -80,7 +95,7 @@ impl<'a, R: Read> Cursor<'a, R> {
         let remaining = self.remaining();
         if count > remaining {
             return Err(match self.length {
-                Length::Exact(_) => self.truncated(count, what, remaining),
+                Length::Exact(_) | Length::Unknown => self.truncated(count, what, remaining),
                 Length::AtMost(_) => {
                     let expected = format_args!("{count} bytes of {what}");
                     let found = format_args!("a file that can unpack to {remaining} more at most");
@@ -88,7 +103,8 @@ impl<'a, R: Read> Cursor<'a, R> {
                 }
             });
         }
-        // Behind a decompressor the bound is far above the truth, so let the bytes come first.
+        // Without a length nothing vouches for the count, and behind a decompressor the bound is far
+        // above the truth, so let the bytes come first.
         let known = if matches!(self.length, Length::Exact(_)) {
             count
         } else {

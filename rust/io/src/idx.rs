@@ -6,7 +6,7 @@ use crate::cursor::{Cursor, Length, big_endian, byte_count};
 use ferromix_base::{DType, Error, Result, Shape};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// The element types, with their codes in the format. Code 0x0b, 16-bit integers, has no
@@ -43,18 +43,18 @@ pub fn read_idx(path: impl AsRef<Path>) -> Result<IdxArray> {
     let name = path.display().to_string();
     let failed = |reason| Error::io(format!("{name}: cannot be read: {reason}"));
     let mut file = BufReader::new(File::open(path).map_err(failed)?);
-    let bytes = file.get_ref().metadata().map_err(failed)?.len();
+    let length = Length::of(file.get_ref()).map_err(failed)?;
     let mut magic = Vec::new();
     file.by_ref()
         .take(2)
         .read_to_end(&mut magic)
         .map_err(failed)?;
-    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let file = magic.as_slice().chain(file);
     if magic == [0x1f, 0x8b] {
-        let length = Length::AtMost(bytes.saturating_mul(MOST_UNPACKED));
+        let length = Length::AtMost(length.bound().saturating_mul(MOST_UNPACKED));
         parse(Cursor::new(&name, MultiGzDecoder::new(file), length))
     } else {
-        parse(Cursor::new(&name, file, Length::Exact(bytes)))
+        parse(Cursor::new(&name, file, length))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod atomic_write;
 mod cursor;
+mod drafts;
 mod idx;
 mod image;
 mod json;

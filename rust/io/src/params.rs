@@ -88,7 +88,7 @@ pub fn read_params(path: impl AsRef<Path>) -> Result<Params> {
     let name = path.display().to_string();
     let failed = |reason| Error::io(format!("{name}: cannot be read: {reason}"));
     let file = File::open(path).map_err(failed)?;
-    let length = Length::Exact(file.metadata().map_err(failed)?.len());
+    let length = Length::of(&file).map_err(failed)?;
     parse(Cursor::new(&name, BufReader::new(file), length))
 }
 

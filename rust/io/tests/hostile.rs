@@ -7,8 +7,14 @@ mod watched;
 
 use common::{Folder, cases, golden};
 use ferromix_base::{DType, ErrorKind};
-use ferromix_io::{Entry, params_bytes, read_idx, read_params, read_params_bytes};
+use ferromix_io::{
+    Entry, params_bytes, read_idx, read_params, read_params_bytes, read_safetensors,
+    safetensors_bytes,
+};
 use proptest::prelude::*;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
 use watched::frugal;
 
 fn samples() -> Vec<(String, Vec<u8>)> {
@@ -292,4 +298,79 @@ proptest! {
         bytes.extend(tail);
         let _ = frugal(bytes.len(), || read_params_bytes("random", &bytes));
     }
+}
+
+/// What `read` says of a pipe that these bytes come through.
+fn piped<R>(bytes: &[u8], read: impl FnOnce(&Path) -> R) -> R {
+    let folder = Folder::new(&format!("piped-{:?}", std::thread::current().id()));
+    let path = folder.file("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .unwrap()
+            .success()
+    );
+    std::thread::scope(|scope| {
+        // A reader that gives up early leaves a writer without a pipe.
+        scope.spawn(|| drop(std::fs::write(&path, bytes)));
+        read(&path)
+    })
+}
+
+#[test]
+fn pipes_are_read_to_their_end() {
+    for (name, bytes) in samples() {
+        let found = piped(&bytes, |path| read_params(path)).unwrap();
+        assert_eq!(found, read_params_bytes(&name, &bytes).unwrap(), "{name}");
+    }
+    let (dtype, shape, data) = (DType::U8, [300_000], vec![5; 300_000]);
+    let long = [("a", (dtype, &shape[..], &data[..]))];
+    let bytes = safetensors_bytes(&long, &[]).unwrap();
+    let found = piped(&bytes, |path| read_safetensors(path)).unwrap();
+    assert_eq!(found.tensors[0].1.data, data);
+    let idx = [0, 0, 8, 1, 0, 0, 0, 3, 1, 2, 3];
+    assert_eq!(piped(&idx, |path| read_idx(path)).unwrap().data, [1, 2, 3]);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&idx).unwrap();
+    let packed = packed.finish().unwrap();
+    assert_eq!(
+        piped(&packed, |path| read_idx(path)).unwrap().data,
+        [1, 2, 3]
+    );
+}
+
+#[test]
+fn pipes_that_lie_cost_no_memory() {
+    let error = |bytes: &[u8]| {
+        let read = |path: &Path| frugal(bytes.len(), || read_params(path));
+        piped(bytes, read).unwrap_err().to_string()
+    };
+    let whole = std::fs::read(golden("v2_dict.params")).unwrap();
+    for end in (0..whole.len()).step_by(37) {
+        let message = error(&whole[..end]);
+        assert!(
+            message.contains("found the end of the file after"),
+            "{message}"
+        );
+    }
+    let trailing = error(&[&whole[..], &[0; 3]].concat());
+    assert!(
+        trailing.ends_with("expected the end of the file, found more bytes"),
+        "{trailing}"
+    );
+    // Arrays without end, and one of 2^59 bytes.
+    let mut many = whole.clone();
+    many[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
+    assert!(error(&many).contains("array"), "{}", error(&many));
+    let mut large = Vec::new();
+    large.extend(0xF993_FAC9u32.to_le_bytes());
+    large.extend([0i32, 1].into_iter().flat_map(i32::to_le_bytes));
+    large.extend((1i64 << 57).to_le_bytes());
+    large.extend([1i32, 0, 0].into_iter().flat_map(i32::to_le_bytes));
+    let message = error(&one(&large));
+    assert!(
+        message.contains("found the end of the file after 64"),
+        "{message}"
+    );
 }

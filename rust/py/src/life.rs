@@ -7,7 +7,7 @@ use ferromix_runtime::{Runtime, held};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a fork waits for Python operations to finish.
@@ -27,10 +27,50 @@ thread_local! {
     static FORK: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
+/// How long the end of the interpreter waits for threads that are inside.
+const LONGEST_VISIT: Duration = Duration::from_secs(5);
+
+/// Whether the interpreter is about to end, and how many calls of threads other than the main one are inside. The
+/// interpreter lock orders it all.
+static ENDING: AtomicBool = AtomicBool::new(false);
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// A call that runs Python's functions. CPython ends a thread that asks for the interpreter once that has ended, by
+/// unwinding, which must not meet frames of ours: so the end waits for those that are inside, and nobody comes in
+/// after it.
+pub(crate) struct Inside(bool);
+
+impl Inside {
+    pub(crate) fn enter(py: Python<'_>) -> Self {
+        if wait::is_main_thread() {
+            return Inside(false);
+        }
+        // Relaxed, here and below: see there.
+        while ENDING.load(Ordering::Relaxed) {
+            py.detach(|| std::thread::sleep(LONGEST_KERNEL));
+        }
+        INSIDE.fetch_add(1, Ordering::Relaxed);
+        Inside(true)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // The child of a fork begins with none, also where the one that forked was inside.
+        let less = |inside: usize| inside.checked_sub(usize::from(self.0));
+        let _ = INSIDE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
 /// The interpreter is about to end: nothing waits for what is pending, and nothing new is taken.
 #[pyfunction]
 fn shut_down(py: Python<'_>) {
     foreign::shut_down(py);
+    ENDING.store(true, Ordering::Relaxed);
+    let deadline = Instant::now() + LONGEST_VISIT;
+    while INSIDE.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
+        py.detach(|| std::thread::sleep(NAP));
+    }
     let Some(runtime) = Runtime::existing() else {
         return;
     };
@@ -101,6 +141,8 @@ fn after_fork_in_parent() {
 
 #[pyfunction]
 fn after_fork_in_child() {
+    // Those that were inside are not here.
+    INSIDE.store(0, Ordering::Relaxed);
     lane::forget();
     wait::become_main_thread();
     if let (Some(rested), Some(runtime)) = (FORK.take(), Runtime::existing()) {

@@ -208,20 +208,23 @@ fn stream_count() -> Result<usize> {
     }
 }
 
+/// Threads that kernels may use together, at most: far more than pay, and few enough to be made.
+const MOST_THREADS: usize = 1024;
+
 /// The number of threads that kernels may use together: `FERROMIX_NUM_THREADS`, else
 /// `OMP_NUM_THREADS` (as MXNet), else the cores that the process may run on.
 ///
 /// # Errors
-/// A setting that is not a positive number.
+/// A setting that is no number from 1 to [`MOST_THREADS`].
 pub fn thread_budget() -> Result<usize> {
     for name in ["FERROMIX_NUM_THREADS", "OMP_NUM_THREADS"] {
         let Ok(text) = std::env::var(name) else {
             continue;
         };
         return match text.trim().parse() {
-            Ok(n) if n > 0 => Ok(n),
+            Ok(n) if (1..=MOST_THREADS).contains(&n) => Ok(n),
             _ => Err(Error::value(format!(
-                "{name} must be a positive number, got '{text}'"
+                "{name} must be a number from 1 to {MOST_THREADS}, got '{text}'"
             ))),
         };
     }

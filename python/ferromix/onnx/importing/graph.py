@@ -64,7 +64,7 @@ def import_model(
     >>> import ferromix as mx
     >>> net, args, auxs = mx.onnx.import_model("model.onnx")  # doctest: +SKIP
     """
-    path = os.fspath(model_file)
+    path = files.resolve(model_file)
     return read_model(_load(path), path, in_shapes or {})
 
 
@@ -103,7 +103,7 @@ def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[Any
     FileFormatError
         A file that is no ONNX model.
     """
-    graph = _load(os.fspath(model_file)).graph
+    graph = _load(files.resolve(model_file)).graph
     constants = {i.name for i in graph.initializer}
     return {
         "input_tensor_data": [_described(v) for v in graph.input if v.name not in constants],

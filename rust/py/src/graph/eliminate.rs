@@ -2,6 +2,7 @@
 
 use super::merge::is_read;
 use super::{ByAddress, Entry, address, card, inputs};
+use crate::life::Inside;
 use crate::support::hash::Hashing;
 use pyo3::prelude::*;
 use std::collections::HashSet;
@@ -11,6 +12,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 /// that another one reads or that is `kept`. May say yes in vain.
 #[pyfunction]
 pub(super) fn may_shrink(order: &Bound<'_, PyAny>, kept: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let _inside = Inside::enter(order.py());
     let mut read: HashSet<(usize, usize), Hashing> = HashSet::default();
     for entry in kept.try_iter()? {
         read.insert(Entry::of(&entry?)?.key());

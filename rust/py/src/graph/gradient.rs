@@ -1,6 +1,7 @@
 //! The walk of the gradient pass: operators' rules are followed from the heads to the variables.
 
 use super::{ByAddress, Entry, address, card, class, inputs, new_entry};
+use crate::life::Inside;
 use crate::support::errors::misuse;
 use crate::support::hash::Hashing;
 use pyo3::intern;
@@ -103,6 +104,7 @@ pub(super) fn differentiate<'py>(
     wanted: Vec<Bound<'py, PyAny>>,
     pass: Pass<'py>,
 ) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+    let _inside = Inside::enter(order.py());
     let mut run = Run {
         reached: dependents(order, &wanted)?,
         node: class(order.py(), "Node")?,

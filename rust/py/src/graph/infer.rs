@@ -2,6 +2,7 @@
 //! edges until nothing new is learned.
 
 use super::{ByAddress, Entry, Numbers, address, card, inputs};
+use crate::life::Inside;
 use crate::support::hash::Hashing;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -34,6 +35,7 @@ pub(super) fn infer<'py>(
     nodes: &Bound<'py, PyList>,
     kinds: Vec<Kind<'py>>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let _inside = Inside::enter(nodes.py());
     let mut graph = Graph::new(nodes, &kinds)?;
     let mut tables = Vec::with_capacity(kinds.len());
     for kind in &kinds {

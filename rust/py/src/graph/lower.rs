@@ -2,6 +2,7 @@
 
 use super::plan::{Description, Step as Numbered};
 use super::planned::Planned;
+use crate::life::Inside;
 use crate::operator::{Maker, Prepared};
 use crate::support::convert::req;
 use crate::support::errors::misuse;
@@ -65,6 +66,7 @@ pub(super) fn lower<'py>(
     about: &Bound<'py, PyAny>,
     ask: &Bound<'py, PyAny>,
 ) -> PyResult<Lowered> {
+    let _inside = Inside::enter(about.py());
     let planned = planned.get();
     let mut run = Run::new(planned, &given, adds)?;
     let order = planned.order.bind(about.py());

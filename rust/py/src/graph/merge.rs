@@ -1,6 +1,7 @@
 //! Leaves out what a graph computes twice, and what nobody reads; see `python/ferromix/graph/eliminate.py`.
 
 use super::{ByAddress, Entry, Numbers, address, card, inputs, is_plain};
+use crate::life::Inside;
 use crate::support::hash::Hashing;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -22,6 +23,7 @@ pub(super) fn merge<'py>(
     about: &Bound<'py, PyAny>,
     rewired: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
+    let _inside = Inside::enter(order.py());
     let py = order.py();
     let mut run = Merge::default();
     run.mark(kept, |of| &mut of.kept)?;
@@ -81,6 +83,7 @@ pub(super) fn live<'py>(
     kept: &Bound<'py, PyAny>,
     is_pure: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
+    let _inside = Inside::enter(order.py());
     let mut wanted: HashSet<(usize, usize), Hashing> = HashSet::default();
     for entry in kept.try_iter()? {
         wanted.insert(Entry::of(&entry?)?.key());

@@ -1,6 +1,7 @@
 //! The order in which every pass goes through a graph.
 
 use super::{address, inputs};
+use crate::life::Inside;
 use crate::support::hash::Hashing;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -9,6 +10,7 @@ use std::collections::HashSet;
 /// All nodes that `heads` depend on, each after its inputs, depth first as in MXNet.
 #[pyfunction]
 pub(super) fn topological<'py>(heads: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    let _inside = Inside::enter(heads.py());
     let order = PyList::empty(heads.py());
     let mut seen: HashSet<usize, Hashing> = HashSet::default();
     for head in heads.try_iter()? {

@@ -5,6 +5,7 @@ mod read;
 
 use super::Numbers;
 use super::planned::{Entries, Planned, Tables};
+use crate::life::Inside;
 pub(super) use again::select_dropped;
 use ferromix_runtime::places::{self, Life, Placed};
 use pyo3::prelude::*;
@@ -30,6 +31,7 @@ pub(super) fn plan_memory<'py>(
     left_out: &Bound<'py, PyAny>,
     ask: &Bound<'py, PyAny>,
 ) -> PyResult<Planned> {
+    let _inside = Inside::enter(order.py());
     let (marked, mut cards) = ((fixed, viewable, left_out), Cards::default());
     let mut planner = Planner::new(order, sizes, marked, devices, (ask, &mut cards))?;
     planner.find_last();

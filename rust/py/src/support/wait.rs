@@ -36,6 +36,11 @@ pub(crate) fn find_main_thread(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// Whether the calling thread is the main one.
+pub(crate) fn is_main_thread() -> bool {
+    PyThread_get_thread_ident() as usize == MAIN.load(Ordering::Relaxed)
+}
+
 /// Says that the calling thread, of the child of a fork, is the main one.
 pub(crate) fn become_main_thread() {
     MAIN.store(PyThread_get_thread_ident() as usize, Ordering::Relaxed);
@@ -52,7 +57,7 @@ struct Signals {
 impl Signals {
     fn new() -> Self {
         Signals {
-            is_main: PyThread_get_thread_ident() as usize == MAIN.load(Ordering::Relaxed),
+            is_main: is_main_thread(),
             next_look: None,
             raised: None,
             policy: lane::is_member()

@@ -6,6 +6,7 @@ mod able;
 use super::super::Entry;
 use super::read::{Cards, Marked};
 use super::{NONE, Planner, Step};
+use crate::life::Inside;
 use able::Able;
 use ferromix_runtime::places;
 use ferromix_runtime::recompute::{Candidate, Pass, select};
@@ -35,6 +36,7 @@ pub(in super::super) fn select_dropped<'py>(
     cost: &Bound<'py, PyAny>,
     wish: Wish<'py>,
 ) -> PyResult<Vec<usize>> {
+    let _inside = Inside::enter(order.py());
     let (forced, budget, share) = wish;
     let none = PyList::empty(order.py()).into_any();
     let marked: Marked<'_, 'py> = (fixed, &none, left_out);
