@@ -26,7 +26,6 @@ from ferromix.error import InvalidArgumentError
         ({"shape": np.array([2, 3])}, {"__shape__": "(2, 3)"}),
         ({"shape": (np.int64(2), 3)}, {"__shape__": "(2, 3)"}),
         ({"shape": "(2,3)"}, {"__shape__": "(2, 3)"}),
-        ({"shape": 5}, {"__shape__": "(5,)"}),
         ({"__mood__": 3, "__list__": [1, 2]}, {"__mood__": "3", "__list__": "[1, 2]"}),
     ],
 )

@@ -111,11 +111,16 @@ pub(super) fn differentiate<'py>(
         parts: HashMap::default(),
         totals: HashMap::default(),
         facts: ByAddress::default(),
+        order: order.clone(),
+        read: None,
+        heads: Vec::new(),
         rules: HashMap::default(),
         pass,
     };
     for (head, seed) in heads.iter().zip(seeds) {
-        run.add(Entry::of(head)?.key(), seed);
+        let head = Entry::of(head)?.key();
+        run.heads.push(head);
+        run.add(head, seed);
     }
     for node in order.iter().rev() {
         if run.reached.contains(&address(&node)) {
@@ -155,6 +160,10 @@ struct Run<'py> {
     parts: HashMap<Key, SmallVec<[Bound<'py, PyAny>; 2]>, Hashing>,
     totals: HashMap<Key, Bound<'py, PyAny>, Hashing>,
     facts: ByAddress<Facts>,
+    order: Bound<'py, PyList>,
+    /// The heads, and what nodes read; known when somebody asks.
+    read: Option<HashSet<Key, Hashing>>,
+    heads: Vec<Key>,
     rules: HashMap<Asked, Option<Rc<Rule<'py>>>, Hashing>,
     pass: Pass<'py>,
 }
@@ -218,6 +227,23 @@ impl<'py> Run<'py> {
         Ok(rule)
     }
 
+    /// Whether an output of a node is a head or read, and no gradient of it in the graph has moved its states, which
+    /// reads what nobody else sees.
+    fn is_first(&mut self, node: &Bound<'py, PyAny>, facts: Facts) -> PyResult<bool> {
+        if self.read.is_none() {
+            let mut read: HashSet<Key, Hashing> = self.heads.iter().copied().collect();
+            for node in &self.order {
+                for entry in inputs(&node)? {
+                    read.insert(Entry::of(&entry)?.key());
+                }
+            }
+            self.read = Some(read);
+        }
+        let (node, all) = (address(node), self.read.as_ref());
+        let is_read = |i: usize| all.is_some_and(|read| read.contains(&(node, i)));
+        Ok((0..facts.visible).any(is_read) && !(facts.visible..facts.outputs).any(is_read))
+    }
+
     /// Notes the gradients of a node's inputs.
     fn differentiate(&mut self, node: &Bound<'py, PyAny>) -> PyResult<()> {
         let Some(card) = card(node)? else {
@@ -234,11 +260,11 @@ impl<'py> Run<'py> {
             return Ok(());
         }
         let there = |i| self.parts.contains_key(&(address(node), i));
+        let given = (0..facts.visible).map(there).collect();
         let is_zero = facts.needs_out_grad && !(0..facts.outputs).any(there);
-        if is_zero && !facts.updates {
+        if is_zero && !(facts.updates && self.is_first(node, facts)?) {
             return Ok(());
         }
-        let given = (0..facts.visible).map(there).collect();
         let Some(rule) = self.rule(node, address(&card), given, facts.lasts)? else {
             return Ok(());
         };
