@@ -3,7 +3,7 @@ keeping them.
 
 What is dropped is computed once more right before its first reader. The same kernels run on the
 same inputs, so gradients keep their bits. The core chooses what to drop
-(`rust/runtime/src/recompute.rs`).
+(`rust/runtime/src/places/recompute.rs`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ mod plan;
 mod pools;
 mod prepared;
 mod random;
-pub mod recompute;
 mod relief;
 mod scratch;
 mod stall;

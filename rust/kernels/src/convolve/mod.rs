@@ -12,7 +12,6 @@ mod lines;
 mod out;
 mod places;
 pub(crate) mod plan;
-mod plane_weight;
 mod planes;
 pub(crate) mod products;
 mod tiles;

@@ -3,6 +3,8 @@
 //! lattices as fields are, so that rows of the result follow each other as one long line and vectors run over
 //! their ends. What stands between rows of the result is computed and left out.
 
+mod weight;
+
 use super::apply::Apply;
 use super::field::Run;
 use super::finish::{Addend, Finish};

@@ -6,6 +6,7 @@
 //! ends after a bounded number of looks, so that a plan takes linear time, nearly, whatever the graph.
 
 mod apart;
+pub mod recompute;
 mod trees;
 
 use apart::Apart;

@@ -9,7 +9,7 @@ use super::{NONE, Planner, Step};
 use crate::life::Inside;
 use able::Able;
 use ferromix_runtime::places;
-use ferromix_runtime::recompute::{Candidate, Pass, select};
+use ferromix_runtime::places::recompute::{Candidate, Pass, select};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -4,7 +4,7 @@ use super::super::super::card;
 use super::super::read::Cards;
 use super::super::{NONE, Step};
 use super::Search;
-use ferromix_runtime::recompute::{Candidate, seconds};
+use ferromix_runtime::places::recompute::{Candidate, seconds};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use smallvec::SmallVec;

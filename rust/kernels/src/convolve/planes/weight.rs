@@ -2,11 +2,11 @@
 //! the sum over a plane of what it reads times the gradient of the result. Windows of 3 by 3 are read where they
 //! lie, in strips; others from a copy with a border, in one line.
 
-use super::apply::Apply;
-use super::geometry::volume;
-use super::lines::Planewise;
-use super::planes::TASK;
-use super::windows::{Pair, Windows};
+use super::super::apply::Apply;
+use super::super::geometry::volume;
+use super::super::lines::Planewise;
+use super::super::windows::{Pair, Windows};
+use super::TASK;
 use crate::api::Req;
 use crate::blocks::raw::Target;
 use crate::math::real::Real;
