@@ -189,6 +189,68 @@ fn the_first_of_equal_maxima_gets_the_gradient() {
     assert_eq!(got.data, [1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
+/// Checks the gradients of maxima against the loops in every bit: among equal numbers and NaN, for rows that end anywhere
+/// in a vector, and with gradients whose sums depend on their order.
+fn check_maxima(wide: usize, [kernel, stride, pad]: [usize; 3], convention: &str) {
+    let axes = [[11, kernel, stride, pad], [wide, kernel, stride, pad]];
+    let out = axes.map(|axis| extent(axis, convention));
+    let mut x = Tensor::noise(&[2, 2, 11, wide], 1).map(|x| (x * 2.0).round());
+    let numbers = x.data.iter_mut().enumerate();
+    numbers
+        .filter(|(i, _)| i % 7 == 3 || i / 40 == 2)
+        .for_each(|(_, x)| *x = f64::NAN);
+    let attrs = attrs("max", convention, true, &axes);
+    for (dtype, part) in [(DType::F64, 3.0), (DType::F32, 1.0)] {
+        let mut head = Tensor::noise(&[2, 2, out[0], out[1]], 2).map(|g| g / part);
+        head.data[1] = f64::INFINITY;
+        head.data[2] = f64::NAN;
+        let (y, dx) = reference("max", true, &axes, &x, &head);
+        let setup = Setup {
+            dtype,
+            ..Setup::write(1)
+        };
+        let stale = [Tensor::filled(&dx.shape, f64::NAN)];
+        let inputs = [head, x.clone(), y];
+        let got = run_with(&setup, "_backward_Pooling", &attrs, &inputs, &stale).remove(0);
+        for (at, (&got, &want)) in got.data.iter().zip(&dx.data).enumerate() {
+            let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+            assert!(same, "{got} {want} at {at}: {axes:?} {convention} {dtype}");
+        }
+    }
+}
+
+#[test]
+fn gradients_of_maxima_are_those_of_loops_in_every_bit() {
+    for wide in [3, 4, 5, 9, 14, 17, 28, 35, 66] {
+        for window in [
+            [3, 2, 0],
+            [3, 2, 1],
+            [3, 1, 0],
+            [3, 1, 1],
+            [2, 2, 0],
+            [2, 2, 1],
+            [2, 1, 3],
+            [1, 2, 3],
+            [5, 1, 2],
+            [4, 2, 1],
+            [2, 3, 0],
+        ] {
+            for convention in ["valid", "full", "same"] {
+                if wide + 2 * window[2] >= window[0] {
+                    check_maxima(wide, window, convention);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_of_other_extents_along_each_axis_agree_with_loops() {
+    check(2, 3, &[[9, 2, 3, 0], [30, 3, 2, 1]], &REALS);
+    check(2, 3, &[[6, 4, 1, 3], [37, 2, 1, 1]], &REALS);
+    check(2, 3, &[[1, 1, 1, 0], [40, 3, 1, 1]], &REALS);
+}
+
 #[test]
 fn global_pooling_ignores_the_window() {
     let x = Tensor::noise(&[2, 3, 4, 5], 1);

@@ -8,6 +8,7 @@
 
 mod geometry;
 mod reduce;
+mod route;
 
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Row};
@@ -18,6 +19,7 @@ use crate::simd::vector::multiversion;
 use ferromix_base::Result;
 use geometry::{Kind, Pool};
 use reduce::{Larger, Plus, reduce};
+use route::Room;
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("Pooling", prepare_forward)
@@ -147,6 +149,14 @@ fn backward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
         (&call.inputs[2], n_out),
     ];
     let result = (&mut call.outputs[0], n_in);
+    if let (Kind::Max, Some(route)) = (pool.kind, route::way::<T::Real>(pool)) {
+        return planes::each::<T, 3, _>(&pool.planes, inputs, result, call.reqs[0], || {
+            let mut room = Room::new(pool);
+            move |[g, x, y]: [&[T::Real]; 3], dx: &mut [T::Real]| {
+                route(pool, g, x, y, dx, &mut room)
+            }
+        });
+    }
     planes::each::<T, 3, _>(&pool.planes, inputs, result, call.reqs[0], || {
         let mut row = vec![T::Real::ZERO; pool.axes[2].input];
         let mut parts = Vec::new();

@@ -122,7 +122,7 @@ fn all<R: Real, F: Fold, const N: usize>(x: &[R], start: R) -> R {
 
 /// Where pieces of `N` begin that cover `n`, the last of which ends there.
 #[inline(always)]
-fn pieces<const N: usize>(n: usize) -> impl Iterator<Item = usize> {
+pub(super) fn pieces<const N: usize>(n: usize) -> impl Iterator<Item = usize> {
     let last = n.saturating_sub(N);
     (0..last).step_by(N).chain((n > 0).then_some(last))
 }
