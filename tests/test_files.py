@@ -70,6 +70,14 @@ def test_a_folder_that_is_not_there(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_name_at_all(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MissingFileError, match="''"):
+        WRITERS[name]("")
+    assert not list(tmp_path.iterdir())
+
+
 # -- what is no regular file ---------------------------------------------------------------------
 
 

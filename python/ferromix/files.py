@@ -77,6 +77,8 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
         try:
             old = os.stat(path)
         except FileNotFoundError:
+            if not path:  # which is no name, and would stand for the working directory
+                raise
             old = None
         target = os.path.realpath(path)  # A link stays, and the file that it names is replaced.
         # A regular file may have no name, as one that was removed and is at /dev/stdout.

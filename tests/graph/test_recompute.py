@@ -173,27 +173,25 @@ def test_nothing_is_computed_again_from_a_state():
     assert found[Entry(bn, 0)][0].name == "_batch_norm_again"
 
 
-def test_costs_follow_bytes_and_products():
-    x, weight, bias = variable("x"), variable("w"), variable("b")
+def test_products_with_weights_count_among_costs():
+    x, weight, bias = map(variable, ("x", "w", "b"))
     dense = op("FullyConnected", x, weight, bias, node="fc", num_hidden="1000")
-    cheap = op("tanh", dense, node="t")
-    head = op("tanh", cheap, node="u")
+    head = dense
+    for i in range(4):
+        head = op("tanh", head, node=f"t{i}")
     order = [n for n in topological([head]) if n.op is not None]
-    backward = differentiate([head], [x.node]).nodes
-    entries = [e for n in (*order, *backward) for e in n.outputs()]
-    shapes = dict.fromkeys(entries, (1, 1000)) | {
-        x: (1, 10**6),
-        weight: (1000, 10**6),
-        bias: (1000,),
-    }
-    shapes |= {e: shapes[x] for e in entries if e.node.name.startswith("fc_back") and not e.output}
+    halves = order, list(differentiate([head], [x.node, weight.node]).nodes)
+    entries = [e for half in halves for n in half for e in n.outputs()]
+    shapes = dict.fromkeys([x, weight, *entries], (1000, 1000)) | {bias: (1000,)}
     types = dict.fromkeys(shapes, "float32")
 
-    def cost(card):
-        weight = 1 if card.name == "FullyConnected" else None
-        return Cost(again_of(card), weight=weight, heavy=weight is not None)
+    def dropped(weight, share):
+        def cost(card):
+            return Cost(again_of(card), weight=weight if card.name == "FullyConnected" else None)
 
-    # The dense layer is nearly all of the pass, and what follows is nearly nothing.
-    halves = order, list(backward)
-    found = select(halves, (shapes, types), [head], {}, cost, (), 0, 0.01)
-    assert dense not in found
+        return dense in select(halves, (shapes, types), [head], {}, cost, (), 0, share)
+
+    # By its bytes the dense layer is a quarter of the pass, by its products nearly all of it.
+    assert dropped(None, 0.6)
+    assert not dropped(1, 0.6)
+    assert dropped(1, 2.0)

@@ -84,15 +84,8 @@ fn a_link_to_nothing_stays_and_its_file_is_made() {
 #[test]
 fn a_pipe_is_written_into() {
     let folder = Folder::new("atomic-pipe");
-    let path = folder.file("pipe");
+    let path = folder.pipe("pipe");
     symlink("pipe", folder.file("link")).unwrap();
-    assert!(
-        Command::new("mkfifo")
-            .arg(&path)
-            .status()
-            .unwrap()
-            .success()
-    );
     let mut reader = Command::new("timeout");
     reader.arg("20").arg("cat").arg(&path);
     let long = vec![7; 300_000];

@@ -14,7 +14,6 @@ use ferromix_io::{
 use proptest::prelude::*;
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
 use watched::frugal;
 
 fn samples() -> Vec<(String, Vec<u8>)> {
@@ -303,14 +302,7 @@ proptest! {
 /// What `read` says of a pipe that these bytes come through.
 fn piped<R>(bytes: &[u8], read: impl FnOnce(&Path) -> R) -> R {
     let folder = Folder::new(&format!("piped-{:?}", std::thread::current().id()));
-    let path = folder.file("pipe");
-    assert!(
-        Command::new("mkfifo")
-            .arg(&path)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let path = folder.pipe("pipe");
     std::thread::scope(|scope| {
         // A reader that gives up early leaves a writer without a pipe.
         scope.spawn(|| drop(std::fs::write(&path, bytes)));

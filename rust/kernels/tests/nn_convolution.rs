@@ -402,6 +402,9 @@ fn bits_do_not_depend_on_threads() {
         Case::new([4, 32, 32, 32], &[[28, 3, 2, 1, 1], [28, 3, 2, 1, 1]]),
         Case::new([6, 24, 40, 1], &[[20, 3, 1, 1, 1], [21, 3, 1, 1, 1]]),
         Case::new([4, 64, 64, 1], &[[30, 3, 1, 1, 1], [31, 3, 1, 1, 1]]),
+        // Few positions, for which filters are shared out.
+        Case::new([1, 512, 500, 1], &[[7, 1, 1, 1, 0], [7, 1, 1, 1, 0]]),
+        Case::new([1, 256, 203, 1], &[[7, 3, 1, 1, 1], [6, 3, 1, 1, 1]]),
     ] {
         let [data, weight, out] = case.shapes();
         let (x, w, b) = (

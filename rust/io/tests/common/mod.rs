@@ -4,6 +4,7 @@
 
 use ferromix_base::{DType, Element, bf16, f16};
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A file under `tests/golden/params`.
 pub(crate) fn golden(name: &str) -> PathBuf {
@@ -30,6 +31,14 @@ impl Folder {
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
+    }
+
+    /// A pipe of that name.
+    pub(crate) fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.file(name);
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        path
     }
 
     pub(crate) fn listing(&self) -> Vec<String> {

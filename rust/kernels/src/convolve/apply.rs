@@ -302,6 +302,7 @@ impl Apply {
     ) {
         let (loops, width, chunks) = (T::loops(), T::tiles().width, self.chunks().len());
         let cut = Cut::of(runs, width);
+        let filters: usize = rows.iter().map(|row| row.1).sum();
         let (panels, count) = (cut.panels(), cut.panels() * rows.len());
         let mut ahead = self.ahead(next, chunks * count);
         let lying = self.lying(runs, width);
@@ -309,8 +310,7 @@ impl Apply {
             self.gather_panels((source, taps), runs, lying..panels, gathered);
             // A panel stays in the first-level cache, and weights come from the second-level one, unless they
             // are too large for it.
-            let count_of_rows: usize = rows.iter().map(|row| row.1).sum();
-            let large = count_of_rows * taps.len() * size_of::<T>() > WEIGHTS;
+            let large = filters * taps.len() * size_of::<T>() > WEIGHTS;
             let order = |i: usize| match large {
                 true => (i % panels, rows[i / panels]),
                 false => (i / rows.len(), rows[i % rows.len()]),
