@@ -255,6 +255,14 @@ def merge(
     rewired: Callable[[Any, list[Any]], Any],
 ) -> list[Any]: ...
 def live(order: list[Any], kept: Iterable[Any], is_pure: Callable[[Any], bool]) -> list[Any]: ...
+def fuse(
+    halves: Sequence[list[Any]],
+    kept: Iterable[Any],
+    sizes: tuple[dict[Any, Any], dict[Any, str]],
+    devices: dict[Any, Any],
+    asked: tuple[Callable[[Any], tuple[int, list[int]]], Callable[[Any], bool], Callable[..., Any]],
+    limits: tuple[int, int, int],
+) -> list[list[Any]]: ...
 def differentiate(
     order: list[Any],
     heads: Sequence[Any],

@@ -9,12 +9,12 @@ import pytest
 
 import ferromix as mx
 from ferromix.dispatch import invoke
-from ferromix.graph.fuse import FusedNode, fuse, readers_of
+from ferromix.graph.fuse import ALIKE, ASK, NEVER, FusedNode, fuse
 from ferromix.graph.node import Entry, Node, topological
 from ferromix.ops.card import make
 from ferromix.ops.fused import MOST_INPUTS, MOST_PARTS
 
-UNARY, BINARY, OTHER = ("tanh", "square", "sigmoid"), ("broadcast_add", "broadcast_mul"), "flip"
+UNARY, BINARY, OTHER = ("tanh", "square", "sigmoid"), ("broadcast_add", "broadcast_mul"), "reverse"
 
 
 def variable(name):
@@ -25,7 +25,7 @@ def op(name, *inputs, **attrs):
     return Entry(Node(make(name, attrs), name, inputs), 0)
 
 
-def is_plain(node, _last):
+def is_plain(node):
     return node.op.name != OTHER
 
 
@@ -33,8 +33,18 @@ def order_of(*heads):
     return [n for n in topological(heads) if n.op is not None]
 
 
-def fused(order, kept, may_join=is_plain):
-    return fuse(order, readers_of(order), set(kept), may_join)
+def fused(order, kept, *, fits=is_plain, shapes=None, types=None, devices=None, way=ASK):
+    (found,) = halves_of([order], kept, fits, shapes or {}, types or {}, devices, way)
+    return found
+
+
+def halves_of(halves, kept, fits, shapes, types, devices=None, way=ASK):
+    """Everything is alike and on one device but for what is said."""
+    entries = {e for half in halves for n in half for e in [*n.inputs, *n.outputs()]}
+    sizes = {e: (3, 2) for e in entries} | shapes, dict.fromkeys(entries, "float32") | types
+    places = {e.node: mx.cpu() for e in entries} | (devices or {})
+    about = way if callable(way) else lambda node: (way, [])
+    return fuse(halves, set(kept), sizes, places, about, fits, 6)
 
 
 def run(order, values):
@@ -83,6 +93,65 @@ def test_groups_keep_within_their_limits():
     order = fused(order_of(head), [head])
     assert all(len(n.inputs) <= MOST_INPUTS for n in order)
     assert len(order) == 3
+
+
+def test_a_group_lies_within_a_half():
+    middle = op("square", op("tanh", variable("x")))
+    last = op("sigmoid", op("tanh", middle))
+    nodes = order_of(last)
+    first, second = halves_of([nodes[:2], nodes[2:]], [last], is_plain, {}, {})
+    assert [len(half) for half in (first, second)] == [1, 1]
+    assert first[0].outputs() == [middle]
+    assert second[0].inputs == [middle]
+
+
+def test_a_group_has_one_shape_one_type_and_one_device():
+    middle = op("square", op("tanh", variable("x")))
+    last = op("sigmoid", middle)
+    order = order_of(last)
+    assert len(fused(order, [last])) == 1
+    assert len(fused(order, [last], shapes={last: (1, 2)})) == 2
+    assert len(fused(order, [last], types={last: "float16"})) == 2
+    assert len(fused(order, [last], devices={last.node: mx.cpu(1)})) == 2
+    # What is read from another device is not read within a group.
+    assert fused(order, [last], devices={order[0].inputs[0].node: mx.cpu(1)})[0] is order[0]
+
+
+def test_large_results_of_one_shape_need_no_question():
+    def never(node):
+        raise AssertionError(node)
+
+    x = variable("x")
+    last = op("square", op("tanh", x))
+    order = order_of(last)
+    assert len(fused(order, [last], fits=never, way=ALIKE)) == 1
+    assert fused(order, [last], fits=never, way=NEVER) == order
+    small = {e: (5,) for e in (x, last, *order[0].outputs())}
+    assert fused(order, [last], fits=never, way=ALIKE, shapes=small) == order
+    assert fused(order, [last], fits=never, way=ALIKE, shapes={x: (7,)}) == order
+
+
+def test_what_an_operator_changes_is_not_read_by_a_group():
+    x, state = variable("x"), variable("state")
+    update = op(OTHER, state, axis=0)
+    last = op("square", op("broadcast_add", x, state))
+    order = order_of(update, last)
+
+    def about(node):
+        return (NEVER, [0]) if node.op.name == OTHER else (ASK, [])
+
+    assert fused(order, [update, last], way=about) == order
+    assert len(fused(order, [update, last])) == 2
+
+
+def test_an_error_of_a_question_comes_out():
+    last = op("square", op("tanh", variable("x")))
+
+    def fits(node):
+        raise ZeroDivisionError(node.name)
+
+    with pytest.raises(ZeroDivisionError, match="tanh"):
+        fused(order_of(last), [last], fits=fits)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -178,9 +177,9 @@ def _inputs(nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """
     changed = mutated_variables(nodes)
     inputs = variables(nodes)
-    counts = Counter(n.name for n in inputs)
-    if len(counts) < len(inputs):
-        twice = next(name for name, count in counts.items() if count > 1)
+    names = [n.name for n in inputs]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise InvalidArgumentError(
             f"cannot bind: there is more than one variable called '{twice}'; use one Variable "
             "in all places, or give them different names"

@@ -13,9 +13,8 @@ from .. import _core
 from ..context import Context, placement
 from ..dispatch import chains, device_of, fusion, maker, prepare, state_request
 from ..dispatch.backend import CPU, Desc
-from ..graph.eliminate import mutated_entries
-from ..graph.fuse import fuse, readers_of
-from ..graph.node import Entry, Node, cards, first_entries
+from ..graph.fuse import ALIKE, ASK, NEVER, fuse
+from ..graph.node import Entry, Node, first_entries
 from ..graph.plan_memory import MemoryPlan, plan_memory
 from ..ndarray import NDArray
 from .kernel_plan import KernelPlan, KernelStep
@@ -114,7 +113,7 @@ class Program:
         self._is_train = is_train
         self._arrays = arrays
         # What a reshape may be a view of depends on how arrays lie in memory.
-        usual = not monitored and all(array.contiguous for array in arrays.values())
+        usual = not monitored and all([array.contiguous for array in arrays.values()])
         mode = (backward, is_train, fusion.is_on(), chains.is_on(), settings())
         made = network.programs.get(mode) if usual else None
         if made is None:
@@ -309,72 +308,34 @@ def _fuse(
     kept: Mapping[Entry, Any],
     is_train: bool,
 ) -> list[list[Node]]:
-    """The halves with groups of nodes that compute element by element as one."""
-    nodes = [n for half in halves for n in half]
+    """The halves with groups of nodes that compute element by element as one; on the CPU of large
+    ones only."""
+    shapes, types = known.shapes, known.types
     # Many are one object, which is found without comparing devices.
     places = {id(place): place for place in devices.values()}.values()
-    near = {place: device_of(place) == CPU for place in places}
-    wanted = _worth_fusing(known, devices, nodes, near, is_train)
-    if len(wanted) < 2:
+    large = any(prod(s) >= chains.LEAST for s in set(shapes.values()))
+    on_cpu = large and chains.is_on()
+    on_gpu = fusion.is_on() and any(device_of(place) != CPU for place in places)
+    if not (on_cpu or on_gpu):
         return list(halves)
-    readers = readers_of(nodes, {n.outputs()[0] for n in wanted})
-    changed = mutated_entries(nodes)
 
-    def desc(entry: Entry) -> Desc:
-        return known.shapes[entry], known.types[entry]
-
-    def may_join(node: Node, last: Node) -> bool:
-        if not changed.isdisjoint(node.inputs):
-            return False
-        if node is not last and desc(node.outputs()[0]) != desc(last.outputs()[0]):
-            return False
-        if len(near) == 1:
-            return True
-        device = devices[node]
-        inputs = [devices.get(e.node, device) for e in node.inputs]
-        return all(other == device for other in (devices[last], *inputs))
-
-    fused = [fuse(half, readers, kept.keys(), may_join, wanted) for half in halves]
-    for half in fused:
-        for node in half:
-            if node not in devices:
-                devices[node] = devices[node.outputs()[0].node]
-    return fused
-
-
-def _worth_fusing(
-    known: Order,
-    devices: Mapping[Node, Context],
-    nodes: Sequence[Node],
-    near: Mapping[Context, bool],
-    is_train: bool,
-) -> set[Node]:
-    """The nodes that may be fused and go element by element, on the CPU large ones only; `near`
-    says of devices whether they are that."""
-    shapes, types = known.shapes, known.types
-    mixed, all_near = len(near) > 1, all(near.values())
-    on_cpu, on_gpu = chains.is_on(), fusion.is_on() and not all_near
-    large = {s for s in set(shapes.values()) if on_cpu and prod(s) >= chains.LEAST}
-    if not (large or on_gpu):
-        return set()
-    parts = {c: chains.may_be_part(c) for c in cards(nodes)}
-    found: set[Node] = set()
-    for node in nodes:
+    def about(node: Node) -> tuple[int, list[int]]:
         card = node.op
         assert card is not None
-        is_near = near[devices[node]] if mixed else all_near
-        if not (parts[card] if is_near else on_gpu):
-            continue
-        output = node.outputs()[0]
-        shape = shapes[output]
-        if is_near:
-            fits = shape in large and all(shapes[e] == shape for e in node.inputs)
-        else:
-            inputs = tuple([(shapes[e], types[e]) for e in node.inputs])
-            fits = fusion.is_elementwise(card, inputs, (shape, types[output]), is_train)
-        if fits:
-            found.add(node)
-    return found
+        way = NEVER
+        if device_of(devices[node]) != CPU:
+            way = ASK if on_gpu else NEVER
+        elif on_cpu and chains.may_be_part(card):
+            way = ALIKE
+        return way, card.mutated_inputs()
+
+    def fits(node: Node) -> bool:
+        card, output = node.op, node.outputs()[0]
+        assert card is not None
+        inputs = tuple([(shapes[e], types[e]) for e in node.inputs])
+        return fusion.is_elementwise(card, inputs, (shapes[output], types[output]), is_train)
+
+    return fuse(halves, kept, (shapes, types), devices, about, fits, chains.LEAST)
 
 
 def _plan(

@@ -2,35 +2,51 @@
 
 Each of their results is read once from memory and written once; fused, only what comes in and what
 goes out is. A group ends in one node, and nothing outside reads what the others give, so that it
-may run where that last one stands. Whoever calls says which nodes may be fused.
+may run where that last one stands. Whoever calls says which nodes may be fused; the core finds the
+groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from .. import _core
+from ..context import Context
+from ..ops.card import OperatorProperty, Shape
 from ..ops.fused import MOST_INPUTS, MOST_PARTS, Part, fused
 from .node import Entry, Node
 
-__all__ = ["FusedNode", "Readers", "fuse", "readers_of"]
+__all__ = ["ALIKE", "ASK", "NEVER", "FusedNode", "Readers", "fuse", "readers_of"]
+
+NEVER, ALIKE, ASK = range(3)
+"""Whether nodes may be fused: not; where inputs and output have one shape, and a large one; where
+`fits` says so."""
+
 
 Readers = dict[Entry, list[Node]]
 """The nodes that read each result."""
 
 
 class FusedNode(Node):
-    """A node that stands for several; what it gives is the result of the last of them."""
+    """A node that stands for several; what it gives is the result of the last of them.
+
+    Parameters
+    ----------
+    members
+        The nodes, each after its inputs.
+    inputs
+        What they read of the rest of the graph.
+    reads
+        For each member the numbers of its inputs, among these and then the members' results.
+    """
 
     __slots__ = ("members",)
 
-    def __init__(self, members: Sequence[Node], inputs: Sequence[Entry]) -> None:
-        values = {entry: i for i, entry in enumerate(inputs)}
-        parts: list[Part] = []
-        for member in members:
-            assert member.op is not None
-            parts.append((member.op, tuple(values[e] for e in member.inputs)))
-            values[member.outputs()[0]] = len(values)
-        super().__init__(fused(tuple(parts), len(inputs)), members[-1].name, inputs)
+    def __init__(
+        self, members: Sequence[Node], inputs: Sequence[Entry], reads: Sequence[tuple[int, ...]]
+    ) -> None:
+        parts = tuple([_part(m.op, read) for m, read in zip(members, reads, strict=True)])
+        super().__init__(fused(parts, len(inputs)), members[-1].name, inputs)
         self.members = tuple(members)
 
     def outputs(self) -> list[Entry]:
@@ -38,83 +54,58 @@ class FusedNode(Node):
         return self.members[-1].outputs()
 
 
-def readers_of(order: Sequence[Node], results: Collection[Entry] | None = None) -> Readers:
-    """Who reads each result of a graph, or each of these `results`."""
+def _part(card: OperatorProperty | None, reads: tuple[int, ...]) -> Part:
+    assert card is not None
+    return card, reads
+
+
+def readers_of(order: Sequence[Node]) -> Readers:
+    """The nodes that read each result of a graph."""
     found: Readers = {}
     for node in order:
         for entry in node.inputs:
-            if results is None or entry in results:
-                found.setdefault(entry, []).append(node)
+            found.setdefault(entry, []).append(node)
     return found
 
 
 def fuse(
-    order: Sequence[Node],
-    readers: Readers,
+    halves: Sequence[list[Node]],
     kept: Collection[Entry],
-    may_join: Callable[[Node, Node], bool],
-    among: Collection[Node] | None = None,
-) -> list[Node]:
-    """`order` with a :class:`FusedNode` in place of the last of each group, and without the others.
+    sizes: tuple[dict[Entry, Shape], dict[Entry, str]],
+    devices: dict[Node, Context],
+    about: Callable[[Node], tuple[int, list[int]]],
+    fits: Callable[[Node], bool],
+    least: int,
+) -> list[list[Node]]:
+    """`halves` with a :class:`FusedNode` in place of the last of each group, and without the
+    others.
 
     Parameters
     ----------
-    order
-        Operator nodes, each after its inputs.
-    readers
-        Who reads each result, nodes outside of `order` included.
+    halves
+        Operator nodes, each after its inputs; a group lies within a half.
     kept
         Results that have to be in memory.
-    may_join
-        Whether a node may be in one group with the node that ends it; asked first of every node
-        with itself.
-    among
-        The nodes for which that is asked; None for all.
+    sizes
+        Shapes and element types of all entries. Results of one group have the same.
+    devices
+        Where nodes run, to which the new ones are added. A group is on one device, as is what it
+        reads.
+    about
+        Which nodes of a card may be fused on a device, as :data:`NEVER`, :data:`ALIKE` or
+        :data:`ASK`, and which inputs they change; asked once for each card and device.
+    fits
+        Whether a node may be fused.
+    least
+        The elements of a large result.
     """
-    groups: dict[Node, list[Node]] = {}
-    for node in reversed(order):
-        if (among is not None and node not in among) or not may_join(node, node):
-            continue
-        group = _group_of(node, readers, kept, groups)
-        if group is not None and may_join(node, group[0]) and _fits([*group, node]):
-            group.append(node)
-            groups[node] = group
-        else:
-            groups[node] = [node]
-    if all(len(group) == 1 for group in groups.values()):
-        return list(order)
-    result: list[Node] = []
-    for node in order:
-        group = groups.get(node)
-        if group is None or len(group) == 1:
-            result.append(node)
-        elif group[0] is node:
-            members = group[::-1]
-            result.append(FusedNode(members, _inputs(members)))
-    return result
 
+    def join(
+        members: Sequence[Node], inputs: Sequence[Entry], reads: Sequence[tuple[int, ...]]
+    ) -> FusedNode:
+        node = FusedNode(members, inputs, reads)
+        devices[node] = devices[members[-1].outputs()[0].node]
+        return node
 
-def _group_of(
-    node: Node, readers: Readers, kept: Collection[Entry], groups: dict[Node, list[Node]]
-) -> list[Node] | None:
-    """The group that all readers of a node are in, if there is one."""
-    entry = node.outputs()[0]
-    if node.num_outputs != 1 or entry in kept or not readers.get(entry):
-        return None
-    group = groups.get(readers[entry][0])
-    same = group is not None and all(groups.get(r) is group for r in readers[entry])
-    return group if same else None
-
-
-def _inputs(members: Collection[Node]) -> list[Entry]:
-    """What a group reads of the rest of the graph, each entry once."""
-    inside = {m.outputs()[0] for m in members}
-    return list(dict.fromkeys(e for m in members for e in m.inputs if e not in inside))
-
-
-def _fits(members: Collection[Node]) -> bool:
-    if len(members) > MOST_PARTS:
-        return False
-    # Mostly there are few, even if none is the same as another.
-    few = sum([len(m.inputs) for m in members]) <= MOST_INPUTS
-    return few or len(_inputs(members)) <= MOST_INPUTS
+    limits = MOST_PARTS, MOST_INPUTS, least
+    return _core.fuse(halves, kept, sizes, devices, (about, fits, join), limits)

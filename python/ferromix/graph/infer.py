@@ -15,7 +15,7 @@ from typing import Any
 from .. import _core
 from ..error import InvalidArgumentError
 from ..ops.card import MaybeShape, OperatorProperty
-from ..ops.inference import infer_shapes_of, infer_types_of
+from ..ops.inference import infer_shapes_of, infer_types_of, shapes_of
 from ..ops.remembered import remembered
 from ..ops.shapes import is_known
 from .node import Entry, Node, argument_names
@@ -105,9 +105,7 @@ def _shapes_of(
     card: OperatorProperty, before: tuple[MaybeShape, ...], count: int
 ) -> tuple[MaybeShape, ...]:
     """What :func:`_ask_shapes` gives for a node with so many inputs, which differ."""
-    table = dict(enumerate(before))
-    infer_shapes_of(card, range(count), range(count, len(table)), table)
-    return tuple(table.values())
+    return tuple(shapes_of(card, before, count))
 
 
 def _describe(node: Node, table: Mapping[Entry, MaybeShape]) -> str:

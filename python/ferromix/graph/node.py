@@ -131,8 +131,28 @@ def many_nodes() -> Iterator[None]:
     gc.disable()
     try:
         yield
+        _make_old()
     finally:
         gc.enable()
+
+
+_COLLECTIONS = 0
+"""How often garbage had been collected when objects were made old for the last time."""
+
+
+def _make_old() -> None:
+    """Spares Python the look at so many new objects that would come now.
+
+    It makes all objects old. So it is done once between two collections, or those would never come,
+    and not where somebody froze objects, which would thaw.
+    """
+    global _COLLECTIONS
+    many = gc.get_count()[0] > gc.get_threshold()[0]
+    collections = sum([generation["collections"] for generation in gc.get_stats()])
+    if many and collections != _COLLECTIONS and not gc.get_freeze_count():
+        _COLLECTIONS = collections
+        gc.freeze()
+        gc.unfreeze()
 
 
 def variables(nodes: Iterable[Node]) -> list[Node]:

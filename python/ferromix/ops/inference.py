@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Hashable, MutableMapping, Sequence
 from typing import TypeVar
 
-from ..error import InvalidArgumentError
+from ..error import InternalError, InvalidArgumentError
 from .card import MaybeShape, OperatorProperty, merge_shapes
 from .shapes import is_known, require_countable
 
-__all__ = ["infer_shapes_of", "infer_types_of"]
+__all__ = ["infer_shapes_of", "infer_types_of", "shapes_of"]
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -40,22 +40,54 @@ def infer_shapes_of(
     InvalidArgumentError
         Shapes that contradict each other; names the operator, the argument and both shapes.
     """
-    arguments, states = card.input_names
-    args = [table[key] for key in inputs[: len(arguments)]]
-    outs = [table[key] for key in outputs]
+    keys = (*inputs, *outputs)
+    found = shapes_of(card, [table[key] for key in keys], len(inputs))
+    for i, (key, shape) in enumerate(zip(keys, found, strict=True)):
+        # A key may stand in several places.
+        if table[key] != shape:
+            table[key] = merge_shapes(card.label, _names(card)[i], table[key], shape)
+
+
+def shapes_of(card: OperatorProperty, before: Sequence[MaybeShape], count: int) -> list[MaybeShape]:
+    """What is known of an operator's inputs and outputs once it was asked.
+
+    Parameters
+    ----------
+    card
+        The operator.
+    before
+        What is known of the arguments, of the auxiliary states and of the outputs.
+    count
+        How many of these are inputs.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Shapes that contradict each other; names the operator, the argument and both shapes.
+    InternalError
+        For a card that gives other numbers of shapes than it has arguments and outputs.
+    """
+    args, outs = list(before[: len(card.input_names[0])]), before[count:]
     if outs.count(None) < len(outs) and not all(map(is_known, args)):
         args = card.infer_shape_backward(args, outs)
     found_args, found_outs, found_aux = card.infer_shape(args)
-    found_inputs = [*found_args, *found_aux] if states or found_aux else found_args
-    for name, key, shape in zip(arguments + states, inputs, found_inputs, strict=True):
-        if table[key] != shape:
-            table[key] = merge_shapes(card.label, name, table[key], shape)
-    if not inputs:
+    if not count:
         found_outs = [_open(card, shape) for shape in found_outs]
-    for name, key, shape in zip(card.output_names, outputs, found_outs, strict=True):
+    for name, shape in zip(card.output_names, found_outs, strict=True):
         require_countable(card.label, name, shape or ())
-        if table[key] != shape:
-            table[key] = merge_shapes(card.label, name, table[key], shape)
+    found = [*found_args, *found_aux, *found_outs]
+    if len(found) != len(before):
+        raise InternalError(f"{card.name}: infer_shape gives {len(found)} shapes for {len(before)}")
+    for i, known in enumerate(before):
+        if known is not None and known != found[i]:
+            found[i] = merge_shapes(card.label, _names(card)[i], known, found[i])
+    return found
+
+
+def _names(card: OperatorProperty) -> tuple[str, ...]:
+    """What errors call the inputs and the outputs."""
+    arguments, states = card.input_names
+    return arguments + states + card.output_names
 
 
 def _open(card: OperatorProperty, shape: MaybeShape) -> MaybeShape:

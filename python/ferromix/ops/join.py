@@ -49,10 +49,11 @@ class Concat(OperatorProperty):
         if not known:
             return list(in_shapes), [None], []
         axis = normal_axis(self.name, self.attrs["dim"], len(known[0]))
-        rest = {(len(s), *s[:axis], *s[axis + 1 :]) for s in known}
-        if len(rest) == 1 and all(map(is_known, in_shapes)):
+        before, after = known[0][:axis], known[0][axis + 1 :]
+        same = [len(s) > axis and s[:axis] == before and s[axis + 1 :] == after for s in known]
+        if all(same) and all(map(is_known, in_shapes)):
             total = sum([s[axis] for s in known])
-            return list(in_shapes), [(*known[0][:axis], total, *known[0][axis + 1 :])], []
+            return list(in_shapes), [(*before, total, *after)], []
         common: MaybeShape = None
         for name, shape in zip(self.list_arguments(), in_shapes, strict=True):
             shape = merge_shapes(self.name, name, shape, (-1,) * len(known[0]))

@@ -1,6 +1,7 @@
 //! Inference over a whole graph: what operators say of their inputs and outputs travels along the
 //! edges until nothing new is learned.
 
+use super::values::Values;
 use super::{ByAddress, Entry, Numbers, address, card, inputs};
 use crate::life::Inside;
 use crate::support::hash::Hashing;
@@ -59,46 +60,6 @@ pub(super) fn infer<'py>(
 /// The number of None.
 const UNKNOWN: u32 = 0;
 
-/// Numbers of values that are equal in Python.
-struct Values<'py> {
-    objects: Vec<Bound<'py, PyAny>>,
-    by_value: Bound<'py, PyDict>,
-    /// Objects that were met, which are kept, so that an address means one of them.
-    by_address: ByAddress<u32>,
-    kept: Vec<Bound<'py, PyAny>>,
-}
-
-impl<'py> Values<'py> {
-    fn new(py: Python<'py>) -> PyResult<Self> {
-        let none = py.None().into_bound(py);
-        let mut values = Values {
-            objects: Vec::new(),
-            by_value: PyDict::new(py),
-            by_address: ByAddress::default(),
-            kept: Vec::new(),
-        };
-        values.number(&none)?;
-        Ok(values)
-    }
-
-    fn number(&mut self, value: &Bound<'py, PyAny>) -> PyResult<u32> {
-        if let Some(&number) = self.by_address.get(&address(value)) {
-            return Ok(number);
-        }
-        let number = if let Some(number) = self.by_value.get_item(value)? {
-            number.extract()?
-        } else {
-            let number = u32::try_from(self.objects.len())?;
-            self.objects.push(value.clone());
-            self.by_value.set_item(value, number)?;
-            number
-        };
-        self.by_address.insert(address(value), number);
-        self.kept.push(value.clone());
-        Ok(number)
-    }
-}
-
 /// A node with an operator: its card, and the numbers of its inputs and outputs.
 struct Operator<'py> {
     node: Bound<'py, PyAny>,
@@ -125,7 +86,7 @@ struct Graph<'py> {
 impl<'py> Graph<'py> {
     fn new(nodes: &Bound<'py, PyList>, kinds: &[Kind<'py>]) -> PyResult<Self> {
         let mut graph = Graph {
-            numbers: Numbers::default(),
+            numbers: Numbers::with_room(2 * nodes.len()),
             operators: Vec::new(),
             outputs: Vec::new(),
             variables: Vec::new(),
@@ -241,7 +202,8 @@ struct Run<'a, 'py> {
 
 impl<'a, 'py> Run<'a, 'py> {
     fn new(graph: &'a Graph<'py>, known: &Bound<'py, PyDict>) -> PyResult<Self> {
-        let mut values = Values::new(known.py())?;
+        let mut values = Values::new(known.py());
+        values.number(&known.py().None().into_bound(known.py()))?;
         let mut found = vec![UNKNOWN; graph.numbers.len()];
         for (entry, value) in known {
             if let Some(number) = graph.numbers.find(&Entry::of(&entry)?) {

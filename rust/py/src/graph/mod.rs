@@ -3,7 +3,9 @@
 //! Nodes and entries are those of `python/ferromix/graph/node.py`. What an operator says of itself is
 //! asked of Python, once for each question that differs; the rest of a pass runs no Python code.
 
+mod devices;
 mod eliminate;
+mod fuse;
 mod gradient;
 mod infer;
 mod lower;
@@ -11,6 +13,7 @@ mod merge;
 mod order;
 mod plan;
 mod planned;
+mod values;
 
 pub(crate) use lower::{Lowered, Source, Step as LoweredStep};
 
@@ -100,6 +103,15 @@ struct Numbers<'py> {
 }
 
 impl<'py> Numbers<'py> {
+    /// Has room for so many entries.
+    fn with_room(entries: usize) -> Self {
+        Numbers {
+            known: HashMap::with_capacity_and_hasher(entries, Hashing::default()),
+            objects: Vec::with_capacity(entries),
+            nodes: Vec::with_capacity(entries),
+        }
+    }
+
     /// The number of an entry, and whether it is new.
     fn of(&mut self, object: &Bound<'py, PyAny>) -> PyResult<(u32, bool)> {
         let entry = Entry::of(object)?;
@@ -145,6 +157,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(eliminate::may_shrink, m)?)?;
     m.add_function(wrap_pyfunction!(merge::merge, m)?)?;
     m.add_function(wrap_pyfunction!(merge::live, m)?)?;
+    m.add_function(wrap_pyfunction!(fuse::fuse, m)?)?;
     m.add_function(wrap_pyfunction!(gradient::differentiate, m)?)?;
     m.add_function(wrap_pyfunction!(infer::infer, m)?)?;
     m.add_function(wrap_pyfunction!(lower::lower, m)?)?;

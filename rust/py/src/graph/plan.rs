@@ -4,13 +4,14 @@ mod again;
 mod read;
 
 use super::Numbers;
+use super::devices::Devices;
 use super::planned::{Entries, Planned, Tables};
 use crate::life::Inside;
 pub(super) use again::select_dropped;
 use ferromix_runtime::places::{self, Life, Placed};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use read::{Cards, Devices};
+use read::Cards;
 pub(super) use read::{Description, Facts, Step};
 use smallvec::SmallVec;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Reads from Python what a plan needs to know of a graph.
 
+use super::super::devices::Devices;
 use super::super::{ByAddress, Entry, Numbers, address, card, inputs, is_plain};
 use super::{NONE, Planner};
 use crate::support::convert::dtype;
@@ -46,41 +47,6 @@ pub(super) type Marked<'a, 'py> = (
 /// Of each card that was met, its number and that of its outputs.
 pub(super) type Cards = ByAddress<(usize, usize)>;
 
-/// Devices by number; equal ones have one, and no device is number 0.
-pub(super) struct Devices<'py> {
-    given: Bound<'py, PyDict>,
-    pub(super) objects: Vec<Bound<'py, PyAny>>,
-    /// Whether each is a CPU; no device is taken for one.
-    pub(super) cpus: Vec<bool>,
-    by_address: ByAddress<usize>,
-    kept: Vec<Bound<'py, PyAny>>,
-}
-
-impl<'py> Devices<'py> {
-    fn of(&mut self, node: &Bound<'py, PyAny>) -> PyResult<usize> {
-        let Some(device) = self.given.get_item(node)? else {
-            return Ok(0);
-        };
-        if let Some(&number) = self.by_address.get(&address(&device)) {
-            return Ok(number);
-        }
-        let mut number = self.objects.len();
-        for (i, known) in self.objects.iter().enumerate() {
-            if known.eq(&device)? {
-                number = i;
-            }
-        }
-        if number == self.objects.len() {
-            let kind = device.getattr(intern!(device.py(), "device_type"))?;
-            self.cpus.push(kind.extract::<String>()?.starts_with("cpu"));
-            self.objects.push(device.clone());
-        }
-        self.by_address.insert(address(&device), number);
-        self.kept.push(device);
-        Ok(number)
-    }
-}
-
 impl<'py> Planner<'py> {
     pub(super) fn new(
         order: &Bound<'py, PyList>,
@@ -89,18 +55,11 @@ impl<'py> Planner<'py> {
         devices: &Bound<'py, PyDict>,
         (ask, cards): (&Bound<'py, PyAny>, &mut Cards),
     ) -> PyResult<Self> {
-        let none = order.py().None().into_bound(order.py());
         let mut planner = Planner {
-            numbers: Numbers::default(),
+            numbers: Numbers::with_room(4 * order.len()),
             facts: Vec::new(),
             steps: Vec::with_capacity(order.len()),
-            devices: Devices {
-                given: devices.clone(),
-                objects: vec![none],
-                cpus: vec![true],
-                by_address: ByAddress::default(),
-                kept: Vec::new(),
-            },
+            devices: Devices::new(devices),
             descriptions: Vec::new(),
             device: Vec::new(),
             described: Vec::new(),
