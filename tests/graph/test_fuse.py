@@ -41,7 +41,7 @@ def fused(order, kept, *, fits=is_plain, shapes=None, types=None, devices=None, 
 def halves_of(halves, kept, fits, shapes, types, devices=None, way=ASK):
     """Everything is alike and on one device but for what is said."""
     entries = {e for half in halves for n in half for e in [*n.inputs, *n.outputs()]}
-    sizes = {e: (3, 2) for e in entries} | shapes, dict.fromkeys(entries, "float32") | types
+    sizes = dict.fromkeys(entries, (3, 2)) | shapes, dict.fromkeys(entries, "float32") | types
     places = {e.node: mx.cpu() for e in entries} | (devices or {})
     about = way if callable(way) else lambda node: (way, [])
     return fuse(halves, set(kept), sizes, places, about, fits, 6)
@@ -126,7 +126,7 @@ def test_large_results_of_one_shape_need_no_question():
     order = order_of(last)
     assert len(fused(order, [last], fits=never, way=ALIKE)) == 1
     assert fused(order, [last], fits=never, way=NEVER) == order
-    small = {e: (5,) for e in (x, last, *order[0].outputs())}
+    small = dict.fromkeys((x, last, *order[0].outputs()), (5,))
     assert fused(order, [last], fits=never, way=ALIKE, shapes=small) == order
     assert fused(order, [last], fits=never, way=ALIKE, shapes={x: (7,)}) == order
 

@@ -162,7 +162,7 @@ def cleared_together(descs: Sequence[Described]) -> list[NDArray]:
     if not descs:
         return []
     place = descs[0][3]
-    if place.device_type == "gpu" or any([desc[3] is not place for desc in descs]):
+    if place.device_type == "gpu" or any(desc[3] is not place for desc in descs):
         return [cleared(shape, where, dtype) for _, shape, dtype, where in descs]
     wanted = [(shape, dtype) for _, shape, dtype, _ in descs]
     return _core.zeros(wanted, place.device_typeid, place.device_id)

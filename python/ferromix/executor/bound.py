@@ -70,7 +70,7 @@ class BoundGraph:
         devices = contexts_of(given)
         self.network, same = network_of(heads, descs, wanted, placement, devices, order, inferred)
         self.requests = {same[n]: r for n, r in wanted.items()}
-        if any([n is not own for own, n in same.items()]):
+        if any(n is not own for own, n in same.items()):
             args = {same[n]: a for n, a in args.items()}
             grads = {same[n]: a for n, a in grads.items()}
             states = {same[n]: a for n, a in states.items()}

@@ -110,7 +110,7 @@ def _eliminate(order: Order, kept: Collection[Entry], guarded: Collection[Entry]
 
 def _fold(order: Order, kept: Collection[Entry]) -> Order:
     nodes = [*order.forward, *order.backward]
-    if all([node.inputs for node in nodes]):
+    if all(node.inputs for node in nodes):
         return order
     states = mutated_entries(nodes)
     room = FOLDED

@@ -113,7 +113,7 @@ class Program:
         self._is_train = is_train
         self._arrays = arrays
         # What a reshape may be a view of depends on how arrays lie in memory.
-        usual = not monitored and all([array.contiguous for array in arrays.values()])
+        usual = not monitored and all(array.contiguous for array in arrays.values())
         mode = (backward, is_train, fusion.is_on(), chains.is_on(), settings())
         made = network.programs.get(mode) if usual else None
         if made is None:
