@@ -113,26 +113,19 @@ def infer_backward(
 
     The gradients of heads are like these; cards are asked for what is not `alike` something before.
     """
-    found, found_types = {}, {}
-    for entry, head in seeds.items():
-        found[entry], found_types[entry] = shapes[head], types[head]
+    made = set(nodes)
+    like = {**seeds, **{e: other for e, other in alike.items() if e[0] in made}}
+    found = {e: shapes[other] for e, other in like.items()} | shapes
+    found_types = {e: types[other] for e, other in like.items()} | types
+    if len(like) == len(seeds) + sum([n.num_outputs for n in nodes]):
+        return found, found_types
     order = [e for n in nodes for e in n.outputs()]
-    open_nodes: set[Node] = set()
-    for entry in order:
-        other = alike.get(entry)
-        if other is None:
-            open_nodes.add(entry[0])
-        else:
-            found[entry], found_types[entry] = shapes[other], types[other]
-    found.update(shapes)
-    found_types.update(types)
-    if open_nodes:
-        asked = [n for n in nodes if n in open_nodes]
-        found, found_types = infer_known(asked, found, found_types)
-        # In the order of the pass.
-        found = {e: found[e] for e in (*seeds, *order, *shapes)}
-        found_types = {e: found_types[e] for e in (*seeds, *order, *types)}
-    return found, found_types
+    unlike = {e[0] for e in order if e not in like}
+    asked = [n for n in nodes if n in unlike]
+    found, found_types = infer_known(asked, found, found_types)
+    # In the order of the pass.
+    entries = [*seeds, *order, *shapes]
+    return {e: found[e] for e in entries}, {e: found_types[e] for e in entries}
 
 
 def open_entries(shapes: Mapping[Entry, Shape]) -> frozenset[Entry]:
