@@ -223,6 +223,50 @@ fn many_taps_filters_and_positions_span_every_block() {
 }
 
 #[test]
+fn few_positions_leave_vectors_to_filters() {
+    let square = |axis| [axis, axis];
+    // One position; one tile; two blocks of tiles; the taps of two blocks; a window; groups; a step; a batch.
+    Case::new([1, 64, 32, 1], &square([1, 1, 1, 1, 0])).check(&REALS);
+    Case::new([1, 70, 64, 1], &square([3, 1, 1, 1, 0])).check(&REALS);
+    Case::new([1, 64, 96, 1], &square([12, 1, 1, 1, 0])).check(&REALS);
+    Case::new([1, 600, 64, 1], &square([7, 1, 1, 1, 0])).check(&REALS);
+    Case::new([1, 60, 64, 1], &[[7, 3, 1, 1, 1], [6, 3, 1, 2, 1]]).check(&REALS);
+    Case::new([1, 132, 128, 2], &[[5, 1, 1, 1, 0], [9, 1, 1, 1, 0]]).check(&REALS);
+    Case::new([1, 64, 64, 1], &[[9, 3, 2, 1, 1], [13, 3, 2, 1, 1]]).check(&REALS);
+    Case::new([3, 96, 32, 1], &[[3, 1, 1, 1, 0], [4, 1, 1, 1, 0]]).check(&REALS);
+    Case::new([2, 32, 128, 1], &[[2, 1, 3, 1, 1], [5, 1, 2, 1, 0]]).check(&REALS);
+    Case::new(
+        [1, 16, 32, 1],
+        &[[3, 3, 1, 1, 1], [4, 3, 1, 1, 1], [3, 3, 1, 1, 0]],
+    )
+    .check(&REALS);
+}
+
+#[test]
+fn an_image_has_the_same_bits_alone_and_among_others() {
+    for axis in [[7, 1, 1, 1, 0], [6, 3, 2, 1, 1]] {
+        let case = |batch| Case::new([batch, 600, 64, 1], &[axis, axis]);
+        let [data, weight, out] = case(16).shapes();
+        let (all, weight) = (Tensor::noise(&data, 1), Tensor::noise(&weight, 2));
+        let (one, [data, _, single]) = (case(1), case(1).shapes());
+        let mut first = Tensor::filled(&data, 0.0);
+        first.data.copy_from_slice(&all.data[..first.data.len()]);
+        let run = |data: &Tensor, out: &[usize]| {
+            let setup = Setup {
+                dtype: DType::F32,
+                reqs: vec![Req::Write],
+                alias: vec![],
+            };
+            let inputs = [data.clone(), weight.clone()];
+            let outputs = [Tensor::filled(out, 0.0)];
+            run_with(&setup, "Convolution", &one.attrs(false), &inputs, &outputs).remove(0)
+        };
+        let (alone, among) = (run(&first, &single), run(&all, &out));
+        assert_eq!(alone.data[..], among.data[..alone.data.len()]);
+    }
+}
+
+#[test]
 fn gradients_of_one_tap_have_rows_of_filters_or_of_channels() {
     let square = |axis| [axis, axis];
     // Several blocks of positions; whole panels and others; strides, which leave numbers that nothing reads.
@@ -405,6 +449,8 @@ fn bits_do_not_depend_on_threads() {
         // Few positions, for which filters are shared out.
         Case::new([1, 512, 500, 1], &[[7, 1, 1, 1, 0], [7, 1, 1, 1, 0]]),
         Case::new([1, 256, 203, 1], &[[7, 3, 1, 1, 1], [6, 3, 1, 1, 1]]),
+        Case::new([1, 512, 512, 1], &[[7, 1, 1, 1, 0], [7, 1, 1, 1, 0]]),
+        Case::new([1, 256, 256, 2], &[[14, 3, 2, 1, 1], [14, 3, 2, 1, 1]]),
     ] {
         let [data, weight, out] = case.shapes();
         let (x, w, b) = (

@@ -9,7 +9,7 @@ use nn_support::*;
 /// Batch, channels, filters, groups; extent, kernel, stride and padding of both axes.
 type Sizes = ([usize; 4], [usize; 2], usize, usize, usize);
 
-const SIZES: [Sizes; 9] = [
+const SIZES: [Sizes; 11] = [
     ([0, 4, 6, 1], [5, 5], 3, 1, 1),
     // By Winograd, where numbers are single; gathered; as they lie.
     ([2, 32, 48, 1], [9, 13], 3, 1, 1),
@@ -17,6 +17,9 @@ const SIZES: [Sizes; 9] = [
     ([1, 5, 6, 1], [8, 33], 3, 1, 1),
     // In two steps, over the ends of planes.
     ([3, 530, 14, 1], [5, 7], 1, 1, 0),
+    // Vectors along filters, in two steps, and of a window.
+    ([1, 530, 64, 1], [5, 7], 1, 1, 0),
+    ([1, 32, 32, 1], [5, 7], 3, 2, 1),
     // Lattices; groups; plane by plane.
     ([2, 4, 7, 1], [11, 12], 3, 2, 1),
     ([2, 6, 8, 2], [9, 7], 1, 2, 0),

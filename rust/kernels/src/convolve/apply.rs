@@ -41,7 +41,7 @@ pub(crate) struct Apply {
 /// Most taps that are gathered at a time.
 const DEPTH: usize = 512;
 /// Panels that are gathered at a time.
-const PANELS: usize = 4;
+pub(super) const PANELS: usize = 4;
 /// Multiplications per task, at least.
 const TASK: usize = 1 << 21;
 /// Most rows of a result for which vectors are read where they lie.
@@ -82,13 +82,13 @@ impl Apply {
     }
 
     /// Taps that are gathered at a time: as few times as may be, and about as many each time.
-    fn depth(&self) -> usize {
+    pub(super) fn depth(&self) -> usize {
         let all = self.taps.len();
         all.div_ceil(all.div_ceil(DEPTH).max(1))
     }
 
     /// Taps by those that are gathered at a time.
-    fn chunks(&self) -> std::slice::Chunks<'_, usize> {
+    pub(super) fn chunks(&self) -> std::slice::Chunks<'_, usize> {
         self.taps.chunks(self.depth().max(1))
     }
 
@@ -100,7 +100,7 @@ impl Apply {
     /// Scratch numbers of one thread.
     pub(crate) fn per_thread<T: Direct>(&self) -> usize {
         let block = T::tiles().width * PANELS;
-        let numbers = block * (self.depth() + self.rows);
+        let numbers = block * (self.depth() + self.rows) + self.turned::<T>();
         scratch_bytes::<T>(numbers) / size_of::<T>()
     }
 
@@ -109,7 +109,10 @@ impl Apply {
     pub(crate) fn pack<T: Direct>(&self, weights: &[T], scale: Option<&[T]>, packed: &mut [T]) {
         let (tiles, depth) = (T::tiles(), self.taps.len());
         let target = Target::of_slice(packed);
-        let parts: Vec<_> = tile_rows(self.rows, tiles.most_rows).collect();
+        let parts: Vec<_> = match self.is_turned::<T>() {
+            true => tile_rows(self.rows, tiles.width).collect(),
+            false => tile_rows(self.rows, tiles.most_rows).collect(),
+        };
         let in_order = self.weights.are_in_order();
         let grain = (PACKED / (depth * tiles.most_rows).max(1)).max(1);
         par::for_ranges(self.groups * parts.len(), grain, |range| {
@@ -146,7 +149,7 @@ impl Apply {
     /// where few rows of the result share what would be gathered, where vectors of one line waste
     /// less than gathering takes, and where none reaches beyond the end of the field. Gathering
     /// takes about as long as six rows of the result.
-    fn lies_well(&self, lanes: usize) -> bool {
+    pub(super) fn lies_well(&self, lanes: usize) -> bool {
         let wide = self.grid.extents[2];
         let covered = self.grid.vectors(lanes) * lanes;
         let filled = wide * (self.rows + 6) > covered * self.rows;
@@ -161,9 +164,10 @@ impl Apply {
     /// How the product goes, for people.
     pub(crate) fn choice<T: Direct>(&self) -> String {
         let [rows, depth] = [self.rows, self.taps.len()];
-        let how = match self.lies_well(T::loops().lanes) {
-            true => "read in place",
-            false => "gathered",
+        let how = match (self.lies_well(T::loops().lanes), self.is_turned::<T>()) {
+            (true, _) => "read in place",
+            (false, true) => "gathered, along filters",
+            (false, false) => "gathered",
         };
         format!("product of {rows} by {depth}, {how}")
     }
@@ -180,6 +184,9 @@ impl Apply {
 
     /// Runs the product.
     pub(crate) fn run<T: Direct>(&self, args: Arguments<'_, T>) {
+        if self.is_turned::<T>() {
+            return self.run_turned(args);
+        }
         let tiles = T::tiles();
         let (block, lanes) = (tiles.width * PANELS, T::loops().lanes);
         let direct = self.lies_well(lanes);
@@ -232,7 +239,7 @@ impl Apply {
     }
 
     /// Among how many tasks the filters are shared out, where positions make so many.
-    fn shares(&self, tasks: usize, tiles: usize) -> usize {
+    pub(super) fn shares(&self, tasks: usize, tiles: usize) -> usize {
         let work = self.grid.len() * self.rows * self.taps.len() / tasks.max(1);
         let most = (tiles / LEAST_TILES).min(work / TASK).max(1);
         match par::threads() {

@@ -65,7 +65,7 @@ multiversion! {
     /// Gathers what `taps` read at the positions of `runs`: one row of numbers per tap, `place.1` apart,
     /// that begins with position `place.0`. What a tap reads at neighbouring positions is
     /// `step` apart in `x`.
-    fn gather<T: Real>(
+    pub(super) fn gather<T: Real>(
         x: &[T],
         taps: &[usize],
         runs: &[Run],

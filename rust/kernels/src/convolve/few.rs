@@ -1,0 +1,135 @@
+//! Products with few positions, as of single images: vectors of positions would be empty in part, 49 positions
+//! in four vectors of 16. So they go along filters here, and each position is a row of a tile. Every sum adds
+//! up in the same order, to the same bits.
+
+use super::apply::{Apply, Arguments, PANELS};
+use super::direct::Direct;
+use super::field::Run;
+use super::gather::gather;
+use crate::blocks::raw::Target;
+use crate::copy::transpose::transpose;
+use crate::linalg::tile::tile_rows;
+use crate::par;
+
+/// Taps from which on the sums take long enough to be turned.
+const DEEP: usize = 64;
+
+/// Positions of a tile: the first one in its block, how many there are, and where they are.
+struct Piece {
+    first: usize,
+    len: usize,
+    runs: Vec<Run>,
+}
+
+impl Apply {
+    /// Whether vectors go along filters: where these fill theirs, and positions would leave more than a
+    /// twentieth of theirs empty.
+    pub(super) fn is_turned<T: Direct>(&self) -> bool {
+        let (lanes, width) = (T::loops().lanes, T::tiles().width);
+        let (all, fit) = (self.grid.len(), self.rows.is_multiple_of(width));
+        let loose = all.saturating_mul(20) < all.next_multiple_of(lanes).saturating_mul(19);
+        fit && loose && self.taps.len() >= DEEP && !self.lies_well(lanes)
+    }
+
+    /// Numbers of a thread for a tile's sums, turned.
+    pub(super) fn turned<T: Direct>(&self) -> usize {
+        match self.is_turned::<T>() {
+            true => T::tiles().width * T::tiles().most_rows,
+            false => 0,
+        }
+    }
+
+    /// Runs the product with vectors along filters.
+    pub(super) fn run_turned<T: Direct>(&self, args: Arguments<'_, T>) {
+        let (width, positions) = (T::tiles().width, self.grid.len());
+        let (block, panels) = (width * PANELS, self.rows / width);
+        let blocks = positions.div_ceil(block);
+        let shares = self.shares(self.groups * blocks, panels);
+        let each = self.per_thread::<T>();
+        let threads = Target::of_slice(args.threads);
+        let Arguments {
+            source,
+            packed,
+            finish,
+            ..
+        } = args;
+        par::for_each_slot(self.groups * blocks * shares, |slot, task| {
+            // SAFETY: tasks that run at the same time have different slots.
+            let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
+            let (task, share) = (task / shares, task % shares);
+            let (group, b) = (task / blocks, task % blocks);
+            let pieces = self.pieces::<T>(b * block, block.min(positions - b * block));
+            let packed = &packed[group * self.packed() / self.groups..];
+            let source = source.get(group * self.source_group..).unwrap_or(&[]);
+            let panels = share * panels / shares..(share + 1) * panels / shares;
+            // SAFETY: positions, groups and filters belong to one task each.
+            unsafe { self.fill((source, packed), &pieces, (group, panels), finish, scratch) };
+        });
+    }
+
+    /// The tiles of `n` positions from `start` on.
+    fn pieces<T: Direct>(&self, start: usize, n: usize) -> Vec<Piece> {
+        let piece = |(first, len)| {
+            let mut runs = Vec::new();
+            self.grid.runs(start + first, len, len, &mut runs);
+            Piece { first, len, runs }
+        };
+        tile_rows(n, T::tiles().most_rows).map(piece).collect()
+    }
+
+    /// Computes some panels of a group's filters at these positions.
+    ///
+    /// # Safety
+    /// Nobody else uses what they write meanwhile.
+    unsafe fn fill<T: Direct>(
+        &self,
+        (source, packed): (&[T], &[T]),
+        pieces: &[Piece],
+        (group, panels): (usize, std::ops::Range<usize>),
+        finish: &super::finish::Finish<'_, T>,
+        scratch: &mut [T],
+    ) {
+        let (tiles, depth) = (T::tiles(), self.depth());
+        let (width, block) = (tiles.width, tiles.width * PANELS);
+        let (sums, rest) = scratch.split_at_mut(self.rows * block);
+        let (gathered, turned) = rest.split_at_mut(depth * block);
+        let sums = Target::of_slice(sums);
+        let start = self.target_start + group * self.target_group;
+        let places = (start, self.target_row, self.grid.target[2]);
+        let chunks = self.chunks().len();
+        for (chunk, taps) in self.chunks().enumerate() {
+            for piece in pieces {
+                let to = &mut gathered[piece.first * depth..][..piece.len * taps.len()];
+                let place = (0, piece.len);
+                gather(source, taps, &piece.runs, self.grid.source[2], place, to);
+            }
+            for panel in panels.clone() {
+                let b = &packed[(panel * self.taps.len() + chunk * depth) * width..];
+                for piece in pieces {
+                    let a = &gathered[piece.first * depth..];
+                    let at = (panel * block + piece.first) * width;
+                    // SAFETY: the sums are ours; as the caller vouches.
+                    unsafe {
+                        let c = (sums.at(at), width);
+                        let none = (std::ptr::null(), 0);
+                        let begin = if chunk == 0 {
+                            none
+                        } else {
+                            (c.0.cast_const(), width)
+                        };
+                        tiles.panels_from(piece.len, (taps.len(), a, b), c, begin);
+                        if chunk + 1 == chunks {
+                            let sums = sums.slice(at..at + piece.len * width);
+                            transpose((sums, width), (width, piece.len), (turned, piece.len));
+                            let first = panel * width;
+                            let filters = group * self.rows + first;
+                            let places = (places.0 + first * places.1, places.1, places.2);
+                            let sums = (&*turned, piece.len);
+                            finish.store(filters..filters + width, sums, &piece.runs, places);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
