@@ -1,9 +1,15 @@
-"""Instructions of engine operations and of calls, by callgrind; prints Markdown.
+"""Instructions of engine operations, of calls and of networks, by callgrind; prints Markdown.
 
 usage: python benches/instructions.py [--workers N] [--shapes NAME,NAME] [--calls [FOLDER]]
+                                      [--networks NAME:BATCH:train|infer ... [--mxnet PYTHON]]
 
 With ``--calls``, instructions of small operations from Python, allocation, deallocation and the
 interpreter's loop included; those of the package in FOLDER, if that is given.
+
+With ``--networks``, those of a step of each network of `zoo`, in millions, and lines that miss a
+first-level cache of 32 KB and a second-level one of 1 MB, which nothing is fetched into ahead of
+its use; the same of MXNet, by an interpreter that has it. Valgrind knows no AVX-512, so both
+packages run their code for AVX2.
 
 Otherwise runs rust/engine/examples/patterns.rs under valgrind twice for each shape, once with twice
 as many operations, and divides what the second run takes more: set-up drops out. Counts are of all
@@ -79,6 +85,7 @@ def callgrind(run: list[str], *options: str, package: str = "") -> list[dict[str
         tool = ["valgrind", "--tool=callgrind", "--fair-sched=yes", *options]
         command = [*tool, f"--callgrind-out-file={out}", *run]
         env = {**os.environ, "PYTHONPATH": package, "FERROMIX_CPU_WORKER_NTHREADS": "1"}
+        env |= {"FERROMIX_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         subprocess.run(command, check=True, capture_output=True, env=env)
         # Parts have a number; the last one, or the only one, has none.
         parts = sorted(Path(folder).glob("profile.*"), key=lambda f: int(f.suffix[1:]))
@@ -106,12 +113,47 @@ def calls(package: str) -> None:
         print(f"| {name} | {part['Ir'] / count / (200 if 'graph' in name else 1):,.0f} |")
 
 
+STEP = """
+import os, sys
+sys.path.insert(0, {folder!r})
+from builders import symbol_step
+step = symbol_step({package!r}, {name!r}, {batch}, {train})
+step()
+os.getppid()
+step()
+os.getppid()
+"""
+CACHES = ["--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,8,64", "--dump-before=getppid"]
+
+
+def networks(rows: list[str], mxnet: str | None) -> None:
+    """Prints the table of networks."""
+    pythons = {"ferromix": sys.executable} | ({"mxnet": mxnet} if mxnet else {})
+    print("| network, batch | package | instructions | first-level misses | second-level misses |")
+    print("|---|---|---|---|---|")
+    for row in rows:
+        name, batch, mode = row.split(":")
+        for package, python in pythons.items():
+            what = {"package": package, "name": name, "batch": int(batch), "train": mode == "train"}
+            program = STEP.format(folder=str(Path(__file__).parent), **what)
+            # The second part is the second step.
+            found = callgrind([python, "-c", program], *CACHES)[1]
+            near = sum(found[event] for event in ("D1mr", "D1mw", "I1mr"))
+            far = sum(found[event] for event in ("DLmr", "DLmw", "ILmr"))
+            figures = " | ".join(f"{n / 1e6:,.1f}" for n in (found["Ir"], near, far))
+            print(f"| {name}, {batch}, {mode} | {package} | {figures} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--shapes", default=SHAPES)
     parser.add_argument("--calls", nargs="?", const="", metavar="FOLDER")
+    parser.add_argument("--networks", nargs="+")
+    parser.add_argument("--mxnet")
     options = parser.parse_args()
+    if options.networks:
+        return networks(options.networks, options.mxnet)
     if options.calls is not None:
         return calls(options.calls)
     program = cargo_example("ferromix-engine", "patterns")

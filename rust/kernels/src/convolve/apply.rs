@@ -44,6 +44,8 @@ const DEPTH: usize = 512;
 pub(super) const PANELS: usize = 4;
 /// Multiplications per task, at least.
 const TASK: usize = 1 << 21;
+/// How many times as long a multiplication takes at least where planes are read for one row each.
+const PLANE_TIMES: usize = 4;
 /// Most rows of a result for which vectors are read where they lie.
 const DIRECT_ROWS: usize = 48;
 /// The same where each tap reads a plane of its own: lines far apart, which are better gathered by the first
@@ -59,6 +61,8 @@ const WEIGHTS: usize = 1 << 21;
 const TASKS: usize = 64;
 /// Tasks of each thread that there are at least, on several, where filters can be shared out.
 const LEAST_TASKS: usize = 2;
+/// Tasks of each thread from which on it does not matter that one thread has one more than another.
+const MANY_TASKS: usize = 4;
 /// Rows of tiles that a task has then at least: each task gathers its positions itself.
 const LEAST_TILES: usize = 4;
 /// Weights that a task packs, at least.
@@ -94,7 +98,8 @@ impl Apply {
 
     /// Whether there is too little work to enter the thread pool for it.
     pub(crate) fn small(&self) -> bool {
-        self.grid.len() * self.packed() < TASK
+        let times = if self.planewise() { PLANE_TIMES } else { 1 };
+        self.grid.len() * self.packed() * times < TASK
     }
 
     /// Scratch numbers of one thread.
@@ -242,10 +247,15 @@ impl Apply {
     pub(super) fn shares(&self, tasks: usize, tiles: usize) -> usize {
         let work = self.grid.len() * self.rows * self.taps.len() / tasks.max(1);
         let most = (tiles / LEAST_TILES).min(work / TASK).max(1);
-        match par::threads() {
-            1 => 1,
-            threads => (LEAST_TASKS * threads).div_ceil(tasks.max(1)).min(most),
+        let (threads, tasks) = (par::threads(), tasks.max(1));
+        if threads == 1 {
+            return 1;
         }
+        let even = |shares: &usize| {
+            (tasks * shares).is_multiple_of(threads) || tasks * shares >= MANY_TASKS * threads
+        };
+        let least = (LEAST_TASKS * threads).div_ceil(tasks).min(most);
+        (least..=most).find(even).unwrap_or(least)
     }
 
     /// The product for some rows of tiles and the positions of `runs` in a group, from the source, with its taps

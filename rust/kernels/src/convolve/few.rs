@@ -42,9 +42,10 @@ impl Apply {
     /// Runs the product with vectors along filters.
     pub(super) fn run_turned<T: Direct>(&self, args: Arguments<'_, T>) {
         let (width, positions) = (T::tiles().width, self.grid.len());
-        let (block, panels) = (width * PANELS, self.rows / width);
-        let blocks = positions.div_ceil(block);
-        let shares = self.shares(self.groups * blocks, panels);
+        let panels = self.rows / width;
+        // As large as each other: there are few.
+        let blocks: Vec<_> = tile_rows(positions, width * PANELS).collect();
+        let shares = self.shares(self.groups * blocks.len(), panels);
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(args.threads);
         let Arguments {
@@ -53,12 +54,12 @@ impl Apply {
             finish,
             ..
         } = args;
-        par::for_each_slot(self.groups * blocks * shares, |slot, task| {
+        par::for_each_slot(self.groups * blocks.len() * shares, |slot, task| {
             // SAFETY: tasks that run at the same time have different slots.
             let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
             let (task, share) = (task / shares, task % shares);
-            let (group, b) = (task / blocks, task % blocks);
-            let pieces = self.pieces::<T>(b * block, block.min(positions - b * block));
+            let (group, (first, count)) = (task / blocks.len(), blocks[task % blocks.len()]);
+            let pieces = self.pieces::<T>(first, count);
             let packed = &packed[group * self.packed() / self.groups..];
             let source = source.get(group * self.source_group..).unwrap_or(&[]);
             let panels = share * panels / shares..(share + 1) * panels / shares;
