@@ -250,7 +250,8 @@ fn an_image_has_the_same_bits_alone_and_among_others() {
         let (all, weight) = (Tensor::noise(&data, 1), Tensor::noise(&weight, 2));
         let (one, [data, _, single]) = (case(1), case(1).shapes());
         let mut first = Tensor::filled(&data, 0.0);
-        first.data.copy_from_slice(&all.data[..first.data.len()]);
+        let count = first.data.len();
+        first.data.copy_from_slice(&all.data[..count]);
         let run = |data: &Tensor, out: &[usize]| {
             let setup = Setup {
                 dtype: DType::F32,
