@@ -13,7 +13,7 @@ from ferromix import sym as S
 from ferromix.error import InvalidArgumentError
 
 SWITCHES = ("COMMON_EXPRESSIONS", "FOLD_CONSTANTS", "SWAP_POOLING", "FUSION", "RECOMPUTE")
-SWITCHES += ("FUSE_CONVOLUTION",)
+SWITCHES += ("FUSE_CONVOLUTION", "FUSE_NORM")
 OFF = {f"FERROMIX_{name}": "0" for name in SWITCHES}
 SHAPE = (4, 3, 8, 8)
 

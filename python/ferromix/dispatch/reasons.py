@@ -23,6 +23,7 @@ _POINTS = "likelihoods of points in time are computed on the CPU"
 _BOXES = "boxes of detectors are compared and sorted on the CPU"
 _BYTES = "numbers of eight bits with ranges are computed on the CPU"
 _GRAPHS = "parts of graphs are found on the CPU"
+_BLOCKS = "graphs make it on the CPU alone"
 
 _WITHOUT = {
     "_call_address": _OWN,
@@ -130,7 +131,9 @@ _WITHOUT = {
     "_contrib_hawkesll": _POINTS,
     "_backward_contrib_hawkesll": _POINTS,
     "_batch_norm_again": "what BatchNorm gave before is computed again on the CPU alone",
-    "_convolution_block": "graphs make it on the CPU alone",
+    "_batch_norm_relu_again": _BLOCKS,
+    "_backward_batch_norm_relu": _BLOCKS,
+    "_convolution_block": _BLOCKS,
     "_fused": "chains of operators are one kernel on the CPU, GPUs have generated ones",
     "_contrib_index_copy": "slices are put in at indices on the CPU",
     "_contrib_box_iou": _BOXES,

@@ -15,6 +15,7 @@ from ..dispatch.backend import CPU
 from ..graph.eliminate import live, may_shrink, merge, mutated_entries
 from ..graph.fold import fold
 from ..graph.fuse_convolution import fuse_convolutions
+from ..graph.fuse_norm import fuse_norms
 from ..graph.node import Entry, Node
 from ..graph.rewired import entries_of
 from ..graph.swap_pooling import swap_pooling
@@ -30,6 +31,7 @@ _SETTINGS = (
     "FERROMIX_FOLD_CONSTANTS",
     "FERROMIX_SWAP_POOLING",
     "FERROMIX_FUSE_CONVOLUTION",
+    "FERROMIX_FUSE_NORM",
     "FERROMIX_RECOMPUTE",
     "MXNET_BACKWARD_DO_MIRROR",
     "FERROMIX_MEMORY_BUDGET",
@@ -62,6 +64,8 @@ def optimise(
         backward = swap_pooling(order.backward, kept, alike)
         if len(backward) != len(order.backward) or alike.shapes:
             order = alike.with_nodes(order.forward, backward)
+    if order.backward and _flag("FERROMIX_FUSE_NORM"):
+        order = _fuse_norms(order, kept)
     if predicts and _flag("FERROMIX_FUSE_CONVOLUTION"):
         order = _fuse_convolutions(order, kept)
     return recompute(order, kept) if order.backward else order
@@ -138,6 +142,20 @@ def _fold(order: Order, kept: Collection[Entry]) -> Order:
 
 FOLDED = 1 << 20
 """The bytes of constants of a program; what is larger costs less time than memory."""
+
+
+# -- normalisations and relus ------------------------------------------------------------------
+
+
+def _fuse_norms(order: Order, kept: Collection[Entry]) -> Order:
+    def may_join(node: Node) -> bool:
+        first = node.outputs()[0]
+        return device_of(order.devices[first.node]) == CPU and order.types[first] in REALS
+
+    forward, backward = fuse_norms(order.forward, order.backward, kept, may_join)
+    if len(backward) == len(order.backward):
+        return order
+    return Alike(order).with_nodes(forward, backward)
 
 
 # -- convolutions ------------------------------------------------------------------------------

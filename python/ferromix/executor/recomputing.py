@@ -30,7 +30,8 @@ WORTH, MANY = 64 << 20, 4096
 """Where nothing is asked for: the bytes from which it is worth a search, and nodes up to which."""
 MOST_MEGABYTES = 2.0**40
 """As many bytes as 64 bits can count, nearly."""
-_CHEAP = frozenset(_core.pointwise_kernels()) | {"_reshape", "BatchNorm"}
+_NORMS = {"BatchNorm", "_contrib_BatchNormWithReLU"}
+_CHEAP = frozenset(_core.pointwise_kernels()) | _NORMS | {"_reshape"}
 
 
 def recompute(order: Order, kept: Collection[Entry]) -> Order:

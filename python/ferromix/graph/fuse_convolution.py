@@ -19,7 +19,7 @@ from .fuse import Readers, readers_of
 from .node import Entry, Node
 from .rewired import Rewired, entries_of
 
-__all__ = ["BlockNode", "fuse_convolutions"]
+__all__ = ["BlockNode", "fuse_convolutions", "is_relu"]
 
 SUMS = ("elemwise_add", "broadcast_add")
 
@@ -112,7 +112,7 @@ def _block_of(
             addend = other
             members.append(after)
             after = follower()
-    relu = after is not None and _is_relu(after)
+    relu = after is not None and is_relu(after)
     if relu and after is not None:
         members.append(after)
     return _Block(members, norm, addend, relu)
@@ -129,7 +129,8 @@ def _is_norm(node: Node, before: Node, readers: Readers, kept: Collection[Entry]
     return by_channel and not any(e in kept or readers.get(e) for e in statistics)
 
 
-def _is_relu(node: Node) -> bool:
+def is_relu(node: Node) -> bool:
+    """Whether a node makes 0 of what is negative."""
     card = node.op
     if card is None:
         return False

@@ -89,6 +89,9 @@ fn every_mode_agrees_with_the_formulas_and_finite_differences() {
         (vec![1, 2, 1], 1),
         (vec![3, 130], 1),
         (vec![2, 3, 1100], 1),
+        (vec![3, 2, 1, 1], 1),
+        (vec![5, 2, 7, 7], 1),
+        (vec![3, 2, 33], 1),
     ] {
         let at = if axis < 0 {
             shape.len() - 1
@@ -129,9 +132,27 @@ fn every_mode_agrees_with_the_formulas_and_finite_differences() {
                 got.extend(moved(&ins, &want[1..]));
                 let partners = [(0, 0), (0, 1), (3, 5), (4, 6)];
                 check_all("_backward_BatchNorm", &a, &back, &got, &REALS, &partners);
+                check_relu(&a, &ins, &back, &want[0]);
             }
         }
     }
+}
+
+/// The gradient behind a relu is that of the part of it that passes; `out` is the normalised data.
+fn check_relu(a: &Attrs, ins: &[Tensor], back: &[Tensor], out: &Tensor) {
+    let mut masked = back.to_vec();
+    for (g, &y) in masked[0].data.iter_mut().zip(&out.data) {
+        *g *= f64::from(u8::from(y > 0.0));
+    }
+    let c = ins[1].shape.clone();
+    let shapes: &[&[usize]] = &[&ins[0].shape, &c, &c];
+    let mut want = run("_batch_norm_gradient", a, &masked[..5], shapes);
+    want.extend(moved(ins, &back[3..5]));
+    let mut given = back.to_vec();
+    given.insert(5, ins[2].clone());
+    let partners = [(0, 0), (0, 1), (3, 6), (4, 7)];
+    let name = "_backward_batch_norm_relu";
+    check_all(name, a, &given, &want, &[DType::F64], &partners);
 }
 
 #[test]
@@ -145,6 +166,19 @@ fn empty_batches_pass() {
         &[&[0, 3, 2], c, c],
     );
     assert!(got[0].data.is_empty() && got[1].data.iter().all(|m| *m == 0.0));
+    let empty = Tensor::noise(&[2, 3, 0], 1);
+    let back = [
+        &empty, &empty, &ins[1], &ins[3], &ins[4], &ins[2], &ins[3], &ins[4],
+    ];
+    let a = attrs(false, false, true, 1);
+    let shapes: &[&[usize]] = &[&[2, 3, 0], c, c, c, c];
+    let got = run(
+        "_backward_batch_norm_relu",
+        &a,
+        &back.map(Clone::clone),
+        shapes,
+    );
+    assert_eq!((&got[1].data, &got[2].data), (&vec![0.0; 3], &vec![0.0; 3]));
 }
 
 #[test]
@@ -168,9 +202,34 @@ fn variance_is_accurate_far_from_zero() {
     close(&got[0], &want[0], 1e-2, "output");
 }
 
+/// Images whose means differ by far more than the deviation of each, in blocks of whole and part planes.
+#[test]
+fn variance_is_accurate_where_the_mean_changes() {
+    for n in [30, 1000, 5000] {
+        let mut ins = inputs(&[6, 2, n], 1);
+        for (i, x) in ins[0].data.iter_mut().enumerate() {
+            *x = f64::from((*x * 0.01 + 100.0 * (i / (2 * n)) as f64) as f32);
+        }
+        let want = forward(&ins, 1, false, true);
+        let outs: Vec<Tensor> = want.iter().map(|t| Tensor::filled(&t.shape, 0.0)).collect();
+        let setup = Setup {
+            dtype: DType::F32,
+            ..Setup::write(3)
+        };
+        let a = attrs(false, false, true, 1);
+        let got = run_with(&setup, "BatchNorm", &a, &ins, &outs);
+        close(&got[1], &want[1], 1e-6, "mean");
+        close(&got[2], &want[2], 1e-6, "inverse deviation");
+    }
+}
+
 #[test]
 fn bits_do_not_depend_on_threads() {
-    for (shape, axis) in [(vec![8, 20, 30, 30], 1), (vec![700, 300], 1)] {
+    for (shape, axis) in [
+        (vec![8, 20, 30, 30], 1),
+        (vec![700, 300], 1),
+        (vec![8, 300, 7, 7], 1),
+    ] {
         let ins = inputs(&shape, 1);
         let c: &[usize] = &[shape[1]];
         let a = attrs(false, false, true, axis);
@@ -186,6 +245,9 @@ fn bits_do_not_depend_on_threads() {
             &back,
             &[&shape, c, c, c, c],
         );
+        back.insert(5, ins[2].clone());
+        let name = "_backward_batch_norm_relu";
+        check_threads(DType::F32, name, &a, &back, &[&shape, c, c, c, c]);
     }
 }
 

@@ -78,16 +78,6 @@ multiversion! {
         sums_of([x], |x| x)[0]
     }
 
-    /// The sum of `(x - center)^2`.
-    pub(crate) fn sum_squares<R: Real>(x: &[R], center: R) -> f64 {
-        sums_of([x], |[x]| [(x - center) * (x - center)])[0]
-    }
-
-    /// The sum of `g * (x - center)`.
-    pub(crate) fn sum_products<R: Real>(g: &[R], x: &[R], center: R) -> f64 {
-        sums_of([g, x], |[g, x]| [g * (x - center)])[0]
-    }
-
     /// The sum of `g * x` where `x` is not positive.
     pub(crate) fn sum_below<R: Real>(g: &[R], x: &[R]) -> f64 {
         sums_of([g, x], |[g, x]| [if x > R::ZERO { R::ZERO } else { g * x }])[0]
@@ -130,14 +120,6 @@ mod tests {
                 g.iter().zip(&x).map(|(&g, &x)| f(g, x)).sum()
             };
             assert_eq!(super::sum(&x), plain(&|_, x| x));
-            assert_eq!(
-                super::sum_squares(&x, 0.5),
-                plain(&|_, x| (x - 0.5) * (x - 0.5))
-            );
-            assert_eq!(
-                super::sum_products(&g, &x, 0.5),
-                plain(&|g, x| g * (x - 0.5))
-            );
             assert_eq!(
                 super::sum_below(&g, &x),
                 plain(&|g, x| if x > 0.0 { 0.0 } else { g * x })

@@ -1,6 +1,7 @@
 //! The normalized data, from the statistics of the batch or the moving ones.
 
-use super::{Kind, Norm, channel_values, targets};
+use super::planes::{self, Shift};
+use super::{Kind, Norm, channel_values, scales, targets};
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Req};
 use crate::blocks::blockwise::{self, Buffers};
@@ -46,11 +47,6 @@ multiversion! {
             *t += d * d;
         }
     }
-    fn shift_scale<R: Real>(x: &[R], mean: R, scale: R, beta: R, y: &mut [R]) {
-        for (y, &x) in y.iter_mut().zip(x) {
-            *y = (x - mean) * scale + beta;
-        }
-    }
     fn shift_scale_each<R: Real>(x: &[R], mean: &[R], scale: &[R], beta: &[R], y: &mut [R]) {
         for ((((y, &x), &m), &s), &b) in y.iter_mut().zip(x).zip(mean).zip(scale).zip(beta) {
             *y = (x - m) * s + b;
@@ -84,30 +80,43 @@ unsafe fn statistics<T: Real>(
             inverse: old_var.iter().map(|v| inverse(v.f64())).collect(),
         };
     }
-    // SAFETY: as the caller vouches.
-    let at = |range| unsafe { data.slice(range) };
-    let together = norm.layout.inner == 1;
-    let totals = norm.sums(channels, |range, totals| {
-        if together {
-            sums::add_rows(at(range.clone()), range.len().max(1), totals);
-        } else {
-            totals[0] += sums::sum(at(range));
-        }
-    });
-    let mean: Vec<T> = totals.iter().map(|t| T::of(t / norm.count())).collect();
-    let squares = norm.sums(channels, |range, totals| {
-        if together {
-            add_squares(at(range), &mean, totals);
-        } else {
-            totals[0] += sums::sum_squares(at(range), mean[0]);
-        }
-    });
-    let var: Vec<f64> = squares.iter().map(|s| s / norm.count()).collect();
+    let (mean, var) = if norm.together() {
+        // SAFETY: as the caller vouches.
+        unsafe { moments_together(norm, data, channels) }
+    } else {
+        // SAFETY: as the caller vouches.
+        let each = channels
+            .clone()
+            .map(|c| unsafe { planes::moments(norm.planes(c), data) });
+        each.map(|[mean, var]| (T::of(mean), var)).unzip()
+    };
     Stats {
         inverse: var.iter().map(|&v| inverse(v)).collect(),
         var: var.iter().map(|&v| T::of(v)).collect(),
         mean,
     }
+}
+
+/// Mean and variance of channels that are the last axis.
+///
+/// # Safety
+/// Nobody writes these channels of `data` meanwhile.
+unsafe fn moments_together<T: Real>(
+    norm: &Norm,
+    data: &Source<T>,
+    channels: &Range<usize>,
+) -> (Vec<T>, Vec<f64>) {
+    // SAFETY: as the caller vouches.
+    let at = |range| unsafe { data.slice(range) };
+    let totals = norm.sums(channels, |range, totals| {
+        sums::add_rows(at(range.clone()), range.len().max(1), totals);
+    });
+    let mean: Vec<T> = totals.iter().map(|t| T::of(t / norm.count())).collect();
+    let squares = norm.sums(channels, |range, totals| {
+        add_squares(at(range), &mean, totals)
+    });
+    let var = squares.iter().map(|s| s / norm.count()).collect();
+    (mean, var)
 }
 
 fn forward<T: Real>(norm: Norm, call: &mut Call<'_>) -> Result<()> {
@@ -166,26 +175,28 @@ unsafe fn normalise<T: Real>(
     (mean, inverse): (&[T], &[T]),
     (gamma, beta): (&[T], &[T]),
 ) {
-    let scale: Vec<T> = (gamma.iter().zip(inverse))
-        .map(|(&gamma, &inverse)| {
-            if norm.fix_gamma {
-                inverse
-            } else {
-                gamma * inverse
-            }
-        })
-        .collect();
-    let together = norm.layout.inner == 1;
+    let scale = scales(norm, gamma, inverse);
+    let relu = norm.kind == Kind::Relu;
+    if !norm.together() {
+        for (i, c) in channels.clone().enumerate() {
+            let shift = Shift {
+                mean: mean[i],
+                scale: scale[i],
+                beta: beta[i],
+            };
+            // SAFETY: as the caller vouches.
+            unsafe { planes::normalise(norm.planes(c), &data, (&out, req), shift, relu) };
+        }
+        return;
+    }
     let mut buffers = Buffers::new();
     for range in norm.rows(channels) {
         let body: blockwise::Body<'_, T, 1> = &|[x], y| {
-            if together {
-                shift_scale_each(x, mean, &scale, beta, y);
-            } else {
-                shift_scale(x, mean[0], scale[0], beta[0], y);
-            }
-            if norm.kind == Kind::Relu {
-                y.iter_mut().for_each(|y| *y = y.at_least(T::ZERO));
+            shift_scale_each(x, mean, &scale, beta, y);
+            if relu {
+                y.iter_mut()
+                    .filter(|y| **y <= T::ZERO)
+                    .for_each(|y| *y = T::ZERO);
             }
         };
         let (from, to) = ([(data, range.start)], (out, range.start));
@@ -195,10 +206,18 @@ unsafe fn normalise<T: Real>(
 }
 
 /// The output once more, from the statistics that a forward pass gave.
-pub(super) fn prepare_again(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+pub(super) fn prepare_again(
+    kind: Kind,
+    attrs: &Attrs,
+    ins: &[Desc],
+    outs: &[Desc],
+) -> Result<Box<dyn Kernel>> {
     let name = "_batch_norm_again";
     check_args(name, (ins, 5), (outs, 1))?;
-    let norm = Norm::new(attrs, &ins[0])?;
+    let norm = Norm {
+        kind,
+        ..Norm::new(attrs, &ins[0])?
+    };
     check_shape(name, "output", &outs[0], &ins[0].shape)?;
     for d in &ins[1..] {
         check_shape(name, "channel argument", d, &[norm.layout.k])?;

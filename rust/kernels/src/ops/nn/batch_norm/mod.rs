@@ -1,6 +1,7 @@
 //! `BatchNorm`: each channel shifted and scaled to mean `beta` and deviation `gamma`, by the
-//! statistics of the batch in training, by the moving ones otherwise. Statistics take two passes:
-//! the mean, then the squared distances from it.
+//! statistics of the batch in training, by the moving ones otherwise. Where the channels are the last
+//! axis, statistics take two passes, the mean and then the squared distances from it; otherwise
+//! both are taken of a block at a time.
 //!
 //! As in MXNet 1.9, the third output is the inverse of the standard deviation, the moving variance
 //! averages the biased variance, the backward pass moves both, and `fix_gamma` reads `gamma` as ones
@@ -8,6 +9,8 @@
 
 mod backward;
 mod forward;
+mod loops;
+mod planes;
 
 use crate::api::prepared::axis;
 use crate::api::{Attrs, Call, Desc, Req, Row, View};
@@ -15,9 +18,10 @@ use crate::blocks::along_axis::AlongAxis;
 use crate::blocks::raw::Target;
 use crate::blocks::widened::widened_mixed;
 use crate::math::real::Real;
-use backward::prepare_backward;
+use backward::{Back, prepare_backward};
 use ferromix_base::Result;
 use forward::{prepare_again, prepare_forward};
+use planes::Planes;
 use std::ops::Range;
 
 pub(crate) const ROWS: &[Row] = &[
@@ -31,13 +35,19 @@ pub(crate) const ROWS: &[Row] = &[
         widened_mixed(|a, i, o| prepare_forward(Kind::Variance, a, i, o), a, i, o)
     }),
     Row::new("_backward_BatchNorm", |a, i, o| {
-        widened_mixed(|a, i, o| prepare_backward(true, a, i, o), a, i, o)
+        widened_mixed(|a, i, o| prepare_backward(Back::Moves, a, i, o), a, i, o)
     }),
     Row::new("_batch_norm_gradient", |a, i, o| {
-        widened_mixed(|a, i, o| prepare_backward(false, a, i, o), a, i, o)
+        widened_mixed(|a, i, o| prepare_backward(Back::Plain, a, i, o), a, i, o)
+    }),
+    Row::new("_backward_batch_norm_relu", |a, i, o| {
+        widened_mixed(|a, i, o| prepare_backward(Back::Relu, a, i, o), a, i, o)
     }),
     Row::new("_batch_norm_again", |a, i, o| {
-        widened_mixed(prepare_again, a, i, o)
+        widened_mixed(|a, i, o| prepare_again(Kind::Plain, a, i, o), a, i, o)
+    }),
+    Row::new("_batch_norm_relu_again", |a, i, o| {
+        widened_mixed(|a, i, o| prepare_again(Kind::Relu, a, i, o), a, i, o)
     }),
 ];
 
@@ -76,23 +86,44 @@ impl Norm {
         })
     }
 
-    /// Channels per task: one, or as many as are worth reading together where channels are the
-    /// last axis.
-    fn channels(&self) -> usize {
-        if self.layout.inner == 1 { 64 } else { 1 }
+    /// Whether the channels are the last axis, so that rows of many of them are read together.
+    fn together(&self) -> bool {
+        self.layout.inner == 1
     }
 
-    /// The runs of memory of some channels: one channel's rows, or rows of several channels.
+    /// Channels per task: as many as are worth reading together, or worth a task.
+    fn channels(&self) -> usize {
+        const MANY: usize = 64;
+        const ELEMENTS: usize = 16_384;
+        if self.together() {
+            return MANY;
+        }
+        let each = (self.layout.outer * self.layout.inner).max(1);
+        (ELEMENTS / each).clamp(1, MANY)
+    }
+
+    /// Where the elements of a channel lie.
+    fn planes(&self, channel: usize) -> Planes {
+        let l = self.layout;
+        Planes {
+            start: channel * l.inner,
+            step: l.k * l.inner,
+            n: l.inner,
+            count: if l.inner == 0 { 0 } else { l.outer },
+        }
+    }
+
+    /// The rows of some channels, which are the last axis.
     fn rows(&self, channels: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
         let (l, first, n) = (self.layout, channels.start, channels.len());
         (0..l.outer).map(move |o| {
-            let start = (o * l.k + first) * l.inner;
-            start..start + n * l.inner
+            let start = o * l.k + first;
+            start..start + n
         })
     }
 
-    /// Sums over rows for each of `n` channels; `row` gives the sum of a row, or adds the elements
-    /// of a row to the sums.
+    /// Sums over rows for each of some channels, which are the last axis; `row` adds the elements of a row
+    /// to the sums.
     fn sums(
         &self,
         channels: &Range<usize>,
@@ -113,6 +144,18 @@ impl Norm {
 /// Values of one channel-sized argument, by channel.
 fn channel_values<T: Real>(view: &View) -> Result<Vec<T>> {
     Ok(view.read::<T>()?.to_vec())
+}
+
+/// What channels are scaled by.
+fn scales<T: Real>(norm: &Norm, gamma: &[T], inverse: &[T]) -> Vec<T> {
+    let scale = |(&gamma, &inverse): (&T, &T)| {
+        if norm.fix_gamma {
+            inverse
+        } else {
+            gamma * inverse
+        }
+    };
+    gamma.iter().zip(inverse).map(scale).collect()
 }
 
 /// The memory of each output; None where nothing is wanted.
