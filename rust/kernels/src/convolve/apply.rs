@@ -3,6 +3,9 @@
 //! are gathered into the cache as the product needs them. The gradient of the data is the same
 //! product with other taps.
 
+mod in_place;
+pub(crate) mod summed;
+
 use super::ahead::Ahead;
 use super::direct::{Direct, Taps, TileLoops};
 use super::field::{Field, Grid, Run};
@@ -10,13 +13,13 @@ use super::finish::Finish;
 use super::gather::take_every;
 use super::out::Out;
 use super::places::Places;
-use super::summed::{InPlace, Summed};
 use super::tiles::{Cut, Factors, lines};
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::{Tiled, tile_rows};
 use crate::math::real::Real;
 use crate::par;
+use summed::{InPlace, Summed};
 
 /// One product. Places of groups are distances from one group to the next.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 //! length of a run is looked at once; a run is moved in two vectors that may overlap.
 
 use super::apply::Apply;
+use super::apply::summed::Summed;
 use super::direct::Direct;
 use super::field::Run;
-use super::summed::Summed;
 use crate::math::real::{Float, Real};
 use crate::simd::vector::multiversion;
 use std::ops::Range;

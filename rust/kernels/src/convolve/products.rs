@@ -1,6 +1,9 @@
 //! What operators run: products with the weights, sums of their gradients, and those of the bias. Each
 //! brings its scratch memory.
 
+pub(crate) mod paired;
+mod pairs;
+
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
 use super::finish::{Addend, Finish};

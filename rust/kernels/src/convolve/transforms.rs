@@ -1,8 +1,8 @@
 //! The transforms of Winograd's F(4x4, 3x3) on vectors of channels: of inputs, of weights and of
 //! outputs, by the points 0, 1, -1, 2, -2 and infinity.
 
+use super::apply::summed::Summed;
 use super::direct::Direct;
-use super::summed::Summed;
 use crate::linalg::lanes::Lanes;
 use crate::linalg::plain::Plain;
 use crate::linalg::results::Results;

@@ -3,17 +3,19 @@
 //! 4 by 4 outputs, a quarter of the multiplications. Channels are neighbours in memory meanwhile, so
 //! that vectors hold channels throughout.
 
-use super::channels::channels_last;
+pub(super) mod channels;
+
+use super::apply::summed::Summed;
 use super::field::Run;
 use super::finish::Finish;
 use super::geometry::Geometry;
-use super::summed::Summed;
 use super::transforms::{POINTS, SIDE, STEP, Transformed};
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::{Tiles, tile_rows};
 use crate::math::real::Float;
 use crate::par;
+use channels::channels_last;
 use std::ops::Range;
 
 /// Channels and filters are multiples of this, the numbers of the widest vector.

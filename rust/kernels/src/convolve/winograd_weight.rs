@@ -2,9 +2,9 @@
 //! [`super::winograd`] computes is linear in the weights, and this is the transposed map. Tiles of the
 //! data and of the gradient are transformed, multiplied point by point, and summed over all tiles.
 
-use super::channels::channels_last;
 use super::geometry::Geometry;
 use super::transforms::{POINTS, SIDE, STEP, Transformed};
+use super::winograd::channels::channels_last;
 use super::winograd::{Winograd, apart};
 use crate::api::Req;
 use crate::blocks::blockwise;

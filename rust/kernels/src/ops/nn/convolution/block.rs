@@ -9,7 +9,7 @@ use crate::blocks::raw::Source;
 use crate::blocks::widened::widened_mixed;
 use crate::convolve::finish::{Addend, Finish};
 use crate::convolve::geometry::Geometry;
-use crate::convolve::paired::Paired;
+use crate::convolve::products::paired::Paired;
 use crate::convolve::products::{Products, Way};
 use crate::math::real::{Float, Real, by_real};
 use crate::par;

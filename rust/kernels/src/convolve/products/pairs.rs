@@ -1,10 +1,10 @@
 //! Products of pairs of bfloat16 in convolutions: two taps that follow each other make a step, and the
 //! elements that they read at a position stand side by side in the panels.
 
-use super::apply::Apply;
-use super::direct::TileLoops;
-use super::field::Run;
 use crate::blocks::raw::Target;
+use crate::convolve::apply::Apply;
+use crate::convolve::direct::TileLoops;
+use crate::convolve::field::Run;
 use crate::linalg::pairs::{self, PAIR, pair};
 use crate::linalg::tile::{Tiled, tile_rows};
 use crate::par;
@@ -17,7 +17,7 @@ use std::ops::Range;
 const PACKED: usize = 1 << 14;
 
 /// The tiles of pairs, where this CPU has them.
-pub(super) fn tile_loops() -> Option<TileLoops<bf16>> {
+pub(in crate::convolve) fn tile_loops() -> Option<TileLoops<bf16>> {
     #[cfg(target_arch = "x86_64")]
     if pairs::there() {
         return Some(x86::LOOPS);
@@ -27,7 +27,7 @@ pub(super) fn tile_loops() -> Option<TileLoops<bf16>> {
 
 impl Apply {
     /// As [`Apply::pack`], in pairs.
-    pub(super) fn pack_pairs(&self, weights: &[bf16], packed: &mut [f32]) {
+    pub(in crate::convolve) fn pack_pairs(&self, weights: &[bf16], packed: &mut [f32]) {
         let depth = self.taps.len().div_ceil(PAIR);
         let target = Target::of_slice(packed);
         let parts: Vec<_> = tile_rows(self.rows, f32::tiles().most_rows).collect();
@@ -51,7 +51,7 @@ impl Apply {
     }
 
     /// As [`Apply::gather_panels`], in pairs.
-    pub(super) fn gather_pairs(
+    pub(in crate::convolve) fn gather_pairs(
         &self,
         (source, taps): (&[bf16], &[usize]),
         runs: &[Run],
@@ -102,9 +102,9 @@ impl Apply {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::super::direct::TileLoops;
-    use super::super::field::Run;
-    use super::super::tiles::{self, Factors, Tile};
+    use crate::convolve::direct::TileLoops;
+    use crate::convolve::field::Run;
+    use crate::convolve::tiles::{self, Factors, Tile};
     use crate::linalg::pairs::{PAIR, Pairs};
     use ferromix_base::bf16;
     use std::arch::x86_64::*;
@@ -213,9 +213,9 @@ mod x86 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::direct::TileLoops;
-    use super::super::tiles::{Factors, Loop, Tile, product};
     use super::*;
+    use crate::convolve::direct::TileLoops;
+    use crate::convolve::tiles::{Factors, Loop, Tile, product};
     use crate::linalg::ends::{End, Part};
     use crate::linalg::pairs::PlainPairs;
 

@@ -1,11 +1,11 @@
 //! Products whose vectors are read where they lie, rather than gathered.
 
-use super::apply::{Apply, PANELS};
-use super::direct::{Direct, Taps, Tile};
-use super::field::Run;
-use super::out::Out;
-use super::summed::{InPlace, Summed};
 use crate::blocks::raw::Target;
+use crate::convolve::apply::summed::{InPlace, Summed};
+use crate::convolve::apply::{Apply, PANELS};
+use crate::convolve::direct::{Direct, Taps, Tile};
+use crate::convolve::field::Run;
+use crate::convolve::out::Out;
 use crate::linalg::tile::tile_rows;
 
 /// Most rows of a result for which vectors are read where they lie.
@@ -35,7 +35,7 @@ impl Apply {
     }
 
     /// How vectors are read where they lie, if they are.
-    pub(super) fn in_place<T: Summed>(&self) -> Option<InPlace<T>> {
+    pub(in crate::convolve) fn in_place<T: Summed>(&self) -> Option<InPlace<T>> {
         T::in_place().filter(|_| self.lies_well(T::Real::loops().lanes))
     }
 
@@ -43,7 +43,7 @@ impl Apply {
     ///
     /// # Safety
     /// As [`Apply::block`].
-    pub(super) unsafe fn direct<T: Direct + Summed>(
+    pub(in crate::convolve) unsafe fn direct<T: Direct + Summed>(
         &self,
         (source, taps): (&[T], &[Taps<'_>]),
         packed: &[T],

@@ -1,16 +1,16 @@
 //! Convolutions of bfloat16 where the CPU multiplies [pairs](crate::linalg::pairs): by products of these,
 //! or by minimal filtering in single precision where that takes less time.
 
-use super::apply::{Apply, Arguments};
-use super::direct::TileLoops;
-use super::finish::Finish;
-use super::geometry::Geometry;
-use super::pairs::tile_loops;
-use super::plan;
-use super::products::{WINOGRAD, Way};
-use super::winograd::Winograd;
 use crate::api::View;
 use crate::blocks::raw::{Scratch, numbers, scratch_bytes};
+use crate::convolve::apply::{Apply, Arguments};
+use crate::convolve::direct::TileLoops;
+use crate::convolve::finish::Finish;
+use crate::convolve::geometry::Geometry;
+use crate::convolve::plan;
+use crate::convolve::products::pairs::tile_loops;
+use crate::convolve::products::{WINOGRAD, Way};
+use crate::convolve::winograd::Winograd;
 use crate::par;
 use ferromix_base::{Result, bf16};
 

@@ -1,7 +1,7 @@
 //! Images whose channels are neighbours in memory.
 
-use super::summed::Summed;
 use crate::blocks::raw::Target;
+use crate::convolve::apply::summed::Summed;
 use crate::copy::transpose::transpose;
 use crate::linalg::halves::side_by_side;
 use crate::linalg::pairs::PAIR;
@@ -10,7 +10,7 @@ use crate::par;
 use ferromix_base::bf16;
 
 /// Copies images with a border, channels last.
-pub(super) fn channels_last<T: Summed>(
+pub(in crate::convolve) fn channels_last<T: Summed>(
     data: &[T],
     (c, [rows, columns]): (usize, [usize; 2]),
     (pad, [high, wide]): ([usize; 2], [usize; 2]),
@@ -38,7 +38,7 @@ pub(super) fn channels_last<T: Summed>(
 }
 
 /// [`transpose`] of bfloat16, to rows without gaps: by words of two channels, where there are whole ones.
-pub(super) fn turn_halves(
+pub(in crate::convolve) fn turn_halves(
     (from, step): (&[bf16], usize),
     (columns, channels): (usize, usize),
     to: &mut [bf16],

@@ -1,12 +1,12 @@
 //! Element types that products are made of and give: numbers, and elements that are multiplied in pairs.
 
-use super::apply::Apply;
-use super::channels::turn_halves;
-use super::direct::{Direct, Taps};
-use super::field::Run;
-use super::out::Out;
-use super::transforms::{self, Transformed};
 use crate::blocks::raw::Target;
+use crate::convolve::apply::Apply;
+use crate::convolve::direct::{Direct, Taps};
+use crate::convolve::field::Run;
+use crate::convolve::out::Out;
+use crate::convolve::transforms::{self, Transformed};
+use crate::convolve::winograd::channels::turn_halves;
 use crate::copy::transpose::transpose;
 use crate::linalg::pairs::PAIR;
 use crate::math::real::Float;
@@ -14,7 +14,7 @@ use ferromix_base::bf16;
 use std::ops::Range;
 
 /// [`Apply::direct`], of a type.
-pub(super) type InPlace<T> = unsafe fn(
+pub(in crate::convolve) type InPlace<T> = unsafe fn(
     &Apply,
     (&[T], &[Taps<'_>]),
     &[<T as Float>::Real],
