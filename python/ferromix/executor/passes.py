@@ -160,6 +160,9 @@ def _fuse_norms(order: Order, kept: Collection[Entry]) -> Order:
 
 # -- convolutions ------------------------------------------------------------------------------
 
+JOINED = (*REALS, "bfloat16")
+"""What convolutions that are joined with others compute."""
+
 
 def _fuse_convolutions(order: Order, kept: Collection[Entry]) -> Order:
     # What keeps a state for training alone only reads it here.
@@ -168,7 +171,7 @@ def _fuse_convolutions(order: Order, kept: Collection[Entry]) -> Order:
     def may_join(node: Node) -> bool:
         output = node.outputs()[0]
         near = device_of(order.devices[output.node]) == CPU
-        return near and order.types[output] in REALS and changed.isdisjoint(node.inputs)
+        return near and order.types[output] in JOINED and changed.isdisjoint(node.inputs)
 
     def alike(a: Entry, b: Entry) -> bool:
         same = order.shapes[a] == order.shapes[b] and order.types[a] == order.types[b]

@@ -89,7 +89,7 @@ pub(crate) unsafe fn run<T: Float, const N: usize>(
             // SAFETY: only read here, before the output is touched.
             let raw = unsafe { source.0.slice(range.clone()) };
             if T::plain(raw).is_none() || source.0.overlaps(range, &target, &place) {
-                copy.iter_mut().zip(raw).for_each(|(c, &x)| *c = x.up());
+                T::lift(raw, &mut copy[..n]);
             }
         }
         let args: [&[T::Real]; N] = std::array::from_fn(|j| {
@@ -117,7 +117,7 @@ pub(crate) unsafe fn run<T: Float, const N: usize>(
 pub(crate) fn store<T: Float>(from: &[T::Real], to: &mut [T], req: Req) {
     match req {
         Req::Null => {}
-        Req::Write | Req::Inplace => to.iter_mut().zip(from).for_each(|(o, &x)| *o = T::down(x)),
+        Req::Write | Req::Inplace => T::lower(from, to),
         Req::Add => {
             for (o, &x) in to.iter_mut().zip(from) {
                 *o = T::down(o.up() + x);
@@ -131,8 +131,8 @@ pub(crate) fn lifted<'a, T: Float>(from: &'a [T], scratch: &'a mut Vec<T::Real>)
     match T::plain(from) {
         Some(plain) => plain,
         None => {
-            scratch.clear();
-            scratch.extend(from.iter().map(|x| x.up()));
+            scratch.resize(from.len(), T::Real::ZERO);
+            T::lift(from, scratch);
             scratch
         }
     }

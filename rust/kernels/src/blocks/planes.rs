@@ -77,8 +77,8 @@ fn channels_second<T: Float, const N: usize, W>(
                 // SAFETY: inputs are only read.
                 let raw = unsafe { source.slice(mine) };
                 *arg = if shared {
-                    buffer.clear();
-                    buffer.extend(raw.iter().map(|x| x.up()));
+                    buffer.resize(raw.len(), T::Real::ZERO);
+                    T::lift(raw, buffer);
                     buffer
                 } else {
                     lifted(raw, buffer)

@@ -240,7 +240,7 @@ impl<'a> Scratch<'a> {
     ///
     /// # Errors
     /// Less memory than the kernel asked for.
-    pub(crate) fn take<T: crate::math::real::Real>(&mut self, n: usize) -> Result<&'a mut [T]> {
+    pub(crate) fn take<T: crate::math::real::Float>(&mut self, n: usize) -> Result<&'a mut [T]> {
         let bytes = scratch_bytes::<T>(n);
         if bytes == 0 {
             return Ok(&mut []);
@@ -254,7 +254,7 @@ impl<'a> Scratch<'a> {
         }
         let (mine, rest) = rest.split_at_mut(bytes);
         self.rest = rest;
-        // SAFETY: aligned, large enough, borrowed exclusively, and any bytes are a real number.
+        // SAFETY: aligned, large enough, borrowed exclusively, and any bytes are a float.
         Ok(unsafe { std::slice::from_raw_parts_mut(mine.as_mut_ptr().cast(), n) })
     }
 }

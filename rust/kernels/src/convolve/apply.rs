@@ -3,8 +3,11 @@
 //! are gathered into the cache as the product needs them. The gradient of the data is the same
 //! product with other taps.
 
+mod in_place;
+pub(crate) mod summed;
+
 use super::ahead::Ahead;
-use super::direct::{Direct, Taps, Tile};
+use super::direct::{Direct, Taps, TileLoops};
 use super::field::{Field, Grid, Run};
 use super::finish::Finish;
 use super::gather::take_every;
@@ -13,8 +16,10 @@ use super::places::Places;
 use super::tiles::{Cut, Factors, lines};
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
-use crate::linalg::tile::tile_rows;
+use crate::linalg::tile::{Tiled, tile_rows};
+use crate::math::real::Real;
 use crate::par;
+use summed::{InPlace, Summed};
 
 /// One product. Places of groups are distances from one group to the next.
 #[derive(Clone, Debug)]
@@ -38,7 +43,7 @@ pub(crate) struct Apply {
     pub(crate) target_group: usize,
 }
 
-/// Most taps that are gathered at a time.
+/// Most steps of taps that are gathered at a time.
 const DEPTH: usize = 512;
 /// Panels that are gathered at a time.
 pub(super) const PANELS: usize = 4;
@@ -46,14 +51,6 @@ pub(super) const PANELS: usize = 4;
 const TASK: usize = 1 << 21;
 /// How many times as long a multiplication takes at least where planes are read for one row each.
 const PLANE_TIMES: usize = 4;
-/// Most rows of a result for which vectors are read where they lie.
-const DIRECT_ROWS: usize = 48;
-/// The same where each tap reads a plane of its own: lines far apart, which are better gathered by the first
-/// tile than read by each.
-const SINGLE_ROWS: usize = 16;
-/// Taps for which vectors that are read where they lie go straight to memory, at least: with fewer, much is
-/// written in little time, and memory takes longer rows faster.
-const STRAIGHT_TAPS: usize = 64;
 /// Most bytes of weights that are read again for each panel.
 const WEIGHTS: usize = 1 << 21;
 /// Most tasks of a group, unless each block is worth one: what the next block reads is fetched meanwhile, for
@@ -69,49 +66,64 @@ const LEAST_TILES: usize = 4;
 const PACKED: usize = 1 << 14;
 
 /// The arguments and scratch memory of a product.
-pub(crate) struct Arguments<'a, T> {
+pub(crate) struct Arguments<'a, T: Summed> {
     /// What the taps read, with its border.
     pub(crate) source: &'a [T],
-    /// The weights as [`Apply::pack`] orders them.
-    pub(crate) packed: &'a [T],
+    /// The weights as [`Apply::pack`] orders them, or [`Apply::pack_pairs`].
+    pub(crate) packed: &'a [T::Real],
     pub(crate) finish: &'a Finish<'a, T>,
+    /// The tiles of panels that are gathered.
+    pub(crate) loops: TileLoops<T>,
     /// Scratch memory for [`Apply::per_thread`] numbers for each thread.
-    pub(crate) threads: &'a mut [T],
+    pub(crate) threads: &'a mut [T::Real],
 }
+
+/// The tiles of panels that are gathered; or how vectors are read where they lie, with the taps.
+type How<'a, T> = (TileLoops<T>, Option<(InPlace<T>, &'a [Taps<'a>])>);
 
 impl Apply {
     /// Numbers of the packed weights.
-    pub(crate) fn packed(&self) -> usize {
-        self.groups * self.rows * self.taps.len()
+    pub(crate) fn packed<T: Summed>(&self) -> usize {
+        self.groups * self.rows * self.steps::<T>()
     }
 
-    /// Taps that are gathered at a time: as few times as may be, and about as many each time.
-    pub(super) fn depth(&self) -> usize {
-        let all = self.taps.len();
+    /// Steps of all taps.
+    fn steps<T: Summed>(&self) -> usize {
+        self.taps.len().div_ceil(T::TOGETHER)
+    }
+
+    /// Steps that are gathered at a time: as few times as may be, and about as many each time.
+    pub(super) fn depth<T: Summed>(&self) -> usize {
+        let all = self.steps::<T>();
         all.div_ceil(all.div_ceil(DEPTH).max(1))
     }
 
     /// Taps by those that are gathered at a time.
-    pub(super) fn chunks(&self) -> std::slice::Chunks<'_, usize> {
-        self.taps.chunks(self.depth().max(1))
+    pub(super) fn chunks<T: Summed>(&self) -> std::slice::Chunks<'_, usize> {
+        self.taps.chunks((self.depth::<T>() * T::TOGETHER).max(1))
     }
 
     /// Whether there is too little work to enter the thread pool for it.
     pub(crate) fn small(&self) -> bool {
         let times = if self.planewise() { PLANE_TIMES } else { 1 };
-        self.grid.len() * self.packed() * times < TASK
+        self.grid.len() * self.groups * self.rows * self.taps.len() * times < TASK
     }
 
     /// Scratch numbers of one thread.
-    pub(crate) fn per_thread<T: Direct>(&self) -> usize {
-        let block = T::tiles().width * PANELS;
-        let numbers = block * (self.depth() + self.rows) + self.turned::<T>();
-        scratch_bytes::<T>(numbers) / size_of::<T>()
+    pub(crate) fn per_thread<T: Summed>(&self) -> usize {
+        let block = T::Real::tiles().width * PANELS;
+        let numbers = block * (self.depth::<T>() + self.rows) + self.turned::<T>();
+        scratch_bytes::<T::Real>(numbers) / size_of::<T::Real>()
     }
 
     /// Orders the weights as tiles read them: tap by tap, the rows of a tile side by side; those of each
     /// filter times its scale.
-    pub(crate) fn pack<T: Direct>(&self, weights: &[T], scale: Option<&[T]>, packed: &mut [T]) {
+    pub(crate) fn pack<T: Direct + Summed>(
+        &self,
+        weights: &[T],
+        scale: Option<&[T]>,
+        packed: &mut [T],
+    ) {
         let (tiles, depth) = (T::tiles(), self.taps.len());
         let target = Target::of_slice(packed);
         let parts: Vec<_> = match self.is_turned::<T>() {
@@ -150,31 +162,16 @@ impl Apply {
         });
     }
 
-    /// Whether vectors of `lanes` neighbours are read where they lie, rather than gathered:
-    /// where few rows of the result share what would be gathered, where vectors of one line waste
-    /// less than gathering takes, and where none reaches beyond the end of the field. Gathering
-    /// takes about as long as six rows of the result.
-    pub(super) fn lies_well(&self, lanes: usize) -> bool {
-        let wide = self.grid.extents[2];
-        let covered = self.grid.vectors(lanes) * lanes;
-        let filled = wide * (self.rows + 6) > covered * self.rows;
-        let inside = wide >= lanes || self.field.scratch() > 0;
-        let most = match self.taps.are_single() {
-            true => SINGLE_ROWS,
-            false => DIRECT_ROWS,
-        };
-        self.grid.source[2] == 1 && self.rows <= most && filled && inside
-    }
-
     /// How the product goes, for people.
-    pub(crate) fn choice<T: Direct>(&self) -> String {
+    pub(crate) fn choice<T: Summed>(&self) -> String {
         let [rows, depth] = [self.rows, self.taps.len()];
-        let how = match (self.lies_well(T::loops().lanes), self.is_turned::<T>()) {
-            (true, _) => "read in place",
-            (false, true) => "gathered, along filters",
-            (false, false) => "gathered",
+        let how = match (self.in_place::<T>(), self.is_turned::<T>()) {
+            (Some(_), _) => "read in place",
+            (None, true) => "gathered, along filters",
+            (None, false) => "gathered",
         };
-        format!("product of {rows} by {depth}, {how}")
+        let pairs = if T::TOGETHER > 1 { " in pairs" } else { "" };
+        format!("product of {rows} by {depth}{pairs}, {how}")
     }
 
     /// Positions of a unit of work, a vector or a single position, and the number of units.
@@ -188,17 +185,15 @@ impl Apply {
     }
 
     /// Runs the product.
-    pub(crate) fn run<T: Direct>(&self, args: Arguments<'_, T>) {
-        if self.is_turned::<T>() {
-            return self.run_turned(args);
-        }
-        let tiles = T::tiles();
-        let (block, lanes) = (tiles.width * PANELS, T::loops().lanes);
-        let direct = self.lies_well(lanes);
+    pub(crate) fn run<T: Summed>(&self, args: Arguments<'_, T>) {
+        let tiles = T::Real::tiles();
+        let (block, lanes) = (tiles.width * PANELS, T::Real::loops().lanes);
+        let in_place = self.in_place::<T>();
+        let direct = in_place.is_some();
         let (unit, units) = self.units(direct, lanes);
         let per_block = block / unit;
         let blocks = units.div_ceil(per_block);
-        let taps: Vec<Taps<'_>> = self.chunks().map(Taps::new).collect();
+        let taps: Vec<Taps<'_>> = self.chunks::<T>().map(Taps::new).collect();
         let work = self.rows * self.taps.len() * block;
         let grain = (TASK / work.max(1)).max(blocks / TASKS).max(1);
         let per_group = blocks.div_ceil(grain);
@@ -209,14 +204,14 @@ impl Apply {
         };
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(args.threads);
-        let (packed, source, finish) = (args.packed, args.source, args.finish);
+        let (packed, source, finish, loops) = (args.packed, args.source, args.finish, args.loops);
         par::for_each_slot(self.groups * per_group * shares, |slot, task| {
             // SAFETY: tasks that run at the same time have different slots.
             let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
             let (task, share) = (task / shares, task % shares);
             let rows = &rows[share * rows.len() / shares..(share + 1) * rows.len() / shares];
             let group = task / per_group;
-            let packed = &packed[group * self.rows * self.taps.len()..];
+            let packed = &packed[group * self.rows * self.steps::<T>()..];
             let source = source.get(group * self.source_group..).unwrap_or(&[]);
             let cut = |b: usize, runs: &mut Vec<Run>| {
                 let (start, n) = (b * per_block, per_block.min(units - b * per_block));
@@ -234,10 +229,19 @@ impl Apply {
                 if b + 1 < blocks {
                     cut(b + 1, &mut next);
                 }
-                let from = (source, direct.then_some(&taps[..]), packed);
+                let how = (loops, in_place.map(|way| (way, &taps[..])));
                 let places = (&mut runs, &next[..]);
                 // SAFETY: positions, groups and rows belong to one task each.
-                unsafe { self.positions(from, places, (group, rows), finish, scratch) };
+                unsafe {
+                    self.positions(
+                        how,
+                        (source, packed),
+                        places,
+                        (group, rows),
+                        finish,
+                        scratch,
+                    )
+                };
                 std::mem::swap(&mut runs, &mut next);
             }
         });
@@ -264,30 +268,32 @@ impl Apply {
     ///
     /// # Safety
     /// Nobody else uses what these rows write at these positions meanwhile.
-    unsafe fn positions<T: Direct>(
+    unsafe fn positions<T: Summed>(
         &self,
-        (source, taps, packed): (&[T], Option<&[Taps<'_>]>, &[T]),
+        (loops, in_place): How<'_, T>,
+        (source, packed): (&[T], &[T::Real]),
         (runs, next): (&mut Vec<Run>, &[Run]),
         (group, rows): (usize, &[(usize, usize)]),
         finish: &Finish<'_, T>,
-        scratch: &mut [T],
+        scratch: &mut [T::Real],
     ) {
-        let block = T::tiles().width * PANELS;
+        let block = T::Real::tiles().width * PANELS;
         let start = self.target_start + group * self.target_group;
         let places = (start, self.target_row, self.grid.target[2]);
         let first = group * self.rows;
-        let out = Out::new(finish, first, places, self.chunks().len());
+        let out = Out::new(finish, first, places, self.chunks::<T>().len());
         let (result, gathered) = scratch.split_at_mut(self.rows * block);
         if self.taps.is_empty() {
-            result.fill(T::ZERO);
+            result.fill(T::Real::ZERO);
         }
         let sums = Target::of_slice(result);
         // SAFETY: as the caller vouches; the sums are ours.
         unsafe {
-            match taps {
-                Some(taps) => self.direct((source, taps), packed, runs, &out, sums),
+            match in_place {
+                Some((way, taps)) => way(self, (source, taps), packed, runs, &out, sums),
                 None => {
-                    self.block((source, gathered), packed, (runs, next), (rows, &out), sums);
+                    let from = (source, gathered, packed);
+                    self.block(loops, from, (runs, next), (rows, &out), sums);
                     if out.straight {
                         runs.clear();
                     }
@@ -309,25 +315,29 @@ impl Apply {
     ///
     /// # Safety
     /// Nobody else uses what these positions write, or `sums`, meanwhile.
-    unsafe fn block<T: Direct>(
+    unsafe fn block<T: Summed>(
         &self,
-        (source, gathered): (&[T], &mut [T]),
-        packed: &[T],
+        loops: TileLoops<T>,
+        (source, gathered, packed): (&[T], &mut [T::Real], &[T::Real]),
         (runs, next): (&[Run], &[Run]),
         (rows, out): (&[(usize, usize)], &Out<'_, T>),
-        sums: Target<T>,
+        sums: Target<T::Real>,
     ) {
-        let (loops, width, chunks) = (T::loops(), T::tiles().width, self.chunks().len());
+        let (width, chunks) = (T::Real::tiles().width, self.chunks::<T>().len());
         let cut = Cut::of(runs, width);
         let filters: usize = rows.iter().map(|row| row.1).sum();
         let (panels, count) = (cut.panels(), cut.panels() * rows.len());
         let mut ahead = self.ahead(next, chunks * count);
-        let lying = self.lying(runs, width);
-        for (chunk, taps) in self.chunks().enumerate() {
-            self.gather_panels((source, taps), runs, lying..panels, gathered);
+        let lying = match T::TOGETHER {
+            1 => self.lying(runs, width),
+            _ => 0,
+        };
+        for (chunk, taps) in self.chunks::<T>().enumerate() {
+            T::gather(self, (source, taps), runs, lying..panels, gathered);
+            let steps = taps.len().div_ceil(T::TOGETHER);
             // A panel stays in the first-level cache, and weights come from the second-level one, unless they
             // are too large for it.
-            let large = filters * taps.len() * size_of::<T>() > WEIGHTS;
+            let large = filters * steps * size_of::<T::Real>() > WEIGHTS;
             let order = |i: usize| match large {
                 true => (i % panels, rows[i / panels]),
                 false => (i / rows.len(), rows[i % rows.len()]),
@@ -337,13 +347,14 @@ impl Apply {
             for i in 0..count {
                 ahead.fetch(source);
                 let (p, (row, n)) = order(i);
-                let a = &packed[row * self.taps.len() + chunk * self.depth() * n..];
+                let a = &packed[row * self.steps::<T>() + chunk * self.depth::<T>() * n..];
                 // SAFETY: there is room for all panels; as the caller vouches.
                 unsafe {
-                    let panel = panel.at(p * self.apart(width));
-                    let mut factors = Factors::of((taps.len(), n), a, (panel, width));
+                    let panel = panel.at(p * self.apart::<T>(width));
+                    let mut factors = Factors::of((steps, n), a, (panel, width));
                     if p < lying && Some(row) == rows.first().map(|row| row.0) {
-                        factors.b = lines(source, runs[p].source, taps, width);
+                        let from = lines(source, runs[p].source, taps, width);
+                        factors.b = (from.0.cast(), from.1);
                         factors.keep = panel;
                     }
                     let sums = (sums.at(row * width * PANELS + p * width), width * PANELS);
@@ -353,7 +364,8 @@ impl Apply {
                         let (p, (row, _)) = order(i + 1);
                         tile.next = out.next(row, cut.parts(p)[0].at);
                     }
-                    loops.tile((n, cut.is_narrow(p)), &factors, &tile);
+                    // The table is for this CPU.
+                    loops[usize::from(cut.is_narrow(p))][n - 1](&factors, &tile);
                 }
             }
         }
@@ -366,65 +378,7 @@ impl Apply {
     }
 
     /// Distance between gathered panels.
-    pub(super) fn apart(&self, width: usize) -> usize {
-        self.depth() * width
-    }
-
-    /// As [`Apply::block`] for vectors that are read where they lie.
-    ///
-    /// # Safety
-    /// As [`Apply::block`].
-    unsafe fn direct<T: Direct>(
-        &self,
-        (source, taps): (&[T], &[Taps<'_>]),
-        packed: &[T],
-        runs: &mut Vec<Run>,
-        out: &Out<'_, T>,
-        sums: Target<T>,
-    ) {
-        let (tiles, loops) = (T::tiles(), T::loops());
-        let (block, lanes) = (tiles.width * PANELS, loops.lanes);
-        // Vectors go two by two.
-        let straight = out.straight && self.taps.len() >= STRAIGHT_TAPS;
-        let whole =
-            |pair: &[Run]| straight && pair.len() == 2 && pair.iter().all(|run| run.len == lanes);
-        for (chunk, &some) in taps.iter().enumerate() {
-            let last = chunk + 1 == taps.len();
-            for (first, n) in tile_rows(self.rows, tiles.most_rows) {
-                let a = &packed[first * self.taps.len() + chunk * self.depth() * n..];
-                for (p, pair) in runs.chunks(2).enumerate() {
-                    let (one, two) = (&pair[0], &pair[pair.len() - 1]);
-                    if last {
-                        pair.iter().for_each(|run| out.ahead(first..first + n, run));
-                    }
-                    let starts = [one, two].map(|r| r.source - r.at % lanes);
-                    // SAFETY: whole runs are in the target, and other tiles are in the sums.
-                    unsafe {
-                        let end = (last && whole(pair)).then(|| out.end(first, one.target));
-                        let (c, at, stride) = if whole(pair) {
-                            let apart = two.target - one.target;
-                            (out.place(first, one.target), [0, apart], out.row())
-                        } else {
-                            let c = sums.at(first * block + p * tiles.width);
-                            (c, [0, lanes], block)
-                        };
-                        let tile = Tile {
-                            c,
-                            at,
-                            stride,
-                            fresh: chunk == 0,
-                            end: end.as_ref(),
-                        };
-                        loops.product(n, (source, starts, some), a, tile);
-                    }
-                }
-            }
-        }
-        let mut at = 0;
-        let left: Vec<bool> = runs.chunks(2).map(|pair| !whole(pair)).collect();
-        runs.retain(|_| {
-            at += 1;
-            left[(at - 1) / 2]
-        });
+    pub(super) fn apart<T: Summed>(&self, width: usize) -> usize {
+        self.depth::<T>() * width
     }
 }

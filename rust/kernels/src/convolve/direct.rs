@@ -5,14 +5,19 @@
 
 use super::field::Run;
 use super::lines::Planewise;
-use super::tiles::{self, Factors, Loop};
+use super::tiles::{self, Loop};
 use crate::linalg::ends::End;
-use crate::linalg::lanes::{Lanes, Places, Plain};
+use crate::linalg::lanes::{Lanes, Places};
+use crate::linalg::plain::Plain;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
 
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 12;
+
+/// Tiles of products whose columns are gathered, by the number of rows: for panels, and for the first vectors
+/// of panels.
+pub(crate) type TileLoops<T> = [&'static [Loop<T>; MOST_ROWS]; 2];
 
 /// `taps, a, b of both vectors, places of both in memory`.
 type ProductLoop<T> = unsafe fn(&[usize], *const T, [*const T; 2], Tile<'_, T>);
@@ -20,12 +25,11 @@ type ProductLoop<T> = unsafe fn(&[usize], *const T, [*const T; 2], Tile<'_, T>);
 type SumsLoop<T> = unsafe fn(&[Run], &[usize], usize, *const T, *const T, Sums<T>);
 
 /// The loops for this CPU.
-pub(crate) struct Loops<T: 'static> {
+pub(crate) struct Loops<T: Real + 'static> {
     /// Numbers in a vector.
     pub(crate) lanes: usize,
     product: &'static [ProductLoop<T>; MOST_ROWS],
-    /// For panels, and for the first vectors of panels.
-    tiles: [&'static [Loop<T>; MOST_ROWS]; 2],
+    pub(crate) tiles: TileLoops<T>,
     /// For tiles of one and of two vectors.
     sums: [&'static [SumsLoop<T>; MOST_ROWS]; 2],
 }
@@ -52,7 +56,7 @@ impl<'a> Taps<'a> {
 
 /// A tile of the result, in memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Tile<'a, T> {
+pub(crate) struct Tile<'a, T: Real> {
     /// Where rows begin.
     pub(crate) c: *mut T,
     /// Where both vectors are in a row.
@@ -99,21 +103,6 @@ impl<T: Direct> Loops<T> {
         unsafe { self.product[n - 1](taps, a.as_ptr(), b, tile) };
     }
 
-    /// A tile of `n` rows of a product whose columns are gathered; of the first vector of a panel alone, if it is
-    /// `narrow`.
-    ///
-    /// # Safety
-    /// As [`tiles::product`], on this CPU.
-    pub(super) unsafe fn tile(
-        &self,
-        (n, narrow): (usize, bool),
-        factors: &Factors<T>,
-        tile: &tiles::Tile<'_, T>,
-    ) {
-        // SAFETY: the table is for this CPU; the rest as the caller vouches.
-        unsafe { self.tiles[usize::from(narrow)][n - 1](factors, tile) };
-    }
-
     /// A tile of one row per tap, and of `vectors` vectors: the sum over the positions of
     /// `runs` of what the tap reads in `x` times the row of `b` of the position.
     ///
@@ -146,7 +135,7 @@ impl<T: Direct> Loops<T> {
 /// # Safety
 /// The CPU has the instructions of `V`; the memory is as [`Loops::product`] checks it.
 #[inline(always)]
-unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
+unsafe fn product<T: Real, V: Places<T>, const N: usize>(
     taps: &[usize],
     a: *const T,
     b: [*const T; 2],
@@ -196,7 +185,7 @@ unsafe fn multiply<T: Real, V: Lanes<T>, const N: usize>(
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn finish<T: Real, V: Lanes<T>, const N: usize>(mut acc: [[V; 2]; N], tile: &Tile<'_, T>) {
+unsafe fn finish<T: Real, V: Places<T>, const N: usize>(mut acc: [[V; 2]; N], tile: &Tile<'_, T>) {
     // SAFETY: as the caller vouches.
     unsafe {
         if let Some(end) = tile.end {
@@ -260,7 +249,8 @@ macro_rules! compiled_for {
     ($($name:ident: $features:literal),*) => {$(
         #[cfg(target_arch = "x86_64")]
         mod $name {
-            use super::{Factors, Lanes, Places, Real, Run, Sums, Tile, tiles};
+            use super::super::tiles::Factors;
+            use super::{Lanes, Places, Real, Run, Sums, Tile, tiles};
 
             /// # Safety
             /// As the loop of this name outside.
@@ -276,7 +266,7 @@ macro_rules! compiled_for {
             /// # Safety
             /// As the loop of this name outside.
             #[target_feature(enable = $features)]
-            pub(super) unsafe fn product<T: Real, V: Lanes<T>, const N: usize>(
+            pub(super) unsafe fn product<T: Real, V: Places<T>, const N: usize>(
                 taps: &[usize],
                 a: *const T,
                 b: [*const T; 2],

@@ -2,13 +2,14 @@
 //! in four vectors of 16. So they go along filters here, and each position is a row of a tile. Every sum adds
 //! up in the same order, to the same bits.
 
+use super::apply::summed::Summed;
 use super::apply::{Apply, Arguments, PANELS};
 use super::direct::Direct;
 use super::field::Run;
 use super::gather::gather;
 use crate::blocks::raw::Target;
 use crate::copy::transpose::transpose;
-use crate::linalg::tile::tile_rows;
+use crate::linalg::tile::{Tiled, tile_rows};
 use crate::par;
 
 /// Taps from which on the sums take long enough to be turned.
@@ -24,23 +25,27 @@ struct Piece {
 impl Apply {
     /// Whether vectors go along filters: where these fill theirs, and positions would leave more than a
     /// twentieth of theirs empty.
-    pub(super) fn is_turned<T: Direct>(&self) -> bool {
-        let (lanes, width) = (T::loops().lanes, T::tiles().width);
+    pub(super) fn is_turned<T: Summed>(&self) -> bool {
+        let (lanes, width) = (T::Real::loops().lanes, T::Real::tiles().width);
         let (all, fit) = (self.grid.len(), self.rows.is_multiple_of(width));
         let loose = all.saturating_mul(20) < all.next_multiple_of(lanes).saturating_mul(19);
-        fit && loose && self.taps.len() >= DEEP && !self.lies_well(lanes)
+        T::TOGETHER == 1
+            && fit
+            && loose
+            && self.taps.len() >= DEEP
+            && self.in_place::<T>().is_none()
     }
 
     /// Numbers of a thread for a tile's sums, turned.
-    pub(super) fn turned<T: Direct>(&self) -> usize {
+    pub(super) fn turned<T: Summed>(&self) -> usize {
         match self.is_turned::<T>() {
-            true => T::tiles().width * T::tiles().most_rows,
+            true => T::Real::tiles().width * T::Real::tiles().most_rows,
             false => 0,
         }
     }
 
     /// Runs the product with vectors along filters.
-    pub(super) fn run_turned<T: Direct>(&self, args: Arguments<'_, T>) {
+    pub(super) fn run_turned<T: Direct + Summed>(&self, args: Arguments<'_, T>) {
         let (width, positions) = (T::tiles().width, self.grid.len());
         let panels = self.rows / width;
         // As large as each other: there are few.
@@ -60,7 +65,7 @@ impl Apply {
             let (task, share) = (task / shares, task % shares);
             let (group, (first, count)) = (task / blocks.len(), blocks[task % blocks.len()]);
             let pieces = self.pieces::<T>(first, count);
-            let packed = &packed[group * self.packed() / self.groups..];
+            let packed = &packed[group * self.packed::<T>() / self.groups..];
             let source = source.get(group * self.source_group..).unwrap_or(&[]);
             let panels = share * panels / shares..(share + 1) * panels / shares;
             // SAFETY: positions, groups and filters belong to one task each.
@@ -82,7 +87,7 @@ impl Apply {
     ///
     /// # Safety
     /// Nobody else uses what they write meanwhile.
-    unsafe fn fill<T: Direct>(
+    unsafe fn fill<T: Direct + Summed>(
         &self,
         (source, packed): (&[T], &[T]),
         pieces: &[Piece],
@@ -90,15 +95,15 @@ impl Apply {
         finish: &super::finish::Finish<'_, T>,
         scratch: &mut [T],
     ) {
-        let (tiles, depth) = (T::tiles(), self.depth());
+        let (tiles, depth) = (T::tiles(), self.depth::<T>());
         let (width, block) = (tiles.width, tiles.width * PANELS);
         let (sums, rest) = scratch.split_at_mut(self.rows * block);
         let (gathered, turned) = rest.split_at_mut(depth * block);
         let sums = Target::of_slice(sums);
         let start = self.target_start + group * self.target_group;
         let places = (start, self.target_row, self.grid.target[2]);
-        let chunks = self.chunks().len();
-        for (chunk, taps) in self.chunks().enumerate() {
+        let chunks = self.chunks::<T>().len();
+        for (chunk, taps) in self.chunks::<T>().enumerate() {
             for piece in pieces {
                 let to = &mut gathered[piece.first * depth..][..piece.len * taps.len()];
                 let place = (0, piece.len);

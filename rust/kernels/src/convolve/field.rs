@@ -4,7 +4,7 @@
 use super::gather::take_every;
 use super::geometry::volume;
 use crate::blocks::raw::Target;
-use crate::math::real::Real;
+use crate::math::real::Float;
 use crate::par;
 use crate::simd::vector::multiversion;
 
@@ -104,7 +104,7 @@ impl Field {
     }
 
     /// The planes of `x` with their border, in `scratch` if there is one.
-    pub(crate) fn fill<'a, T: Real>(&self, x: &'a [T], scratch: &'a mut [T]) -> &'a [T] {
+    pub(crate) fn fill<'a, T: Float>(&self, x: &'a [T], scratch: &'a mut [T]) -> &'a [T] {
         if self.scratch() == 0 {
             return x;
         }
@@ -122,30 +122,30 @@ impl Field {
     }
 
     /// Zeros in the border, and elsewhere any.
-    fn clear<T: Real>(&self, plane: &mut [T]) {
+    fn clear<T: Float>(&self, plane: &mut [T]) {
         let [_, high, wide] = self.extents();
         let inner = self.inner[1] * wide;
         if self.stride != [1; 3] || inner == 0 {
-            return plane.fill(T::ZERO);
+            return plane.fill(T::zero());
         }
         for (z, slice) in plane.chunks_exact_mut(high * wide).enumerate() {
             if !(self.before[0]..self.before[0] + self.inner[0]).contains(&z) {
-                slice.fill(T::ZERO);
+                slice.fill(T::zero());
                 continue;
             }
             let (above, rest) = slice.split_at_mut(self.before[1] * wide);
             let (rows, below) = rest.split_at_mut(inner);
-            above.fill(T::ZERO);
-            below.fill(T::ZERO);
+            above.fill(T::zero());
+            below.fill(T::zero());
             for row in rows.chunks_exact_mut(wide) {
-                row[..self.before[2]].fill(T::ZERO);
-                row[self.before[2] + self.inner[2]..].fill(T::ZERO);
+                row[..self.before[2]].fill(T::zero());
+                row[self.before[2] + self.inner[2]..].fill(T::zero());
             }
         }
     }
 
     /// Puts a plane without border in place; the border stays as it is.
-    pub(crate) fn fill_plane<T: Real>(&self, from: &[T], to: &mut [T]) {
+    pub(crate) fn fill_plane<T: Float>(&self, from: &[T], to: &mut [T]) {
         if self.stride == [1; 3] {
             fill_whole(self, from, to);
         } else {
@@ -167,7 +167,7 @@ impl Field {
 
 multiversion! {
     /// As [`Field::fill_plane`], of a plane that is not cut.
-    fn fill_whole<T: Real>(field: &Field, from: &[T], to: &mut [T]) {
+    fn fill_whole<T: Float>(field: &Field, from: &[T], to: &mut [T]) {
         let steps = field.steps();
         for (i, row) in from.chunks_exact(field.inner[2].max(1)).enumerate() {
             let [z, y] = field.row(i);
@@ -178,7 +178,7 @@ multiversion! {
 
 multiversion! {
     /// As [`Field::fill_plane`], of one that is.
-    fn fill_lattices<T: Real>(field: &Field, from: &[T], to: &mut [T]) {
+    fn fill_lattices<T: Float>(field: &Field, from: &[T], to: &mut [T]) {
         let (wide, left, across) = (field.inner[2], field.before[2], field.stride[2]);
         let (steps, lattice) = (field.steps(), volume(&field.lattice()));
         for (i, row) in from.chunks_exact(wide.max(1)).enumerate() {

@@ -4,7 +4,7 @@
 use super::field::Run;
 use crate::api::{Req, View};
 use crate::blocks::raw::{Source, Target};
-use crate::math::real::Real;
+use crate::math::real::{Float, Real};
 use crate::par;
 use crate::simd::vector::{Level, level};
 use ferromix_base::Result;
@@ -22,10 +22,13 @@ pub(crate) enum Addend<T> {
 
 /// What becomes of sums, and where.
 #[derive(Clone, Copy)]
-pub(crate) struct Finish<'a, T> {
+pub(crate) struct Finish<'a, T: Float> {
     /// By which the weights of each filter are multiplied before.
-    pub(crate) scale: Option<&'a [T]>,
-    pub(crate) shift: Option<&'a [T]>,
+    pub(crate) scale: Option<&'a [T::Real]>,
+    /// By which the sums of each filter are multiplied.
+    pub(crate) factor: Option<&'a [T::Real]>,
+    /// What is added to them then.
+    pub(crate) shift: Option<&'a [T::Real]>,
     pub(crate) addend: Addend<T>,
     /// Whether what is negative becomes 0.
     pub(crate) relu: bool,
@@ -39,7 +42,7 @@ const CLEARED: usize = 1 << 16;
 /// Where rows of sums go: the first one, the distance to the next, and that of neighbours.
 pub(crate) type Places = (usize, usize, usize);
 
-impl<'a, T: Real> Finish<'a, T> {
+impl<'a, T: Float> Finish<'a, T> {
     /// Sums that go to `out` as they are; nothing where nothing is wanted.
     ///
     /// # Errors
@@ -50,6 +53,7 @@ impl<'a, T: Real> Finish<'a, T> {
         }
         Ok(Some(Finish {
             scale: None,
+            factor: None,
             shift: None,
             addend: Addend::Nothing,
             relu: false,
@@ -59,26 +63,27 @@ impl<'a, T: Real> Finish<'a, T> {
     }
 
     /// The same sums with these shifts.
-    pub(crate) fn shifted(self, shift: Option<&'a [T]>) -> Self {
+    pub(crate) fn shifted(self, shift: Option<&'a [T::Real]>) -> Self {
         Finish { shift, ..self }
     }
 
     /// Whether sums stay as they are, but that they may be added to what there is.
     pub(crate) fn is_plain(&self) -> bool {
-        self.shift.is_none() && matches!(self.addend, Addend::Nothing) && !self.relu
+        let bare = self.factor.is_none() && self.shift.is_none();
+        bare && matches!(self.addend, Addend::Nothing) && !self.relu
     }
 
     /// Fills the target with zeros, of which it is ours to write all.
     pub(crate) fn clear(&self) {
         par::for_ranges(self.target.len(), CLEARED, |range| {
             // SAFETY: each task has its own numbers.
-            unsafe { self.target.slice(range) }.fill(T::ZERO);
+            unsafe { self.target.slice(range) }.fill(T::zero());
         });
     }
 
     /// What the weights of a filter are multiplied by.
-    pub(crate) fn scale(&self, filter: usize) -> T {
-        self.scale.map_or(T::ONE, |s| s[filter])
+    pub(crate) fn scale(&self, filter: usize) -> T::Real {
+        self.scale.map_or(T::Real::ONE, |s| s[filter])
     }
 
     /// Has the cache fetch what [`Finish::store`] will write of a run, in some of the rows.
@@ -97,7 +102,7 @@ impl<'a, T: Real> Finish<'a, T> {
     pub(crate) unsafe fn store(
         &self,
         filters: Range<usize>,
-        sums: (&[T], usize),
+        sums: (&[T::Real], usize),
         runs: &[Run],
         places: Places,
     ) {
@@ -117,7 +122,7 @@ impl<'a, T: Real> Finish<'a, T> {
 /// Goes through a run in pieces of known lengths: runs are mostly shorter than what a loop over vectors
 /// of any number is compiled for.
 #[inline(always)]
-fn each<T: Real>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T) {
+fn each<T: Float>(from: &[T::Real], other: &[T], to: &mut [T], f: impl Fn(T::Real, T, T) -> T) {
     match from.len() {
         16.. => pieces::<T, 16>(from, other, to, f),
         8.. => pieces::<T, 8>(from, other, to, f),
@@ -131,7 +136,12 @@ fn each<T: Real>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T
 
 /// As [`each`] for `N` numbers.
 #[inline(always)]
-fn piece<T: Real, const N: usize>(from: &[T], other: &[T], to: &mut [T], f: impl Fn(T, T, T) -> T) {
+fn piece<T: Float, const N: usize>(
+    from: &[T::Real],
+    other: &[T],
+    to: &mut [T],
+    f: impl Fn(T::Real, T, T) -> T,
+) {
     if let (Some(a), Some(b), Some(c)) = (
         from.first_chunk::<N>(),
         other.first_chunk::<N>(),
@@ -144,13 +154,13 @@ fn piece<T: Real, const N: usize>(from: &[T], other: &[T], to: &mut [T], f: impl
 /// As [`each`] for `N` numbers or more. The last piece ends with the run; it is computed first, since what
 /// it reads of `to` may be in the piece before, too.
 #[inline(always)]
-fn pieces<T: Real, const N: usize>(
-    from: &[T],
+fn pieces<T: Float, const N: usize>(
+    from: &[T::Real],
     other: &[T],
     to: &mut [T],
-    f: impl Fn(T, T, T) -> T,
+    f: impl Fn(T::Real, T, T) -> T,
 ) {
-    let piece = |a: &[T; N], b: &[T; N], c: &[T; N]| -> [T; N] {
+    let piece = |a: &[T::Real; N], b: &[T; N], c: &[T; N]| -> [T; N] {
         std::array::from_fn(|i| f(a[i], b[i], c[i]))
     };
     let (Some(a), Some(b), Some(c)) = (from.last_chunk(), other.last_chunk(), to.last_chunk())
@@ -173,10 +183,10 @@ fn pieces<T: Real, const N: usize>(
 /// # Safety
 /// As [`Finish::store`].
 #[inline(always)]
-unsafe fn body<T: Real>(
+unsafe fn body<T: Float>(
     f: &Finish<'_, T>,
     filters: Range<usize>,
-    sums: (&[T], usize),
+    sums: (&[T::Real], usize),
     runs: &[Run],
     places: Places,
 ) {
@@ -186,7 +196,8 @@ unsafe fn body<T: Real>(
     // Tiles of Winograd's, but for those at the edges, have rows of four.
     let fours = places.2 == 1 && runs.iter().all(|run| run.len == FOUR);
     let from = (filters, sums, runs, places);
-    let relu = |x: T| if x <= T::ZERO { T::ZERO } else { x };
+    let zero = T::Real::ZERO;
+    let relu = |x: T::Real| if x <= zero { zero } else { x };
     // SAFETY: as the caller vouches.
     unsafe {
         match (f.relu, fours) {
@@ -199,7 +210,7 @@ unsafe fn body<T: Real>(
 }
 
 /// Where sums come from and go to: as [`Finish::store`] has it.
-type Sums<'a, T> = (Range<usize>, (&'a [T], usize), &'a [Run], Places);
+type Sums<'a, R> = (Range<usize>, (&'a [R], usize), &'a [Run], Places);
 
 /// Length of rows that most calls have.
 const FOUR: usize = 4;
@@ -211,10 +222,10 @@ const FOUR: usize = 4;
 /// # Safety
 /// As [`Finish::store`].
 #[inline(always)]
-unsafe fn sums_of<T: Real, const N: usize>(
+unsafe fn sums_of<T: Float, const N: usize>(
     f: &Finish<'_, T>,
-    from: Sums<'_, T>,
-    act: impl Fn(T) -> T,
+    from: Sums<'_, T::Real>,
+    act: impl Fn(T::Real) -> T::Real,
 ) {
     // SAFETY: as the caller vouches.
     unsafe {
@@ -233,14 +244,16 @@ unsafe fn sums_of<T: Real, const N: usize>(
 /// # Safety
 /// As [`Finish::store`].
 #[inline(always)]
-unsafe fn rows<T: Real, const N: usize>(
+unsafe fn rows<T: Float, const N: usize>(
     f: &Finish<'_, T>,
-    (filters, (sums, apart), runs, (start, row, step)): Sums<'_, T>,
+    (filters, (sums, apart), runs, (start, row, step)): Sums<'_, T::Real>,
     other: Option<Source<T>>,
-    op: impl Fn(T, T, T) -> T,
+    op: impl Fn(T::Real, T::Real, T::Real) -> T::Real,
 ) {
     for (r, filter) in filters.enumerate() {
-        let shift = f.shift.map_or(T::ZERO, |s| s[filter]);
+        let shift = f.shift.map_or(T::Real::ZERO, |s| s[filter]);
+        let factor = f.factor.map_or(T::Real::ONE, |s| s[filter]);
+        let op = |v: T::Real, x: T, o: T| T::down(op(v * factor + shift, x.up(), o.up()));
         let sums = &sums[r * apart..];
         for run in runs {
             let at = start + r * row + run.target;
@@ -250,14 +263,15 @@ unsafe fn rows<T: Real, const N: usize>(
             let to = unsafe { f.target.slice(at..at + (len - 1) * step + 1) };
             if step != 1 {
                 let pairs = to.iter_mut().step_by(step).zip(from);
-                pairs.for_each(|(o, &v)| *o = op(v + shift, T::ZERO, *o));
+                pairs.for_each(|(o, &v)| *o = op(v, T::zero(), *o));
                 continue;
             }
-            // SAFETY: as the caller vouches.
-            let other = other
-                .as_ref()
-                .map_or(from, |x| unsafe { x.slice(at..at + len) });
-            let op = |v, x, o| op(v + shift, x, o);
+            let other = match &other {
+                // SAFETY: as the caller vouches.
+                Some(x) => unsafe { x.slice(at..at + len) },
+                // What is not looked at. SAFETY: elements are no larger, and any bits are one.
+                None => unsafe { std::slice::from_raw_parts(from.as_ptr().cast(), len) },
+            };
             if N > 0 {
                 piece::<T, N>(from, other, to, op);
             } else {
@@ -273,10 +287,10 @@ macro_rules! compiled_for {
         /// As [`body`]; the CPU has these instructions.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name<T: Real>(
+        unsafe fn $name<T: Float>(
             f: &Finish<'_, T>,
             filters: Range<usize>,
-            sums: (&[T], usize),
+            sums: (&[T::Real], usize),
             runs: &[Run],
             places: Places,
         ) {

@@ -2,9 +2,10 @@
 //! length of a run is looked at once; a run is moved in two vectors that may overlap.
 
 use super::apply::Apply;
+use super::apply::summed::Summed;
 use super::direct::Direct;
 use super::field::Run;
-use crate::math::real::Real;
+use crate::math::real::{Float, Real};
 use crate::simd::vector::multiversion;
 use std::ops::Range;
 
@@ -23,7 +24,7 @@ impl Apply {
     }
 
     /// Gathers what taps read at the positions of `runs`, for some panels.
-    pub(super) fn gather_panels<T: Direct>(
+    pub(super) fn gather_panels<T: Direct + Summed>(
         &self,
         (source, taps): (&[T], &[usize]),
         runs: &[Run],
@@ -31,7 +32,7 @@ impl Apply {
         gathered: &mut [T],
     ) {
         let width = T::tiles().width;
-        let apart = self.apart(width);
+        let apart = self.apart::<T>(width);
         let mut first = panels.start;
         if first == 0 {
             first = self.whole_lines(runs, width);
@@ -160,7 +161,7 @@ fn pairs<T: Real, const N: usize>(
 
 /// Copies a row of `N` to `2 N` numbers.
 #[inline(always)]
-fn ends<T: Real, const N: usize>(from: &[T], to: &mut [T]) {
+fn ends<T: Float, const N: usize>(from: &[T], to: &mut [T]) {
     if let (Some(&low), Some(&high)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
         if let Some(to) = to.first_chunk_mut() {
             *to = low;
@@ -173,7 +174,7 @@ fn ends<T: Real, const N: usize>(from: &[T], to: &mut [T]) {
 
 /// As [`pairs`] for every other one of `M = 2 N` to `4 N` numbers.
 #[inline(always)]
-fn every_other<T: Real, const N: usize, const M: usize>(
+fn every_other<T: Float, const N: usize, const M: usize>(
     x: &[T],
     taps: &[usize],
     source: usize,
@@ -200,7 +201,7 @@ fn every_other<T: Real, const N: usize, const M: usize>(
 
 /// Copies every `step`th number of a row, from the first on.
 #[inline(always)]
-pub(crate) fn take_every<T: Real>(step: usize, row: &[T], to: &mut [T]) {
+pub(crate) fn take_every<T: Float>(step: usize, row: &[T], to: &mut [T]) {
     let n = row.len().div_ceil(step);
     let to = &mut to[..n];
     match (step, n) {
@@ -222,7 +223,7 @@ pub(crate) fn take_every<T: Real>(step: usize, row: &[T], to: &mut [T]) {
 /// Copies every second number of a row, for `N` results or more, in pieces of which the last one ends with
 /// the row.
 #[inline(always)]
-fn halve<T: Real, const N: usize>(row: &[T], to: &mut [T]) {
+fn halve<T: Float, const N: usize>(row: &[T], to: &mut [T]) {
     let n = to.len();
     let mut piece = |at: usize| {
         let from = &row[2 * at..][..2 * N - 1];

@@ -3,7 +3,8 @@
 
 use super::windows::spread::{Filled, Spread};
 use super::windows::{Pair, Plane, Strips, Windows};
-use crate::linalg::lanes::{Lanes, Places, Plain};
+use crate::linalg::lanes::{Lanes, Places};
+use crate::linalg::plain::Plain;
 use crate::linalg::tile::Tiled;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};

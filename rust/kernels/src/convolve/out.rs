@@ -3,18 +3,18 @@
 
 use super::field::Run;
 use super::finish::{Addend, Finish, Places};
-use super::tiles::{Tile, WHOLE};
+use super::tiles::Tile;
 use crate::api::Req;
 use crate::linalg::ends::{End, Part};
 use crate::linalg::tile::Lines;
-use crate::math::real::Real;
+use crate::math::real::Float;
 use std::ops::Range;
 
 /// Bytes of a result that stays in the cache anyhow.
 const NEAR: usize = 1 << 20;
 
 /// Where the sums of a group of filters go.
-pub(super) struct Out<'a, T> {
+pub(crate) struct Out<'a, T: Float> {
     finish: &'a Finish<'a, T>,
     /// The first filter.
     first: usize,
@@ -25,7 +25,10 @@ pub(super) struct Out<'a, T> {
     pub(super) straight: bool,
 }
 
-impl<'a, T: Real> Out<'a, T> {
+impl<'a, T: Float> Out<'a, T> {
+    /// Whether results have room for unfinished sums.
+    const ROOMY: bool = size_of::<T>() == size_of::<T::Real>();
+
     /// For products of `chunks` steps each, of which all but the last one leave unfinished sums.
     pub(super) fn new(
         finish: &'a Finish<'a, T>,
@@ -34,7 +37,7 @@ impl<'a, T: Real> Out<'a, T> {
         chunks: usize,
     ) -> Self {
         // What is added to must not be overwritten by unfinished sums.
-        let held = matches!(finish.addend, Addend::Held);
+        let held = Self::ROOMY && matches!(finish.addend, Addend::Held);
         let neighbours = places.2 == 1;
         Out {
             finish,
@@ -81,32 +84,34 @@ impl<'a, T: Real> Out<'a, T> {
         &self,
         row: usize,
         (parts, one): (&'p [Part], bool),
-        sums: (*mut T, usize),
+        sums: (*mut T::Real, usize),
         (first, last): (bool, bool),
     ) -> Tile<'p, T> {
-        let none = (std::ptr::null(), 0);
+        let one = one && Self::ROOMY;
         let mut tile = Tile {
             start: if first {
-                none
+                (std::ptr::null(), 0)
             } else {
                 (sums.0.cast_const(), sums.1)
             },
-            c: sums,
-            parts: WHOLE,
+            sums,
+            c: (std::ptr::null_mut(), 0),
+            parts,
             end: None,
-            next: none,
+            next: (std::ptr::null(), 0),
         };
         if self.straight && (one || last) {
+            tile.sums = (std::ptr::null_mut(), 0);
             // SAFETY: as the caller vouches.
             unsafe {
                 let c = self.place(row, 0);
                 if one && !first {
-                    tile.start = (c.cast_const().add(parts[0].at), self.row());
+                    let start = c.cast_const().add(parts[0].at);
+                    tile.start = (start.cast(), self.row());
                 }
                 tile.c = (c, self.row());
                 tile.end = last.then(|| self.end(row, 0));
             }
-            tile.parts = parts;
         }
         tile
     }
@@ -127,7 +132,9 @@ impl<'a, T: Real> Out<'a, T> {
     /// As [`Out::place`].
     #[inline(always)]
     pub(super) unsafe fn end(&self, row: usize, at: usize) -> End<T> {
-        let shift = self.finish.shift.map(|s| s[self.first + row..].as_ptr());
+        let of_row = |numbers: Option<&[T::Real]>| {
+            numbers.map_or(std::ptr::null(), |n| n[self.first + row..].as_ptr())
+        };
         let addend = match self.finish.addend {
             Addend::Nothing => std::ptr::null(),
             // SAFETY: as the caller vouches.
@@ -136,7 +143,8 @@ impl<'a, T: Real> Out<'a, T> {
             Addend::Of(x) => unsafe { x.at(self.places.0 + row * self.places.1 + at) },
         };
         End {
-            shift: shift.unwrap_or(std::ptr::null()),
+            factor: of_row(self.finish.factor),
+            shift: of_row(self.finish.shift),
             addend,
             relu: self.finish.relu,
         }

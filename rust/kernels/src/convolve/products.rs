@@ -1,6 +1,9 @@
 //! What operators run: products with the weights, sums of their gradients, and those of the bias. Each
 //! brings its scratch memory.
 
+pub(crate) mod paired;
+mod pairs;
+
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
 use super::finish::{Addend, Finish};
@@ -16,16 +19,72 @@ use crate::api::{Req, View};
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Scratch, Source, Target, numbers, scratch_bytes};
 use crate::blocks::sums;
+use crate::math::real::Float;
 use crate::par;
 use ferromix_base::Result;
 use std::sync::OnceLock;
 
 /// What people read of the ways that are no one product.
-const WINOGRAD: &str = "minimal filtering F(4x4, 3x3)";
+pub(super) const WINOGRAD: &str = "minimal filtering F(4x4, 3x3)";
 const PLANEWISE: &str = "plane by plane";
 
 fn bytes<T, const N: usize>(sizes: [usize; N]) -> usize {
     sizes.map(scratch_bytes::<T>).iter().sum()
+}
+
+/// A way from data and weights to sums, and what becomes of these.
+pub(crate) trait Way<T: Float>: Send + Sync {
+    /// Bytes of scratch memory.
+    fn workspace(&self) -> usize;
+    /// Whether there is too little work to enter the thread pool for it.
+    fn small(&self) -> bool;
+    /// The way that was chosen, for people.
+    fn choice(&self) -> String;
+    /// Bytes of weights in the order in which sums take them; none where that is not kept.
+    fn kept(&self) -> usize;
+    /// Fills memory of so many bytes from the weights, those of each filter times its scale where that is how
+    /// the scale is applied.
+    ///
+    /// # Errors
+    /// As [`Way::run`].
+    fn keep(&self, weights: &View, scale: Option<&[T::Real]>, memory: &mut [u8]) -> Result<()>;
+    /// Takes the sums of products of data with the weights to where they belong. What was [kept](Way::keep) of
+    /// these, if anything, saves time.
+    ///
+    /// # Errors
+    /// Arguments of other element types, or with gaps.
+    fn run(
+        &self,
+        args: (&View, &View, Option<&[u8]>),
+        workspace: &mut [u8],
+        finish: &Finish<'_, T>,
+    ) -> Result<()>;
+}
+
+impl<T: Transformed> Way<T> for Products {
+    fn workspace(&self) -> usize {
+        Products::workspace::<T>(self)
+    }
+    fn small(&self) -> bool {
+        Products::small(self)
+    }
+    fn choice(&self) -> String {
+        Products::choice::<T>(self)
+    }
+    fn kept(&self) -> usize {
+        Products::kept::<T>(self)
+    }
+    fn keep(&self, weights: &View, scale: Option<&[T]>, memory: &mut [u8]) -> Result<()> {
+        Products::keep(self, weights, scale, memory)
+    }
+    fn run(
+        &self,
+        args: (&View, &View, Option<&[u8]>),
+        workspace: &mut [u8],
+        finish: &Finish<'_, T>,
+    ) -> Result<()> {
+        Products::run(self, args, workspace, finish)
+    }
 }
 
 /// Products that fill one tensor from another and the weights; all read the same field.
@@ -86,7 +145,7 @@ impl Products {
         }
         [
             most(&|a| a.field.scratch()),
-            most(&Apply::packed),
+            most(&Apply::packed::<T>),
             most(&|a| a.per_thread::<T>()) * par::threads(),
         ]
     }
@@ -162,7 +221,7 @@ impl Products {
     ) {
         match self.winograd::<T>() {
             Some(winograd) => winograd.pack(weights, scale, packed),
-            None => part.pack(weights, scale, &mut packed[..part.packed()]),
+            None => part.pack(weights, scale, &mut packed[..part.packed::<T>()]),
         }
     }
 
@@ -193,7 +252,7 @@ impl Products {
                 room
             });
             let args = (data.read::<T>()?, packed);
-            winograd.run(args, [field, threads], finish);
+            winograd.run(args, (field, threads), finish);
             return Ok(());
         }
         if let Some(spread) = self.spread(finish) {
@@ -221,15 +280,20 @@ impl Products {
         }
         for product in self.parts.iter().filter(|p| !(plain && p.taps.is_empty())) {
             let packed = kept.unwrap_or_else(|| {
-                product.pack(weights, finish.scale, &mut room[..product.packed()]);
+                product.pack(weights, finish.scale, &mut room[..product.packed::<T>()]);
                 room
             });
-            product.run(Arguments {
+            let args = Arguments {
                 source,
                 packed,
                 finish,
+                loops: T::loops().tiles,
                 threads,
-            });
+            };
+            match product.is_turned::<T>() {
+                true => product.run_turned(args),
+                false => product.run(args),
+            }
         }
         Ok(())
     }

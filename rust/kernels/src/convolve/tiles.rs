@@ -5,9 +5,10 @@
 use super::field::Run;
 use crate::blocks::raw::fetch_near;
 use crate::linalg::ends::{End, Part};
-use crate::linalg::lanes::Places;
+use crate::linalg::lanes::Lanes;
+use crate::linalg::results::Results;
 use crate::linalg::tile::Lines;
-use crate::math::real::Real;
+use crate::math::real::{Float, Real};
 
 /// Vectors of a panel.
 pub(super) const VECTORS: usize = 2;
@@ -88,12 +89,6 @@ impl Cut {
     }
 }
 
-/// A panel that is whole, from the beginning of a row on.
-pub(super) const WHOLE: &[Part] = &[Part {
-    at: 0,
-    places: u32::MAX,
-}];
-
 /// The panel of what `taps`, which are equally far apart, read of neighbours from `from` on.
 ///
 /// # Panics
@@ -106,7 +101,7 @@ pub(super) fn lines<T>(source: &[T], from: usize, taps: &[usize], width: usize) 
 }
 
 /// What a tile multiplies.
-pub(super) struct Factors<T> {
+pub(crate) struct Factors<T> {
     pub(super) depth: usize,
     /// Element `(r, k)` of the rows at `k * n + r`.
     pub(super) a: *const T,
@@ -133,10 +128,12 @@ impl<T> Factors<T> {
 }
 
 /// Where the sums of a tile come from and go to.
-pub(super) struct Tile<'a, T> {
+pub(crate) struct Tile<'a, T: Float> {
     /// What they begin with; zero where there is no address.
-    pub(super) start: Lines<T>,
-    /// Where rows begin, and the distance between them.
+    pub(super) start: Lines<T::Real>,
+    /// Where whole rows of unfinished sums go, with the distance between them; or null.
+    pub(super) sums: (*mut T::Real, usize),
+    /// Else where rows of results begin, and the distance between them.
     pub(super) c: (*mut T, usize),
     /// Parts of the panel by where they go, from the beginning of a row on.
     pub(super) parts: &'a [Part],
@@ -147,7 +144,7 @@ pub(super) struct Tile<'a, T> {
 }
 
 /// Computes a tile.
-pub(super) type Loop<T> = unsafe fn(&Factors<T>, &Tile<'_, T>);
+pub(crate) type Loop<T> = unsafe fn(&Factors<<T as Float>::Real>, &Tile<'_, T>);
 
 /// A tile of `N` rows by `W` vectors, of a panel of [`VECTORS`].
 ///
@@ -155,10 +152,10 @@ pub(super) type Loop<T> = unsafe fn(&Factors<T>, &Tile<'_, T>);
 /// The CPU has the instructions of `V`; `N` rows of `depth` can be read at `a`, and whole vectors of the panel
 /// at `b` and of what sums begin with; rows fit where they are kept; each position of the panel is in one part,
 /// at most, and nobody else uses meanwhile where these go in `N` rows of `c`. What `end` names of these can
-/// be read.
+/// be read. As many numbers as the panel has can be written to `N` rows of unfinished sums, if these go there.
 #[inline(always)]
-pub(super) unsafe fn product<T: Real, V: Places<T>, const N: usize, const W: usize>(
-    factors: &Factors<T>,
+pub(super) unsafe fn product<T: Float, V: Results<T>, const N: usize, const W: usize>(
+    factors: &Factors<T::Real>,
     tile: &Tile<'_, T>,
 ) {
     // SAFETY: as the caller vouches.
@@ -170,23 +167,30 @@ pub(super) unsafe fn product<T: Real, V: Places<T>, const N: usize, const W: usi
                 *acc = std::array::from_fn(|j| V::load(row.add(j * V::N)));
             }
         }
+        let size = size_of::<T>();
+        let next = (
+            tile.next.0.cast(),
+            tile.next.1 * size,
+            VECTORS * V::N * size,
+        );
         if factors.keep.is_null() {
-            sums::<T, V, N, W, false>(factors, tile.next, &mut acc);
+            sums::<T::Real, V, N, W, false>(factors, next, &mut acc);
         } else {
-            sums::<T, V, N, W, true>(factors, tile.next, &mut acc);
+            sums::<T::Real, V, N, W, true>(factors, next, &mut acc);
         }
         finish::<T, V, N, W>(acc, tile);
     }
 }
 
-/// Adds the products of all steps.
+/// Adds the products of all steps; meanwhile the cache is told of lines: where they begin, how far
+/// apart they are, and of how many bytes.
 ///
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn sums<T: Real, V: Places<T>, const N: usize, const W: usize, const KEEP: bool>(
+unsafe fn sums<T: Real, V: Lanes<T>, const N: usize, const W: usize, const KEEP: bool>(
     factors: &Factors<T>,
-    next: Lines<T>,
+    next: (*const u8, usize, usize),
     acc: &mut [[V; W]; N],
 ) {
     let depth = factors.depth;
@@ -196,7 +200,7 @@ unsafe fn sums<T: Real, V: Places<T>, const N: usize, const W: usize, const KEEP
     let (mut ahead, mut rows) = (next.0, if next.0.is_null() { 0 } else { N });
     for k in 0..depth {
         if rows > 0 && k >= late && k & every == 0 {
-            fetch_near(ahead, VECTORS * V::N);
+            fetch_near(ahead, next.2);
             ahead = ahead.wrapping_add(next.1);
             rows -= 1;
         }
@@ -226,10 +230,19 @@ unsafe fn sums<T: Real, V: Places<T>, const N: usize, const W: usize, const KEEP
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn finish<T: Real, V: Places<T>, const N: usize, const W: usize>(
+unsafe fn finish<T: Float, V: Results<T>, const N: usize, const W: usize>(
     mut acc: [[V; W]; N],
     tile: &Tile<'_, T>,
 ) {
+    if !tile.sums.0.is_null() {
+        for (r, acc) in acc.iter().enumerate() {
+            for (j, acc) in acc.iter().enumerate() {
+                // SAFETY: as the caller vouches.
+                unsafe { acc.store(tile.sums.0.add(r * tile.sums.1 + j * V::N)) };
+            }
+        }
+        return;
+    }
     let (c, stride) = tile.c;
     let whole = u32::MAX >> (u32::BITS as usize - W * V::N);
     // SAFETY: as the caller vouches.
@@ -248,7 +261,7 @@ unsafe fn finish<T: Real, V: Places<T>, const N: usize, const W: usize>(
         for (r, acc) in acc.iter().enumerate() {
             let c = c.add(r * stride + at);
             for (j, acc) in acc.iter().enumerate() {
-                acc.store(c.add(j * V::N));
+                acc.write(c.add(j * V::N));
             }
         }
     }
@@ -259,7 +272,7 @@ unsafe fn finish<T: Real, V: Places<T>, const N: usize, const W: usize>(
 /// # Safety
 /// As [`product`].
 #[inline(always)]
-unsafe fn scatter<T: Real, V: Places<T>, const N: usize, const W: usize>(
+unsafe fn scatter<T: Float, V: Results<T>, const N: usize, const W: usize>(
     acc: &[[V; W]; N],
     tile: &Tile<'_, T>,
 ) {
@@ -275,10 +288,10 @@ unsafe fn scatter<T: Real, V: Places<T>, const N: usize, const W: usize>(
                 let to = c.wrapping_add(r * stride + part.at);
                 for (j, sums) in sums.iter().enumerate() {
                     let to = to.wrapping_add(j * V::N);
-                    match part.of_vector::<T, V>(j) {
+                    match part.of_vector::<T::Real, V>(j) {
                         0 => {}
-                        places if places.count_ones() as usize == V::N => sums.store(to),
-                        places => sums.store_places(to, places),
+                        places if places.count_ones() as usize == V::N => sums.write(to),
+                        places => sums.write_places(to, places),
                     }
                 }
             }
@@ -349,6 +362,7 @@ mod tests {
                     },
                 };
                 let end = End {
+                    factor: std::ptr::null(),
                     shift: shift.as_ptr(),
                     addend: other.as_ptr(),
                     relu: true,
@@ -359,6 +373,7 @@ mod tests {
                     } else {
                         (std::ptr::null(), 0)
                     },
+                    sums: (std::ptr::null_mut(), 0),
                     c: (c.as_mut_ptr(), stride),
                     parts,
                     end: Some(end),
@@ -369,7 +384,7 @@ mod tests {
                     .all(|part| part.places >> (width / VECTORS) == 0);
                 let narrow = narrow && begun;
                 // SAFETY: there is room for all rows, and the parts are within them.
-                unsafe { T::loops().tile((n, narrow), &factors, &tile) };
+                unsafe { T::loops().tiles[usize::from(narrow)][n - 1](&factors, &tile) };
                 let mut want = before;
                 for (r, j) in (0..n).flat_map(|r| (0..width).map(move |j| (r, j))) {
                     let Some(part) = parts.iter().find(|p| p.places >> j & 1 > 0) else {

@@ -1,10 +1,14 @@
 //! The transforms of Winograd's F(4x4, 3x3) on vectors of channels: of inputs, of weights and of
 //! outputs, by the points 0, 1, -1, 2, -2 and infinity.
 
+use super::apply::summed::Summed;
 use super::direct::Direct;
-use crate::linalg::lanes::{Lanes, Plain};
-use crate::math::real::Real;
+use crate::linalg::lanes::Lanes;
+use crate::linalg::plain::Plain;
+use crate::linalg::results::Results;
+use crate::math::real::{Float, Real};
 use crate::simd::vector::{Level, level};
+use ferromix_base::bf16;
 
 /// Outputs of a tile along an axis.
 pub(crate) const STEP: usize = 4;
@@ -20,10 +24,10 @@ type From<T> = (*const T, usize);
 type To<T> = (*mut T, usize);
 
 /// So many channels, from lines and to lines.
-type Loop<T> = unsafe fn(usize, From<T>, To<T>);
+type Loop<T> = unsafe fn(usize, From<T>, To<<T as Float>::Real>);
 
 /// The loops for this CPU.
-pub(crate) struct Transforms<T> {
+pub(crate) struct Transforms<T: Real> {
     input: Loop<T>,
     weights: Loop<T>,
     output: Loop<T>,
@@ -33,7 +37,7 @@ pub(crate) struct Transforms<T> {
 }
 
 /// Types that there are transforms for.
-pub(crate) trait Transformed: Direct {
+pub(crate) trait Transformed: Direct + Summed {
     /// The transforms for this CPU.
     fn transforms() -> Transforms<Self>;
 }
@@ -228,17 +232,17 @@ macro_rules! transform {
         /// # Safety
         /// The CPU has the instructions of `V`; the memory is as the method of this name checks it.
         #[inline(always)]
-        unsafe fn $name<T: Real, V: Lanes<T>>(channels: usize, from: From<T>, to: To<T>) {
+        unsafe fn $name<T: Float, V: Results<T>>(channels: usize, from: From<T>, to: To<T::Real>) {
             let place: fn(usize, usize, usize, usize) -> usize = $load;
             for c in (0..channels).step_by(V::N) {
                 // SAFETY: as the caller vouches.
                 unsafe {
                     let columns: [_; $in] = std::array::from_fn(|x| {
-                        let load = |y| V::load(from.0.add(place(y, x, from.1, channels) + c));
-                        $line::<T, V>(std::array::from_fn(load))
+                        let load = |y| V::read(from.0.add(place(y, x, from.1, channels) + c));
+                        $line::<T::Real, V>(std::array::from_fn(load))
                     });
                     for y in 0..$out {
-                        let line = $line::<T, V>(columns.map(|column| column[y]));
+                        let line = $line::<T::Real, V>(columns.map(|column| column[y]));
                         for (x, v) in line.into_iter().enumerate() {
                             v.store(to.0.add((y * $out + x) * to.1 + c));
                         }
@@ -264,13 +268,17 @@ macro_rules! compiled_for {
     ($($level:ident: $features:literal, [$($name:ident),*];)*) => {$(
         #[cfg(target_arch = "x86_64")]
         mod $level {
-            use super::{From, Lanes, Real, To};
+            use super::{Float, From, Results, To};
 
             $(
                 /// # Safety
                 /// As the loop of this name outside.
                 #[target_feature(enable = $features)]
-                pub(super) unsafe fn $name<T: Real, V: Lanes<T>>(n: usize, from: From<T>, to: To<T>) {
+                pub(super) unsafe fn $name<T: Float, V: Results<T>>(
+                    n: usize,
+                    from: From<T>,
+                    to: To<T::Real>,
+                ) {
                     // SAFETY: as the caller vouches.
                     unsafe { super::$name::<T, V>(n, from, to) }
                 }
@@ -295,6 +303,25 @@ macro_rules! transforms {
             lanes: <$v as Lanes<$t>>::N,
         }
     }};
+}
+
+/// [`Transforms::input`] of bfloat16, to numbers of single precision.
+///
+/// # Safety
+/// As there.
+///
+/// # Panics
+/// As there.
+pub(crate) unsafe fn half_input(channels: usize, from: (&[bf16], usize), to: To<f32>) {
+    let (lanes, run): (usize, Loop<bf16>) = match level() {
+        #[cfg(target_arch = "x86_64")]
+        Level::V4 => (16, v4::input::<bf16, std::arch::x86_64::__m512>),
+        _ => (4, input::<bf16, Plain<f32, 4>>),
+    };
+    assert!(channels.is_multiple_of(lanes));
+    assert!(from.0.len() >= (SIDE - 1) * from.1 + SIDE * channels);
+    // SAFETY: the loop is for this CPU; the rest was checked, or is as the caller vouches.
+    unsafe { run(channels, (from.0.as_ptr(), from.1), to) };
 }
 
 /// For CPUs without these instructions.

@@ -3,6 +3,9 @@
 //! 4 by 4 outputs, a quarter of the multiplications. Channels are neighbours in memory meanwhile, so
 //! that vectors hold channels throughout.
 
+pub(super) mod channels;
+
+use super::apply::summed::Summed;
 use super::field::Run;
 use super::finish::Finish;
 use super::geometry::Geometry;
@@ -10,8 +13,9 @@ use super::transforms::{POINTS, SIDE, STEP, Transformed};
 use crate::blocks::raw::{Target, scratch_bytes};
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::{Tiles, tile_rows};
-use crate::math::real::Real;
+use crate::math::real::Float;
 use crate::par;
+use channels::channels_last;
 use std::ops::Range;
 
 /// Channels and filters are multiples of this, the numbers of the widest vector.
@@ -53,6 +57,11 @@ pub(super) fn apart(numbers: usize) -> usize {
 impl Winograd {
     /// Of the forward pass, or of the gradient of the data, where this way is open and pays.
     pub(crate) fn of(g: &Geometry, back: bool) -> Option<Self> {
+        Self::instead_of(g, back, 1.0)
+    }
+
+    /// The same where a multiplication of the definition takes such a part of the time of one here.
+    pub(crate) fn instead_of(g: &Geometry, back: bool, part: f64) -> Option<Self> {
         let plane = |x: [usize; 3]| [x[1], x[2]];
         let flat = g.input[0] == 1 && g.kernel == [1, 3, 3] && g.pad[0] == 0;
         if !flat || g.stride != [1; 3] || g.dilate != [1; 3] || g.groups != 1 {
@@ -80,12 +89,12 @@ impl Winograd {
                 back,
             }
         };
-        this.pays().then_some(this)
+        this.pays(part).then_some(this)
     }
 
     /// Whether it takes less time than the products of the definition, by the multiplications of
     /// either and by what is moved.
-    fn pays(&self) -> bool {
+    fn pays(&self, part: f64) -> bool {
         let (c, k) = (self.channels, self.filters);
         if c == 0 || k == 0 || !c.is_multiple_of(VECTOR) || !k.is_multiple_of(VECTOR) {
             return false;
@@ -93,7 +102,7 @@ impl Winograd {
         let positions = (self.batch * self.output[0] * self.output[1]) as f64;
         let tiles = self.tiles() as f64;
         let (pairs, sum) = ((c * k) as f64, (c + k) as f64);
-        let direct = 9.0 * pairs * positions;
+        let direct = part * 9.0 * pairs * positions;
         let products = 36.0 * pairs * tiles;
         let moved = MOVE * sum * tiles + WEIGHT * pairs;
         std::env::var_os("FERROMIX_WINOGRAD").is_none_or(|v| v != "0") && products + moved < direct
@@ -129,8 +138,8 @@ impl Winograd {
         FILTERS.min(self.filters)
     }
 
-    /// Scratch numbers: what is read, weights, threads.
-    pub(crate) fn scratch<T: Transformed>(&self) -> [usize; 3] {
+    /// Scratch memory: elements of what is read, numbers of weights and of threads.
+    pub(crate) fn scratch<R: Transformed>(&self) -> [usize; 3] {
         let [high, wide] = self.extents();
         let thread = POINTS * apart(self.held() * self.channels)
             + POINTS * apart(self.held() * self.block())
@@ -138,7 +147,7 @@ impl Winograd {
         [
             self.batch * high * wide * self.channels,
             POINTS * apart(self.filters * self.channels),
-            scratch_bytes::<T>(thread) / size_of::<T>() * par::threads(),
+            scratch_bytes::<R>(thread) / size_of::<R>() * par::threads(),
         ]
     }
 
@@ -151,13 +160,13 @@ impl Winograd {
     }
 
     /// Takes the sums of products of `data` with transformed weights to where they belong.
-    pub(crate) fn run<T: Transformed>(
+    pub(crate) fn run<T: Summed<Real: Transformed>>(
         &self,
-        (data, packed): (&[T], &[T]),
-        [field, threads]: [&mut [T]; 2],
+        (data, packed): (&[T], &[T::Real]),
+        (field, threads): (&mut [T], &mut [T::Real]),
         finish: &Finish<'_, T>,
     ) {
-        let tiles = self.tiles_of::<T>();
+        let tiles = self.tiles_of::<T::Real>();
         let sizes = (self.channels, self.input);
         channels_last(data, sizes, (self.pad, self.extents()), field);
         let field = &*field;
@@ -237,10 +246,9 @@ impl Winograd {
     }
 
     /// Transforms some tiles of the field.
-    fn transform_input<T: Transformed>(&self, field: &[T], places: Range<usize>, seen: &mut [T]) {
+    fn transform_input<T: Summed>(&self, field: &[T], places: Range<usize>, seen: &mut [T::Real]) {
         let (c, [_, across], [high, wide]) = (self.channels, self.grid(), self.extents());
         let apart = apart(self.held() * c);
-        let transforms = T::transforms();
         for (i, place) in places.enumerate() {
             let [image, y, x] = self.place(place, across);
             let from = ((image * high + y) * wide + x) * c;
@@ -248,7 +256,7 @@ impl Winograd {
             let to = &mut seen[i * c..];
             assert!(to.len() >= (POINTS - 1) * apart + c);
             // SAFETY: the lines are ours.
-            unsafe { transforms.input(c, (from, wide * c), (to.as_mut_ptr(), apart)) };
+            unsafe { T::transform(c, (from, wide * c), (to.as_mut_ptr(), apart)) };
         }
     }
 
@@ -304,9 +312,9 @@ impl Winograd {
     ///
     /// # Safety
     /// Nobody else uses the places meanwhile.
-    unsafe fn store<T: Real>(
+    unsafe fn store<T: Float>(
         &self,
-        tile: &[T],
+        tile: &[T::Real],
         place: usize,
         filters: Range<usize>,
         finish: &Finish<'_, T>,
@@ -325,34 +333,6 @@ impl Winograd {
         // SAFETY: as the caller vouches.
         unsafe { finish.store(filters, sums, &runs[..high], places) };
     }
-}
-
-/// Copies images with a border, channels last.
-pub(super) fn channels_last<T: Transformed>(
-    data: &[T],
-    (c, [rows, columns]): (usize, [usize; 2]),
-    (pad, [high, wide]): ([usize; 2], [usize; 2]),
-    field: &mut [T],
-) {
-    let lines = field.len() / (wide * c).max(1);
-    let field = Target::of_slice(field);
-    par::for_ranges(lines, (16_384 / (wide * c).max(1)).max(1), |lines| {
-        for line in lines {
-            // SAFETY: lines belong to one task each.
-            let to = unsafe { field.slice(line * wide * c..(line + 1) * wide * c) };
-            let (image, y) = (line / high, line % high);
-            let Some(y) = y.checked_sub(pad[0]).filter(|&y| y < rows) else {
-                to.fill(T::ZERO);
-                continue;
-            };
-            let (before, rest) = to.split_at_mut(pad[1] * c);
-            let (inner, after) = rest.split_at_mut(columns * c);
-            before.fill(T::ZERO);
-            after.fill(T::ZERO);
-            let from = &data[(image * c * rows + y) * columns..];
-            transpose((from, rows * columns), (columns, c), (inner, c));
-        }
-    });
 }
 
 /// What it costs to move a channel of a tile, and to transform a weight, in multiplications.

@@ -4,7 +4,8 @@
 
 use super::geometry::Geometry;
 use super::transforms::{POINTS, SIDE, STEP, Transformed};
-use super::winograd::{Winograd, apart, channels_last};
+use super::winograd::channels::channels_last;
+use super::winograd::{Winograd, apart};
 use crate::api::Req;
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Target, scratch_bytes};

@@ -134,6 +134,7 @@ unsafe fn subtract_and_dot<T: RowsDot>(
             let (block, next) = (&block[first..], &next[first..]);
             let sizes = (near.len(), 1, n - first);
             rows_dot::product(
+                T::table(),
                 sizes,
                 (T::ONE, T::ZERO),
                 (block, n),

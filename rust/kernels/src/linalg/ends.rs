@@ -1,9 +1,10 @@
 //! What the sums of a tile begin with, and what becomes of them before they are written.
 
 use crate::blocks::raw::Source;
-use crate::linalg::lanes::{Lanes, Places};
+use crate::linalg::lanes::Lanes;
+use crate::linalg::results::Results;
 use crate::linalg::tile::Lines;
-use crate::math::real::Real;
+use crate::math::real::{Float, Real};
 use std::ops::Range;
 
 /// What the sums of tiles begin with.
@@ -93,23 +94,25 @@ impl Part {
 
 /// What becomes of the sums of a tile before they are written, in this order.
 #[derive(Clone, Copy)]
-pub(crate) struct End<T> {
+pub(crate) struct End<T: Float> {
+    /// A number for each row, by which sums are multiplied; or null.
+    pub(crate) factor: *const T::Real,
     /// A number for each row, which is added; or null.
-    pub(crate) shift: *const T,
+    pub(crate) shift: *const T::Real,
     /// The first of the rows that are added, which are as far apart as those of the tile; or null.
     pub(crate) addend: *const T,
     /// Whether what is negative becomes 0.
     pub(crate) relu: bool,
 }
 
-impl<T: Real> End<T> {
+impl<T: Float> End<T> {
     /// What becomes of vectors of row `r`, of which the first is `at` numbers into the row.
     ///
     /// # Safety
     /// The CPU has the instructions of `V`; there is a shift of this row, if there are any, and an addend
     /// of these numbers, where rows are so far apart.
     #[inline(always)]
-    pub(crate) unsafe fn of<V: Lanes<T>, const W: usize>(
+    pub(crate) unsafe fn of<V: Results<T>, const W: usize>(
         &self,
         mut sums: [V; W],
         r: usize,
@@ -122,7 +125,7 @@ impl<T: Real> End<T> {
             if !self.addend.is_null() {
                 let row = self.addend.add(r * stride);
                 for (sum, at) in sums.iter_mut().zip(at) {
-                    *sum = sum.add(V::load(row.add(at)));
+                    *sum = sum.add(V::read(row.add(at)));
                 }
             }
             self.cut(&mut sums);
@@ -135,7 +138,7 @@ impl<T: Real> End<T> {
     /// # Safety
     /// As [`End::of`], for these columns.
     #[inline(always)]
-    pub(crate) unsafe fn of_parts<V: Places<T>, const W: usize>(
+    pub(crate) unsafe fn of_parts<V: Results<T>, const W: usize>(
         &self,
         mut sums: [V; W],
         r: usize,
@@ -149,11 +152,11 @@ impl<T: Real> End<T> {
                 for part in parts {
                     let row = self.addend.wrapping_add(r * stride + part.at);
                     for (j, sum) in sums.iter_mut().enumerate() {
-                        match part.of_vector::<T, V>(j) {
+                        match part.of_vector::<T::Real, V>(j) {
                             0 => {}
                             places => {
                                 let row = row.wrapping_add(j * V::N);
-                                *sum = sum.add(V::load_places(row, places));
+                                *sum = sum.add(V::read_places(row, places));
                             }
                         }
                     }
@@ -164,14 +167,20 @@ impl<T: Real> End<T> {
         sums
     }
 
-    /// Adds the number of row `r`.
+    /// Multiplies by the number of row `r`, and adds that of the row.
     ///
     /// # Safety
     /// As [`End::of`].
     #[inline(always)]
-    unsafe fn shifted<V: Lanes<T>, const W: usize>(&self, sums: &mut [V; W], r: usize) {
+    unsafe fn shifted<V: Results<T>, const W: usize>(&self, sums: &mut [V; W], r: usize) {
         // SAFETY: as the caller vouches.
         unsafe {
+            if !self.factor.is_null() {
+                let factor = V::splat(*self.factor.add(r));
+                for sum in sums.iter_mut() {
+                    *sum = sum.mul(factor);
+                }
+            }
             if !self.shift.is_null() {
                 let shift = V::splat(*self.shift.add(r));
                 for sum in sums {
@@ -186,7 +195,7 @@ impl<T: Real> End<T> {
     /// # Safety
     /// As [`End::of`].
     #[inline(always)]
-    unsafe fn cut<V: Lanes<T>, const W: usize>(&self, sums: &mut [V; W]) {
+    unsafe fn cut<V: Results<T>, const W: usize>(&self, sums: &mut [V; W]) {
         if self.relu {
             for sum in sums {
                 // SAFETY: as the caller vouches.

@@ -64,7 +64,7 @@ impl<'a, T> Operand<'a, T> {
         }
     }
 
-    fn fits(&self, m: usize, n: usize) -> bool {
+    pub(super) fn fits(&self, m: usize, n: usize) -> bool {
         m == 0 || n == 0 || (m - 1) * self.rows + (n - 1) * self.cols < self.data.len()
     }
 }
@@ -79,7 +79,7 @@ const MAX_TASKS: usize = 64;
 const ROWS_LIMIT: usize = 16;
 
 /// Rows and columns of a task's part of an `m` by `n` result.
-fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
+pub(super) fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
     let work = m.saturating_mul(n).saturating_mul(k);
     let tasks = (work / TASK).clamp(1, MAX_TASKS);
     let (mut rows, mut cols) = (m, n);
@@ -159,9 +159,9 @@ pub(crate) unsafe fn gemm_into<T: RowsDot>(
             Start::Zero
         };
         // SAFETY: `C` fits, and the caller vouches for its elements.
-        return unsafe { packed::product((m, n, k), a, b, from, c) };
+        return unsafe { packed::product(T::tiles(), (m, n, k), a, b, from, c) };
     }
-    let by_rows = a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT;
+    let by_rows = runs_along(a, b, (m, n, k));
     let (rows, cols) = tile(m, n, k);
     let across = n.div_ceil(cols);
     par::for_each(m.div_ceil(rows) * across, |task| {
@@ -176,7 +176,7 @@ pub(crate) unsafe fn gemm_into<T: RowsDot>(
                     (&a.data[i * a.rows..], a.rows),
                     (&b.data[j * b.cols..], b.cols),
                 );
-                return rows_dot::product((mt, nt, k), (alpha, beta), a, b, (c, width));
+                return rows_dot::product(T::table(), (mt, nt, k), (alpha, beta), a, b, (c, width));
             }
             let a_at = a.data.as_ptr().wrapping_add(i * a.rows);
             let b_at = b.data.as_ptr().wrapping_add(j * b.cols);
@@ -203,6 +203,15 @@ pub(crate) unsafe fn gemm_into<T: RowsDot>(
             );
         }
     });
+}
+
+/// Whether operands both run along the contracted axis, and one of them has few rows.
+pub(super) fn runs_along<T>(
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    (m, n, k): (usize, usize, usize),
+) -> bool {
+    a.cols == 1 && b.rows == 1 && k >= 32 && m.min(n) <= ROWS_LIMIT
 }
 
 /// `C = A B` plus a row, or `C += A B` plus a row if `add`, for a row-major `C` of `n` columns; `B` may be
@@ -237,7 +246,7 @@ pub(crate) fn affine<T: RowsDot>(
         assert!(row.is_none_or(|row| row.len() >= n));
         let c = (Target::of_slice(c), 0, n);
         // SAFETY: all of `c` is ours, and large enough; so is the row.
-        return unsafe { packed::product((m, n, k), a, b, from, c) };
+        return unsafe { packed::product(T::tiles(), (m, n, k), a, b, from, c) };
     }
     let beta = match from {
         Start::Zero => T::ZERO,

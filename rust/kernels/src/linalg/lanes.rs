@@ -34,11 +34,27 @@ pub(crate) unsafe trait Lanes<T>: Copy {
     /// # Safety
     /// The CPU has the instructions.
     unsafe fn fma(self, a: Self, b: Self) -> Self;
+    /// As [`Lanes::fma`], of single numbers, for what is left of a row.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    unsafe fn one(sum: T, a: T, b: T) -> T
+    where
+        T: Real,
+    {
+        sum + a * b
+    }
     /// `self + a`.
     ///
     /// # Safety
     /// The CPU has the instructions.
     unsafe fn add(self, a: Self) -> Self;
+    /// `self * a`.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    unsafe fn mul(self, a: Self) -> Self;
     /// Zero in place of what is not positive; what is no number stays.
     ///
     /// # Safety
@@ -47,7 +63,7 @@ pub(crate) unsafe trait Lanes<T>: Copy {
 }
 
 macro_rules! lanes_x86 {
-    ($($v:ident, $t:ty, $n:literal: $zero:ident, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident, $max:ident;)*) => {$(
+    ($($v:ident, $t:ty, $n:literal: $zero:ident, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident, $mul:ident, $max:ident;)*) => {$(
         // SAFETY: the methods are the intrinsics of the type.
         #[cfg(target_arch = "x86_64")]
         unsafe impl Lanes<$t> for std::arch::x86_64::$v {
@@ -83,6 +99,11 @@ macro_rules! lanes_x86 {
                 unsafe { std::arch::x86_64::$add(self, a) }
             }
             #[inline(always)]
+            unsafe fn mul(self, a: Self) -> Self {
+                // SAFETY: the caller vouches for the CPU.
+                unsafe { std::arch::x86_64::$mul(self, a) }
+            }
+            #[inline(always)]
             unsafe fn relu(self) -> Self {
                 // Of a pair with a number that is none, and of zeros, the maximum is the second one, so
                 // that a negative zero is left, which the sum makes positive.
@@ -96,10 +117,10 @@ macro_rules! lanes_x86 {
     )*};
 }
 lanes_x86! {
-    __m512, f32, 16: _mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, _mm512_add_ps, _mm512_max_ps;
-    __m512d, f64, 8: _mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_add_pd, _mm512_max_pd;
-    __m256, f32, 8: _mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, _mm256_add_ps, _mm256_max_ps;
-    __m256d, f64, 4: _mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_add_pd, _mm256_max_pd;
+    __m512, f32, 16: _mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, _mm512_add_ps, _mm512_mul_ps, _mm512_max_ps;
+    __m512d, f64, 8: _mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_add_pd, _mm512_mul_pd, _mm512_max_pd;
+    __m256, f32, 8: _mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, _mm256_add_ps, _mm256_mul_ps, _mm256_max_ps;
+    __m256d, f64, 4: _mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_add_pd, _mm256_mul_pd, _mm256_max_pd;
 }
 
 /// Registers of which some places are read or written, and every second number of two of them. Bit `i` of
@@ -275,98 +296,10 @@ unsafe fn double_words(places: u16) -> std::arch::x86_64::__m256i {
     }
 }
 
-/// Numbers without vector instructions of their own; the compiler finds some.
-#[derive(Clone, Copy)]
-pub(crate) struct Plain<T, const N: usize>([T; N]);
-
-// SAFETY: no special instructions are needed.
-unsafe impl<T: Real, const N: usize> Lanes<T> for Plain<T, N> {
-    const N: usize = N;
-    #[inline(always)]
-    unsafe fn zero() -> Self {
-        Plain([T::ZERO; N])
-    }
-    #[inline(always)]
-    unsafe fn splat(x: T) -> Self {
-        Plain([x; N])
-    }
-    #[inline(always)]
-    unsafe fn load(p: *const T) -> Self {
-        // SAFETY: the caller vouches for the memory.
-        Plain(unsafe { p.cast::<[T; N]>().read_unaligned() })
-    }
-    #[inline(always)]
-    unsafe fn store(self, p: *mut T) {
-        // SAFETY: the caller vouches for the memory.
-        unsafe { p.cast::<[T; N]>().write_unaligned(self.0) }
-    }
-    #[inline(always)]
-    unsafe fn fma(self, a: Self, b: Self) -> Self {
-        Plain(std::array::from_fn(|i| a.0[i] * b.0[i] + self.0[i]))
-    }
-    #[inline(always)]
-    unsafe fn add(self, a: Self) -> Self {
-        Plain(std::array::from_fn(|i| self.0[i] + a.0[i]))
-    }
-    #[inline(always)]
-    unsafe fn relu(self) -> Self {
-        Plain(self.0.map(|x| if x <= T::ZERO { T::ZERO } else { x }))
-    }
-}
-
-// SAFETY: no special instructions are needed.
-unsafe impl<T: Real, const N: usize> Places<T> for Plain<T, N> {
-    #[inline(always)]
-    unsafe fn load_places(p: *const T, places: u16) -> Self {
-        let number = |i: usize| {
-            if places >> i & 1 == 0 {
-                return T::ZERO;
-            }
-            // SAFETY: the caller vouches for the memory.
-            unsafe { *p.wrapping_add(i) }
-        };
-        Plain(std::array::from_fn(number))
-    }
-    #[inline(always)]
-    unsafe fn store_places(self, p: *mut T, places: u16) {
-        for (i, x) in self.0.into_iter().enumerate() {
-            if places >> i & 1 > 0 {
-                // SAFETY: the caller vouches for the memory.
-                unsafe { *p.wrapping_add(i) = x };
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn every_second(self, next: Self) -> Self {
-        Plain(std::array::from_fn(|i| self.of_both(&next, 2 * i)))
-    }
-    #[inline(always)]
-    unsafe fn odd_ones(self, next: Self) -> Self {
-        Plain(std::array::from_fn(|i| self.of_both(&next, 2 * i + 1)))
-    }
-    #[inline(always)]
-    unsafe fn in_turn(self, odd: Self) -> [Self; 2] {
-        let number = |i: usize| {
-            if i.is_multiple_of(2) {
-                self.0[i / 2]
-            } else {
-                odd.0[i / 2]
-            }
-        };
-        [0, N].map(|first| Plain(std::array::from_fn(|i| number(first + i))))
-    }
-}
-
-impl<T: Copy, const N: usize> Plain<T, N> {
-    /// A number of this and the next, as one follows the other.
-    fn of_both(&self, next: &Self, i: usize) -> T {
-        if i < N { self.0[i] } else { next.0[i - N] }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::plain::Plain;
     #[cfg(target_arch = "x86_64")]
     use crate::simd::vector::{Level, level};
 

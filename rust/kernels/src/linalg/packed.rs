@@ -6,7 +6,7 @@ use crate::blocks::raw::Target;
 use crate::linalg::ends::Start;
 use crate::linalg::gemm::{Operand, TASK};
 use crate::linalg::panels::{Left, PAGE, Panels, Rows, Shape};
-use crate::linalg::tile::{ROOM, Tiled};
+use crate::linalg::tile::{ROOM, Tiled, Tiles};
 use crate::par;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::vector::{Level, level};
@@ -78,6 +78,7 @@ pub(crate) fn pack<T: Tiled>((n, k): (usize, usize), b: Operand<'_, T>, mut to: 
 /// The rows are within the memory, and nobody else uses the elements of `C` meanwhile. What the sums begin
 /// with has all rows and columns.
 pub(super) unsafe fn product<T: Tiled>(
+    tiles: Tiles<T>,
     (m, n, k): (usize, usize, usize),
     a: Operand<'_, T>,
     b: Right<'_, T>,
@@ -86,11 +87,11 @@ pub(super) unsafe fn product<T: Tiled>(
 ) {
     let rows = Rows::new::<T>(m);
     let near = k <= DEPTH && n * k * size_of::<T>() <= NEAR;
-    if near && a.cols == 1 && b.lies.cols == 1 && n.is_multiple_of(T::tiles().width) {
+    if near && a.cols == 1 && b.lies.cols == 1 && n.is_multiple_of(tiles.width) {
         let most = (TASK / (n * k)).div_ceil(rows.range(0).len());
         // SAFETY: as the caller vouches.
         return par::for_ranges(rows.chunks(), most, |chunks| unsafe {
-            chunks.for_each(|chunk| lying((&rows, chunk), (n, k), a, b.lies, from, c));
+            chunks.for_each(|chunk| lying(tiles, (&rows, chunk), (n, k), a, b.lies, from, c));
         });
     }
     let largest = parts::<T>(n, k).map(|(_, _, shape)| shape.size()).max();
@@ -113,7 +114,7 @@ pub(super) unsafe fn product<T: Tiled>(
             );
             columns
         };
-        let panels = Panels { data, shape };
+        let panels = Panels::with(tiles, data, shape);
         let from = if start > 0 {
             Start::There
         } else {
@@ -141,6 +142,7 @@ pub(super) unsafe fn product<T: Tiled>(
 /// # Safety
 /// Nobody else uses these rows of `c` meanwhile; what sums begin with has these rows.
 unsafe fn lying<T: Tiled>(
+    tiles: Tiles<T>,
     (rows, chunk): (&Rows, usize),
     (n, k): (usize, usize),
     a: Operand<'_, T>,
@@ -148,7 +150,6 @@ unsafe fn lying<T: Tiled>(
     from: Start<T>,
     (c, place, stride): (Target<T>, usize, usize),
 ) {
-    let tiles = T::tiles();
     for &(row, count) in rows.tiles(chunk) {
         let left = (&a.data[row * a.rows..], a.rows);
         for column in (0..n).step_by(tiles.width) {
@@ -175,7 +176,7 @@ unsafe fn part<T: Tiled>(
     c: (Target<T>, usize, usize),
     from: Start<T>,
 ) {
-    let Panels { shape, .. } = *panels;
+    let shape = panels.shape();
     let range = rows.range(chunk);
     let pages = (a.rows * size_of::<T>()).is_multiple_of(PAGE);
     let mut packed = Vec::new();
@@ -214,7 +215,7 @@ unsafe fn rest<T: Tiled>(
     (c, place, stride): (Target<T>, usize, usize),
     from: Start<T>,
 ) {
-    let (shape, range) = (panels.shape, rows.range(chunk));
+    let (shape, range) = (panels.shape(), rows.range(chunk));
     let columns = shape.range(block);
     let mut out = vec![T::ZERO; range.len() * shape.width()];
     // SAFETY: there is nothing that sums begin with.

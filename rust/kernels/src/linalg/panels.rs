@@ -110,9 +110,10 @@ pub(crate) fn apart<T>(width: usize) -> usize {
 
 /// A matrix of `depth` rows and `groups * columns` columns, packed.
 #[derive(Clone, Copy)]
-pub(crate) struct Panels<'a, T> {
-    pub(crate) data: &'a [T],
-    pub(crate) shape: Shape,
+pub(crate) struct Panels<'a, T: 'static> {
+    data: &'a [T],
+    shape: Shape,
+    tiles: Tiles<T>,
 }
 
 /// Its sizes.
@@ -229,7 +230,18 @@ impl Shape {
     }
 }
 
-impl<T: Tiled> Panels<'_, T> {
+impl<'a, T: Tiled> Panels<'a, T> {
+    /// A packed matrix.
+    pub(crate) fn new(data: &'a [T], shape: Shape) -> Self {
+        Self::with(T::tiles(), data, shape)
+    }
+
+    /// One that tiles of another kind multiply, as wide as those of the type.
+    pub(super) fn with(tiles: Tiles<T>, data: &'a [T], shape: Shape) -> Self {
+        debug_assert_eq!(tiles.width, shape.width);
+        Panels { data, shape, tiles }
+    }
+
     /// The product of a chunk of rows with a block of columns that is whole, into rows of `c` that begin at
     /// a place and are so far apart; `from` is what the sums begin with.
     ///
@@ -245,13 +257,13 @@ impl<T: Tiled> Panels<'_, T> {
         from: Start<T>,
     ) {
         let (column, start) = (block * self.shape.width, rows.range(chunk).start);
-        let (tiles, panel) = (T::tiles(), (self.shape.depth, self.panel(block)));
+        let (tiles, panel) = (&self.tiles, (self.shape.depth, self.panel(block)));
         for &(row, n) in rows.tiles(chunk) {
             // SAFETY: as the caller vouches.
             unsafe {
                 let c = (c.at(place + row * stride + column), stride);
                 let from = from.of((row, column), c);
-                left.tile(&tiles, (row, row - start, n), panel, c, from);
+                left.tile(tiles, (row, row - start, n), panel, c, from);
             }
         }
     }
@@ -271,7 +283,7 @@ impl<T: Tiled> Panels<'_, T> {
     ) {
         let Shape { groups, width, .. } = self.shape;
         let (range, columns) = (rows.range(chunk), self.shape.range(block));
-        let (size, tiles) = (range.len() * width, T::tiles());
+        let size = range.len() * width;
         for (group, out) in (0..groups).zip(out.chunks_exact_mut(size)) {
             let panel = (self.shape.depth, self.panel(block * groups + group));
             let mut from = from(group);
@@ -286,10 +298,15 @@ impl<T: Tiled> Panels<'_, T> {
                 // SAFETY: the room is of this tile; as the caller vouches.
                 unsafe {
                     let from = from.of((row, columns.start), c);
-                    left.tile(&tiles, (row, first, n), panel, c, from);
+                    left.tile(&self.tiles, (row, first, n), panel, c, from);
                 }
             }
         }
+    }
+
+    /// Its sizes.
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
     }
 
     /// A panel.

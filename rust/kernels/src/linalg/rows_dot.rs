@@ -2,7 +2,10 @@
 //! contracted axis in memory: nothing is packed, every row of the larger operand is read once per
 //! four rows of the other. This serves fully connected layers on small batches.
 
-use crate::linalg::lanes::{Lanes, Plain};
+use crate::linalg::lanes::Lanes;
+#[cfg(target_arch = "x86_64")]
+use crate::linalg::pairs;
+use crate::linalg::plain::Plain;
 use crate::linalg::tile::Tiled;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
@@ -11,10 +14,10 @@ use crate::simd::vector::{Level, level};
 const N: usize = 4;
 
 /// `depth, a, distance between its rows, b, distance between its rows, result`.
-type Micro<T> = unsafe fn(usize, *const T, usize, *const T, usize, &mut [[T; N]; N]);
+pub(super) type Micro<T> = unsafe fn(usize, *const T, usize, *const T, usize, &mut [[T; N]; N]);
 
 /// The loops for this CPU, by rows of `a` and `b`.
-type Table<T> = [[Micro<T>; N]; N];
+pub(super) type Table<T> = [[Micro<T>; N]; N];
 
 /// Types that there are loops for.
 pub(crate) trait RowsDot: Tiled {
@@ -54,7 +57,7 @@ unsafe fn body<T: Real, V: Lanes<T>, const M: usize, const K: usize>(
                 acc.store(lanes.as_mut_ptr());
                 let mut sum = tree(&mut lanes);
                 for k in whole..depth {
-                    sum += *a.add(i * a_stride + k) * *b.add(j * b_stride + k);
+                    sum = V::one(sum, *a.add(i * a_stride + k), *b.add(j * b_stride + k));
                 }
                 out[i][j] = sum;
             }
@@ -106,7 +109,20 @@ macro_rules! compiled_for {
         }
     )*};
 }
-compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
+compiled_for!(
+    v4_pairs: "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma",
+    v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
+    v3: "avx2,fma"
+);
+
+/// The loops for pairs of bfloat16, where this CPU multiplies these.
+pub(super) fn pair_table() -> Option<&'static Table<f32>> {
+    #[cfg(target_arch = "x86_64")]
+    if pairs::there() {
+        return Some(table!(v4_pairs, f32, pairs::Pairs));
+    }
+    None
+}
 
 macro_rules! rows_dot {
     ($($t:ty: $v4:ident, $v3:ident, $lanes:literal);*) => {$(
@@ -134,6 +150,7 @@ rows_dot!(f32: __m512, __m256, 4; f64: __m512d, __m256d, 2);
 /// # Panics
 /// Operands that are too short, which is a fault of the caller.
 pub(crate) unsafe fn product<T: RowsDot>(
+    table: &Table<T>,
     (m, n, depth): (usize, usize, usize),
     (alpha, beta): (T, T),
     (a, a_stride): (&[T], usize),
@@ -142,7 +159,6 @@ pub(crate) unsafe fn product<T: RowsDot>(
 ) {
     assert!(m > 0 && n > 0);
     assert!(a.len() >= (m - 1) * a_stride + depth && b.len() >= (n - 1) * b_stride + depth);
-    let table = T::table();
     for j in (0..n).step_by(N) {
         for i in (0..m).step_by(N) {
             let (rows, cols) = (N.min(m - i), N.min(n - j));

@@ -3,7 +3,10 @@
 //! of the tile's rows. The scheme is that of Goto and van de Geijn,
 //! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
 
-use crate::linalg::lanes::{Lanes, Plain};
+use crate::linalg::lanes::Lanes;
+#[cfg(target_arch = "x86_64")]
+use crate::linalg::pairs;
+use crate::linalg::plain::Plain;
 use crate::math::real::Real;
 use crate::simd::vector::{Level, level};
 use std::cell::RefCell;
@@ -33,6 +36,7 @@ fn begin<T>(fresh: bool, (c, c_stride): (*mut T, usize)) -> Lines<T> {
 }
 
 /// The tile loops for this CPU.
+#[derive(Clone, Copy)]
 pub(crate) struct Tiles<T: 'static> {
     /// Columns of a tile.
     pub(crate) width: usize,
@@ -228,7 +232,26 @@ macro_rules! compiled_for {
         }
     )*};
 }
-compiled_for!(v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma", v3: "avx2,fma");
+compiled_for!(
+    v4_pairs: "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma",
+    v4: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
+    v3: "avx2,fma"
+);
+
+/// Tiles of pairs of bfloat16, where this CPU multiplies these; as wide as those of numbers.
+pub(crate) fn pair_tiles() -> Option<Tiles<f32>> {
+    #[cfg(target_arch = "x86_64")]
+    if pairs::there() {
+        use pairs::Pairs;
+        return Some(Tiles {
+            width: 2 * <Pairs as Lanes<f32>>::N,
+            most_rows: MOST_ROWS,
+            panels: table!(v4_pairs, f32, Pairs, *const f32, 2),
+            lines: table!(v4_pairs, f32, Pairs, Lines<f32>, 2),
+        });
+    }
+    None
+}
 
 macro_rules! tiles {
     ($t:ty, $v4:ident, $v3:ident, $lanes:literal, $w:literal) => {

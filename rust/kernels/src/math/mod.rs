@@ -7,6 +7,7 @@
 
 pub(crate) mod bounds;
 pub(crate) mod exp;
+pub(crate) mod halves;
 mod log;
 pub(crate) mod power;
 pub(crate) mod powers;

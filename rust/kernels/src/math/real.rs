@@ -1,7 +1,7 @@
 //! Real arithmetic for the kernels that compute in `f32` or `f64`, and the element types that are
 //! computed so. The functions of real numbers are those of [`Math`].
 
-use crate::math::Math;
+use crate::math::{Math, halves};
 use ferromix_base::{DType, Element, bf16, f16};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub};
@@ -72,10 +72,23 @@ pub(crate) trait Float: Element {
     const LEAST: Self::Real;
     fn up(self) -> Self::Real;
     fn down(x: Self::Real) -> Self;
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::down(Self::Real::ZERO)
+    }
+    /// As [`Float::up`], of as many elements as there are numbers.
+    fn lift(from: &[Self], to: &mut [Self::Real]);
+    /// As [`Float::down`], of as many numbers as there are elements.
+    fn lower(from: &[Self::Real], to: &mut [Self]);
     /// The same memory as numbers to compute with, where no conversion is needed.
     fn plain(x: &[Self]) -> Option<&[Self::Real]>;
     /// As [`Float::plain`], to write.
     fn plain_mut(x: &mut [Self]) -> Option<&mut [Self::Real]>;
+}
+
+#[inline(always)]
+fn same<T: Copy>(from: &[T], to: &mut [T]) {
+    to.iter_mut().zip(from).for_each(|(o, &x)| *o = x);
 }
 
 macro_rules! plain_floats {
@@ -88,6 +101,10 @@ macro_rules! plain_floats {
             #[inline(always)]
             fn down(x: $t) -> $t { x }
             #[inline(always)]
+            fn lift(from: &[$t], to: &mut [$t]) { same(from, to) }
+            #[inline(always)]
+            fn lower(from: &[$t], to: &mut [$t]) { same(from, to) }
+            #[inline(always)]
             fn plain(x: &[$t]) -> Option<&[$t]> { Some(x) }
             #[inline(always)]
             fn plain_mut(x: &mut [$t]) -> Option<&mut [$t]> { Some(x) }
@@ -97,14 +114,18 @@ macro_rules! plain_floats {
 plain_floats!(f32, f64);
 
 macro_rules! half_floats {
-    ($($t:ty: $least:literal),*) => {$(
+    ($($t:ty: $least:literal, $up:path, $down:path, $lift:path, $lower:path;)*) => {$(
         impl Float for $t {
             type Real = f32;
             const LEAST: f32 = $least;
             #[inline(always)]
-            fn up(self) -> f32 { self.to_f32() }
+            fn up(self) -> f32 { $up(self) }
             #[inline(always)]
-            fn down(x: f32) -> $t { <$t>::from_f32(x) }
+            fn down(x: f32) -> $t { $down(x) }
+            #[inline(always)]
+            fn lift(from: &[$t], to: &mut [f32]) { $lift(from, to) }
+            #[inline(always)]
+            fn lower(from: &[f32], to: &mut [$t]) { $lower(from, to) }
             #[inline(always)]
             fn plain(_: &[$t]) -> Option<&[f32]> { None }
             #[inline(always)]
@@ -112,7 +133,10 @@ macro_rules! half_floats {
         }
     )*};
 }
-half_floats!(f16: -65504.0, bf16: -3.389_531_4e38);
+half_floats! {
+    f16: -65504.0, f16::to_f32, f16::from_f32, halves::lift_ieee, halves::lower_ieee;
+    bf16: -3.389_531_4e38, halves::up_brain, halves::down_brain, halves::lift_brain, halves::lower_brain;
+}
 
 /// The error for an operator on an element type that it has no kernel for.
 pub(crate) fn unsupported(operator: &str, got: DType, known: &str) -> ferromix_base::Error {

@@ -365,7 +365,7 @@ pub(crate) fn check_threads(
             pool.install(|| par::with_budget(budget, run))
         };
         let one = on(1, 0);
-        for (threads, budget) in [(2, 0), (3, 0), (3, 2), (2, 1)] {
+        for (threads, budget) in [(2, 0), (3, 0), (5, 0), (3, 2), (2, 1)] {
             for (a, b) in one.iter().zip(on(threads, budget)) {
                 let bits = |t: &Tensor| t.data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
                 assert!(

@@ -8,10 +8,11 @@ use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::blocks::raw::Target;
 use crate::copy::assign;
 use crate::linalg::gemm::{Operand, gemm};
+use crate::linalg::halves;
 use crate::linalg::rows_dot::RowsDot;
 use crate::math::real::unsupported;
 use crate::par;
-use ferromix_base::{DType, Element, Error, Result, element_count};
+use ferromix_base::{DType, Element, Error, Result, bf16, element_count};
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("dot", prepare_dot).unknown_cost(),
@@ -44,6 +45,9 @@ impl Kernel for Products {
             _ if req == Req::Null => Ok(()),
             DType::F32 => self.multiply::<f32>([inputs[0].read()?, inputs[1].read()?], out, req),
             DType::F64 => self.multiply::<f64>([inputs[0].read()?, inputs[1].read()?], out, req),
+            DType::BF16 if self.takes_pairs() => {
+                self.pairs([inputs[0].read()?, inputs[1].read()?], out, req)
+            }
             _ => self.halves(call),
         }
     }
@@ -64,26 +68,51 @@ impl Products {
 
     fn multiply<T: RowsDot + Element>(
         &self,
-        [a, b]: [&[T]; 2],
+        pair: [&[T]; 2],
         out: &mut View,
         req: Req,
     ) -> Result<()> {
-        let (m, n, k) = self.size;
         let beta = if req == Req::Add { T::ONE } else { T::ZERO };
+        self.each(pair, out, |[a, b], c| {
+            gemm(self.size, T::ONE, a, b, beta, c)
+        })
+    }
+
+    /// Whether the product goes by pairs of bfloat16.
+    fn takes_pairs(&self) -> bool {
+        let [a, b] = self.operands([&[], &[]]);
+        halves::takes(self.size, a, b)
+    }
+
+    fn pairs(&self, pair: [&[bf16]; 2], out: &mut View, req: Req) -> Result<()> {
+        self.each(pair, out, |[a, b], c| {
+            let done = halves::product(self.size, a, (b, None), None, (c, req));
+            debug_assert!(done);
+        })
+    }
+
+    /// Two matrices of these elements.
+    fn operands<'a, T>(&self, [a, b]: [&'a [T]; 2]) -> [Operand<'a, T>; 2] {
+        let (m, n, k) = self.size;
+        let a = Operand::new(a, if self.flip.0 { m } else { k });
+        let b = Operand::new(b, if self.flip.1 { k } else { n });
+        [a.flipped(self.flip.0), b.flipped(self.flip.1)]
+    }
+
+    /// Has `one` multiply each pair of matrices.
+    fn each<T: Element>(
+        &self,
+        [a, b]: [&[T]; 2],
+        out: &mut View,
+        one: impl Fn([Operand<'_, T>; 2], &mut [T]) + Sync + Send,
+    ) -> Result<()> {
+        let (m, n, k) = self.size;
         let target = Target::of_slice(out.write::<T>()?);
         let one = |i: usize| {
-            let a = Operand::new(&a[i * m * k..][..m * k], if self.flip.0 { m } else { k });
-            let b = Operand::new(&b[i * k * n..][..k * n], if self.flip.1 { k } else { n });
+            let pair = [&a[i * m * k..][..m * k], &b[i * k * n..][..k * n]];
             // SAFETY: the matrices of a batch do not overlap.
             let c = unsafe { target.slice(i * m * n..(i + 1) * m * n) };
-            gemm(
-                self.size,
-                T::ONE,
-                a.flipped(self.flip.0),
-                b.flipped(self.flip.1),
-                beta,
-                c,
-            );
+            one(self.operands(pair), c);
         };
         let work = (m * n).saturating_mul(k);
         if self.count == 1 || work >= LARGE {

@@ -5,32 +5,25 @@
 mod block;
 
 use crate::api::prepared::{check_args, check_shape};
-use crate::api::{Attrs, Call, Desc, Kept, Kernel, Row, View};
+use crate::api::{Attrs, Call, Desc, Kept, Kernel, Prepare, Row, View};
 use crate::blocks::widened::widened;
 use crate::convolve::finish::Finish;
 use crate::convolve::geometry::{Geometry, volume};
 use crate::convolve::plan;
-use crate::convolve::products::{Products, bias_gradient};
+use crate::convolve::products::paired::Paired;
+use crate::convolve::products::{Products, Way, bias_gradient};
 use crate::convolve::transforms::Transformed;
 use crate::convolve::weight::WeightSums;
 use crate::convolve::winograd::Winograd;
-use crate::math::real::by_real;
+use crate::math::real::{Float, by_real};
 use crate::par;
-use ferromix_base::Result;
+use ferromix_base::{DType, Result, bf16};
 use std::marker::PhantomData;
 
 pub(crate) const ROWS: &[Row] = &[
-    Row::new("Convolution", |a, i, o| {
-        widened(
-            "Convolution",
-            |a, i, o| prepare_forward(false, a, i, o),
-            a,
-            i,
-            o,
-        )
-    })
-    .unknown_cost()
-    .shrinking(),
+    Row::new("Convolution", prepare_convolution)
+        .unknown_cost()
+        .shrinking(),
     Row::new("_convolution_block", block::prepare)
         .unknown_cost()
         .shrinking(),
@@ -91,10 +84,34 @@ fn kept(bytes: usize, inputs: Vec<usize>) -> Option<Kept> {
     (bytes > 0).then_some(Kept { inputs, bytes })
 }
 
-struct Forward<T> {
-    products: Products,
+struct Forward<T, W> {
+    way: W,
     bias: bool,
     element: PhantomData<fn() -> T>,
+}
+
+/// Checks the arguments of a forward pass; gives the sizes, and whether there is a bias.
+fn checked(up: bool, attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<(Geometry, bool)> {
+    let name = if up { "Deconvolution" } else { "Convolution" };
+    let bias = !attrs.bool("no_bias")?;
+    check_args(name, (ins, if bias { 3 } else { 2 }), (outs, 1))?;
+    let g = geometry(up, attrs, [&ins[0], &ins[1], &outs[0]])?;
+    if bias {
+        check_shape(name, "bias", &ins[2], &outs[0].shape[1..2])?;
+    }
+    Ok((g, bias))
+}
+
+fn prepare_convolution(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    if ins.iter().all(|d| d.dtype == DType::BF16) {
+        let (g, bias) = checked(false, attrs, ins, outs)?;
+        if let Some(way) = Paired::of(&g) {
+            let element = PhantomData::<fn() -> bf16>;
+            return Ok(Box::new(Forward { way, bias, element }));
+        }
+    }
+    let prepare: Prepare = |a, i, o| prepare_forward(false, a, i, o);
+    widened("Convolution", prepare, attrs, ins, outs)
 }
 
 fn prepare_forward(
@@ -103,39 +120,34 @@ fn prepare_forward(
     ins: &[Desc],
     outs: &[Desc],
 ) -> Result<Box<dyn Kernel>> {
+    let (g, bias) = checked(up, attrs, ins, outs)?;
+    let way = products(&g, !up);
     let name = if up { "Deconvolution" } else { "Convolution" };
-    let bias = !attrs.bool("no_bias")?;
-    check_args(name, (ins, if bias { 3 } else { 2 }), (outs, 1))?;
-    let g = geometry(up, attrs, [&ins[0], &ins[1], &outs[0]])?;
-    if bias {
-        check_shape(name, "bias", &ins[2], &outs[0].shape[1..2])?;
-    }
-    let products = products(&g, !up);
     by_real!(name, ins[0].dtype, T => {
-        let kernel = Forward::<T> { products, bias, element: PhantomData };
+        let kernel = Forward::<T, Products> { way, bias, element: PhantomData };
         Ok(Box::new(kernel) as Box<dyn Kernel>)
     })
 }
 
-impl<T: Transformed> Kernel for Forward<T> {
+impl<T: Float, W: Way<T>> Kernel for Forward<T, W> {
     fn workspace(&self) -> usize {
-        self.products.workspace::<T>()
+        self.way.workspace()
     }
 
     fn kept(&self) -> Option<Kept> {
-        kept(self.products.kept::<T>(), vec![1])
+        kept(self.way.kept(), vec![1])
     }
 
     fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
-        par::install(|| self.products.keep::<T>(&inputs[1], None, memory))
+        par::install(|| self.way.keep(&inputs[1], None, memory))
     }
 
     fn choice(&self) -> Option<String> {
-        Some(self.products.choice::<T>())
+        Some(self.way.choice())
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
-        if self.products.small() {
+        if self.way.small() {
             self.product(call)
         } else {
             par::install(|| self.product(call))
@@ -143,16 +155,25 @@ impl<T: Transformed> Kernel for Forward<T> {
     }
 }
 
-impl<T: Transformed> Forward<T> {
+impl<T: Float, W: Way<T>> Forward<T, W> {
     fn product(&self, call: &mut Call<'_>) -> Result<()> {
         let Some(finish) = Finish::of(&mut call.outputs[0], call.reqs[0])? else {
             return Ok(());
         };
-        let bias = self.bias.then(|| call.inputs[2].read::<T>()).transpose()?;
+        let bias = self.bias.then(|| of_channels::<T>(&call.inputs[2]));
+        let bias = bias.transpose()?;
         let args = (&call.inputs[0], &call.inputs[1], call.kept);
-        self.products
-            .run(args, call.workspace, &finish.shifted(bias))
+        self.way
+            .run(args, call.workspace, &finish.shifted(bias.as_deref()))
     }
+}
+
+/// The numbers of an input that has one for each channel.
+///
+/// # Errors
+/// Another element type, or gaps.
+fn of_channels<T: Float>(input: &View) -> Result<Vec<T::Real>> {
+    Ok(input.read::<T>()?.iter().map(|x| x.up()).collect())
 }
 
 struct Backward<T> {

@@ -1,5 +1,7 @@
 //! `FullyConnected`: `out = data weight^T + bias`, on rows of `data`, and its gradients.
 
+mod paired;
+
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kept, Kernel, Req, Row, View};
 use crate::blocks::raw::{Scratch, numbers, scratch_bytes};
@@ -14,7 +16,10 @@ use std::marker::PhantomData;
 
 pub(crate) const ROWS: &[Row] = &[
     Row::new("FullyConnected", |a, i, o| {
-        widened("FullyConnected", prepare_forward, a, i, o)
+        match paired::prepare(a, i, o)? {
+            Some(kernel) => Ok(kernel),
+            None => widened("FullyConnected", prepare_forward, a, i, o),
+        }
     })
     .unknown_cost(),
     Row::new("_backward_FullyConnected", |a, i, o| {
@@ -67,9 +72,15 @@ impl Sizes {
             bias,
         })
     }
+
+    /// Rows, columns and depth of the product.
+    fn product(&self) -> (usize, usize, usize) {
+        (self.rows, self.hidden, self.width)
+    }
 }
 
-fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+/// Checks the arguments of a forward pass; gives the sizes.
+fn checked(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Sizes> {
     let name = "FullyConnected";
     let n = if attrs.bool("no_bias")? { 2 } else { 3 };
     check_args(name, (ins, n), (outs, 1))?;
@@ -77,7 +88,12 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     if sizes.bias {
         check_shape(name, "bias", &ins[2], &[sizes.hidden])?;
     }
-    by_real!(name, ins[0].dtype, T => {
+    Ok(sizes)
+}
+
+fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let sizes = checked(attrs, ins, outs)?;
+    by_real!("FullyConnected", ins[0].dtype, T => {
         Ok(Box::new(Forward::<T> { sizes, element: PhantomData }) as Box<dyn Kernel>)
     })
 }
@@ -88,9 +104,8 @@ struct Forward<T> {
 }
 
 impl<T: RowsDot> Forward<T> {
-    /// Rows, columns and depth of the product.
     fn size(&self) -> (usize, usize, usize) {
-        (self.sizes.rows, self.sizes.hidden, self.sizes.width)
+        self.sizes.product()
     }
 
     /// The weight as the product's second matrix.

@@ -2,17 +2,18 @@
 //! normalisation by running statistics, the sum with another tensor, and `relu`. The scale of the
 //! normalisation goes into the weights, which are packed for each run anyway.
 
-use super::{kept, products};
-use crate::api::prepared::{check_args, check_shape};
+use super::{kept, of_channels, products};
+use crate::api::prepared::{check_args, check_count, check_shape};
 use crate::api::{Attrs, Call, Desc, Kept, Kernel, View};
 use crate::blocks::raw::Source;
+use crate::blocks::widened::widened_mixed;
 use crate::convolve::finish::{Addend, Finish};
 use crate::convolve::geometry::Geometry;
-use crate::convolve::products::Products;
-use crate::convolve::transforms::Transformed;
-use crate::math::real::by_real;
+use crate::convolve::products::paired::Paired;
+use crate::convolve::products::{Products, Way};
+use crate::math::real::{Float, Real, by_real};
 use crate::par;
-use ferromix_base::Result;
+use ferromix_base::{DType, Result, bf16};
 use std::marker::PhantomData;
 
 /// What follows the convolution, and so which inputs there are.
@@ -47,17 +48,37 @@ impl Parts {
     }
 }
 
-struct Block<T> {
-    products: Products,
+struct Block<T, W> {
+    way: W,
     parts: Parts,
     element: PhantomData<fn() -> T>,
 }
 
 pub(super) fn prepare(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
-    let name = "_convolution_block";
     let parts = Parts::new(attrs)?;
     let [norm, added] = parts.places();
-    check_args(name, (ins, added + usize::from(parts.added)), (outs, 1))?;
+    let dtype = |(i, d): (usize, &Desc)| {
+        // Halves are normalised by numbers of single precision.
+        let single = parts.norm.is_some() && (norm..added).contains(&i);
+        d.dtype == if single { DType::F32 } else { DType::BF16 }
+    };
+    let halves = ins.iter().enumerate().all(dtype) && outs.iter().all(|d| d.dtype == DType::BF16);
+    if halves && let Some(way) = Paired::of(&checked(parts, attrs, ins, outs)?) {
+        let element = PhantomData::<fn() -> bf16>;
+        return Ok(Box::new(Block {
+            way,
+            parts,
+            element,
+        }));
+    }
+    widened_mixed(prepare_numbers, attrs, ins, outs)
+}
+
+/// Checks the shapes of the arguments; gives the sizes.
+fn checked(parts: Parts, attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Geometry> {
+    let name = "_convolution_block";
+    let added = parts.places()[1];
+    check_count(name, (ins, added + usize::from(parts.added)), (outs, 1))?;
     let g = Geometry::new(attrs, &ins[0], &ins[1], &outs[0])?;
     for of_channels in &ins[2..added] {
         check_shape(name, "channel argument", of_channels, &outs[0].shape[1..2])?;
@@ -65,16 +86,24 @@ pub(super) fn prepare(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<
     if parts.added {
         check_shape(name, "addend", &ins[added], &outs[0].shape)?;
     }
-    debug_assert!(norm <= added);
-    let products = products(&g, true);
+    Ok(g)
+}
+
+fn prepare_numbers(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    let name = "_convolution_block";
+    let parts = Parts::new(attrs)?;
+    let g = checked(parts, attrs, ins, outs)?;
+    check_args(name, (ins, ins.len()), (outs, 1))?;
+    let way = products(&g, true);
     by_real!(name, ins[0].dtype, T => {
-        Ok(Box::new(Block::<T> { products, parts, element: PhantomData }) as Box<dyn Kernel>)
+        let kernel = Block::<T, Products> { way, parts, element: PhantomData };
+        Ok(Box::new(kernel) as Box<dyn Kernel>)
     })
 }
 
-impl<T: Transformed> Kernel for Block<T> {
+impl<T: Float, W: Way<T>> Kernel for Block<T, W> {
     fn workspace(&self) -> usize {
-        self.products.workspace::<T>()
+        self.way.workspace()
     }
 
     fn kept(&self) -> Option<Kept> {
@@ -83,20 +112,20 @@ impl<T: Transformed> Kernel for Block<T> {
             let [first, after] = self.parts.places();
             inputs.extend([first, after - 1]);
         }
-        kept(self.products.kept::<T>(), inputs)
+        kept(self.way.kept(), inputs)
     }
 
     fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
         let (scale, _) = self.by_channel(inputs)?;
-        par::install(|| self.products.keep(&inputs[1], scale.as_deref(), memory))
+        par::install(|| self.way.keep(&inputs[1], scale.as_deref(), memory))
     }
 
     fn choice(&self) -> Option<String> {
-        Some(self.products.choice::<T>())
+        Some(self.way.choice())
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
-        if self.products.small() {
+        if self.way.small() {
             self.product(call)
         } else {
             par::install(|| self.product(call))
@@ -104,7 +133,7 @@ impl<T: Transformed> Kernel for Block<T> {
     }
 }
 
-impl<T: Transformed> Block<T> {
+impl<T: Float, W: Way<T>> Block<T, W> {
     fn product(&self, call: &mut Call<'_>) -> Result<()> {
         let Some(finish) = Finish::<T>::of(&mut call.outputs[0], call.reqs[0])? else {
             return Ok(());
@@ -127,30 +156,30 @@ impl<T: Transformed> Block<T> {
             ..finish
         };
         let args = (&call.inputs[0], &call.inputs[1], call.kept);
-        self.products.run(args, call.workspace, &finish)
+        self.way.run(args, call.workspace, &finish)
     }
 
     /// What the weights of each filter are multiplied by, and what is added to its sums.
     #[allow(clippy::type_complexity)]
-    fn by_channel(&self, inputs: &[View]) -> Result<(Option<Vec<T>>, Option<Vec<T>>)> {
+    fn by_channel(&self, inputs: &[View]) -> Result<(Option<Vec<T::Real>>, Option<Vec<T::Real>>)> {
         let Parts { bias, norm, .. } = self.parts;
-        let bias = bias.then(|| inputs[2].read::<T>()).transpose()?;
+        let bias = bias.then(|| of_channels::<T>(&inputs[2])).transpose()?;
         let Some((eps, fixed)) = norm else {
-            return Ok((None, bias.map(<[T]>::to_vec)));
+            return Ok((None, bias));
         };
         let first = self.parts.places()[0];
-        let read = |i: usize| inputs[first + i].read::<T>();
+        let read = |i: usize| inputs[first + i].read::<T::Real>();
         let (gamma, beta, mean, var) = (read(0)?, read(1)?, read(2)?, read(3)?);
         let scale = |c: usize| {
             let gamma = if fixed { 1.0 } else { gamma[c].f64() };
             gamma / (var[c].f64() + eps).sqrt()
         };
         let shift = |c: usize| {
-            let bias = bias.map_or(0.0, |b| b[c].f64());
-            T::of(beta[c].f64() + (bias - mean[c].f64()) * scale(c))
+            let bias = bias.as_ref().map_or(0.0, |b| b[c].f64());
+            T::Real::of(beta[c].f64() + (bias - mean[c].f64()) * scale(c))
         };
         let channels = 0..gamma.len();
-        let scales = channels.clone().map(|c| T::of(scale(c))).collect();
+        let scales = channels.clone().map(|c| T::Real::of(scale(c))).collect();
         Ok((Some(scales), Some(channels.map(shift).collect())))
     }
 }

@@ -171,7 +171,7 @@ impl<T: RowsDot> Steps<'_, T> {
                 let data = &self.recurrent[p.d * shape.size()..(p.d + 1) * shape.size()];
                 let (gates, far) = self.gates(p.d, next);
                 let (rows, left) = ((self.rows, p.chunk), Left::Lines(gates, far));
-                Panels { data, shape }.multiply(rows, left, p.block, grad, |_| own);
+                Panels::new(data, shape).multiply(rows, left, p.block, grad, |_| own);
             }
         }
         let lives = |&row: &usize| output && self.given.lengths.has(row, p.t);
@@ -213,10 +213,10 @@ impl<T: RowsDot> Steps<'_, T> {
         let (batch, far) = (self.net.batch, apart::<T>(self.net.out()));
         let mut room = T::borrow_room(p.size());
         let grad = &mut room[..p.size()];
-        let panels = Panels {
-            data: &self.projecting[p.d * shape.size()..(p.d + 1) * shape.size()],
-            shape: *shape,
-        };
+        let panels = Panels::new(
+            &self.projecting[p.d * shape.size()..(p.d + 1) * shape.size()],
+            *shape,
+        );
         let at = self.projected(p, 0);
         // SAFETY: nobody writes it now; the sums begin with nothing.
         unsafe {

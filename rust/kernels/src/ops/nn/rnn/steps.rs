@@ -168,10 +168,10 @@ impl<T: RowsDot> Steps<'_, T> {
                 self.kept.fetch(p.of(self.gate(p, row, g)));
             }
         }
-        let panels = Panels {
-            data: &self.weights.recurrent[p.d * shape.size()..(p.d + 1) * shape.size()],
+        let panels = Panels::new(
+            &self.weights.recurrent[p.d * shape.size()..(p.d + 1) * shape.size()],
             shape,
-        };
+        );
         let from = |g: usize| {
             if net.more_bias() && g + 1 == net.gates() {
                 Start::Rows(Source::of_slice(self.biases[p.d]), 0, 0)
@@ -298,10 +298,10 @@ impl<T: RowsDot> Steps<'_, T> {
         let net = self.net;
         let mut room = T::borrow_room(p.size());
         let sums = &mut room[..p.size()];
-        let panels = Panels {
-            data: &self.weights.projecting[p.d * shape.size()..(p.d + 1) * shape.size()],
-            shape: *shape,
-        };
+        let panels = Panels::new(
+            &self.weights.projecting[p.d * shape.size()..(p.d + 1) * shape.size()],
+            *shape,
+        );
         let far = apart::<T>(net.hidden);
         let (first, n) = (p.d * net.batch * far, net.batch * far);
         // SAFETY: nobody writes what is projected now; the sums begin with nothing.
