@@ -3,6 +3,7 @@
 //! are gathered into the cache as the product needs them. The gradient of the data is the same
 //! product with other taps.
 
+mod few;
 mod in_place;
 pub(crate) mod summed;
 

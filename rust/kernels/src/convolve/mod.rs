@@ -4,7 +4,6 @@
 mod ahead;
 pub(crate) mod apply;
 pub(crate) mod direct;
-mod few;
 mod field;
 pub(crate) mod finish;
 mod gather;

@@ -2,15 +2,17 @@
 //! in four vectors of 16. So they go along filters here, and each position is a row of a tile. Every sum adds
 //! up in the same order, to the same bits.
 
-use super::apply::summed::Summed;
-use super::apply::{Apply, Arguments, PANELS};
-use super::direct::Direct;
-use super::field::Run;
-use super::gather::gather;
 use crate::blocks::raw::Target;
+use crate::convolve::apply::summed::Summed;
+use crate::convolve::apply::{Apply, Arguments, PANELS};
+use crate::convolve::direct::Direct;
+use crate::convolve::field::Run;
+use crate::convolve::finish::Finish;
+use crate::convolve::gather::gather;
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::{Tiled, tile_rows};
 use crate::par;
+use std::ops::Range;
 
 /// Taps from which on the sums take long enough to be turned.
 const DEEP: usize = 64;
@@ -25,7 +27,7 @@ struct Piece {
 impl Apply {
     /// Whether vectors go along filters: where these fill theirs, and positions would leave more than a
     /// twentieth of theirs empty.
-    pub(super) fn is_turned<T: Summed>(&self) -> bool {
+    pub(in crate::convolve) fn is_turned<T: Summed>(&self) -> bool {
         let (lanes, width) = (T::Real::loops().lanes, T::Real::tiles().width);
         let (all, fit) = (self.grid.len(), self.rows.is_multiple_of(width));
         let loose = all.saturating_mul(20) < all.next_multiple_of(lanes).saturating_mul(19);
@@ -37,7 +39,7 @@ impl Apply {
     }
 
     /// Numbers of a thread for a tile's sums, turned.
-    pub(super) fn turned<T: Summed>(&self) -> usize {
+    pub(in crate::convolve) fn turned<T: Summed>(&self) -> usize {
         match self.is_turned::<T>() {
             true => T::Real::tiles().width * T::Real::tiles().most_rows,
             false => 0,
@@ -45,7 +47,7 @@ impl Apply {
     }
 
     /// Runs the product with vectors along filters.
-    pub(super) fn run_turned<T: Direct + Summed>(&self, args: Arguments<'_, T>) {
+    pub(in crate::convolve) fn run_turned<T: Direct + Summed>(&self, args: Arguments<'_, T>) {
         let (width, positions) = (T::tiles().width, self.grid.len());
         let panels = self.rows / width;
         // As large as each other: there are few.
@@ -91,8 +93,8 @@ impl Apply {
         &self,
         (source, packed): (&[T], &[T]),
         pieces: &[Piece],
-        (group, panels): (usize, std::ops::Range<usize>),
-        finish: &super::finish::Finish<'_, T>,
+        (group, panels): (usize, Range<usize>),
+        finish: &Finish<'_, T>,
         scratch: &mut [T],
     ) {
         let (tiles, depth) = (T::tiles(), self.depth::<T>());
