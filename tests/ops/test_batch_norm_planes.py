@@ -94,3 +94,33 @@ def test_no_elements():
         assert y.shape == shape
         assert not one.grad.asnumpy().any()
         assert not zero.grad.asnumpy().any()
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 2049), (2, 3, 7, 7), (8, 2, 56, 56)])
+@pytest.mark.parametrize(("mean", "deviation"), [(1e6, 1), (-1e8, 1e3), (3e4, 1e-1)])
+def test_a_mean_far_beyond_the_deviation_costs_no_digits(shape, mean, deviation):
+    rng = np.random.default_rng(0)
+    data = (mean + deviation * rng.normal(size=shape)).astype("float32")
+    channels = shape[1]
+    x, gamma, beta = mx.nd.array(data), mx.nd.ones(channels), mx.nd.zeros(channels)
+    states = [mx.nd.zeros(channels), mx.nd.ones(channels)]
+    with mx.autograd.record():
+        found = mx.nd.BatchNorm(x, gamma, beta, *states, eps=1e-12, output_mean_var=True)
+    others = tuple(i for i in range(len(shape)) if i != 1)
+    wide = data.astype("float64")
+    np.testing.assert_allclose(found[1].asnumpy(), wide.mean(others), 1e-7)
+    np.testing.assert_allclose(found[2].asnumpy(), wide.std(others) ** -1.0, 1e-5)
+
+
+def test_what_is_no_number_is_in_the_statistics():
+    data = np.ones((4, 3, 5), "float32")
+    data[1, 1, 2], data[2, 2, 0] = np.nan, np.inf
+    states = [mx.nd.zeros(3), mx.nd.ones(3)]
+    with mx.autograd.record():
+        found = mx.nd.BatchNorm(
+            mx.nd.array(data), mx.nd.ones(3), mx.nd.zeros(3), *states, output_mean_var=True
+        )
+    assert found[1].asnumpy()[0] == 1
+    assert np.isnan(found[1].asnumpy()[1])
+    assert found[1].asnumpy()[2] == np.inf
+    assert np.isnan(found[2].asnumpy()[1:]).all()

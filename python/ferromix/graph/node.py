@@ -136,21 +136,22 @@ def many_nodes() -> Iterator[None]:
         gc.enable()
 
 
-_COLLECTIONS = 0
-"""How often garbage had been collected when objects were made old for the last time."""
+_FULL_COLLECTIONS = -1
+"""How often garbage had been collected among all objects when they were made old for the last time."""
 
 
 def _make_old() -> None:
     """Spares Python the look at so many new objects that would come now.
 
-    It makes all objects old. So it is done once between two collections, or those would never come,
-    and not where somebody froze objects, which would thaw.
+    It makes all objects old, and Python counts anew what is due. So it is done once between two
+    collections of all objects, or these would never come, and not where somebody froze objects,
+    which would thaw.
     """
-    global _COLLECTIONS
+    global _FULL_COLLECTIONS
     many = gc.get_count()[0] > gc.get_threshold()[0]
-    collections = sum([generation["collections"] for generation in gc.get_stats()])
-    if many and collections != _COLLECTIONS and not gc.get_freeze_count():
-        _COLLECTIONS = collections
+    collections = gc.get_stats()[-1]["collections"]
+    if many and collections != _FULL_COLLECTIONS and not gc.get_freeze_count():
+        _FULL_COLLECTIONS = collections
         gc.freeze()
         gc.unfreeze()
 

@@ -99,7 +99,7 @@ impl<R: Real> Slopes<R> {
 }
 
 /// Mean and variance. Distances are from the mean of each block, so that they are exact where the mean
-/// is large beside them.
+/// is large beside them; what they add up to is the error of that mean.
 ///
 /// # Safety
 /// The planes are within `data`, and nobody writes them meanwhile.
@@ -110,10 +110,14 @@ pub(super) unsafe fn moments<R: Real>(planes: Planes, data: &Source<R>) -> [f64;
         let rows = unsafe { block.rows(data) };
         let more = block.len() as f64;
         let sum = sum(rows, block.count);
-        let mean = sum / more;
-        squares += sum_squares(rows, block.count, R::of(mean));
+        let center = R::of(sum / more);
+        let [rest, distances] = sum_distances(rows, block.count, center);
+        let exact = center.f64() * more + rest;
+        let sum = if exact.is_finite() { exact } else { sum };
+        let own = distances - rest * rest / more;
+        squares += if own < 0.0 { 0.0 } else { own };
         if n > 0.0 {
-            let apart = mean - total / n;
+            let apart = sum / more - total / n;
             squares += apart * apart * (n * more / (n + more));
         }
         total += sum;
@@ -212,15 +216,16 @@ versions! {
 }
 
 versions! {
-    /// The sum of `(x - center)^2`.
-    fn sum_squares[R: Real](x: Rows<R>, count: usize, center: R) -> f64 [R] {
-        let add = |lanes: &mut [[R; LANES]; 1], [x]: [[R; LANES]; 1]| {
+    /// The sums of `x - center` and of its square.
+    fn sum_distances[R: Real](x: Rows<R>, count: usize, center: R) -> [f64; 2] [R] {
+        let add = |lanes: &mut [[R; LANES]; 2], [x]: [[R; LANES]; 1]| {
             for i in 0..LANES {
                 let d = x[i] - center;
-                lanes[0][i] += d * d;
+                lanes[0][i] += d;
+                lanes[1][i] += d * d;
             }
         };
-        fold([x], count, [center], add)[0]
+        fold([x], count, [center], add)
     }
 }
 
