@@ -137,7 +137,7 @@ def many_nodes() -> Iterator[None]:
 
 
 _FULL_COLLECTIONS = -1
-"""How often all objects had been looked at for garbage when they were made old for the last time."""
+"""How often all objects had been looked at when they were made old for the last time."""
 
 
 def _make_old() -> None:
