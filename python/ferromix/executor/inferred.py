@@ -115,8 +115,8 @@ def infer_backward(
     """
     made = set(nodes)
     like = {**seeds, **{e: other for e, other in alike.items() if e[0] in made}}
-    found = {e: shapes[other] for e, other in like.items()} | shapes
-    found_types = {e: types[other] for e, other in like.items()} | types
+    found = {**{e: shapes[other] for e, other in like.items()}, **shapes}
+    found_types = {**{e: types[other] for e, other in like.items()}, **types}
     if len(like) == len(seeds) + sum([n.num_outputs for n in nodes]):
         return found, found_types
     order = [e for n in nodes for e in n.outputs()]
