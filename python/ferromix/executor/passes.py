@@ -148,9 +148,14 @@ FOLDED = 1 << 20
 
 
 def _fuse_norms(order: Order, kept: Collection[Entry]) -> Order:
-    def may_join(node: Node) -> bool:
-        first = node.outputs()[0]
-        return device_of(order.devices[first.node]) == CPU and order.types[first] in REALS
+    near: dict[int, bool] = {}
+
+    def may_join(result: Entry) -> bool:
+        place = order.devices[result.node]
+        # Many are one object, which is found without comparing devices.
+        if id(place) not in near:
+            near[id(place)] = device_of(place) == CPU
+        return near[id(place)] and order.types[result] in REALS
 
     forward, backward = fuse_norms(order.forward, order.backward, kept, may_join)
     if len(backward) == len(order.backward):

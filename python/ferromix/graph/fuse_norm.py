@@ -7,13 +7,14 @@ bits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from ..ops.batch_norm import BackwardBatchNorm, BatchNorm
 from ..ops.batch_norm_relu import backward_batch_norm_relu, batch_norm_relu
-from .fuse import Readers, readers_of
 from .fuse_convolution import is_relu
-from .node import Entry, Node, cards
+from .node import Entry, Node
 from .rewired import Rewired, entries_of
 
 __all__ = ["fuse_norms"]
@@ -38,7 +39,7 @@ def fuse_norms(
     forward: Sequence[Node],
     backward: Sequence[Node],
     kept: Collection[Entry],
-    may_join: Callable[[Node], bool],
+    may_join: Callable[[Entry], bool],
 ) -> tuple[list[Node], list[Node]]:
     """`forward` and `backward` with normalisations and relus behind them as one node each.
 
@@ -49,27 +50,27 @@ def fuse_norms(
     kept
         Results that have to be there.
     may_join
-        Whether a normalisation or its gradient may be one of these: where it runs, and on what
-        types.
+        Whether what gives this, a normalisation or its gradient, may be one of these: where it
+        runs, and on what types.
     """
-    if not any(type(card) is BackwardBatchNorm for card in cards(backward)):
+    ends = [node for node in backward if type(node.op) is BackwardBatchNorm]
+    if not ends:
         return list(forward), list(backward)
-    readers = readers_of([*forward, *backward])
-    made = {entries_of(node): node for half in (forward, backward) for node in half}
+    both = [*forward, *backward]
+    now = {node.stands_for: node for node in both if isinstance(node, Rewired)}
+    joints = [joint for node in ends if (joint := _joint_of(node, now))]
+    reads = _reads(both, {e.node for joint in joints for e in joint.between})
     fused: dict[Node, Node] = {}
     gone: set[Node] = set()
-    for node in backward:
-        passed = _passed(node, readers, kept, made)
-        pair = None if passed is None else _pair_of(node, passed, made)
-        if passed is None or pair is None or not may_join(node):
+    for node, passed, norm, relu, (gradient, normalised) in joints:
+        first = Entry(entries_of(node), 0)
+        if gradient in kept or reads[gradient] != 1 or not may_join(first):
             continue
-        norm, relu = pair
         assert isinstance(node.op, BackwardBatchNorm)
         inputs = [passed.inputs[0], *node.inputs[1:5], norm.inputs[2], *node.inputs[5:]]
-        fused[node] = Rewired(backward_batch_norm_relu(node.op), entries_of(node), inputs)
+        fused[node] = Rewired(backward_batch_norm_relu(node.op), first.node, inputs)
         gone.add(passed)
-        between = norm.outputs()[0]
-        if between not in kept and readers[between] == [relu] and may_join(norm):
+        if normalised not in kept and reads[normalised] == 1 and may_join(normalised):
             fused[norm] = NormNode(norm, relu)
             gone.add(relu)
 
@@ -79,28 +80,39 @@ def fuse_norms(
     return left(forward), left(backward)
 
 
-def _passed(
-    node: Node, readers: Readers, kept: Collection[Entry], made: dict[Node, Node]
-) -> Node | None:
-    """The gradient of a relu that only this gradient of a normalisation reads."""
-    if type(node.op) is not BackwardBatchNorm:
-        return None
-    head = node.inputs[0]
-    found = made.get(head.node)
-    if found is None or found.op is None or found.op.name != "_backward_Activation" or head in kept:
-        return None
-    alone = len(readers[head]) == 1 and found.outputs() == [head]
-    return found if alone and found.op.attrs["act_type"] == "relu" else None
+class _Joint(NamedTuple):
+    """A gradient of a normalisation, the gradient of a relu that it reads, the normalisation, and
+    its relu; what goes between the first two and between the others."""
+
+    node: Node
+    passed: Node
+    norm: Node
+    relu: Node
+    between: tuple[Entry, Entry]
 
 
-def _pair_of(node: Node, passed: Node, made: dict[Node, Node]) -> tuple[Node, Node] | None:
-    """The normalisation of which a node is the gradient, and the relu behind it."""
-    relu = made.get(passed.inputs[1].node)
-    if relu is None or not is_relu(relu):
+def _joint_of(node: Node, now: Mapping[Node, Node]) -> _Joint | None:
+    """What a gradient of a normalisation may be one node with, where nobody else reads what is
+    between; `now` has the nodes that stand for others."""
+    gradient = node.inputs[0]
+    passed = now.get(gradient.node, gradient.node)
+    card = passed.op
+    if card is None or card.name != "_backward_Activation" or card.attrs["act_type"] != "relu":
         return None
-    between = relu.inputs[0]
-    norm = made.get(between.node)
-    if norm is None or type(norm.op) is not BatchNorm or between != norm.outputs()[0]:
+    output = passed.inputs[1]
+    relu = now.get(output.node, output.node)
+    if not is_relu(relu):
         return None
-    same = norm.inputs[:2] == node.inputs[1:3] and norm.outputs()[1:] == node.inputs[3:5]
-    return (norm, relu) if same else None
+    normalised = relu.inputs[0]
+    source = normalised.node
+    norm = now.get(source, source)
+    if type(norm.op) is not BatchNorm or normalised.output != 0:
+        return None
+    same = node.inputs[1:5] == [*norm.inputs[:2], (source, 1), (source, 2)]
+    return _Joint(node, passed, norm, relu, (gradient, normalised)) if same else None
+
+
+def _reads(nodes: Sequence[Node], made_by: Collection[Node]) -> Counter[Entry]:
+    """How often each result of some nodes is read."""
+    # There are many entries, few of which are of these nodes.
+    return Counter([e for node in nodes for e in node.inputs if e[0] in made_by])

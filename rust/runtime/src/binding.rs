@@ -82,12 +82,13 @@ impl Binding {
         let mut bound = Binding {
             prepared: prepared.clone(),
             name,
-            inputs: SmallVec::new(),
-            outputs: Mutex::default(),
+            // Views are large, and grown vectors would leave much of their memory unused.
+            inputs: SmallVec::with_capacity(inputs.len()),
+            outputs: Mutex::new(SmallVec::with_capacity(outputs.len())),
             staged: (Vec::new(), Vec::new()),
-            reqs: SmallVec::new(),
-            reads: SmallVec::new(),
-            writes: SmallVec::new(),
+            reqs: SmallVec::with_capacity(reqs.len()),
+            reads: SmallVec::with_capacity(inputs.len()),
+            writes: SmallVec::with_capacity(outputs.len()),
             scalars: SmallVec::from_slice(&prepared.scalars),
             scratch: padded(prepared.workspace()),
             work: prepared.work(elements),

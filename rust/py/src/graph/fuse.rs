@@ -2,7 +2,7 @@
 
 use super::devices::Devices;
 use super::values::Values;
-use super::{Numbers, address, card, inputs, is_plain};
+use super::{Entry, Numbers, address, card, inputs, is_plain};
 use crate::life::Inside;
 use crate::support::hash::Hashing;
 use pyo3::intern;
@@ -33,7 +33,7 @@ pub(super) fn fuse<'py>(
 ) -> PyResult<Vec<Bound<'py, PyList>>> {
     let _inside = Inside::enter(kept.py());
     let mut run = Run {
-        numbers: Numbers::with_room(4 * halves.iter().map(|half| half.len()).sum::<usize>()),
+        numbers: Numbers::default(),
         facts: Vec::new(),
         items: Vec::new(),
         values: Values::new(kept.py()),
@@ -44,10 +44,6 @@ pub(super) fn fuse<'py>(
         asked,
         limits,
     };
-    for entry in kept.try_iter()? {
-        let number = run.number(&entry?)?;
-        run.facts[number as usize].kept = true;
-    }
     let mut ranges = Vec::with_capacity(halves.len());
     for half in &halves {
         let start = run.items.len();
@@ -56,15 +52,16 @@ pub(super) fn fuse<'py>(
         }
         ranges.push(start..run.items.len());
     }
-    if run
-        .items
-        .iter()
-        .filter(|item| item.output.is_some())
-        .count()
-        < 2
-    {
+    let fusible = run.items.iter().filter(|item| item.output.is_some());
+    if fusible.count() < 2 {
         return Ok(halves);
     }
+    for entry in kept.try_iter()? {
+        if let Some(number) = run.numbers.find(&Entry::of(&entry?)?) {
+            run.facts[number as usize].kept = true;
+        }
+    }
+    run.find_readers()?;
     let halves = halves.into_iter().zip(ranges);
     halves
         .map(|(half, range)| run.joined(half, range))
@@ -100,9 +97,12 @@ type Groups = (Vec<Vec<usize>>, Vec<Option<usize>>);
 /// A node.
 struct Item<'py> {
     node: Bound<'py, PyAny>,
+    /// What it reads, if it may be fused.
     inputs: SmallVec<[u32; 4]>,
     /// Its result, if it may be fused.
     output: Option<u32>,
+    /// Which inputs it changes.
+    changed: SmallVec<[usize; 2]>,
 }
 
 struct Run<'py> {
@@ -126,29 +126,41 @@ impl<'py> Run<'py> {
         Ok(number)
     }
 
+    /// Adds a node; of those that may not be fused, what they read is not numbered: it is most of a graph.
     fn add(&mut self, node: Bound<'py, PyAny>) -> PyResult<()> {
-        let (about, place) = (self.about(&node)?, self.items.len());
-        let mut read = SmallVec::new();
-        for entry in inputs(&node)? {
-            let number = self.number(&entry)?;
-            self.facts[number as usize].readers.push(place);
-            read.push(number);
+        let about = self.about(&node)?;
+        let mut inputs = SmallVec::new();
+        let mut output = None;
+        if about.way != NEVER {
+            inputs = self.read(&node)?;
+            output = self.fusible(&node, about.way, &inputs)?;
         }
-        for &i in &about.changed {
-            if let Some(&entry) = read.get(i) {
-                self.facts[entry as usize].changed = true;
-            }
-        }
-        let output = match about.way {
-            NEVER => None,
-            way => self.fusible(&node, way, &read)?,
-        };
-        let inputs = read;
         self.items.push(Item {
             node,
             inputs,
             output,
+            changed: about.changed,
         });
+        Ok(())
+    }
+
+    fn read(&mut self, node: &Bound<'py, PyAny>) -> PyResult<SmallVec<[u32; 4]>> {
+        let inputs = inputs(node)?;
+        inputs.iter().map(|entry| self.number(&entry)).collect()
+    }
+
+    /// Notes who reads and who changes what has a number.
+    fn find_readers(&mut self) -> PyResult<()> {
+        for (place, item) in self.items.iter().enumerate() {
+            for (i, entry) in inputs(&item.node)?.iter().enumerate() {
+                let Some(number) = self.numbers.find(&Entry::of(&entry)?) else {
+                    continue;
+                };
+                let fact = &mut self.facts[number as usize];
+                fact.readers.push(place);
+                fact.changed |= item.changed.contains(&i);
+            }
+        }
         Ok(())
     }
 
