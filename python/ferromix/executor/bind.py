@@ -86,8 +86,10 @@ def simple_bind(
     found, types = _infer(order, nodes, shapes, _by_name("type_dict", type_dict))
 
     def described(nodes: Sequence[Node]) -> dict[Node, Described]:
-        entries, place, grouped = first_entries(nodes), placement.default, bool(placement.groups)
-        where = placement.of_variable if grouped else lambda _: place
+        entries, place = first_entries(nodes), placement.default
+        if not placement.groups:
+            return {e[0]: (e[0].name, found[e], types[e], place) for e in entries}
+        where = placement.of_variable
         return {e[0]: (e[0].name, found[e], types[e], where(e[0])) for e in entries}
 
     stored = gradient_storage(symbol, order, requests, stypes)

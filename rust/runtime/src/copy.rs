@@ -5,14 +5,14 @@ use crate::scratch::{Scratch, padded};
 use crate::{Array, Forever, Runtime, fork, held};
 use ferromix_base::{Context, DType, Error, Result};
 use ferromix_engine::{Device, FnProperty, Name, OpSpec, WaitError, WaitPolicy};
-use ferromix_kernels as kernels;
+use ferromix_kernels::{self as kernels, View};
 use std::sync::Arc;
 
 /// Elements of a copy that is not worth another thread.
 const SMALL_COPY: usize = 4096;
 
 /// Bytes that the thread which makes an array clears itself.
-const SMALL_ZEROS: usize = 1 << 14;
+const SMALL_ZEROS: usize = 1 << 12;
 
 fn check_bytes(array: &Array, bytes: usize) -> Result<()> {
     let expected = array.len() * array.dtype().size();
@@ -252,21 +252,33 @@ pub fn zeros(
     dtype: DType,
     site: u64,
 ) -> Result<Array> {
-    static ZEROS: [u8; SMALL_ZEROS] = [0; SMALL_ZEROS];
     let array = Array::on(runtime, context, shape, dtype)?;
     array.chunk().note_write();
     let bytes = array.len() * dtype.size();
     if bytes <= SMALL_ZEROS {
         if bytes > 0 {
-            fill(&array, &ZEROS[..bytes])?;
+            fill(&array, &ZEROS.0[..bytes])?;
         }
         return Ok(array);
     }
-    let zero = Array::on(runtime, context, &[1], dtype)?;
-    fill(&zero, &ZEROS[..dtype.size()])?;
-    copy(&zero, &array, site)?;
+    let one = [1_usize].as_slice();
+    // SAFETY: there is an aligned element of any type, which is only read, and lives forever.
+    let zero = unsafe {
+        let strides = ferromix_base::contiguous_strides(one);
+        View::from_raw(ZEROS.0.as_ptr().cast_mut(), dtype, one.into(), strides)
+    };
+    let (to, writes) = (array.view()?, [array.chunk().var()]);
+    let spec = OpSpec::new("_zeros").writes(&writes).tag(site);
+    held::submit(runtime, &spec, move |_| {
+        kernels::copy(&zero, &mut to.clone())
+    })?;
     Ok(array)
 }
+
+#[repr(align(64))]
+struct Zeros([u8; SMALL_ZEROS]);
+
+static ZEROS: Zeros = Zeros([0; SMALL_ZEROS]);
 
 /// Writes the bytes of an array that no operation was pushed on.
 fn fill(array: &Array, bytes: &[u8]) -> Result<()> {
