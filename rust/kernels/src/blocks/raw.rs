@@ -45,6 +45,12 @@ impl<T: Element> Source<T> {
         })
     }
 
+    /// Where an element is, or would be: to be fetched, not to be read.
+    #[inline(always)]
+    pub(crate) fn near(&self, at: usize) -> *const T {
+        self.ptr.wrapping_add(at)
+    }
+
     /// The elements of a slice, which the caller keeps borrowed while tasks run.
     pub(crate) fn of_slice(data: &[T]) -> Self {
         Source {

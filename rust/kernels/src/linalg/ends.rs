@@ -1,6 +1,6 @@
 //! What the sums of a tile begin with, and what becomes of them before they are written.
 
-use crate::blocks::raw::Source;
+use crate::blocks::raw::{Source, fetch_near};
 use crate::linalg::lanes::Lanes;
 use crate::linalg::results::Results;
 use crate::linalg::tile::Lines;
@@ -40,6 +40,16 @@ impl<T: Real> Start<T> {
         match self {
             Start::Rows(from, at, stride) => Start::Rows(from, at + columns, stride),
             other => other,
+        }
+    }
+
+    /// Has the cache fetch the columns of `n` rows of the matrix, if there is one, from `row` on.
+    #[inline(always)]
+    pub(crate) fn fetch(self, (row, n): (usize, usize), columns: &Range<usize>) {
+        if let Start::Rows(from, at, stride) = self {
+            for row in row..row + n {
+                fetch_near(from.near(at + row * stride + columns.start), columns.len());
+            }
         }
     }
 

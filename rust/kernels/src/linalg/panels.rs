@@ -269,7 +269,8 @@ impl<'a, T: Tiled> Panels<'a, T> {
     }
 
     /// The product of a chunk of rows with a block of columns of every group, to `(group, row, column)`, with
-    /// [`Shape::width`] columns; `from` says what the sums of a group begin with.
+    /// [`Shape::width`] columns; `from` says what the sums of a group begin with. While a tile is computed, the
+    /// cache fetches what the next one begins with: its rows are too far apart for the processor to foresee.
     ///
     /// # Safety
     /// What the sums begin with has these rows, and columns of the block; nobody writes them meanwhile.
@@ -283,22 +284,31 @@ impl<'a, T: Tiled> Panels<'a, T> {
     ) {
         let Shape { groups, width, .. } = self.shape;
         let (range, columns) = (rows.range(chunk), self.shape.range(block));
-        let size = range.len() * width;
+        let (tiles, size) = (rows.tiles(chunk), range.len() * width);
+        let fetch = |group: usize, &(row, n): &(usize, usize)| {
+            from(group).fetch((row, n), &columns);
+        };
+        tiles.first().into_iter().for_each(|tile| fetch(0, tile));
         for (group, out) in (0..groups).zip(out.chunks_exact_mut(size)) {
             let panel = (self.shape.depth, self.panel(block * groups + group));
-            let mut from = from(group);
+            let mut start = from(group);
             if columns.len() < width {
                 // SAFETY: as the caller vouches.
-                unsafe { from.copy((&range, &columns), (out, width)) };
-                from = Start::There;
+                unsafe { start.copy((&range, &columns), (out, width)) };
+                start = Start::There;
             }
-            for &(row, n) in rows.tiles(chunk) {
+            for (i, &(row, n)) in tiles.iter().enumerate() {
+                match tiles.get(i + 1) {
+                    Some(tile) => fetch(group, tile),
+                    None if group + 1 < groups => fetch(group + 1, &tiles[0]),
+                    None => {}
+                }
                 let first = row - range.start;
                 let c = (out[first * width..][..n * width].as_mut_ptr(), width);
                 // SAFETY: the room is of this tile; as the caller vouches.
                 unsafe {
-                    let from = from.of((row, columns.start), c);
-                    left.tile(&self.tiles, (row, first, n), panel, c, from);
+                    let start = start.of((row, columns.start), c);
+                    left.tile(&self.tiles, (row, first, n), panel, c, start);
                 }
             }
         }

@@ -125,6 +125,7 @@ fn registers_give_the_bits_of_numbers() {
     both::<Numbers>();
     both::<crate::math::Exp>();
     both::<crate::math::Tanh>();
+    both::<crate::math::Gate>();
 }
 
 #[test]

@@ -11,7 +11,7 @@ multiversion! {
     pub(super) fn multiply<R: Real>(x: &[R], y: &[R], z: &mut [R]) {
         z.iter_mut().zip(x).zip(y).for_each(|((z, &x), &y)| *z = x * y);
     }
-    fn sigmoid<R: Real>(x: &mut [R]) {
+    fn each_sigmoid<R: Real>(x: &mut [R]) {
         x.iter_mut().for_each(|x| *x = x.sigmoid());
     }
     fn relu<R: Real>(x: &mut [R]) {
@@ -80,6 +80,11 @@ multiversion! {
     }
 }
 
+/// The sigmoid of each.
+fn sigmoid<R: Real>(x: &mut [R]) {
+    R::gate_loop().unwrap_or(each_sigmoid)(x);
+}
+
 /// The hyperbolic tangent of each.
 fn tanh<R: Real>(x: &[R], y: &mut [R]) {
     R::tanh_loop().unwrap_or(each_tanh)(x, y);
@@ -93,9 +98,11 @@ pub(super) struct Block<'a, R> {
     /// The old outputs, and then the new ones.
     pub(super) out: &'a mut [R],
     pub(super) spare: &'a mut [R],
+    /// Whether the values of the gates are read again.
+    pub(super) keeps: bool,
 }
 
-/// A step forward: `gates` are sums, and get the values of the gates. Of an LSTM `more` are the old
+/// A step forward: `gates` are sums, and get the values of the gates if these are to be kept. Of an LSTM `more` are the old
 /// cell states, and get the new ones.
 pub(super) fn forward<R: Real>(mode: Mode, clip: Option<Clip>, b: Block<'_, R>) {
     let n = b.out.len();
@@ -106,7 +113,9 @@ pub(super) fn forward<R: Real>(mode: Mode, clip: Option<Clip>, b: Block<'_, R>) 
         }
         Mode::Tanh => {
             tanh(b.gates, b.out);
-            b.gates.copy_from_slice(b.out);
+            if b.keeps {
+                b.gates.copy_from_slice(b.out);
+            }
         }
         Mode::Lstm => {
             let (inputs, rest) = b.gates.split_at_mut(2 * n);
@@ -114,8 +123,10 @@ pub(super) fn forward<R: Real>(mode: Mode, clip: Option<Clip>, b: Block<'_, R>) 
             sigmoid(inputs);
             sigmoid(o);
             tanh(g, b.spare);
-            g.copy_from_slice(b.spare);
-            products(&inputs[n..], &inputs[..n], g, b.more);
+            products(&inputs[n..], &inputs[..n], b.spare, b.more);
+            if b.keeps {
+                g.copy_from_slice(b.spare);
+            }
             if let Some(clip) = clip {
                 b.more.iter_mut().for_each(|c| *c = clip.of(*c));
             }
@@ -127,8 +138,10 @@ pub(super) fn forward<R: Real>(mode: Mode, clip: Option<Clip>, b: Block<'_, R>) 
             sigmoid(ratios);
             add_product(&ratios[..n], b.more, sums);
             tanh(sums, b.spare);
-            sums.copy_from_slice(b.spare);
-            blend(&ratios[n..], sums, b.out);
+            blend(&ratios[n..], b.spare, b.out);
+            if b.keeps {
+                sums.copy_from_slice(b.spare);
+            }
         }
     }
 }

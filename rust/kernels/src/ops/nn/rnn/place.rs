@@ -8,9 +8,6 @@ use crate::linalg::rows_dot::RowsDot;
 use crate::par;
 use std::ops::Range;
 
-/// Numbers that are copied at once.
-const PIECE: usize = 8;
-
 /// Some rows and columns of a direction, at the step that is taken as number `s`, which is number `t` of the
 /// sequence. Tiles of them have rows of `width`.
 pub(super) struct Place {
@@ -96,15 +93,18 @@ impl Place {
 
 /// Copies as many numbers as tiles have columns, or a part of them.
 fn copy<T: RowsDot>(from: &[T], to: &mut [T]) {
-    // Pieces of a known length are moved without a call.
-    let (pieces, rest) = to.as_chunks_mut::<PIECE>();
-    let (from, last) = from.as_chunks::<PIECE>();
-    pieces
-        .iter_mut()
-        .zip(from)
-        .for_each(|(to, from)| *to = *from);
-    if !rest.is_empty() {
-        rest.copy_from_slice(last);
+    // What tiles have is of a length that the compiler knows, and moved without a call.
+    match to.len() {
+        32 => copy_exactly::<T, 32>(from, to),
+        16 => copy_exactly::<T, 16>(from, to),
+        8 => copy_exactly::<T, 8>(from, to),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+fn copy_exactly<T: RowsDot, const N: usize>(from: &[T], to: &mut [T]) {
+    if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+        *to = *from;
     }
 }
 

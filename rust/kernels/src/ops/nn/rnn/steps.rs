@@ -128,6 +128,12 @@ impl<T: RowsDot> Steps<'_, T> {
         self.places.gates(self.layer, p.d).start + line + g * net.hidden
     }
 
+    /// Where the outputs of a row begin.
+    fn output(&self, p: &Place, row: usize) -> usize {
+        let net = self.net;
+        (p.t * net.batch + row) * net.across() + p.d * net.out()
+    }
+
     /// The new states of some rows and units.
     fn units(&self, p: &Place) {
         let (net, n) = (self.net, p.size());
@@ -136,6 +142,12 @@ impl<T: RowsDot> Steps<'_, T> {
         let (more, rest) = rest.split_at_mut(n);
         let (out, rest) = rest.split_at_mut(n);
         let spare = &mut rest[..n];
+        if net.projection.is_none() {
+            // Meanwhile the cache fetches the places of the outputs, which are as far apart.
+            p.rows
+                .clone()
+                .for_each(|row| self.outputs.fetch(p.of(self.output(p, row))));
+        }
         self.products(p, gates);
         let mut sums = Sums {
             gates,
@@ -162,12 +174,6 @@ impl<T: RowsDot> Steps<'_, T> {
     /// The sums of the gates.
     fn products(&self, p: &Place, gates: &mut [T]) {
         let (net, shape) = (self.net, self.packing.recurrent);
-        // Meanwhile the cache fetches what is added: rows of it are too far apart for the processor to foresee.
-        for row in p.rows.clone() {
-            for g in 0..net.gates() {
-                self.kept.fetch(p.of(self.gate(p, row, g)));
-            }
-        }
         let panels = Panels::new(
             &self.weights.recurrent[p.d * shape.size()..(p.d + 1) * shape.size()],
             shape,
@@ -202,6 +208,7 @@ impl<T: RowsDot> Steps<'_, T> {
             more: cell,
             out: sums.out,
             spare: sums.spare,
+            keeps: self.keeps,
         };
         cell::forward(net.mode, net.clip, block);
         if self.keeps {
@@ -234,6 +241,7 @@ impl<T: RowsDot> Steps<'_, T> {
             more: sums.more,
             out: sums.out,
             spare: sums.spare,
+            keeps: self.keeps,
         };
         cell::forward(net.mode, net.clip, block);
         if self.keeps && net.keeps_more() {
@@ -275,8 +283,7 @@ impl<T: RowsDot> Steps<'_, T> {
     /// Puts new outputs where they belong; a row past the end of its sequence gets zeros and keeps its
     /// state.
     fn put(&self, p: &Place, out: &[T]) {
-        let net = self.net;
-        let first = |row: usize| (p.t * net.batch + row) * net.across() + p.d * net.out();
+        let first = |row: usize| self.output(p, row);
         let state = |s: usize, row: usize| self.state_row(p.d, s, row).start;
         // SAFETY: these rows and columns belong to this task; nobody reads the next states yet.
         unsafe {
