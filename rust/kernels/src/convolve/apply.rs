@@ -50,8 +50,6 @@ const DEPTH: usize = 512;
 pub(super) const PANELS: usize = 4;
 /// Multiplications per task, at least.
 const TASK: usize = 1 << 21;
-/// How many times as long a multiplication takes at least where planes are read for one row each.
-const PLANE_TIMES: usize = 4;
 /// Most bytes of weights that are read again for each panel.
 const WEIGHTS: usize = 1 << 21;
 /// Most tasks of a group, unless each block is worth one: what the next block reads is fetched meanwhile, for
@@ -102,12 +100,6 @@ impl Apply {
     /// Taps by those that are gathered at a time.
     pub(super) fn chunks<T: Summed>(&self) -> std::slice::Chunks<'_, usize> {
         self.taps.chunks((self.depth::<T>() * T::TOGETHER).max(1))
-    }
-
-    /// Whether there is too little work to enter the thread pool for it.
-    pub(crate) fn small(&self) -> bool {
-        let times = if self.planewise() { PLANE_TIMES } else { 1 };
-        self.grid.len() * self.groups * self.rows * self.taps.len() * times < TASK
     }
 
     /// Scratch numbers of one thread.

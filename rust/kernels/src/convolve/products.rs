@@ -36,8 +36,6 @@ fn bytes<T, const N: usize>(sizes: [usize; N]) -> usize {
 pub(crate) trait Way<T: Float>: Send + Sync {
     /// Bytes of scratch memory.
     fn workspace(&self) -> usize;
-    /// Whether there is too little work to enter the thread pool for it.
-    fn small(&self) -> bool;
     /// The way that was chosen, for people.
     fn choice(&self) -> String;
     /// Bytes of weights in the order in which sums take them; none where that is not kept.
@@ -64,9 +62,6 @@ pub(crate) trait Way<T: Float>: Send + Sync {
 impl<T: Transformed> Way<T> for Products {
     fn workspace(&self) -> usize {
         Products::workspace::<T>(self)
-    }
-    fn small(&self) -> bool {
-        Products::small(self)
     }
     fn choice(&self) -> String {
         Products::choice::<T>(self)
@@ -163,11 +158,6 @@ impl Products {
     /// Bytes of scratch memory.
     pub(crate) fn workspace<T: Transformed>(&self) -> usize {
         bytes::<T, _>(self.scratch::<T>())
-    }
-
-    /// Whether there is too little work to enter the thread pool for it.
-    pub(crate) fn small(&self) -> bool {
-        self.parts.iter().all(Apply::small)
     }
 
     /// The way that was chosen, for people.

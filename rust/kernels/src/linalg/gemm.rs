@@ -71,6 +71,8 @@ impl<'a, T> Operand<'a, T> {
 
 /// Multiplications that are worth a task of their own.
 pub(super) const TASK: usize = 1 << 20;
+/// Multiplications in the time in which a number is read from memory.
+const READ: usize = 8;
 /// Most tasks of one product.
 const MAX_TASKS: usize = 64;
 
@@ -80,7 +82,9 @@ const ROWS_LIMIT: usize = 16;
 
 /// Rows and columns of a task's part of an `m` by `n` result.
 pub(super) fn tile(m: usize, n: usize, k: usize) -> (usize, usize) {
-    let work = m.saturating_mul(n).saturating_mul(k);
+    // Where few rows share what is read, reading takes longer than multiplying.
+    let alone = (READ / m.min(n).max(1)).max(1);
+    let work = m.saturating_mul(n).saturating_mul(k).saturating_mul(alone);
     let tasks = (work / TASK).clamp(1, MAX_TASKS);
     let (mut rows, mut cols) = (m, n);
     while m.div_ceil(rows) * n.div_ceil(cols) < tasks {

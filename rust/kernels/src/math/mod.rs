@@ -23,9 +23,7 @@ pub(crate) mod wide;
 use crate::math::wide::{Function, Wide, map_in_place, map_slice};
 use std::f64::consts::PI;
 #[cfg(test)]
-#[cfg(test)]
-pub(crate) use tanh::Gate;
-pub(crate) use {exp::Exp, tanh::Tanh};
+pub(crate) use {exp::Exp, tanh::Gate, tanh::Tanh};
 
 /// The value of a polynomial of up to 16 coefficients, lowest first, by Estrin's scheme ("Organization
 /// of computer systems: the fixed plus variable structure computer", 1960): pairs, pairs of pairs.

@@ -38,10 +38,11 @@ impl Apply {
             && self.in_place::<T>().is_none()
     }
 
-    /// Numbers of a thread for a tile's sums, turned.
+    /// Numbers of a thread for a panel's sums, turned.
     pub(in crate::convolve) fn turned<T: Summed>(&self) -> usize {
+        let width = T::Real::tiles().width;
         match self.is_turned::<T>() {
-            true => T::Real::tiles().width * T::Real::tiles().most_rows,
+            true => width * width * PANELS,
             false => 0,
         }
     }
@@ -67,11 +68,22 @@ impl Apply {
             let (task, share) = (task / shares, task % shares);
             let (group, (first, count)) = (task / blocks.len(), blocks[task % blocks.len()]);
             let pieces = self.pieces::<T>(first, count);
+            let mut runs = Vec::new();
+            self.grid.runs(first, count, count, &mut runs);
             let packed = &packed[group * self.packed::<T>() / self.groups..];
             let source = source.get(group * self.source_group..).unwrap_or(&[]);
             let panels = share * panels / shares..(share + 1) * panels / shares;
+            let positions = (&pieces[..], &runs[..]);
             // SAFETY: positions, groups and filters belong to one task each.
-            unsafe { self.fill((source, packed), &pieces, (group, panels), finish, scratch) };
+            unsafe {
+                self.fill(
+                    (source, packed),
+                    positions,
+                    (group, panels),
+                    finish,
+                    scratch,
+                )
+            };
         });
     }
 
@@ -85,14 +97,14 @@ impl Apply {
         tile_rows(n, T::tiles().most_rows).map(piece).collect()
     }
 
-    /// Computes some panels of a group's filters at these positions.
+    /// Computes some panels of a group's filters at the positions of these pieces, which are those of the runs.
     ///
     /// # Safety
     /// Nobody else uses what they write meanwhile.
     unsafe fn fill<T: Direct + Summed>(
         &self,
         (source, packed): (&[T], &[T]),
-        pieces: &[Piece],
+        (pieces, runs): (&[Piece], &[Run]),
         (group, panels): (usize, Range<usize>),
         finish: &Finish<'_, T>,
         scratch: &mut [T],
@@ -105,6 +117,7 @@ impl Apply {
         let start = self.target_start + group * self.target_group;
         let places = (start, self.target_row, self.grid.target[2]);
         let chunks = self.chunks::<T>().len();
+        let count = pieces.iter().map(|piece| piece.len).sum::<usize>();
         for (chunk, taps) in self.chunks::<T>().enumerate() {
             for piece in pieces {
                 let to = &mut gathered[piece.first * depth..][..piece.len * taps.len()];
@@ -115,26 +128,26 @@ impl Apply {
                 let b = &packed[(panel * self.taps.len() + chunk * depth) * width..];
                 for piece in pieces {
                     let a = &gathered[piece.first * depth..];
-                    let at = (panel * block + piece.first) * width;
-                    // SAFETY: the sums are ours; as the caller vouches.
+                    // SAFETY: the sums are ours.
                     unsafe {
-                        let c = (sums.at(at), width);
-                        let none = (std::ptr::null(), 0);
-                        let begin = if chunk == 0 {
-                            none
-                        } else {
-                            (c.0.cast_const(), width)
+                        let c = (sums.at((panel * block + piece.first) * width), width);
+                        let begin = match chunk {
+                            0 => (std::ptr::null(), 0),
+                            _ => (c.0.cast_const(), width),
                         };
                         tiles.panels_from(piece.len, (taps.len(), a, b), c, begin);
-                        if chunk + 1 == chunks {
-                            let sums = sums.slice(at..at + piece.len * width);
-                            transpose((sums, width), (width, piece.len), (turned, piece.len));
-                            let first = panel * width;
-                            let filters = group * self.rows + first;
-                            let places = (places.0 + first * places.1, places.1, places.2);
-                            let sums = (&*turned, piece.len);
-                            finish.store(filters..filters + width, sums, &piece.runs, places);
-                        }
+                    }
+                }
+                if chunk + 1 == chunks {
+                    let (at, first) = (panel * block * width, panel * width);
+                    let filters = group * self.rows + first;
+                    let places = (places.0 + first * places.1, places.1, places.2);
+                    // SAFETY: the sums are ours; as the caller vouches.
+                    unsafe {
+                        let sums = sums.slice(at..at + count * width);
+                        transpose((sums, width), (width, count), (turned, count));
+                        let sums = (&*turned, count);
+                        finish.store(filters..filters + width, sums, runs, places);
                     }
                 }
             }

@@ -69,10 +69,6 @@ impl Way<bf16> for Paired {
         scratch_bytes::<bf16>(field) + scratch_bytes::<f32>(packed) + scratch_bytes::<f32>(threads)
     }
 
-    fn small(&self) -> bool {
-        self.part.small()
-    }
-
     fn choice(&self) -> String {
         match self.winograd {
             Some(_) => WINOGRAD.into(),

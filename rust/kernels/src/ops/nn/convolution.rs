@@ -16,7 +16,6 @@ use crate::convolve::transforms::Transformed;
 use crate::convolve::weight::WeightSums;
 use crate::convolve::winograd::Winograd;
 use crate::math::real::{Float, by_real};
-use crate::par;
 use ferromix_base::{DType, Result, bf16};
 use std::marker::PhantomData;
 
@@ -139,7 +138,7 @@ impl<T: Float, W: Way<T>> Kernel for Forward<T, W> {
     }
 
     fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
-        par::install(|| self.way.keep(&inputs[1], None, memory))
+        self.way.keep(&inputs[1], None, memory)
     }
 
     fn choice(&self) -> Option<String> {
@@ -147,11 +146,7 @@ impl<T: Float, W: Way<T>> Kernel for Forward<T, W> {
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
-        if self.way.small() {
-            self.product(call)
-        } else {
-            par::install(|| self.product(call))
-        }
+        self.product(call)
     }
 }
 
@@ -231,11 +226,7 @@ impl<T: Transformed> Kernel for Backward<T> {
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
-        if self.weight.apply.small() {
-            self.gradients(call)
-        } else {
-            par::install(|| self.gradients(call))
-        }
+        self.gradients(call)
     }
 }
 

@@ -12,7 +12,6 @@ use crate::convolve::geometry::Geometry;
 use crate::convolve::products::paired::Paired;
 use crate::convolve::products::{Products, Way};
 use crate::math::real::{Float, Real, by_real};
-use crate::par;
 use ferromix_base::{DType, Result, bf16};
 use std::marker::PhantomData;
 
@@ -117,7 +116,7 @@ impl<T: Float, W: Way<T>> Kernel for Block<T, W> {
 
     fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
         let (scale, _) = self.by_channel(inputs)?;
-        par::install(|| self.way.keep(&inputs[1], scale.as_deref(), memory))
+        self.way.keep(&inputs[1], scale.as_deref(), memory)
     }
 
     fn choice(&self) -> Option<String> {
@@ -125,11 +124,7 @@ impl<T: Float, W: Way<T>> Kernel for Block<T, W> {
     }
 
     fn run(&self, call: &mut Call<'_>) -> Result<()> {
-        if self.way.small() {
-            self.product(call)
-        } else {
-            par::install(|| self.product(call))
-        }
+        self.product(call)
     }
 }
 
