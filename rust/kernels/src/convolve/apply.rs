@@ -191,9 +191,11 @@ impl Apply {
         let grain = (TASK / work.max(1)).max(blocks / TASKS).max(1);
         let per_group = blocks.div_ceil(grain);
         let rows: Vec<_> = tile_rows(self.rows, tiles.most_rows).collect();
+        // A small block at the end counts for nothing, or one thread would have a whole block more to do.
+        let full = (units + per_block * grain / 2) / (per_block * grain);
         let shares = match direct {
             true => 1,
-            false => self.shares(self.groups * per_group, rows.len()),
+            false => self.shares(self.groups * full.max(1), rows.len()),
         };
         let each = self.per_thread::<T>();
         let threads = Target::of_slice(args.threads);
@@ -331,15 +333,12 @@ impl Apply {
             // A panel stays in the first-level cache, and weights come from the second-level one, unless they
             // are too large for it.
             let large = filters * steps * size_of::<T::Real>() > WEIGHTS;
-            let order = |i: usize| match large {
-                true => (i % panels, rows[i / panels]),
-                false => (i / rows.len(), rows[i % rows.len()]),
-            };
+            let (mut p, mut r) = (0, 0);
             let (first, last) = (chunk == 0, chunk + 1 == chunks);
             let panel = Target::of_slice(gathered);
             for i in 0..count {
                 ahead.fetch(source);
-                let (p, (row, n)) = order(i);
+                let (row, n) = rows[r];
                 let a = &packed[row * self.steps::<T>() + chunk * self.depth::<T>() * n..];
                 // SAFETY: there is room for all panels; as the caller vouches.
                 unsafe {
@@ -353,12 +352,18 @@ impl Apply {
                     let sums = (sums.at(row * width * PANELS + p * width), width * PANELS);
                     let mut tile =
                         out.tile(row, (cut.parts(p), cut.is_whole(p)), sums, (first, last));
+                    let now = p;
+                    match large {
+                        true if p + 1 == panels => (p, r) = (0, r + 1),
+                        true => p += 1,
+                        false if r + 1 == rows.len() => (p, r) = (p + 1, 0),
+                        false => r += 1,
+                    }
                     if last && i + 1 < count {
-                        let (p, (row, _)) = order(i + 1);
-                        tile.next = out.next(row, cut.parts(p)[0].at);
+                        tile.next = out.next(rows[r].0, cut.parts(p)[0].at);
                     }
                     // The table is for this CPU.
-                    loops[usize::from(cut.is_narrow(p))][n - 1](&factors, &tile);
+                    loops[usize::from(cut.is_narrow(now))][n - 1](&factors, &tile);
                 }
             }
         }
