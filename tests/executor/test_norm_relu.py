@@ -31,7 +31,7 @@ def kinds(executor):
     return [n.op.name for n in executor.handle.main_program().order]
 
 
-def passed(symbol, shape, dtype="float32", req="write", train=True, strange=False):
+def passed(symbol, shape, dtype="float32", req="write", train=True, strange=False, gamma=None):
     """Everything that two passes give, and what ran."""
     executor = symbol.simple_bind(mx.cpu(), req, type_dict={"x": dtype}, x=shape)
     draw = np.random.default_rng(3)
@@ -40,6 +40,8 @@ def passed(symbol, shape, dtype="float32", req="write", train=True, strange=Fals
         array[:] = np.abs(values) if name.endswith("var") else values
     if strange:
         executor.arg_dict["bn_beta"][0] = np.nan
+    if gamma is not None:
+        executor.arg_dict["bn_gamma"][:] = gamma
     for array in executor.grad_arrays:
         array[:] = 1
     found = []
@@ -94,6 +96,12 @@ OTHERS = {
     "the normalised data are read": net(lambda x: S.relu(x) + S.sin(x)),
     "relu of something else": net(lambda x: S.relu(S.sin(x))),
 }
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("gamma", [3e38, np.inf, -np.inf])
+def test_infinite_scales(shape, gamma, monkeypatch):
+    check(monkeypatch, net(eps=1e-12, use_global_stats=True), shape, gamma=gamma)
 
 
 @pytest.mark.parametrize("symbol", OTHERS.values(), ids=OTHERS)

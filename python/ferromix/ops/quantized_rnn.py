@@ -36,7 +36,7 @@ class QuantizedRNN(Composed):
     >>> print(mx.nd.contrib.quantized_rnn(data, weights, state, state, *ends, **attrs).asnumpy())
     [[[0.70377535]]
     <BLANKLINE>
-     [[0.950141  ]]]
+     [[0.95014113]]]
     """
 
     name = "_contrib_quantized_rnn"

@@ -452,6 +452,8 @@ fn bits_do_not_depend_on_threads() {
         Case::new([1, 256, 203, 1], &[[7, 3, 1, 1, 1], [6, 3, 1, 1, 1]]),
         Case::new([1, 512, 512, 1], &[[7, 1, 1, 1, 0], [7, 1, 1, 1, 0]]),
         Case::new([1, 256, 256, 2], &[[14, 3, 2, 1, 1], [14, 3, 2, 1, 1]]),
+        // Three blocks of positions, and a small one.
+        Case::new([8, 256, 512, 1], &[[7, 1, 1, 1, 0], [7, 1, 1, 1, 0]]),
     ] {
         let [data, weight, out] = case.shapes();
         let (x, w, b) = (

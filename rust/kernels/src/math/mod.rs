@@ -20,10 +20,10 @@ mod tests;
 mod trig;
 pub(crate) mod wide;
 
-use crate::math::wide::{Function, Wide, map_in_place, map_slice};
+use crate::math::wide::{Function, Wide, map_slice};
 use std::f64::consts::PI;
 #[cfg(test)]
-pub(crate) use {exp::Exp, tanh::Gate, tanh::Tanh};
+pub(crate) use {exp::Exp, tanh::Tanh};
 
 /// The value of a polynomial of up to 16 coefficients, lowest first, by Estrin's scheme ("Organization
 /// of computer systems: the fixed plus variable structure computer", 1960): pairs, pairs of pairs.
@@ -84,9 +84,6 @@ macro_rules! math {
             fn hypot(self, y: Self) -> Self;
             /// The loop of the hyperbolic tangent, if it is more than one over [`Math::tanh`].
             fn tanh_loop() -> Option<fn(&[Self], &mut [Self])> { None }
-            /// A loop of the sigmoid in place, to an error in units of the largest result, if there is one that
-            /// is faster than [`Math::sigmoid`].
-            fn gate_loop() -> Option<fn(&mut [Self])> { None }
             $($(#[$doc])* fn $name(self) -> Self;)*
         }
 
@@ -95,7 +92,6 @@ macro_rules! math {
             #[inline(always)]
             fn hypot(self, y: f32) -> f32 { hypot_short(f64::from(self), f64::from(y)) as f32 }
             fn tanh_loop() -> Option<fn(&[f32], &mut [f32])> { Some(map_slice::<tanh::Tanh>) }
-            fn gate_loop() -> Option<fn(&mut [f32])> { Some(map_in_place::<tanh::Gate>) }
             $(#[inline(always)] fn $name(self) -> f32 { ($f32)(self) })*
         }
 

@@ -19,18 +19,6 @@ impl Function for Tanh {
     }
 }
 
-/// `1 / (1 + exp(-x))` to 1.2e-7, that is in units of the largest result, as gates need it: in half the time
-/// that the exponential and the quotient take.
-pub(crate) struct Gate;
-
-impl Function for Gate {
-    #[inline(always)]
-    fn of<V: Wide>(x: V) -> V {
-        let half = x.all(0.5);
-        Tanh::of(x * half).fma(half, half)
-    }
-}
-
 /// From about 9.01 on the result is 1.
 const LARGE: f32 = 9.2;
 /// Makes the lengths 1/16 up to 0.375, and from there on 1/8, 1/4, 1/2 and 1 for eight intervals each.

@@ -1,8 +1,7 @@
 //! Accuracy of the functions against double precision, and for double precision against another
 //! implementation, over the whole range of arguments.
 
-use super::{Gate, Math, power};
-use crate::math::wide::Function;
+use super::{Math, power};
 
 /// Distance of `got` from `want` in units of the last place of `want` as `f32`.
 fn ulps(got: f32, want: f64) -> f64 {
@@ -247,23 +246,6 @@ fn double_precision_is_within_two_units() {
             }
         }
     }
-}
-
-#[test]
-fn gates_are_near_the_sigmoid() {
-    let step = 104_729;
-    let spread = (0..u32::MAX / step).map(|i| f32::from_bits(i * step));
-    let near_zero = (-100_000..=100_000).map(|i| i as f32 / 4096.0);
-    for x in spread.chain(near_zero).filter(|x| !x.is_nan()) {
-        let (got, want) = (f64::from(Gate::of(x)), logistic(f64::from(x)));
-        assert!((got - want).abs() <= 1.2e-7, "{x:e}: {got:e}, not {want:e}");
-        assert!((0.0..=1.0).contains(&got), "{x:e}: {got:e}");
-    }
-    assert_eq!(
-        [f32::NEG_INFINITY, 0.0, f32::INFINITY].map(Gate::of),
-        [0.0, 0.5, 1.0]
-    );
-    assert!(Gate::of(f32::NAN).is_nan());
 }
 
 /// Values of mpmath.

@@ -117,25 +117,13 @@ pub(crate) fn mapped<F: Function>() -> Box<dyn Body<2>> {
 /// `F` of each element of `x`.
 pub(crate) fn map_slice<F: Function>(x: &[f32], y: &mut [f32]) {
     let n = x.len().min(y.len());
-    // SAFETY: both have `n` elements, and the slices do not overlap.
-    unsafe { map_to::<F>(x.as_ptr(), y.as_mut_ptr(), n) };
-}
-
-/// `F` of each element in its place.
-pub(crate) fn map_in_place<F: Function>(x: &mut [f32]) {
-    // SAFETY: the elements are ours, and loops read those of a place before they write there.
-    unsafe { map_to::<F>(x.as_ptr(), x.as_mut_ptr(), x.len()) };
-}
-
-/// # Safety
-/// `n` numbers can be read at `x` and written at `y`, which are the same memory or do not overlap.
-unsafe fn map_to<F: Function>(x: *const f32, y: *mut f32, n: usize) {
     let run = |ptr: *mut f32| Run {
         ptr: ptr.cast(),
         uniform: false,
     };
-    // SAFETY: as the caller vouches.
-    unsafe { mapped::<F>().run([y, x.cast_mut()].map(run), n) };
+    let args = [y.as_mut_ptr(), x.as_ptr().cast_mut()].map(run);
+    // SAFETY: both have `n` elements, and the slices do not overlap.
+    unsafe { mapped::<F>().run(args, n) };
 }
 
 impl Wide for f32 {

@@ -125,7 +125,6 @@ fn registers_give_the_bits_of_numbers() {
     both::<Numbers>();
     both::<crate::math::Exp>();
     both::<crate::math::Tanh>();
-    both::<crate::math::Gate>();
 }
 
 #[test]

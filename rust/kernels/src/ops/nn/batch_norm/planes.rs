@@ -80,6 +80,18 @@ impl<R: Real> Shift<R> {
             y
         }
     }
+
+    /// Data that add nothing to sums, with a gradient of zero: the mean, but where that would be no number
+    /// behind an infinite scale, and the slope of the relu, too.
+    fn nothing<const RELU: bool>(self) -> R {
+        if !RELU || self.scale.f64().is_finite() {
+            self.mean
+        } else if self.mean == R::ZERO {
+            R::ONE
+        } else {
+            R::ZERO
+        }
+    }
 }
 
 /// How the gradient of the data comes of that of the output and of the data:
@@ -240,7 +252,7 @@ versions! {
                 lanes[1][i] += g * (x[i] - shift.mean);
             }
         };
-        fold([g, x], count, [R::ZERO, shift.mean], add)
+        fold([g, x], count, [R::ZERO, shift.nothing::<RELU>()], add)
     }
 }
 

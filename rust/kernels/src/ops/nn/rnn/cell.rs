@@ -11,7 +11,7 @@ multiversion! {
     pub(super) fn multiply<R: Real>(x: &[R], y: &[R], z: &mut [R]) {
         z.iter_mut().zip(x).zip(y).for_each(|((z, &x), &y)| *z = x * y);
     }
-    fn each_sigmoid<R: Real>(x: &mut [R]) {
+    fn sigmoid<R: Real>(x: &mut [R]) {
         x.iter_mut().for_each(|x| *x = x.sigmoid());
     }
     fn relu<R: Real>(x: &mut [R]) {
@@ -78,11 +78,6 @@ multiversion! {
             *dc += g * o * (R::ONE - t * t);
         }
     }
-}
-
-/// The sigmoid of each.
-fn sigmoid<R: Real>(x: &mut [R]) {
-    R::gate_loop().unwrap_or(each_sigmoid)(x);
 }
 
 /// The hyperbolic tangent of each.
