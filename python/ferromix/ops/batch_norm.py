@@ -53,7 +53,7 @@ class BatchNorm(OperatorProperty):
     ``axis``. The second and third output are the mean and one over the square root of
     ``var + eps``. Types: floats, all alike, but for halves, which all others are float32 to.
     Gradient: that of the formula, through the batch's statistics where they are used;
-    ``gamma_grad`` is 0 with ``fix_gamma``.
+    ``gamma_grad`` is 0 with ``fix_gamma``. Gradients of the second and third output are ignored.
 
     Examples
     --------
