@@ -97,8 +97,8 @@ pub(super) struct Block<'a, R> {
     pub(super) keeps: bool,
 }
 
-/// A step forward: `gates` are sums, and get the values of the gates if these are to be kept. Of an LSTM `more` are the old
-/// cell states, and get the new ones.
+/// A step forward: `gates` are sums, and get the values of the gates if these are to be kept. Of an LSTM
+/// `more` are the old cell states, and get the new ones.
 pub(super) fn forward<R: Real>(mode: Mode, clip: Option<Clip>, b: Block<'_, R>) {
     let n = b.out.len();
     match mode {
