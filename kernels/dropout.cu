@@ -9,16 +9,6 @@
 
 namespace fm {
 
-/// Which elements stay: those whose word is below the threshold, multiplied by the factor.
-struct Coin {
-    Word threshold;
-    float64 factor;
-};
-
-template <class R> __device__ __forceinline__ R toss(const Coin &coin, unsigned word) {
-    return word < coin.threshold ? (R)coin.factor : (R)0;
-}
-
 template <class T>
 __device__ __forceinline__ void drop_each(
     const T *data, T *out, int out_req, T *mask, int mask_req, int64 count, const Coin &coin,

@@ -49,4 +49,14 @@ __device__ __forceinline__ float32 positive(unsigned word) {
     return (float32)(((float64)word + 1.0) / 4294967296.0);
 }
 
+/// Which elements stay: those whose word is below the threshold, multiplied by the factor.
+struct Coin {
+    Word threshold;
+    float64 factor;
+};
+
+template <class R> __device__ __forceinline__ R toss(const Coin &coin, unsigned word) {
+    return word < coin.threshold ? (R)coin.factor : (R)0;
+}
+
 } // namespace fm

@@ -83,6 +83,9 @@ class Run:
                 if not 0 <= what <= self.recipe.temporary:
                     raise ValueError(f"no temporary memory at {what}")
                 return struct.pack("=Q", self.temporary.ctypes.data + what)
+            case "behind":
+                (start,) = struct.unpack("=Q", self.bytes_of(what[0]))
+                return struct.pack("=Q", start + what[1] if start else 0)
             case "req":
                 return struct.pack("=i", self.reqs[what])
             case "dynamic":

@@ -33,7 +33,7 @@ def bound(case, arrays, grad_req):
     args = {n: values[n] for n in symbol.list_arguments()}
     aux = {n: values[n] for n in symbol.list_auxiliary_states()}
     grads = {n: mx.nd.ones(a.shape, dtype=a.dtype_name) for n, a in args.items()}
-    return symbol.bind(mx.cpu(), args, grads, grad_req, aux)
+    return symbol.bind(mx.current_context(), args, grads, grad_req, aux)
 
 
 @by_operator(PUBLIC)

@@ -12,7 +12,6 @@ _DENSITY = "densities of distributions are computed on the CPU"
 _IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
 _AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
-_RECURRENT = "recurrent networks are computed on the CPU"
 
 _LINALG = "factors and systems of equations are computed on the CPU"
 _TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
@@ -111,8 +110,6 @@ _WITHOUT = {
     "_histogram": _TABLE,
     "_ravel_multi_index": _TABLE,
     "_unravel_index": _TABLE,
-    "RNN": _RECURRENT,
-    "_backward_RNN": _RECURRENT,
     "GridGenerator": _SAMPLES,
     "_backward_GridGenerator": _SAMPLES,
     "BilinearSampler": _SAMPLES,

@@ -24,6 +24,7 @@ __all__ = [
     "Product",
     "Recipe",
     "Shape",
+    "behind",
     "draws",
     "field",
     "find",
@@ -66,6 +67,11 @@ def nothing() -> Arg:
 def workspace(offset: int = 0) -> Arg:
     """An address in temporary memory, some bytes from its start."""
     return "workspace", offset
+
+
+def behind(arg: Arg, count: int) -> Arg:
+    """The address so many bytes behind another; null where that is null."""
+    return ("behind", (arg, count)) if count else arg
 
 
 def int32(value: int) -> Arg:
@@ -139,7 +145,9 @@ class Product:
     flips
         Whether memory holds the columns of a factor one after another, not its rows.
     out
-        The output.
+        Where the first one goes.
+    number
+        The output whose request counts; where there is none, products are written.
     dtype
         The type of all three.
     batch
@@ -154,7 +162,8 @@ class Product:
 
     factors: tuple[Arg, Arg]
     flips: tuple[bool, bool]
-    out: int
+    out: Arg
+    number: int | None
     dtype: str
     batch: int
     extents: tuple[int, int, int]

@@ -212,23 +212,32 @@ def folded(shape: Shape, reduced: Sequence[bool]) -> Folded | None:
 
 
 def fold(
-    job: Job, stem: str, entry: str, shape: Shape, reduced: Sequence[bool], number: int = 0
+    job: Job,
+    stem: str,
+    entry: str,
+    shape: Shape,
+    reduced: Sequence[bool],
+    number: int = 0,
+    data: Arg | None = None,
+    to: Arg | None = None,
 ) -> Recipe | None:
-    """The launches of a fold of the first input over axes into an output, by default the first.
+    """The launches of a fold over axes: of the first input into an output, by default the first, or
+    of `data` to a place by the request for that output.
 
     Where outputs are few, blocks share each of them by way of temporary memory, and the entry
     point with ``_finish`` joins what they found.
     """
+    data, out = data or input_at(0), to or output_at(number)
     found = folded(shape, reduced)
     if found is None:
         return None
     how = split(job.limits, found.outputs, found.count, found.side, shared=True)
     partial = workspace() if how.parts > 1 else nothing()
     rest = found.walk, req(number)
-    given = input_at(0), output_at(number), partial, *rest
+    given = data, out, partial, *rest
     first = Launch(stem, entry, how.grid, how.block, given)
     if how.parts == 1:
         return Recipe((first,))
-    given = partial, output_at(number), field(how.parts), *rest
+    given = partial, out, field(how.parts), *rest
     last = job.spread(stem, f"{entry}_finish", found.outputs, *given)
     return Recipe((first, last), temporary=how.parts * found.outputs * WIDEST)

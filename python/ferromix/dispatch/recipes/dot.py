@@ -13,6 +13,7 @@ from ..recipe import (
     Recipe,
     float64,
     input_at,
+    int32,
     int64,
     nothing,
     output_at,
@@ -104,40 +105,62 @@ class Operand:
         return (1, self.rows) if self.flip else (self.columns, 1)
 
 
+WRITE, ADD = 1, 3
+"""Requests, as the sources number them."""
 LIBRARY_ROOM = 4 << 20
 """Bytes for sharing the depth among blocks, as cuBLAS recommends for most GPUs."""
 
 
 def product(
-    job: Job, a: Operand, b: Operand, out: int, bias: Arg | None = None, count: int = 1
+    job: Job,
+    a: Operand,
+    b: Operand,
+    number: int | None,
+    bias: Arg | None = None,
+    count: int = 1,
+    to: Arg | None = None,
+    adds: bool = False,
 ) -> tuple[list[Launch | Product], int]:
-    """Launches for ``count`` products ``a b + bias``, and bytes of their temporary memory."""
+    """Launches for ``count`` products ``a b + bias``, and bytes of their temporary memory.
+
+    They go to the output of a number, or to a place, by the request for that output. Without one
+    they are written, or added.
+    """
+    out = to or output_at(number or 0)
+    how = int32(ADD if adds else WRITE) if number is None else req(number)
     if job.limits.has_blas and max(a.rows, b.columns, a.columns, count) < 1 << 31:
-        return by_library(job, a, b, out, bias, count)
+        return by_library(job, a, b, (out, number, how), bias, count, adds)
     dtype = job.inputs[0][1]
     m, n, depth = a.rows, b.columns, a.columns
-    how = split(job.limits, dtype, m, n, depth, count)
+    share = split(job.limits, dtype, m, n, depth, count)
     left, right = (Matrices(o.at, *o.steps(), o.rows * o.columns) for o in (a, b))
-    into = Matrices(output_at(out), n, 1, m * n)
+    into = Matrices(out, n, 1, m * n)
     sizes = sizes_arg((count, m, n, depth), left, right, into, 1.0)
     elements = count * m * n
     if elements == 0:
         return [], 0
-    more, sums = bias or nothing(), how.parts * elements * WIDTH[dtype] * (how.parts > 1)
-    grid, block = (how.tiles, how.parts, min(count, 65535)), (how.threads, 1, 1)
-    args = a.at, b.at, more, output_at(out), workspace(), sizes, req(out)
-    launches: list[Launch | Product] = [Launch("dot", f"dot_{how.size}_{dtype}", grid, block, args)]
-    if how.parts > 1:
-        rest = map(int64, (how.parts, elements, n))
-        last = workspace(), more, output_at(out), *rest, req(out)
+    more, sums = bias or nothing(), share.parts * elements * WIDTH[dtype] * (share.parts > 1)
+    grid, block = (share.tiles, share.parts, min(count, 65535)), (share.threads, 1, 1)
+    args, entry = (a.at, b.at, more, out, workspace(), sizes, how), f"dot_{share.size}_{dtype}"
+    launches: list[Launch | Product] = [Launch("dot", entry, grid, block, args)]
+    if share.parts > 1:
+        rest = map(int64, (share.parts, elements, n))
+        last = workspace(), more, out, *rest, how
         launches.append(job.spread("dot", f"dot_{dtype}_finish", elements, *last))
     return launches, sums
 
 
 def by_library(
-    job: Job, a: Operand, b: Operand, out: int, bias: Arg | None, count: int
+    job: Job,
+    a: Operand,
+    b: Operand,
+    to: tuple[Arg, int | None, Arg],
+    bias: Arg | None,
+    count: int,
+    adds: bool,
 ) -> tuple[list[Launch | Product], int]:
     """The same: the bias goes into every row, and the library adds the products."""
+    out, number, how = to
     dtype = job.inputs[0][1]
     m, n, depth = a.rows, b.columns, a.columns
     elements = count * m * n
@@ -148,10 +171,11 @@ def by_library(
     if bias is not None:
         layout = packed_walk((count * m, n), [n, 1], [0, 1])
         assert layout is not None, "two axes are not too many"
-        rows = bias, output_at(out), layout, req(out)
+        rows = bias, out, layout, how
         launches.append(job.spread("elemwise", f"elemwise_copy_{dtype}", elements, *rows))
     factors, flips = (a.at, b.at), (a.flip, b.flip)
-    given = factors, flips, out, dtype, count, (m, n, depth), bias is not None, room
+    adding = adds or bias is not None
+    given = factors, flips, out, number, dtype, count, (m, n, depth), adding, room
     launches.append(Product(*given))
     return launches, room
 

@@ -21,7 +21,13 @@ from ..recipe import (
 )
 from ..recipe_folds import flat_walk, packed_walk, strides_of
 
-__all__: list[str] = []
+__all__ = ["coin"]
+
+
+def coin(p: float) -> Arg:
+    """An ``fm::Coin`` that drops with a probability."""
+    keep = 1.0 - p
+    return struct(field(int(keep * 2**32)), field(1 / keep if keep > 0 else 0.0))
 
 
 @recipe("Dropout")
@@ -34,17 +40,15 @@ def dropout(job: Job) -> Recipe | None:
         return None
     if p == 0 or (job.attrs["mode"] != "always" and not job.attrs["__is_train__"]):
         return untouched(job)
-    keep = 1.0 - p
-    coin = struct(field(int(keep * 2**32)), field(1 / keep if keep > 0 else 0.0))
     shared = job.outputs[1][0]
     if shared != shape:
-        return together(job, coin)
+        return together(job, coin(p))
     count = prod(shape)
-    given = input_at(0), output_at(0), req(0), output_at(1), req(1), int64(count), coin, draws()
+    given = input_at(0), output_at(0), req(0), output_at(1), req(1), int64(count), coin(p), draws()
     return Recipe((job.spread("dropout", f"dropout_each_{dtype}", -(-count // 4), *given),))
 
 
-def together(job: Job, coin: Arg) -> Recipe | None:
+def together(job: Job, tossed: Arg) -> Recipe | None:
     """Where elements share factors."""
     (shape, dtype), shared = job.inputs[0], job.outputs[1][0]
     pairs = zip(shape, shared, strides_of(shared), strict=True)
@@ -53,9 +57,9 @@ def together(job: Job, coin: Arg) -> Recipe | None:
     if layout is None:
         return None
     count = prod(shared)
-    given = output_at(1), int64(count), coin, draws(), req(1)
+    given = output_at(1), int64(count), tossed, draws(), req(1)
     mask = job.spread("dropout", f"dropout_mask_{dtype}", -(-count // 4), *given)
-    given = input_at(0), output_at(0), layout, coin, draws(), req(0)
+    given = input_at(0), output_at(0), layout, tossed, draws(), req(0)
     return Recipe((mask, job.spread("dropout", f"dropout_spread_{dtype}", prod(shape), *given)))
 
 

@@ -122,12 +122,14 @@ fn among(
 pub(crate) enum PyLaunch<'py> {
     /// Function, blocks, threads, bytes of shared memory, arguments.
     Kernel(usize, [u32; 3], [u32; 3], u32, Vec<Bound<'py, PyTuple>>),
-    /// Factors, whether each is flipped, output, type, batch, extents, whether it adds, workspace.
+    /// Factors, whether each is flipped, where products go, whose request counts, type, batch, extents,
+    /// whether it adds, workspace.
     #[allow(clippy::type_complexity)] // the fields of a product, in their order
     Product(
         [Bound<'py, PyTuple>; 2],
         [bool; 2],
-        usize,
+        Bound<'py, PyTuple>,
+        Option<usize>,
         String,
         usize,
         [usize; 3],
@@ -181,11 +183,12 @@ fn launch(given: &PyLaunch<'_>) -> PyResult<Step> {
             shared: *shared,
             args: args.iter().map(arg).collect::<PyResult<_>>()?,
         }),
-        PyLaunch::Product([a, b], flips, out, of, batch, extents, adds, workspace) => {
+        PyLaunch::Product([a, b], flips, out, req, of, batch, extents, adds, workspace) => {
             Step::Product(Product {
                 factors: [arg(a)?, arg(b)?],
                 flips: *flips,
-                out: *out,
+                out: arg(out)?,
+                req: *req,
                 dtype: dtype(of)?,
                 batch: *batch,
                 extents: *extents,
@@ -207,6 +210,10 @@ fn arg(given: &Bound<'_, PyTuple>) -> PyResult<Arg> {
         "input" => Arg::Input(value.extract()?),
         "output" => Arg::Output(value.extract()?),
         "workspace" => Arg::Temporary(value.extract()?),
+        "behind" => {
+            let (of, bytes): (Bound<'_, PyTuple>, usize) = value.extract()?;
+            Arg::Behind(Box::new(arg(&of)?), bytes)
+        }
         "bytes" => Arg::Bytes(value.extract::<Vec<u8>>()?.into()),
         "dynamic" => Arg::Dynamic(value.extract()?),
         "req" => Arg::Req(value.extract()?),

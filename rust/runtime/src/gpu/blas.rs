@@ -117,8 +117,10 @@ pub struct Product {
     pub factors: [Arg; 2],
     /// Whether memory holds the columns of a factor one after another, not its rows.
     pub flips: [bool; 2],
-    /// The output.
-    pub out: usize,
+    /// Where the first product goes.
+    pub out: Arg,
+    /// The output whose request counts; where there is none, products are written.
+    pub req: Option<usize>,
     /// The type of all.
     pub dtype: DType,
     /// How many pairs.
@@ -146,7 +148,7 @@ impl Product {
         stream: Object,
         filling: &Filling<'_>,
     ) -> Result<()> {
-        let req = filling.reqs[self.out];
+        let req = self.req.map_or(Req::Write, |output| filling.reqs[output]);
         if req == Req::Null || self.batch == 0 || self.extents[..2].contains(&0) {
             return Ok(());
         }
@@ -177,7 +179,7 @@ impl Product {
             .factors
             .each_ref()
             .map(|arg| std::ptr::with_exposed_provenance::<c_void>(filling.address(arg)));
-        let out = std::ptr::with_exposed_provenance_mut(filling.address(&Arg::Output(self.out)));
+        let out = std::ptr::with_exposed_provenance_mut(filling.address(&self.out));
         let widths = [
             int(if self.flips[0] { m } else { depth }.max(1))?,
             int(if self.flips[1] { depth } else { n }.max(1))?,

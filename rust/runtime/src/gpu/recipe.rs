@@ -20,6 +20,8 @@ pub enum Arg {
     Output(usize),
     /// An address in the temporary memory.
     Temporary(usize),
+    /// An address some bytes behind that of another argument; null where that is null.
+    Behind(Box<Arg>, usize),
     /// A value.
     Bytes(Box<[u8]>),
     /// A dynamic attribute of the run, as `double`.
@@ -100,7 +102,10 @@ impl Recipe {
         let blas = gpus.blas();
         for step in &steps {
             if let Step::Product(product) = step {
-                check(&Arg::Output(product.out), counts)?;
+                check(&product.out, counts)?;
+                product
+                    .req
+                    .map_or(Ok(()), |i| check(&Arg::Req(i), counts))?;
                 if blas.is_none() || product.workspace > temporary {
                     return Err(Error::internal(format!(
                         "no library, or no room, for {product:?}"
@@ -154,6 +159,7 @@ fn check(arg: &Arg, counts: (usize, usize, usize)) -> Result<()> {
         Arg::Input(i) => *i < counts.0,
         Arg::Output(i) | Arg::Req(i) => *i < counts.1,
         Arg::Dynamic(slot) => *slot < counts.2,
+        Arg::Behind(of, _) => check(of, counts).is_ok(),
         Arg::Walk(operands) => {
             let known = |o: &Arg| matches!(o, Arg::Input(_) | Arg::Output(_));
             !operands.is_empty()
@@ -184,11 +190,15 @@ pub(crate) struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// What an input, an output or a place in the temporary memory has for an address; 0 for all else.
+    /// The address that an argument is; 0 where it is something else.
     pub(crate) fn address(&self, arg: &Arg) -> usize {
         match arg {
             Arg::Input(_) | Arg::Output(_) => self.view(arg).ptr().addr(),
             Arg::Temporary(offset) => self.temporary as usize + offset,
+            Arg::Behind(of, bytes) => match self.address(of) {
+                0 => 0,
+                address => address + bytes,
+            },
             _ => 0,
         }
     }
@@ -216,7 +226,9 @@ impl Filling<'_> {
         into.resize(into.len().next_multiple_of(Self::alignment(arg)), 0);
         let mut word = |word: u64| into.extend_from_slice(&word.to_ne_bytes());
         match arg {
-            Arg::Input(_) | Arg::Output(_) | Arg::Temporary(_) => word(self.address(arg) as u64),
+            Arg::Input(_) | Arg::Output(_) | Arg::Temporary(_) | Arg::Behind(..) => {
+                word(self.address(arg) as u64);
+            }
             Arg::Bytes(bytes) => into.extend_from_slice(bytes),
             Arg::Dynamic(slot) => word(self.scalars[*slot].to_bits()),
             Arg::Req(i) => {
