@@ -44,7 +44,6 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
-    "CTCLoss": "paths through sequences of labels are counted on the CPU",
     "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
     "_leaky_random": _DRAWN,
     "_sample_multinomial": _DRAWN,

@@ -1,0 +1,78 @@
+"""The recipe of connectionist temporal classification."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..recipe import (
+    Arg,
+    Job,
+    Launch,
+    Recipe,
+    input_at,
+    int32,
+    int64,
+    nothing,
+    output_at,
+    recipe,
+    req,
+    struct,
+    workspace,
+)
+from ..recipe_folds import along, flat_walk, split
+from .sequence import cast
+
+__all__: list[str] = []
+
+WORD = 8
+"""Bytes of whole numbers, and of logarithms of paths."""
+
+
+@recipe("CTCLoss")
+def ctc_loss(job: Job) -> Recipe | None:
+    """Labels and lengths as int64, the paths of each sequence there and back, and the gradient."""
+    ((steps, batch, classes), dtype), ((_, labels), _) = job.inputs[:2]
+    memory = Memory()
+    launches, numbers = list[Launch](), []
+    for place, (shape, kind) in enumerate(job.inputs[1:], 1):
+        count = prod(shape)
+        numbers.append(memory.take(count))
+        given = input_at(place), numbers[-1], flat_walk(count), int32(1)
+        launches.append(job.spread("elemwise", cast(kind), count, *given))
+    lengths = [nothing(), nothing()]
+    for place, name in enumerate(("use_data_lengths", "use_label_lengths")):
+        if job.attrs[name]:
+            lengths[place] = numbers[1 + (place and job.attrs["use_data_lengths"])]
+    first = job.attrs["blank_label"] == "first"
+    sizes = steps, batch, classes, labels, 0 if first else classes - 1, 0 if first else -1
+    reached = batch * steps * (2 * labels + 1)
+    own = [batch * labels, batch * classes, batch, batch, steps * batch, batch, reached, reached]
+    places = [memory.take(count) for count in own]
+    paths = struct(*map(int64, sizes), *places)
+    threads = (job.limits.threads, 1, 1)
+
+    def add(word: str, grid: tuple[int, int, int], block: tuple[int, int, int], *args: Arg) -> None:
+        if prod(grid):
+            launches.append(Launch("ctc_loss", f"ctc_loss_{word}", grid, block, args))
+
+    add("labels_int64", (batch, 1, 1), threads, numbers[0], *lengths, paths)
+    how = split(job.limits, steps * batch, classes, 1)
+    lines = input_at(0), places[4], along(steps * batch, classes, 1)
+    add(f"sums_{dtype}", how.grid, how.block, *lines)
+    given = input_at(0), output_at(0), paths, req(0), req(1)
+    add(f"paths_{dtype}", (batch, 2, 1), threads, *given)
+    given, entry = (input_at(0), output_at(1), paths, req(1)), f"ctc_loss_gradient_{dtype}"
+    launches.append(job.spread("ctc_loss", entry, steps * batch * classes, *given))
+    return Recipe(tuple(launches), memory.top)
+
+
+class Memory:
+    """Temporary memory, in words."""
+
+    def __init__(self) -> None:
+        self.top = 0
+
+    def take(self, count: int) -> Arg:
+        """Room for so many."""
+        start, self.top = self.top, self.top + count * WORD
+        return workspace(start)
