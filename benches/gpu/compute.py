@@ -6,11 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import bound
-from .row import Row, function, operator
+from .row import Make, Row, function, operator
+from .timing import Call
 
 SIZES = {
-    "large": {"side": 8192, "layer": (1024, 4096, 4096), "batch": 32, "part": 1},
-    "small": {"side": 16, "layer": (4, 16, 16), "batch": 1, "part": 8},
+    "large": {
+        "side": 8192,
+        "layer": (1024, 4096, 4096),
+        "batch": 32,
+        "part": 1,
+        "lstm": (50, 32, 256, 2),
+    },
+    "small": {"side": 16, "layer": (4, 16, 16), "batch": 1, "part": 8, "lstm": (3, 2, 8, 2)},
 }
 LAYERS = (
     (3, 64, 224, 7, 2),
@@ -46,6 +53,7 @@ def rows(size: str) -> Iterator[Row]:
     yield from connected(*sizes["layer"])
     for layer in LAYERS:
         yield from convolution(sizes["batch"], sizes["part"], *layer)
+    yield from lstm(*sizes["lstm"])
 
 
 def connected(batch: int, inputs: int, outputs: int) -> Iterator[Row]:
@@ -85,4 +93,33 @@ def convolution(
             work * (3 if both else 1),
             bound.symbol("Convolution", both, **attributes),
             bound.torch(conv, both),
+        )
+
+
+def lstm(steps: int, batch: int, units: int, layers: int) -> Iterator[Row]:
+    """A recurrent network whose data have as many features as a cell has units."""
+    weights, state = layers * 8 * units * (units + 1), (layers, batch, units)
+    attributes = {"mode": "lstm", "state_size": units, "num_layers": layers}
+
+    def torch_with(both: bool) -> Make:
+        def make(torch: Any, data: Any, _: Any, *states: Any) -> Call:
+            net = torch.nn.LSTM(units, units, layers).to(data.device, data.dtype)
+
+            def forward() -> Any:
+                with torch.set_grad_enabled(both):
+                    return net(data, states)[0]
+
+            read = [*(x.requires_grad_(both) for x in (data, *states)), *net.parameters()]
+            head = torch.ones_like(forward())
+            return lambda: torch.autograd.grad(forward(), read, head) if both else forward()
+
+        return make
+
+    for both in (False, True):
+        yield Row(
+            f"RNN, lstm, {steps}x{batch}, {layers} of {units}{' and gradients' * both}",
+            [(steps, batch, units), (weights,), state, state],
+            2 * steps * batch * layers * 8 * units * units * (3 if both else 1),
+            bound.symbol("RNN", both, **attributes),
+            torch_with(both),
         )
