@@ -109,8 +109,6 @@ _WITHOUT = {
     "_contrib_count_sketch": _TABLE,
     "_backward_count_sketch": _TABLE,
     "_histogram": _TABLE,
-    "_ravel_multi_index": _TABLE,
-    "_unravel_index": _TABLE,
     "RNN": _RECURRENT,
     "_backward_RNN": _RECURRENT,
     "GridGenerator": _SAMPLES,
