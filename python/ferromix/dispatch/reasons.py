@@ -10,7 +10,6 @@ _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _DRAWN = "classes, orders and slopes are drawn on the CPU"
 _DENSITY = "densities of distributions are computed on the CPU"
 _IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
-_AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _RECURRENT = "recurrent networks are computed on the CPU"
 
@@ -76,13 +75,6 @@ _WITHOUT = {
     "_backward_Correlation": _IMAGES,
     "ROIPooling": _IMAGES,
     "_backward_ROIPooling": _IMAGES,
-    "_image_random_brightness": _AUGMENT,
-    "_image_random_contrast": _AUGMENT,
-    "_image_random_saturation": _AUGMENT,
-    "_image_random_hue": _AUGMENT,
-    "_image_random_color_jitter": _AUGMENT,
-    "_image_adjust_lighting": _AUGMENT,
-    "_image_random_lighting": _AUGMENT,
     "_linalg_syrk": _LINALG,
     "_linalg_trmm": _LINALG,
     "_linalg_trsm": _LINALG,
