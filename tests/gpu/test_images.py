@@ -69,8 +69,8 @@ def test_colours(name, dtype):
     for seed, shape in enumerate([(3, 5, 3), (97, 91, 3), (4, 3, 1), (90, 95, 1)]):
         found, expected = both(name, drawn(shape, seed) / 1.3, dtype, seed, **CHANGES[name])
         if np.dtype(dtype).kind == "f":
-            near = {"rtol": 2e-3, "atol": 0.2} if dtype == "float16" else {"rtol": 1e-5, "atol": 1e-3}
-            np.testing.assert_allclose(found, expected, **near)
+            rtol, atol = (2e-3, 0.2) if dtype == "float16" else (1e-5, 1e-3)
+            np.testing.assert_allclose(found, expected, rtol, atol)
         else:
             # A whole number that is cut just below it is one less.
             assert np.abs(found - expected).max() <= 1

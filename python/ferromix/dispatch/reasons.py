@@ -7,7 +7,6 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
-_DRAWN = "classes, orders and slopes are drawn on the CPU"
 _DENSITY = "densities of distributions are computed on the CPU"
 _IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
@@ -46,10 +45,6 @@ _WITHOUT = {
     "_rows_sgd_update": _STEP,
     "CTCLoss": "paths through sequences of labels are counted on the CPU",
     "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
-    "_sample_multinomial": _DRAWN,
-    "_backward_sample_multinomial": _DRAWN,
-    "_sample_unique_zipfian": _DRAWN,
-    "_shuffled_places": _DRAWN,
     "_random_pdf_uniform": _DENSITY,
     "_backward_pdf_uniform": _DENSITY,
     "_random_pdf_normal": _DENSITY,

@@ -76,7 +76,7 @@ def flip(job: Job) -> Recipe | None:
 @recipe("_image_resize")
 def resize(job: Job) -> Recipe | None:
     """The samples that each line and column of samples is made of, then the images."""
-    (shape, dtype), (out, to) = job.inputs[0], job.outputs[0]
+    (_, dtype), (out, to) = job.inputs[0], job.outputs[0]
     if dtype != to or dtype not in (*REALS, "uint8"):
         return None
     images = images_of(job)

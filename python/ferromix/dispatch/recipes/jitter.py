@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ...ops.family import NUMBERS
@@ -58,7 +59,9 @@ def random_lighting(job: Job) -> Recipe | None:
     return changed(job, LIGHTING, NORMAL, [job.attrs["alpha_std"]], False)
 
 
-def changed(job: Job, kind: int, source: int, amounts, needs_mean: bool) -> Recipe | None:
+def changed(
+    job: Job, kind: int, source: int, amounts: Sequence[float], needs_mean: bool
+) -> Recipe | None:
     """A thread for each pixel, after the sums of gray if there are to be any."""
     (shape, dtype), (_, to) = job.inputs[0], job.outputs[0]
     if dtype != to or dtype not in NUMBERS:
