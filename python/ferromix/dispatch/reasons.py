@@ -7,7 +7,6 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
-_DENSITY = "densities of distributions are computed on the CPU"
 _IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _RECURRENT = "recurrent networks are computed on the CPU"
@@ -45,22 +44,6 @@ _WITHOUT = {
     "_rows_sgd_update": _STEP,
     "CTCLoss": "paths through sequences of labels are counted on the CPU",
     "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
-    "_random_pdf_uniform": _DENSITY,
-    "_backward_pdf_uniform": _DENSITY,
-    "_random_pdf_normal": _DENSITY,
-    "_backward_pdf_normal": _DENSITY,
-    "_random_pdf_exponential": _DENSITY,
-    "_backward_pdf_exponential": _DENSITY,
-    "_random_pdf_gamma": _DENSITY,
-    "_backward_pdf_gamma": _DENSITY,
-    "_random_pdf_poisson": _DENSITY,
-    "_backward_pdf_poisson": _DENSITY,
-    "_random_pdf_negative_binomial": _DENSITY,
-    "_backward_pdf_negative_binomial": _DENSITY,
-    "_random_pdf_generalized_negative_binomial": _DENSITY,
-    "_backward_pdf_generalized_negative_binomial": _DENSITY,
-    "_random_pdf_dirichlet": _DENSITY,
-    "_backward_pdf_dirichlet": _DENSITY,
     "im2col": _IMAGES,
     "col2im": _IMAGES,
     "_backward_im2col": _IMAGES,
