@@ -12,7 +12,7 @@ _OWN = "an operator that was compiled for the CPU runs there"
 _RECURRENT = "recurrent networks are computed on the CPU"
 
 _LINALG = "factors and systems of equations are computed on the CPU"
-_TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
+_TABLE = "sketches and Fourier transforms are computed on the CPU"
 
 _SAMPLES = "feature maps are read between their pixels on the CPU"
 _POINTS = "likelihoods of points in time are computed on the CPU"
@@ -71,7 +71,6 @@ _WITHOUT = {
     "_contrib_ifft": _TABLE,
     "_contrib_count_sketch": _TABLE,
     "_backward_count_sketch": _TABLE,
-    "_histogram": _TABLE,
     "RNN": _RECURRENT,
     "_backward_RNN": _RECURRENT,
     "GridGenerator": _SAMPLES,
@@ -128,14 +127,11 @@ _WITHOUT = {
 }
 
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
-_MIXED = "running sums of another type than the data are added up on the CPU"
 
 _IN_PART = {
     "take": _CHECKED,
     "_backward_take": _CHECKED,
     "_linalg_gemm2": "matrices whose rows run between two batches are multiplied on the CPU",
-    "cumsum": _MIXED,
-    "_backward_cumsum": _MIXED,
 }
 
 
