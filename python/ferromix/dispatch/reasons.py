@@ -131,7 +131,7 @@ _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 _IN_PART = {
     "take": _CHECKED,
     "_backward_take": _CHECKED,
-    "_linalg_gemm2": "matrices whose rows run between two batches are multiplied on the CPU",
+    "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",
 }
 
 
