@@ -90,7 +90,6 @@ _WITHOUT = {
     "_backward__contrib_ModulatedDeformableConvolution": _SAMPLES,
     "_contrib_hawkesll": _POINTS,
     "_backward_contrib_hawkesll": _POINTS,
-    "_batch_norm_again": "what BatchNorm gave before is computed again on the CPU alone",
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,
     "_convolution_block": _BLOCKS,
