@@ -43,7 +43,6 @@ _WITHOUT = {
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
     "CTCLoss": "paths through sequences of labels are counted on the CPU",
-    "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
     "im2col": _IMAGES,
     "col2im": _IMAGES,
     "_backward_im2col": _IMAGES,
