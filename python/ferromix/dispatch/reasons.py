@@ -15,7 +15,6 @@ _LINALG = "factors and systems of equations are computed on the CPU"
 _TABLE = "sketches and Fourier transforms are computed on the CPU"
 
 _SAMPLES = "feature maps are read between their pixels on the CPU"
-_POINTS = "likelihoods of points in time are computed on the CPU"
 
 _BOXES = "boxes of detectors are compared and sorted on the CPU"
 _BYTES = "numbers of eight bits with ranges are computed on the CPU"
@@ -87,8 +86,6 @@ _WITHOUT = {
     "_backward__contrib_DeformableConvolution": _SAMPLES,
     "_contrib_ModulatedDeformableConvolution": _SAMPLES,
     "_backward__contrib_ModulatedDeformableConvolution": _SAMPLES,
-    "_contrib_hawkesll": _POINTS,
-    "_backward_contrib_hawkesll": _POINTS,
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,
     "_convolution_block": _BLOCKS,
