@@ -12,7 +12,7 @@ _OWN = "an operator that was compiled for the CPU runs there"
 _RECURRENT = "recurrent networks are computed on the CPU"
 
 _LINALG = "factors and systems of equations are computed on the CPU"
-_TABLE = "sketches and Fourier transforms are computed on the CPU"
+_TABLE = "sketches are computed on the CPU"
 
 _SAMPLES = "feature maps are read between their pixels on the CPU"
 
@@ -65,8 +65,6 @@ _WITHOUT = {
     "_linalg_extracttrian": _LINALG,
     "_linalg_maketrian": _LINALG,
     "_linalg_triangles": _LINALG,
-    "_contrib_fft": _TABLE,
-    "_contrib_ifft": _TABLE,
     "_contrib_count_sketch": _TABLE,
     "_backward_count_sketch": _TABLE,
     "RNN": _RECURRENT,
@@ -123,7 +121,11 @@ _WITHOUT = {
 
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 
+_PRIMES = "transforms of lengths with a large prime factor are computed on the CPU"
+
 _IN_PART = {
+    "_contrib_fft": _PRIMES,
+    "_contrib_ifft": _PRIMES,
     "take": _CHECKED,
     "_backward_take": _CHECKED,
     "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",
