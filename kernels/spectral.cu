@@ -5,6 +5,11 @@
 // all passes of rows that shared memory holds; and of longer ones spectral_load_DTYPE(data, pairs, plan),
 // spectral_pass_DTYPE(from, to, turns, plan, done, radix) and spectral_store_DTYPE(pairs, out, plan, req), a
 // thread for each pair. No gaps.
+//
+// Rows of other lengths are convolved by a chirp, after Bluestein, "A linear filtering approach to the computation
+// of the discrete Fourier transform" (1970), by transforms of `m` pairs: spectral_chirp_DTYPE(chirp, filter, n, m),
+// spectral_spread_DTYPE(data, pairs, chirp, plan, m), spectral_times_DTYPE(pairs, filter, count, m), and
+// spectral_gather_DTYPE(pairs, out, chirp, plan, m, req).
 #include "grid.cuh"
 #include "map.cuh"
 #include "real.cuh"
@@ -45,6 +50,10 @@ __device__ __forceinline__ Pair<R> joined(
         turn -= turn >= size ? size : 0;
     }
     return sum;
+}
+
+template <class R> __device__ __forceinline__ Pair<R> product(const Pair<R> &x, const Pair<R> &y) {
+    return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
 }
 
 /// Real numbers, or pairs on the way back.
@@ -114,7 +123,74 @@ pass(const Pair<R> *from, Pair<R> *to, const Pair<R> *turns, const Plan &plan, i
     });
 }
 
+/// A turn by half of `j` squared `n`-ths, of which whole ones do not matter.
+__device__ __forceinline__ Pair<float64> chirp_at(int64 j, int64 n) {
+    const float64 angle = 3.141592653589793238462643383280 * (float64)(j * j % (2 * n)) / (float64)n;
+    return {cosine(angle), -sine(angle)};
+}
+
+/// The chirp, and what undoes it around the first of `m` pairs.
+template <class R>
+__device__ __forceinline__ void chirp(Pair<R> *chirp, Pair<R> *filter, int64 n, int64 m) {
+    each(m, [&](int64 k) {
+        const int64 j = k < n ? k : m - k;
+        const Pair<float64> turn = chirp_at(j < n ? j : 0, n);
+        if (k < n) {
+            chirp[k] = {(R)turn.re, (R)turn.im};
+        }
+        filter[k] = {j < n ? (R)turn.re : (R)0, j < n ? (R)-turn.im : (R)0};
+    });
+}
+
+/// The way back is the way there of what has the other sign in its imaginary part.
+template <class R>
+__device__ __forceinline__ void
+spread(const R *data, Pair<R> *pairs, const Pair<R> *chirp, const Plan &plan, int64 m) {
+    each(plan.rows * m, [&](int64 i) {
+        const Split place = split(i, m);
+        Pair<R> found = {(R)0, (R)0};
+        if (place.at < plan.n) {
+            const Pair<R> x = loaded(data, place.row * plan.n + place.at, plan);
+            found = product({x.re, -x.im}, chirp[place.at]);
+        }
+        pairs[i] = found;
+    });
+}
+
+template <class R>
+__device__ __forceinline__ void
+gather(const Pair<R> *pairs, R *out, const Pair<R> *chirp, const Plan &plan, int64 m, int req) {
+    each(req == Null ? 0 : plan.rows * plan.n, [&](int64 i) {
+        const Split place = split(i, plan.n);
+        const Pair<R> x = product(pairs[place.row * m + place.at], chirp[place.at]);
+        store(out, i, {x.re / (R)m, x.im / (R)m}, plan, opaque(req == Add));
+    });
+}
+
 } // namespace fm
+
+#define FM_CHIRP_ENTRIES(T, ...) \
+    extern "C" __global__ void spectral_chirp_##T( \
+        fm::Pair<T> *chirp, fm::Pair<T> *filter, int64 n, int64 m) { \
+        fm::chirp(chirp, filter, n, m); \
+    } \
+    extern "C" __global__ void spectral_spread_##T( \
+        const T *data, fm::Pair<T> *pairs, const fm::Pair<T> *chirp, \
+        const __grid_constant__ fm::Plan plan, int64 m) { \
+        fm::spread(data, pairs, chirp, plan, m); \
+    } \
+    extern "C" __global__ void spectral_times_##T( \
+        fm::Pair<T> *pairs, const fm::Pair<T> *filter, int64 count, int64 m) { \
+        fm::each(count, [=](int64 i) { \
+            pairs[i] = fm::product(pairs[i], filter[fm::split(i, m).at]); \
+        }); \
+    } \
+    extern "C" __global__ void spectral_gather_##T( \
+        const fm::Pair<T> *pairs, T *out, const fm::Pair<T> *chirp, \
+        const __grid_constant__ fm::Plan plan, int64 m, int req) { \
+        fm::gather(pairs, out, chirp, plan, m, req); \
+    }
+FM_REALS(FM_CHIRP_ENTRIES, )
 
 #define FM_SPECTRAL_ENTRIES(T, ...) \
     extern "C" __global__ void spectral_turns_##T(fm::Pair<T> *turns, int64 n) { \

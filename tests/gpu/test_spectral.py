@@ -10,14 +10,14 @@ import ferromix as mx
 from .device import races
 
 GPU = mx.gpu(0)
-LENGTHS = [1, 2, 7, 12, 127, 360, 1024, 2048, 2054, 4096, 2187, 6000, 127 * 64]
+LENGTHS = [1, 2, 7, 12, 127, 131, 360, 1024, 2048, 2054, 4096, 4099, 6000, 127 * 64]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", LENGTHS)
 def test_both_ways(n, dtype, monkeypatch):
-    """Lengths that shared memory holds, many rows of a block, and passes of their own."""
-    monkeypatch.setenv("FERROMIX_GPU_FALLBACK_LOG", "0" if n == 2054 else "1")
+    """Rows that shared memory holds, many at once, passes of their own, and large primes."""
+    monkeypatch.setenv("FERROMIX_GPU_FALLBACK_LOG", "1")
     x = np.random.default_rng(0).normal(size=(7, n)).astype(dtype)
     found = mx.nd.contrib.fft(mx.nd.array(x, ctx=GPU, dtype=dtype))
     wanted = np.fft.fft(x.astype("float64"))

@@ -121,11 +121,7 @@ _WITHOUT = {
 
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 
-_PRIMES = "transforms of lengths with a large prime factor are computed on the CPU"
-
 _IN_PART = {
-    "_contrib_fft": _PRIMES,
-    "_contrib_ifft": _PRIMES,
     "take": _CHECKED,
     "_backward_take": _CHECKED,
     "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",
