@@ -3,8 +3,10 @@
 //
 // Entry points: batch_norm_forward_DTYPE(channels, data, out, norm, reqs) and
 // batch_norm_backward_DTYPE(channels, grad, data, result, norm, reqs), whose `channels` are the arrays
-// with an element for each channel, of halves float32. Arrays have no gaps.
+// with an element for each channel, of halves float32; batch_norm_again_DTYPE(statistics, data, out, along,
+// fix_gamma, req), the output once more, with a thread for each element. Arrays have no gaps.
 #include "fold.cuh"
+#include "grid.cuh"
 #include "real.cuh"
 
 namespace fm {
@@ -39,6 +41,16 @@ template <class T> struct Backward {
     const T *moving_mean, *moving_var;
     T *new_mean, *new_var;
 };
+
+/// Inputs of what gives the output once more.
+template <class T> struct Statistics {
+    const T *gamma, *beta, *mean, *inverse;
+};
+
+template <class C>
+__device__ __forceinline__ C normed(C x, C mean, C scale, C beta) {
+    return (x - mean) * scale + beta;
+}
 
 /// Calls `each(element)` for this thread's share of a channel.
 template <class F>
@@ -94,7 +106,7 @@ __device__ __forceinline__ void forward(
         }
         if (reqs.of[0] != Null) {
             over_channel(along, channel, [&](int64 at) {
-                C y = (convert<C>(data[at]) - mean) * scale + beta;
+                C y = normed(convert<C>(data[at]), mean, scale, beta);
                 y = norm.kind == Relu && y < 0 ? (C)0 : y;
                 put(out[at], y, opaque(reqs.of[0] == Add));
             });
@@ -157,6 +169,19 @@ __device__ __forceinline__ void backward(
     }
 }
 
+template <class T>
+__device__ __forceinline__ void again(
+    const Statistics<Compute<T>> &by, const T *data, T *out, const Along &along, int fix_gamma,
+    int req) {
+    typedef Compute<T> C;
+    each(req == Null ? 0 : along.outer * along.count * along.inner, [&](int64 i) {
+        const int64 c = split(split(i, along.inner).row, along.count).at;
+        const C scale = fix_gamma ? by.inverse[c] : by.gamma[c] * by.inverse[c];
+        const C y = normed(convert<C>(data[i]), by.mean[c], scale, by.beta[c]);
+        put(out[i], y, opaque(req == Add));
+    });
+}
+
 } // namespace fm
 
 #define FM_BATCH_NORM_ENTRIES(T, ...) \
@@ -170,5 +195,10 @@ __device__ __forceinline__ void backward(
         T *result, \
         const __grid_constant__ fm::Norm norm, const __grid_constant__ fm::Reqs reqs) { \
         fm::backward(channels, grad, data, result, norm, reqs); \
+    } \
+    extern "C" __global__ void batch_norm_again_##T( \
+        const __grid_constant__ fm::Statistics<fm::Compute<T>> statistics, const T *data, T *out, \
+        const __grid_constant__ fm::Along along, int fix_gamma, int req) { \
+        fm::again(statistics, data, out, along, fix_gamma, req); \
     }
 FM_FLOATS(FM_BATCH_NORM_ENTRIES, )

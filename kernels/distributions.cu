@@ -2,8 +2,8 @@
 // attempts as it needs.
 //
 // Entry points: distributions_LAW_DTYPE(out, count, first, second, firsts, seconds, per, stream, req) for the
-// laws normal, exponential, gamma, poisson, negative_binomial and generalized_negative_binomial. Parameters
-// are the two numbers, or, where there are arrays of float64, those of element i / per. And
+// laws uniform, normal, exponential, gamma, poisson, negative_binomial and generalized_negative_binomial.
+// Parameters are the two numbers, or, where there are arrays of float64, those of element i / per. And
 // distributions_integers_DTYPE(out, count, low, size, stream, req): whole numbers from `low` on, `size` of
 // them. No gaps.
 #include "grid.cuh"
@@ -192,6 +192,37 @@ generalized_negative_binomial(const Draw<R> &draw, float64 mu, float64 alpha) {
     return mixture(draw, 1.0 / alpha, alpha * mu);
 }
 
+/// The number of a type beside one.
+template <class T> __device__ __forceinline__ float64 beside(float64 x, bool up) {
+    if constexpr (sizeof(T) == 8) {
+        return nextafter(x, up ? 1.7e308 : -1.7e308);
+    } else if constexpr (sizeof(T) == 4) {
+        return nextafterf((float32)x, up ? 3.4e38f : -3.4e38f);
+    } else {
+        const T from = convert<T>(x);
+        const int sign = from.bits & 0x8000, size = from.bits & 0x7fff;
+        const int bits = size == 0 ? (up ? 1 : 0x8001) : from.bits + ((sign != 0) == up ? -1 : 1);
+        return (float64)widen(T{(unsigned short)bits});
+    }
+}
+
+/// Rounding to T may not leave the interval; where none of its numbers lies within, it is the nearest.
+template <class T>
+__device__ __forceinline__ Compute<T>
+uniform(const Draw<Compute<T>> &draw, float64 low, float64 high) {
+    typedef Compute<T> R;
+    const Block words = block_of(draw.stream, draw.element / of_block<T>);
+    const R u = fraction_of<T>(words, (int)(draw.element % of_block<T>));
+    const R x = plus((R)low, times(u, minus((R)high, (R)low)));
+    const float64 first = (float64)wide(convert<T>(low)), last = (float64)wide(convert<T>(high));
+    const float64 least = first < low ? beside<T>(first, true) : first;
+    const float64 greatest = last >= high ? beside<T>(last, false) : last;
+    const bool none = least > greatest;
+    const R bottom = (R)(none ? first : least), top = (R)(none ? first : greatest);
+    // From tensors come ends in any order, and what is none.
+    return low <= high && low - high == low - high ? clip(x, bottom, top) : x;
+}
+
 /// The upper half of a product.
 __device__ __forceinline__ Word upper(Word a, Word b) {
     const Word a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
@@ -225,7 +256,7 @@ __device__ __forceinline__ Word below(const Stream &stream, Word element, Word s
     }
 FM_IF_int32(FM_INTEGERS_ENTRY(int32))
 FM_IF_int64(FM_INTEGERS_ENTRY(int64))
-#define FM_LAW_ENTRY(T, LAW) \
+#define FM_LAW_ENTRY(T, LAW, ...) \
     extern "C" __global__ void distributions_##LAW##_##T( \
         T *out, int64 count, float64 first, float64 second, const float64 *firsts, \
         const float64 *seconds, int64 per, const __grid_constant__ fm::Stream stream, int req) { \
@@ -234,14 +265,15 @@ FM_IF_int64(FM_INTEGERS_ENTRY(int64))
             const float64 a = firsts == nullptr ? first : firsts[row]; \
             const float64 b = seconds == nullptr ? second : seconds[row]; \
             const fm::Draw<fm::Compute<T>> draw{stream, (fm::Word)i}; \
-            fm::put(out[i], fm::LAW(draw, a, b), fm::opaque(req == fm::Add)); \
+            fm::put(out[i], __VA_ARGS__(draw, a, b), fm::opaque(req == fm::Add)); \
         }); \
     }
 #define FM_LAW_ENTRIES(T, ...) \
-    FM_LAW_ENTRY(T, normal) \
-    FM_LAW_ENTRY(T, exponential) \
-    FM_LAW_ENTRY(T, gamma) \
-    FM_LAW_ENTRY(T, poisson) \
-    FM_LAW_ENTRY(T, negative_binomial) \
-    FM_LAW_ENTRY(T, generalized_negative_binomial)
+    FM_LAW_ENTRY(T, uniform, fm::uniform<T>) \
+    FM_LAW_ENTRY(T, normal, fm::normal) \
+    FM_LAW_ENTRY(T, exponential, fm::exponential) \
+    FM_LAW_ENTRY(T, gamma, fm::gamma) \
+    FM_LAW_ENTRY(T, poisson, fm::poisson) \
+    FM_LAW_ENTRY(T, negative_binomial, fm::negative_binomial) \
+    FM_LAW_ENTRY(T, generalized_negative_binomial, fm::generalized_negative_binomial)
 FM_FLOATS(FM_LAW_ENTRIES, )

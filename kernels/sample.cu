@@ -10,14 +10,6 @@
 
 namespace fm {
 
-/// Bits of a uniform number.
-template <class T> constexpr int fraction_bits = 24;
-template <> constexpr int fraction_bits<float16> = 11;
-template <> constexpr int fraction_bits<bfloat16> = 8;
-
-/// How many elements the four words of a block make.
-template <class T> constexpr int of_block = sizeof(T) == 8 ? 2 : 4;
-
 struct Interval {
     float64 low, high, least, greatest;
 };
@@ -28,19 +20,12 @@ __device__ __forceinline__ float64 confined(float64 x, const Interval &in) {
 
 template <class T> struct Uniform {
     Interval in;
-    __device__ __forceinline__ void operator()(const Block &words, float32 (&x)[4]) const {
-        const float32 low = (float32)in.low, width = minus((float32)in.high, low);
+    template <class R, int N>
+    __device__ __forceinline__ void operator()(const Block &words, R (&x)[N]) const {
+        const R low = (R)in.low, width = minus((R)in.high, low);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            const float32 u = fraction(words.at[i], fraction_bits<T>);
-            x[i] = (float32)confined(plus(low, times(u, width)), in);
-        }
-    }
-    __device__ __forceinline__ void operator()(const Block &words, float64 (&x)[2]) const {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const float64 u = fraction_53(words.at[2 * i], words.at[2 * i + 1]);
-            x[i] = confined(plus(in.low, times(u, minus(in.high, in.low))), in);
+        for (int i = 0; i < N; ++i) {
+            x[i] = (R)confined(plus(low, times(fraction_of<T>(words, i), width)), in);
         }
     }
 };

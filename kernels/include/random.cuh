@@ -44,6 +44,23 @@ __device__ __forceinline__ float64 fraction_53(unsigned high, unsigned low) {
     return (float64)((Word)high << 21 | low >> 11) / (float64)(1ull << 53);
 }
 
+/// Bits of a uniform number.
+template <class T> constexpr int fraction_bits = 24;
+template <> constexpr int fraction_bits<float16> = 11;
+template <> constexpr int fraction_bits<bfloat16> = 8;
+
+/// How many elements the four words of a block make.
+template <class T> constexpr int of_block = sizeof(T) == 8 ? 2 : 4;
+
+/// The fraction that an element of a block is made of.
+template <class T> __device__ __forceinline__ Compute<T> fraction_of(const Block &words, int k) {
+    if constexpr (sizeof(T) == 8) {
+        return fraction_53(words.at[2 * k], words.at[2 * k + 1]);
+    } else {
+        return fraction(words.at[k], fraction_bits<T>);
+    }
+}
+
 /// 32 bits in (0, 1], whose logarithm is finite.
 __device__ __forceinline__ float32 positive(unsigned word) {
     return (float32)(((float64)word + 1.0) / 4294967296.0);

@@ -34,6 +34,11 @@ template <> __device__ __forceinline__ float32 whole_for<bfloat16>(float32 x) { 
 template <> __device__ __forceinline__ float32 whole_for<float32>(float32 x) { return x; }
 template <> __device__ __forceinline__ float64 whole_for<float64>(float64 x) { return x; }
 
+/// `a` times the logarithm of `x`, which is 0 for zeros.
+__device__ __forceinline__ float64 weighted_log(float64 a, float64 x) {
+    return a == 0.0 && x == 0.0 ? 0.0 : a * logarithm(x);
+}
+
 // Winitzki's estimate, made exact by steps of Halley's method.
 __device__ __noinline__ float64 inverse_error_function(float64 x) {
     const float64 t = fabs(x);

@@ -194,6 +194,12 @@ LARGER = [
     ("Dropout", {"axes": (0, 2), "mode": "always", "p": 0.25}, [(6, 50, 7)], False),
     ("BatchNorm", {"fix_gamma": False}, [(40, 3, 7), *[(3,)] * 4], True),
     ("BatchNorm", {"fix_gamma": False, "axis": -1}, [(70, 5), *[(5,)] * 4], True),
+    ("_batch_norm_again", {"fix_gamma": False}, [(40, 3, 7), *[(3,)] * 4], True),
+    ("_batch_norm_again", {"axis": -1}, [(70, 5), *[(5,)] * 4], True),
+    ("_backward_pdf_gamma", {}, [(2, 5000), (2, 5000), (2,), (2,)], False),
+    ("_backward_pdf_exponential", {"is_log": True}, [(3, 700), (3, 700), (3,)], False),
+    ("_backward_pdf_dirichlet", {}, [(2, 300), (2, 300, 5), (2, 5)], False),
+    ("_random_pdf_dirichlet", {"is_log": True}, [(5, 300), (300,)], False),
 ]
 """Folds that many threads, and blocks, share: operator, attributes, shapes, whether to train."""
 

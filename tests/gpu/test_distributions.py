@@ -76,3 +76,19 @@ def test_tensors_of_parameters(law, dtype):
         pairs.append(getattr(mx.nd, f"sample_{law}")(*given, shape=(5, 13), dtype=dtype))
     close(*pairs, dtype)
     assert races() == ""
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_uniform_numbers_of_tensors(dtype):
+    """Also where no number of the type lies within, and of ends that make no interval."""
+    ends = [(0, 1), (-1, 0), (2.1, 2.9), (0, 1e9), (2.0001, 2.0002), (3, 3), (1e-9, 1e-8)]
+    ends += [(-1e9, 1e-30), (5, -5), (np.nan, 1), (0, np.inf), (-1e39, 1e39), (np.inf, np.inf)]
+    low, high = np.array(ends, np.float64).T
+    pairs = []
+    for ctx in (GPU, mx.cpu()):
+        mx.random.seed(6)
+        given = [mx.nd.array(x, ctx=ctx, dtype="float64") for x in (low, high)]
+        drawn = mx.nd.sample_uniform(*given, shape=(61,), dtype=dtype)
+        pairs.append(drawn.astype("float64").asnumpy())
+    np.testing.assert_array_equal(*pairs)
+    assert races() == ""

@@ -7,17 +7,13 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
-_DRAWN = "classes, orders and slopes are drawn on the CPU"
-_DENSITY = "densities of distributions are computed on the CPU"
 _IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
-_AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 
 _LINALG = "factors and systems of equations are computed on the CPU"
-_TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
+_TABLE = "sketches are computed on the CPU"
 
 _SAMPLES = "feature maps are read between their pixels on the CPU"
-_POINTS = "likelihoods of points in time are computed on the CPU"
 
 _BOXES = "boxes of detectors are compared and sorted on the CPU"
 _BYTES = "numbers of eight bits with ranges are computed on the CPU"
@@ -44,29 +40,6 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
-    "IdentityAttachKLSparseReg": "running means of activations are kept on the CPU",
-    "_leaky_random": _DRAWN,
-    "_sample_multinomial": _DRAWN,
-    "_backward_sample_multinomial": _DRAWN,
-    "_sample_uniform": "intervals that tensors give are drawn from on the CPU",
-    "_sample_unique_zipfian": _DRAWN,
-    "_shuffled_places": _DRAWN,
-    "_random_pdf_uniform": _DENSITY,
-    "_backward_pdf_uniform": _DENSITY,
-    "_random_pdf_normal": _DENSITY,
-    "_backward_pdf_normal": _DENSITY,
-    "_random_pdf_exponential": _DENSITY,
-    "_backward_pdf_exponential": _DENSITY,
-    "_random_pdf_gamma": _DENSITY,
-    "_backward_pdf_gamma": _DENSITY,
-    "_random_pdf_poisson": _DENSITY,
-    "_backward_pdf_poisson": _DENSITY,
-    "_random_pdf_negative_binomial": _DENSITY,
-    "_backward_pdf_negative_binomial": _DENSITY,
-    "_random_pdf_generalized_negative_binomial": _DENSITY,
-    "_backward_pdf_generalized_negative_binomial": _DENSITY,
-    "_random_pdf_dirichlet": _DENSITY,
-    "_backward_pdf_dirichlet": _DENSITY,
     "im2col": _IMAGES,
     "col2im": _IMAGES,
     "_backward_im2col": _IMAGES,
@@ -74,18 +47,6 @@ _WITHOUT = {
     "_backward_Correlation": _IMAGES,
     "ROIPooling": _IMAGES,
     "_backward_ROIPooling": _IMAGES,
-    "_image_to_tensor": _AUGMENT,
-    "_image_normalize": _AUGMENT,
-    "_image_resize": _AUGMENT,
-    "_image_random_flip_left_right": _AUGMENT,
-    "_image_random_flip_top_bottom": _AUGMENT,
-    "_image_random_brightness": _AUGMENT,
-    "_image_random_contrast": _AUGMENT,
-    "_image_random_saturation": _AUGMENT,
-    "_image_random_hue": _AUGMENT,
-    "_image_random_color_jitter": _AUGMENT,
-    "_image_adjust_lighting": _AUGMENT,
-    "_image_random_lighting": _AUGMENT,
     "_linalg_syrk": _LINALG,
     "_linalg_trmm": _LINALG,
     "_linalg_trsm": _LINALG,
@@ -102,13 +63,8 @@ _WITHOUT = {
     "_linalg_extracttrian": _LINALG,
     "_linalg_maketrian": _LINALG,
     "_linalg_triangles": _LINALG,
-    "_contrib_fft": _TABLE,
-    "_contrib_ifft": _TABLE,
     "_contrib_count_sketch": _TABLE,
     "_backward_count_sketch": _TABLE,
-    "_histogram": _TABLE,
-    "_ravel_multi_index": _TABLE,
-    "_unravel_index": _TABLE,
     "GridGenerator": _SAMPLES,
     "_backward_GridGenerator": _SAMPLES,
     "BilinearSampler": _SAMPLES,
@@ -124,9 +80,6 @@ _WITHOUT = {
     "_backward__contrib_DeformableConvolution": _SAMPLES,
     "_contrib_ModulatedDeformableConvolution": _SAMPLES,
     "_backward__contrib_ModulatedDeformableConvolution": _SAMPLES,
-    "_contrib_hawkesll": _POINTS,
-    "_backward_contrib_hawkesll": _POINTS,
-    "_batch_norm_again": "what BatchNorm gave before is computed again on the CPU alone",
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,
     "_convolution_block": _BLOCKS,
@@ -163,14 +116,11 @@ _WITHOUT = {
 }
 
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
-_MIXED = "running sums of another type than the data are added up on the CPU"
 
 _IN_PART = {
     "take": _CHECKED,
     "_backward_take": _CHECKED,
-    "_linalg_gemm2": "matrices whose rows run between two batches are multiplied on the CPU",
-    "cumsum": _MIXED,
-    "_backward_cumsum": _MIXED,
+    "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",
 }
 
 

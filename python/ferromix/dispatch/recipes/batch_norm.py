@@ -19,7 +19,7 @@ from ..recipe import (
     req,
     struct,
 )
-from ..recipe_folds import split
+from ..recipe_folds import along, split
 
 __all__: list[str] = []
 
@@ -45,6 +45,22 @@ def backward(job: Job) -> Recipe | None:
     else:
         channels += [nothing()] * 4
     return normed(job, "backward", channels, [input_at(0), input_at(1)], len(job.outputs))
+
+
+@recipe("_batch_norm_again")
+def again(job: Job) -> Recipe | None:
+    """The output once more, with a thread for each element."""
+    shape, dtype = job.outputs[0]
+    own = dtype if dtype in REALS else "float32"
+    if [t for _, t in job.inputs] != [dtype, *[own] * 4] or dtype not in FLOATS:
+        return None
+    axis = job.attrs["axis"] % len(shape)
+    layout = along(prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+    statistics = struct(*map(input_at, range(1, 5)))
+    flag = int32(int(job.attrs["fix_gamma"]))
+    given = statistics, input_at(0), output_at(0), layout, flag, req(0)
+    entry = f"batch_norm_again_{dtype}"
+    return Recipe((job.spread("batch_norm", entry, prod(shape), *given),))
 
 
 def normed(

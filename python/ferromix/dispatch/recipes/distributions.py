@@ -46,7 +46,7 @@ def fixed(job: Job) -> Recipe | None:
     return Recipe((drawn(job, law, [*numbers, nothing(), nothing()], 1),))
 
 
-@recipe("_sample_normal", *(f"_sample_{law}" for law in LAWS))
+@recipe("_sample_uniform", "_sample_normal", *(f"_sample_{law}" for law in LAWS))
 def from_tensors(job: Job) -> Recipe | None:
     """The parameters as float64, and the same."""
     if job.outputs[0][1] not in FLOATS:
