@@ -10,6 +10,8 @@ import pytest
 import ferromix as mx
 from ferromix.dispatch.backend import backend_of
 
+from .device import races
+
 GPU = mx.gpu(0)
 
 
@@ -37,6 +39,19 @@ def test_the_warning_names_the_operator_and_the_reason_once():
         "take runs on the CPU, on copies: indices that mode='raise' checks are looked at on the "
         "CPU. FERROMIX_GPU_FALLBACK_LOG=0 silences this."
     )
+
+
+@pytest.mark.parametrize("first", [mx.cpu(), GPU])
+def test_a_run_on_one_device_is_not_taken_for_one_on_the_other(first):
+    """The operator, shapes and types are the same; its data are about to be written."""
+    last = GPU if first == mx.cpu() else mx.cpu()
+    values = np.arange(7, dtype=np.float32)
+    for device in (first, last, first):
+        data, place = mx.nd.array(values, ctx=device), mx.nd.array([3], ctx=device)
+        found = mx.nd.take(data * 2, place * 1, mode="raise")
+        assert found.context == device
+        np.testing.assert_array_equal(found.asnumpy(), [6])
+    assert races() == ""
 
 
 def test_what_has_no_sentence_of_its_own_has_a_general_one():

@@ -107,8 +107,8 @@ impl Binding {
     }
 
     /// Binds to other arrays what was bound for one run, and run, before: at a fifth of the cost of
-    /// a new one. False where that is not possible: while it is in use, and for arrays that are laid
-    /// out in another way, that need copies, or whose memory overlaps.
+    /// a new one. False where that is not possible: while it is in use, and for arrays that are on another
+    /// device, laid out in another way, that need copies, or whose memory overlaps.
     ///
     /// # Errors
     /// Memory that cannot be had. It must not be pushed then, nor where the answer was false.
@@ -131,9 +131,15 @@ impl Binding {
         if staged || reqs != &bound.reqs[..] || counts != (inputs.len(), outputs.len()) {
             return Ok(false);
         }
-        if let Some(there) = &bound.there
-            && !there.fits(inputs, outputs)
-        {
+        let home = |array: &Array| array.chunk().context().is_host();
+        let fits = match &bound.there {
+            Some(there) => there.fits(inputs, outputs),
+            None => {
+                inputs.iter().map(AsRef::as_ref).all(home)
+                    && outputs.iter().filter_map(array).all(home)
+            }
+        };
+        if !fits {
             return Ok(false);
         }
         let rows = inputs.iter().zip(&mut bound.inputs).zip(&mut bound.reads);

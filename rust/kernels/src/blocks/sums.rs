@@ -11,6 +11,20 @@ use crate::simd::vector::multiversion;
 const LANES: usize = 32;
 const BLOCK: usize = 2048;
 
+/// The sum of all lanes, a power of two of them, in halves.
+#[inline(always)]
+pub(crate) fn joined<R: Real, const N: usize>(mut lanes: [R; N]) -> R {
+    let mut width = N / 2;
+    while width > 0 {
+        for i in 0..width {
+            let upper = lanes[i + width];
+            lanes[i] += upper;
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
 /// The sums of the numbers that `terms` makes of an element of each input; for use inside
 /// [`multiversion`] functions. Rows of [`LANES`] elements are taken at once, without a look at bounds
 /// for each; loops are plain, as closures over arrays are not sure to become a part of them.
@@ -57,16 +71,8 @@ pub(crate) fn sums_of<R: Real, const N: usize, const M: usize>(
                 lane[i] += y;
             }
         }
-        for (total, lanes) in totals.iter_mut().zip(&mut lanes) {
-            let mut width = LANES / 2;
-            while width > 0 {
-                for i in 0..width {
-                    let upper = lanes[i + width];
-                    lanes[i] += upper;
-                }
-                width /= 2;
-            }
-            *total += lanes[0].f64();
+        for (total, lanes) in totals.iter_mut().zip(&lanes) {
+            *total += joined(*lanes).f64();
         }
     }
     totals

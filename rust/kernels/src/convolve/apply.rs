@@ -118,39 +118,52 @@ impl Apply {
         packed: &mut [T],
     ) {
         let (tiles, depth) = (T::tiles(), self.taps.len());
-        let target = Target::of_slice(packed);
         let parts: Vec<_> = match self.is_turned::<T>() {
             true => tile_rows(self.rows, tiles.width).collect(),
             false => tile_rows(self.rows, tiles.most_rows).collect(),
         };
         let in_order = self.weights.are_in_order();
-        let grain = (PACKED / (depth * tiles.most_rows).max(1)).max(1);
+        self.pack_tiles(&parts, (depth, packed), |(group, first, n), out| {
+            let from = &weights[group * self.weight_group + first * self.weight_row..];
+            if in_order {
+                transpose((from, self.weight_row), (depth, n), (out, n));
+            } else {
+                for (out, &w) in out.chunks_exact_mut(n).zip(self.weights.iter()) {
+                    if self.weight_row == 1 {
+                        take_every(1, &from[w..][..n], out);
+                        continue;
+                    }
+                    for (r, o) in out.iter_mut().enumerate() {
+                        *o = from[r * self.weight_row + w];
+                    }
+                }
+            }
+            if let Some(scale) = scale {
+                let scale = &scale[group * self.rows + first..][..n];
+                for out in out.chunks_exact_mut(n) {
+                    out.iter_mut().zip(scale).for_each(|(o, &s)| *o *= s);
+                }
+            }
+        });
+    }
+
+    /// Has `pack` fill in the rows of each tile, of a group and from a row on, for so many steps.
+    pub(super) fn pack_tiles<R: Real + Tiled>(
+        &self,
+        parts: &[(usize, usize)],
+        (depth, packed): (usize, &mut [R]),
+        pack: impl Fn((usize, usize, usize), &mut [R]) + Sync,
+    ) {
+        let target = Target::of_slice(packed);
+        let grain = (PACKED / (depth * R::tiles().most_rows).max(1)).max(1);
         par::for_ranges(self.groups * parts.len(), grain, |range| {
             for i in range {
                 let (group, (first, n)) = (i / parts.len(), parts[i % parts.len()]);
                 let start = (group * self.rows + first) * depth;
                 // SAFETY: tiles belong to one task each.
-                let out = unsafe { target.slice(start..start + n * depth) };
-                let from = &weights[group * self.weight_group + first * self.weight_row..];
-                if in_order {
-                    transpose((from, self.weight_row), (depth, n), (out, n));
-                } else {
-                    for (out, &w) in out.chunks_exact_mut(n).zip(self.weights.iter()) {
-                        if self.weight_row == 1 {
-                            take_every(1, &from[w..][..n], out);
-                            continue;
-                        }
-                        for (r, o) in out.iter_mut().enumerate() {
-                            *o = from[r * self.weight_row + w];
-                        }
-                    }
-                }
-                if let Some(scale) = scale {
-                    let scale = &scale[group * self.rows + first..][..n];
-                    for out in out.chunks_exact_mut(n) {
-                        out.iter_mut().zip(scale).for_each(|(o, &s)| *o *= s);
-                    }
-                }
+                pack((group, first, n), unsafe {
+                    target.slice(start..start + n * depth)
+                });
             }
         });
     }

@@ -1,20 +1,15 @@
 //! Products of pairs of bfloat16 in convolutions: two taps that follow each other make a step, and the
 //! elements that they read at a position stand side by side in the panels.
 
-use crate::blocks::raw::Target;
 use crate::convolve::apply::Apply;
 use crate::convolve::direct::TileLoops;
 use crate::convolve::field::Run;
 use crate::linalg::pairs::{self, PAIR, pair};
 use crate::linalg::tile::{Tiled, tile_rows};
-use crate::par;
 use ferromix_base::bf16;
 #[cfg(target_arch = "x86_64")]
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// Weights that a task packs, at least.
-const PACKED: usize = 1 << 14;
 
 /// The tiles of pairs, where this CPU has them.
 pub(in crate::convolve) fn tile_loops() -> Option<TileLoops<bf16>> {
@@ -29,22 +24,14 @@ impl Apply {
     /// As [`Apply::pack`], in pairs.
     pub(in crate::convolve) fn pack_pairs(&self, weights: &[bf16], packed: &mut [f32]) {
         let depth = self.taps.len().div_ceil(PAIR);
-        let target = Target::of_slice(packed);
         let parts: Vec<_> = tile_rows(self.rows, f32::tiles().most_rows).collect();
-        let grain = (PACKED / (depth * f32::tiles().most_rows).max(1)).max(1);
-        par::for_ranges(self.groups * parts.len(), grain, |range| {
-            for i in range {
-                let (group, (first, n)) = (i / parts.len(), parts[i % parts.len()]);
-                let start = (group * self.rows + first) * depth;
-                // SAFETY: tiles belong to one task each.
-                let out = unsafe { target.slice(start..start + n * depth) };
-                let from = &weights[group * self.weight_group + first * self.weight_row..];
-                for r in 0..n {
-                    let row = &from[r * self.weight_row..][..self.taps.len()];
-                    let column = out[r..].iter_mut().step_by(n);
-                    for (out, two) in column.zip(row.chunks(PAIR)) {
-                        *out = pair(two[0], two.get(1).copied().unwrap_or(bf16::ZERO));
-                    }
+        self.pack_tiles(&parts, (depth, packed), |(group, first, n), out| {
+            let from = &weights[group * self.weight_group + first * self.weight_row..];
+            for r in 0..n {
+                let row = &from[r * self.weight_row..][..self.taps.len()];
+                let column = out[r..].iter_mut().step_by(n);
+                for (out, two) in column.zip(row.chunks(PAIR)) {
+                    *out = pair(two[0], two.get(1).copied().unwrap_or(bf16::ZERO));
                 }
             }
         });

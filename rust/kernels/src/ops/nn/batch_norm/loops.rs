@@ -1,6 +1,7 @@
 //! What the loops over the planes of a channel are made of: sums in lanes, and results written over what
 //! they are computed from. Parts of functions that are compiled for each level.
 
+use crate::blocks::sums::joined;
 use crate::fold::Rows;
 use crate::math::real::Real;
 
@@ -57,20 +58,6 @@ pub(super) fn fold<R: Real, const N: usize, const M: usize>(
         }
     }
     lanes.map(|lanes| joined(lanes).f64())
-}
-
-/// The sum of all lanes, in halves.
-#[inline(always)]
-fn joined<R: Real>(mut lanes: [R; LANES]) -> R {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for i in 0..width {
-            let upper = lanes[i + width];
-            lanes[i] += upper;
-        }
-        width /= 2;
-    }
-    lanes[0]
 }
 
 #[inline(always)]
