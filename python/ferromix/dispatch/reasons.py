@@ -74,8 +74,6 @@ _WITHOUT = {
     "_backward_im2col": _IMAGES,
     "Correlation": _IMAGES,
     "_backward_Correlation": _IMAGES,
-    "ROIPooling": _IMAGES,
-    "_backward_ROIPooling": _IMAGES,
     "_image_to_tensor": _AUGMENT,
     "_image_normalize": _AUGMENT,
     "_image_resize": _AUGMENT,
