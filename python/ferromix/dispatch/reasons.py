@@ -108,7 +108,6 @@ _WITHOUT = {
     "_unravel_index": _TABLE,
     "RNN": _RECURRENT,
     "_backward_RNN": _RECURRENT,
-    "_contrib_RROIAlign": _SAMPLES,
     "_contrib_DeformablePSROIPooling": _SAMPLES,
     "_backward__contrib_DeformablePSROIPooling": _SAMPLES,
     "_contrib_DeformableConvolution": _SAMPLES,
@@ -156,7 +155,10 @@ _WITHOUT = {
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 _MIXED = "running sums of another type than the data are added up on the CPU"
 
+_POINTS_OF_BINS = "bins of more points than it takes are refused by the CPU"
+
 _IN_PART = {
+    "_contrib_RROIAlign": _POINTS_OF_BINS,
     "take": _CHECKED,
     "_backward_take": _CHECKED,
     "_linalg_gemm2": "matrices whose rows run between two batches are multiplied on the CPU",
