@@ -204,7 +204,8 @@ constexpr int CHANNELS = 4;
 /// The bins of a group along an axis.
 __device__ __forceinline__ Span bins_of(const Regions &regions, int way, int64 group) {
     const int64 bins = regions.bins[way], groups = regions.groups[way];
-    return {(int32)((group * bins + groups - 1) / groups), (int32)(((group + 1) * bins + groups - 1) / groups)};
+    const int64 first = group * bins + groups - 1, end = first + bins;
+    return {(int32)(first / groups), (int32)(end / groups)};
 }
 
 /// Adds what a region gives to a pixel of some channels.

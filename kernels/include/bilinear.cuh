@@ -27,7 +27,8 @@ template <class R> __device__ __forceinline__ Line<R> line_among_zeros(R x, int6
     const int64 first = (int64)below;
     const bool left = first >= 0, right = first + 1 < n;
     return {true, {left ? first : 0, right ? first + 1 : n - 1},
-        {left ? minus((R)1, rest) : (R)0, right ? rest : (R)0}, {left ? (R)-1 : (R)0, right ? (R)1 : (R)0}};
+        {left ? minus((R)1, rest) : (R)0, right ? rest : (R)0},
+        {left ? (R)-1 : (R)0, right ? (R)1 : (R)0}};
 }
 
 /// `x` is not beyond the rim.
@@ -63,7 +64,8 @@ template <class R> struct Point {
     R weight[4], by[2][4];
 };
 
-template <class R> __device__ __forceinline__ void products(const R (&a)[2], const R (&b)[2], R (&out)[4]) {
+template <class R>
+__device__ __forceinline__ void products(const R (&a)[2], const R (&b)[2], R (&out)[4]) {
     out[0] = times(a[0], b[0]);
     out[1] = times(a[0], b[1]);
     out[2] = times(a[1], b[0]);

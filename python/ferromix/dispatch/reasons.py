@@ -108,8 +108,6 @@ _WITHOUT = {
     "_unravel_index": _TABLE,
     "RNN": _RECURRENT,
     "_backward_RNN": _RECURRENT,
-    "_contrib_DeformablePSROIPooling": _SAMPLES,
-    "_backward__contrib_DeformablePSROIPooling": _SAMPLES,
     "_contrib_DeformableConvolution": _SAMPLES,
     "_backward__contrib_DeformableConvolution": _SAMPLES,
     "_contrib_ModulatedDeformableConvolution": _SAMPLES,
