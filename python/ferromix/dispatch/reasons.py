@@ -69,8 +69,6 @@ _WITHOUT = {
     "_backward_pdf_generalized_negative_binomial": _DENSITY,
     "_random_pdf_dirichlet": _DENSITY,
     "_backward_pdf_dirichlet": _DENSITY,
-    "Correlation": _IMAGES,
-    "_backward_Correlation": _IMAGES,
     "_image_to_tensor": _AUGMENT,
     "_image_normalize": _AUGMENT,
     "_image_resize": _AUGMENT,
