@@ -9,15 +9,13 @@ _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _DRAWN = "classes, orders and slopes are drawn on the CPU"
 _DENSITY = "densities of distributions are computed on the CPU"
-_IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
 _AUGMENT = "images are prepared on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _RECURRENT = "recurrent networks are computed on the CPU"
 
 _LINALG = "factors and systems of equations are computed on the CPU"
-_TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
+_TABLE = "histograms and Fourier transforms are computed on the CPU"
 
-_SAMPLES = "feature maps are read between their pixels on the CPU"
 _POINTS = "likelihoods of points in time are computed on the CPU"
 
 _BOXES = "boxes of detectors are compared and sorted on the CPU"
@@ -104,10 +102,6 @@ _WITHOUT = {
     "_unravel_index": _TABLE,
     "RNN": _RECURRENT,
     "_backward_RNN": _RECURRENT,
-    "_contrib_DeformableConvolution": _SAMPLES,
-    "_backward__contrib_DeformableConvolution": _SAMPLES,
-    "_contrib_ModulatedDeformableConvolution": _SAMPLES,
-    "_backward__contrib_ModulatedDeformableConvolution": _SAMPLES,
     "_contrib_hawkesll": _POINTS,
     "_backward_contrib_hawkesll": _POINTS,
     "_batch_norm_again": "what BatchNorm gave before is computed again on the CPU alone",
