@@ -97,3 +97,88 @@ def test_bits_do_not_depend_on_the_order_of_threads(sources, row):
             Run(made, given, outs, [dispatch.WRITE] * len(outs)).launch(sources, seed)
             found.add(b"".join(out.tobytes() for out in outs))
         assert len(found) == 1, call.card.name
+
+
+FAR = [1e30, float("inf"), -float("inf"), float("nan")]
+ON_REGIONS = [
+    ("ROIPooling", BINS, SMALL),
+    ("_contrib_ROIAlign", {**BINS, "sample_ratio": 2}, SMALL),
+    ("_contrib_ROIAlign", BINS, SMALL),
+    ("_contrib_RROIAlign", {**BINS, "sampling_ratio": 2}, SMALL),
+    ("_contrib_PSROIPooling", GROUPS, LARGE),
+    ("_contrib_DeformablePSROIPooling", {**GROUPS, "no_trans": True}, LARGE),
+]
+
+
+def on_regions(
+    name: str, attrs: dict, shape: tuple[int, ...], rois: list, dtype: str
+) -> list[Call]:
+    """The operator's run, and that of its gradient, on some regions of images of such a shape."""
+    data = np.random.default_rng(3).standard_normal(shape)
+    turned = [[*roi, 30] for roi in rois] if "RROI" in name else rois
+    given = [mx.nd.array(x, dtype=dtype).handle for x in (data, turned)]
+    call = Call(make(name, attrs), given, False)
+    head = mx.nd.ones(call.outs[0][0], dtype=dtype).handle
+    if not call.card.differentiable:
+        return [call]
+    _, graph = backward(SimpleNamespace(card=call.card, train=False), given, [head])
+    return [call, *(Call(card, inputs, False) for card, inputs in graph.calls)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("far", FAR)
+@pytest.mark.parametrize("row", ON_REGIONS, ids=lambda row: row[0])
+def test_regions_that_have_no_end(sources, row, far, dtype):
+    rois = [[0, 1, 1, far, 4], [0, far, 1, 3, 4], [1, -far, -far, far, far], [1, 1, 1, 4, 4]]
+    for call in on_regions(*row, rois, dtype):
+        Runner(sources, call, WIDE).check(STEPS)
+
+
+@pytest.mark.parametrize("number", [2, *FAR])
+@pytest.mark.parametrize("row", ON_REGIONS, ids=lambda row: row[0])
+def test_regions_of_images_that_there_are_not_give_zeros(sources, row, number):
+    places = [[n, 1, 1, 4, 4] for n in (1, -1, -1)]
+    call, *back = on_regions(*row, places, "float32")
+    runner = Runner(sources, call, WIDE)
+    given, outs = runner.arrays()
+    given[1][1, 0] = number
+    runner.launch(given, outs, [dispatch.WRITE] * len(outs))
+    assert outs[0][0].any()
+    assert not outs[0][1:].any()
+    for call in back:
+        runner = Runner(sources, call, WIDE)
+        given, outs = runner.arrays()
+        wanted = runner.wanted(given, outs, [dispatch.WRITE] * len(outs))
+        rois = next(x for x in given if x.shape[1] in (5, 6) and x.ndim == 2)
+        rois[1, 0] = number
+        runner.launch(given, outs, [dispatch.WRITE] * len(outs))
+        runner.like(outs, wanted, [dispatch.WRITE] * len(outs), STEPS)
+
+
+def test_regions_without_an_extent_give_zeros(sources):
+    attrs = {**BINS, "aligned": True}
+    (call, _) = on_regions("_contrib_ROIAlign", attrs, SMALL, [[0, 1, 1, 4, 4]] * 2, "float32")
+    runner = Runner(sources, call, WIDE)
+    given, outs = runner.arrays()
+    given[1][1, 3] = 1
+    runner.launch(given, outs, [dispatch.WRITE])
+    assert outs[0][0].any()
+    assert not outs[0][1].any()
+
+
+def test_slices_and_elements_for_no_index_are_left_out(sources):
+    old, index, new = (
+        mx.nd.array(x).handle for x in (np.zeros((4, 1)), [0, 0, 3], [[5], [6], [7]])
+    )
+    runner = Runner(sources, Call(make("_contrib_index_copy", {}), [old, index, new], False))
+    for places, wanted in [([0, 0, 3], [6, 0, 0, 7]), ([4, -1, 1], [0, 7, 0, 0])]:
+        given, outs = runner.arrays()
+        given[1][:] = places
+        runner.launch(given, outs, [dispatch.WRITE])
+        assert outs[0].ravel().tolist() == wanted
+    table = [mx.nd.array(x).handle for x in ([[1.0, 2, 3]], [[0, 1, 0]], [[1, -1, 1]])]
+    runner = Runner(sources, Call(make("_contrib_count_sketch", {"out_dim": 2}), table, False))
+    given, outs = runner.arrays()
+    given[1][:] = [[0, 2, -1]]
+    runner.launch(given, outs, [dispatch.WRITE])
+    assert outs[0].tolist() == [[1, 0]]
