@@ -7,6 +7,7 @@
 // out, result, pool, req), which takes from a gradient of the input's shape what stands where each
 // maximum is. Arrays have no gaps.
 #include "convert.cuh"
+#include "least.cuh"
 #include "map.cuh"
 #include "real.cuh"
 
@@ -117,13 +118,6 @@ first_of(const Pool &pool, const Spot &spot, const T *data, Compute<T> highest) 
     });
     return found;
 }
-
-// The least finite numbers.
-template <class T> __device__ __forceinline__ Compute<T> least();
-template <> __device__ __forceinline__ float32 least<float32>() { return __uint_as_float(0xff7fffffu); }
-template <> __device__ __forceinline__ float64 least<float64>() { return -1.7976931348623157e308; }
-template <> __device__ __forceinline__ float32 least<float16>() { return -65504.0f; }
-template <> __device__ __forceinline__ float32 least<bfloat16>() { return __uint_as_float(0xff7f0000u); }
 
 enum class Kind { Max, Avg, Sum, Squares, Cubes };
 

@@ -5,6 +5,7 @@
 // rows_set_DTYPE(data, from, groups, out, rows, req), the data there. Sums are in the order of
 // positions, of halves in float32, of integers in int64. Arrays have no gaps.
 #include "grid.cuh"
+#include "groups.cuh"
 #include "map.cuh"
 
 namespace fm {
@@ -12,11 +13,6 @@ namespace fm {
 /// `outer` blocks of `n` rows of `inner` elements, of which `count` are picked.
 struct Rows {
     int64 outer, n, inner, count;
-};
-
-/// The positions of each place: `members` from `starts[place]` on.
-struct Groups {
-    const int32 *starts, *members;
 };
 
 template <int LANES, class T>

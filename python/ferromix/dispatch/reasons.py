@@ -7,13 +7,9 @@ __all__ = ["in_part", "reason", "without"]
 _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
-_IMAGES = "images are cut to columns, compared and pooled by regions on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
-
 _LINALG = "factors and systems of equations are computed on the CPU"
-_TABLE = "sketches are computed on the CPU"
 
-_SAMPLES = "feature maps are read between their pixels on the CPU"
 
 _BOXES = "boxes of detectors are compared and sorted on the CPU"
 _BYTES = "numbers of eight bits with ranges are computed on the CPU"
@@ -40,13 +36,6 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
-    "im2col": _IMAGES,
-    "col2im": _IMAGES,
-    "_backward_im2col": _IMAGES,
-    "Correlation": _IMAGES,
-    "_backward_Correlation": _IMAGES,
-    "ROIPooling": _IMAGES,
-    "_backward_ROIPooling": _IMAGES,
     "_linalg_syrk": _LINALG,
     "_linalg_trmm": _LINALG,
     "_linalg_trsm": _LINALG,
@@ -63,28 +52,10 @@ _WITHOUT = {
     "_linalg_extracttrian": _LINALG,
     "_linalg_maketrian": _LINALG,
     "_linalg_triangles": _LINALG,
-    "_contrib_count_sketch": _TABLE,
-    "_backward_count_sketch": _TABLE,
-    "GridGenerator": _SAMPLES,
-    "_backward_GridGenerator": _SAMPLES,
-    "BilinearSampler": _SAMPLES,
-    "_backward_BilinearSampler": _SAMPLES,
-    "_contrib_ROIAlign": _SAMPLES,
-    "_backward_ROIAlign": _SAMPLES,
-    "_contrib_RROIAlign": _SAMPLES,
-    "_contrib_PSROIPooling": _SAMPLES,
-    "_backward__contrib_PSROIPooling": _SAMPLES,
-    "_contrib_DeformablePSROIPooling": _SAMPLES,
-    "_backward__contrib_DeformablePSROIPooling": _SAMPLES,
-    "_contrib_DeformableConvolution": _SAMPLES,
-    "_backward__contrib_DeformableConvolution": _SAMPLES,
-    "_contrib_ModulatedDeformableConvolution": _SAMPLES,
-    "_backward__contrib_ModulatedDeformableConvolution": _SAMPLES,
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,
     "_convolution_block": _BLOCKS,
     "_fused": "chains of operators are one kernel on the CPU, GPUs have generated ones",
-    "_contrib_index_copy": "slices are put in at indices on the CPU",
     "_contrib_box_iou": _BOXES,
     "_contrib_box_encode": _BOXES,
     "_contrib_box_decode": _BOXES,
@@ -117,7 +88,10 @@ _WITHOUT = {
 
 _CHECKED = "indices that mode='raise' checks are looked at on the CPU"
 
+_POINTS_OF_BINS = "bins of more points than it takes are refused by the CPU"
+
 _IN_PART = {
+    "_contrib_RROIAlign": _POINTS_OF_BINS,
     "take": _CHECKED,
     "_backward_take": _CHECKED,
     "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",

@@ -9,7 +9,7 @@ from math import prod
 from .recipe import Arg, Job, Launch, Recipe, input_at, int64, output_at, req
 from .recipe_folds import MAX_RANK, filled, words
 
-__all__ = ["Axis", "Move", "summed", "whole"]
+__all__ = ["SIZES", "Axis", "Move", "summed", "whole"]
 
 SIDE = 32
 """Squares of so many elements go through shared memory."""
@@ -18,6 +18,7 @@ LEAST = 8
 WIDE = 16
 """Bytes that are moved as one."""
 SIZES = {"float16": 2, "bfloat16": 2, "float32": 4, "int32": 4, "float64": 8, "int64": 8}
+"""Bytes of an element, where they are more than one."""
 MOST_THREADS = 1024
 
 Axis = tuple[int, int, int]

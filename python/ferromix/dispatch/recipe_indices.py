@@ -16,6 +16,8 @@ OUTSIDE = {"clip": 0, "wrap": 1, "raise": 2}
 FROM_END = 3
 MOST = 2**31 - 1
 """Positions that 32 bits number."""
+ALIGNED = 16
+"""What follows groups in memory begins at a multiple of so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -87,4 +89,4 @@ def groups(job: Job, count: int, n: int) -> Groups | None:
         job.spread("indices", "indices_spread_int64", count, found, slots, starts, members, many),
         job.spread("indices", "indices_order_int64", count, found, starts, members, ordered, many),
     )
-    return Groups(launches, struct(starts, ordered), at[-1])
+    return Groups(launches, struct(starts, ordered), -(-at[-1] // ALIGNED) * ALIGNED)

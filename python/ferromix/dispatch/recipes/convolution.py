@@ -23,7 +23,19 @@ from ..recipe import (
 from ..recipe_folds import fold
 from .gemm import WIDTH, Split, split
 
-__all__ = ["Geometry", "data_gradient", "forward_of", "geometry", "weight_gradient", "with_bias"]
+__all__ = [
+    "MOST",
+    "Geometry",
+    "data_gradient",
+    "data_split",
+    "forward_of",
+    "geometry",
+    "launches",
+    "shared",
+    "weight_gradient",
+    "weight_split",
+    "with_bias",
+]
 
 FEW = 4
 """Channels of a group whose results take a thread for each element."""
@@ -91,16 +103,27 @@ def geometry(job: Job, shape: Shape, out: Shape, pads: Shape | None = None) -> G
 
 
 def launches(
-    job: Job, g: Geometry, name: str, how: Split, elements: int, args: tuple[Arg, ...], out: int
+    job: Job,
+    g: Geometry,
+    name: str,
+    how: Split,
+    elements: int,
+    args: tuple[Arg, ...],
+    out: int,
+    target: tuple[Arg, Arg] | None = None,
 ) -> tuple[list[Launch], int]:
-    """Launches of ``args`` (two operands and the bias), and bytes of their temporary memory."""
+    """Launches of ``args`` (two operands and the bias), and bytes of their temporary memory.
+
+    To the output `out`, or to the address of `target` by the request there.
+    """
+    to, request = target or (output_at(out), req(out))
     dtype = job.inputs[0][1]
     phases = prod(g.of(3)) if name == "data_" else 1
     if elements == 0:
         return [], 0
     grid = how.tiles, how.parts, min(g.groups * phases, MOST_GROUPS)
     block = (1, how.threads, 1) if (name, how.size) == ("weight_", "few") else (how.threads, 1, 1)
-    rest = output_at(out), workspace(), int64(elements), g.packed(), req(out)
+    rest = to, workspace(), int64(elements), g.packed(), request
     entry = f"convolution_{name}{how.size}_{dtype}"
     made = [Launch("convolution", entry, grid, block, (*args, *rest))]
     if how.parts == 1:
@@ -108,7 +131,7 @@ def launches(
     filters = job.outputs[out][0][1]
     plane = prod(job.outputs[out][0][2:])
     sizes = map(int64, (how.parts, elements, plane, filters))
-    last = workspace(), args[2], output_at(out), *sizes, req(out)
+    last = workspace(), args[2], to, *sizes, request
     finish = f"convolution_{dtype}_finish"
     made.append(job.spread("convolution", finish, elements, *last))
     return made, how.parts * elements * WIDTH[dtype]
@@ -148,23 +171,30 @@ def data_gradient(
 
     From the first input to the first output.
     """
+    args = input_at(0), input_at(weight), bias or nothing()
+    return launches(job, g, "data_", data_split(job, g), prod(job.outputs[0][0]), args, 0)
+
+
+def data_split(job: Job, g: Geometry) -> Split:
+    """How blocks share the gradient of the data."""
     strides = g.of(3)
     most = g.batch * prod(-(-a // s) for a, s in zip(g.of(0), strides, strict=True))
     depth = g.filters * prod(-(-k // s) for k, s in zip(g.of(2), strides, strict=True))
-    how = shared(job, g.channels, most, depth, g.groups * prod(strides))
-    args = input_at(0), input_at(weight), bias or nothing()
-    return launches(job, g, "data_", how, prod(job.outputs[0][0]), args, 0)
+    return shared(job, g.channels, most, depth, g.groups * prod(strides))
 
 
 def weight_gradient(job: Job, g: Geometry, grad: int, data: int) -> tuple[list[Launch], int]:
     """A product for each group, over all positions, from two inputs to the second output."""
+    args = input_at(grad), input_at(data), nothing()
+    return launches(job, g, "weight_", weight_split(job, g), prod(job.outputs[1][0]), args, 1)
+
+
+def weight_split(job: Job, g: Geometry) -> Split:
+    """How blocks share the gradient of the weights."""
     rows, columns = g.filters, g.channels * g.taps
     if rows * columns <= FEW_WEIGHTS:
-        how = Split("few", THREADS, rows * columns, 1)
-    else:
-        how = split(job.limits, job.inputs[0][1], rows, columns, g.positions, g.groups)
-    args = input_at(grad), input_at(data), nothing()
-    return launches(job, g, "weight_", how, prod(job.outputs[1][0]), args, 1)
+        return Split("few", THREADS, rows * columns, 1)
+    return split(job.limits, job.inputs[0][1], rows, columns, g.positions, g.groups)
 
 
 @recipe("_backward_Convolution")
