@@ -20,7 +20,7 @@ _TABLE = "sketches, histograms and Fourier transforms are computed on the CPU"
 _SAMPLES = "feature maps are read between their pixels on the CPU"
 _POINTS = "likelihoods of points in time are computed on the CPU"
 
-_BOXES = "boxes of detectors are compared and sorted on the CPU"
+_MATCHED = "boxes that labels and matches name are checked and encoded on the CPU"
 _BYTES = "numbers of eight bits with ranges are computed on the CPU"
 _GRAPHS = "parts of graphs are found on the CPU"
 _BLOCKS = "graphs make it on the CPU alone"
@@ -136,17 +136,8 @@ _WITHOUT = {
     "_convolution_block": _BLOCKS,
     "_fused": "chains of operators are one kernel on the CPU, GPUs have generated ones",
     "_contrib_index_copy": "slices are put in at indices on the CPU",
-    "_contrib_box_iou": _BOXES,
-    "_contrib_box_encode": _BOXES,
-    "_contrib_box_decode": _BOXES,
-    "_contrib_bipartite_matching": _BOXES,
-    "_contrib_box_nms": _BOXES,
-    "_backward_contrib_box_nms": _BOXES,
-    "_contrib_MultiBoxPrior": _BOXES,
-    "_contrib_MultiBoxTarget": _BOXES,
-    "_contrib_MultiBoxDetection": _BOXES,
-    "_contrib_Proposal": _BOXES,
-    "_contrib_MultiProposal": _BOXES,
+    "_contrib_box_encode": _MATCHED,
+    "_contrib_MultiBoxTarget": _MATCHED,
     "_contrib_quantize": _BYTES,
     "_contrib_quantize_v2": _BYTES,
     "_contrib_quantize_asym": _BYTES,
