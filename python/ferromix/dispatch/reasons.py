@@ -21,7 +21,6 @@ _SAMPLES = "feature maps are read between their pixels on the CPU"
 _POINTS = "likelihoods of points in time are computed on the CPU"
 
 _MATCHED = "boxes that labels and matches name are checked and encoded on the CPU"
-_BYTES = "numbers of eight bits with ranges are computed on the CPU"
 _GRAPHS = "parts of graphs are found on the CPU"
 _BLOCKS = "graphs make it on the CPU alone"
 
@@ -126,22 +125,7 @@ _WITHOUT = {
     "_contrib_index_copy": "slices are put in at indices on the CPU",
     "_contrib_box_encode": _MATCHED,
     "_contrib_MultiBoxTarget": _MATCHED,
-    "_contrib_quantize": _BYTES,
-    "_contrib_quantize_v2": _BYTES,
-    "_contrib_quantize_asym": _BYTES,
-    "_contrib_dequantize": _BYTES,
-    "_contrib_requantize": _BYTES,
-    "_contrib_calibrate_entropy": _BYTES,
-    "_contrib_quantized_act": _BYTES,
-    "_contrib_quantized_flatten": _BYTES,
-    "_contrib_quantized_elemwise_add": _BYTES,
-    "_contrib_quantized_elemwise_mul": _BYTES,
-    "_contrib_quantized_concat": _BYTES,
-    "_contrib_quantized_embedding": _BYTES,
-    "_contrib_quantized_batch_norm": _BYTES,
-    "_contrib_quantized_pooling": _BYTES,
-    "_contrib_quantized_conv": _BYTES,
-    "_contrib_quantized_fully_connected": _BYTES,
+    "_contrib_calibrate_entropy": "ranges are chosen by their entropy on the CPU",
     "_needs_csr": _GRAPHS,
 }
 
