@@ -108,13 +108,19 @@ class Reflectors:
 
 
 def reflected(
-    steps: Steps, by: Reflectors, x: Matrices, sizes: tuple[int, int], back: bool = False
+    steps: Steps,
+    by: Reflectors,
+    x: Matrices,
+    sizes: tuple[int, int],
+    spare: tuple[Matrices, Matrices],
+    back: bool = False,
 ) -> None:
-    """Multiplies rows, which begin where the reflectors do, by their product or its transpose."""
+    """Multiplies rows, which begin where the reflectors do, by their product or its transpose.
+
+    `spare` have a number for each row and reflector.
+    """
     rows, columns = sizes
-    if rows == 0:
-        return
-    dots, weights = steps.matrices(rows, by.width), steps.matrices(rows, by.width)
+    dots, weights = (Matrices(m.at, by.width, 1, rows * by.width) for m in spare)
     steps.set((rows, by.width, columns), x, by.v.flipped(), dots)
     steps.set((rows, by.width, by.width), dots, by.t.flipped() if back else by.t, weights)
     steps.add((rows, columns, by.width), weights, by.v, x)
@@ -131,21 +137,23 @@ def lq(job: Job) -> Recipe | None:
         return Recipe(())
     steps, made = Steps(job, dtype, prod(lead)), []
     a, v, q = (steps.matrices(m, n) for _ in range(3))
+    spare = steps.matrices(m, SIDE), steps.matrices(m, SIDE)
     taus = steps.room.take(steps.count * m, steps.width)
     steps.move((m, n), rows_of(input_at(0), m, n), a)
     for k in range(0, m, SIDE):
         width = min(SIDE, m - k)
         end, panel = k + width, words(steps.count, m, n, k, width)
         panels(steps, "reflect", n - k, a.at, v.at, taus, panel)
-        dots, t, some = steps.matrices(width, width), steps.matrices(width, width), part(v, k, k)
+        some, dots = part(v, k, k), rows_of(spare[0].at, width, width)
+        t = steps.matrices(width, width)
         steps.set((width, width, n - k), some, some.flipped(), dots)
         steps.spread(STEM, "block", steps.count * width, dots.at, taus, t.at, panel)
         made.append(Reflectors(k, width, some, t))
-        reflected(steps, made[-1], part(a, end, k), (m - end, n - k))
+        reflected(steps, made[-1], part(a, end, k), (m - end, n - k), spare)
     steps.move((m, n), q, q, kept=NONE)
     for by in reversed(made):
         k = by.first
-        reflected(steps, by, part(q, k, k), (m - k, n - k), back=True)
+        reflected(steps, by, part(q, k, k), (m - k, n - k), spare, back=True)
     steps.move((m, n), q, rows_of(output_at(0), m, n), request=req(0))
     steps.move((m, m), a, rows_of(output_at(1), m, m), kept=LOWER, request=req(1))
     return Recipe(tuple(steps.launches), steps.room.bytes)
