@@ -38,11 +38,10 @@ move(const T *from, T *to, const int32 *singular, const Move &m, int req) {
     });
 }
 
-/// Sides of triangles at most, and columns that a block solves for.
-constexpr int SIDE = 32, COLUMNS = 64;
-
 /// `n` equations with triangles, whose rows of `columns` unknowns take the place of the right side.
 struct Equations {
+    /// Sides of triangles at most, and columns that a block solves for.
+    static constexpr int SIDE = 32, COLUMNS = 64;
     int64 batch, n, columns;
     int64 a_first, a_batch, a_row, a_column;
     int64 x_first, x_batch, x_row;
@@ -51,8 +50,9 @@ struct Equations {
 
 template <class T>
 __device__ __forceinline__ void solve(const T *a, T *x, const Equations &e) {
+    constexpr int SIDE = Equations::SIDE, COLUMNS = Equations::COLUMNS;
     FM_SHARED(T, triangle, SIDE * (SIDE + 1));
-    FM_SHARED(T, known, SIDE *COLUMNS);
+    FM_SHARED(T, known, (SIDE * COLUMNS));
     const int n = (int)e.n, me = threadIdx.x;
     const int64 column = blockIdx.x * (int64)COLUMNS + me;
 #pragma unroll 1
@@ -89,7 +89,7 @@ __device__ __forceinline__ void solve(const T *a, T *x, const Equations &e) {
         const T *from, T *to, const int32 *singular, const __grid_constant__ fm::Move move, int req) { \
         fm::move(from, to, singular, move, req); \
     } \
-    extern "C" __global__ void __launch_bounds__(fm::COLUMNS) linalg_products_solve_##T( \
+    extern "C" __global__ void __launch_bounds__(fm::Equations::COLUMNS) linalg_products_solve_##T( \
         const T *a, T *x, const __grid_constant__ fm::Equations equations) { \
         fm::solve(a, x, equations); \
     }

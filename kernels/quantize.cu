@@ -50,7 +50,7 @@ asymmetric(const float32 *data, uint8 *out, const Ends &ends, const Shown &shown
     const float32 shift = minus(most, times(range.high, factor));
     const float32 *const in[1] = {data};
     map<few_lanes<uint8, float32>>(out, in, walk, req, [&](const float32(&x)[1]) {
-        return saturate<uint8>((float64)plus(plus(times(x[0], factor), shift), 0.5f));
+        return cut<uint8>(plus(plus(times(x[0], factor), shift), 0.5f));
     });
     shown.put({factor, shift});
 }

@@ -60,7 +60,7 @@ multiply(const int8 *lhs, const int8 *rhs, T *out, const Pair &pair, const Shown
         const int32 product = (int32)x[0] * (int32)x[1];
         if constexpr (sizeof(T) == 1) {
             // Cut, not rounded, as in MXNet.
-            return saturate<T>((float64)times((float32)product, factor));
+            return cut<T>(times((float32)product, factor));
         } else if constexpr (Type<T>::integer) {
             return product;
         } else {

@@ -155,7 +155,7 @@ template <class S> struct Bias {
           ratio(scaled ? ranges.ratio<S>() : 1.0f) {}
     __device__ __forceinline__ int32 added(unsigned sum, int64 i) const {
         const int32 own = data == nullptr ? 0
-            : scaled ? saturate<int32>((float64)times((float32)data[i], ratio)) : (int32)data[i];
+            : scaled ? cut<int32>(times((float32)data[i], ratio)) : (int32)data[i];
         return (int32)(sum + (unsigned)own);
     }
 };

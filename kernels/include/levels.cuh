@@ -17,6 +17,16 @@ template <> struct Level<uint8> {
     static constexpr float32 levels = 255.5f, most = 255.0f, least = 0.0f;
 };
 
+/// A number cut towards zero, within the bounds of T; 0 for NaN.
+template <class T> __device__ __forceinline__ T cut(float32 x) {
+    if constexpr (sizeof(T) == 1) {
+        return x == x ? (T)(int32)clip(x, Level<T>::least, Level<T>::most) : (T)0;
+    } else {
+        const bool fits = x < Level<T>::most && x >= Level<T>::least;
+        return fits ? (T)x : x > 0.0f ? (T)2147483647 : x < 0.0f ? (T)-2147483648ll : (T)0;
+    }
+}
+
 /// The nearest number, of two the even one; 0 for NaN.
 template <class T> __device__ __forceinline__ T nearest(float32 x) {
     if constexpr (sizeof(T) == 1) {
@@ -24,7 +34,7 @@ template <class T> __device__ __forceinline__ T nearest(float32 x) {
         const float32 inside = x == x ? clip(x, Level<T>::least, Level<T>::most) : 0.0f;
         return (T)(__float_as_uint(plus(inside, 12582912.0f)) & 0xffu);
     } else {
-        return saturate<T>((float64)rintf(x));
+        return cut<T>(rintf(x));
     }
 }
 

@@ -115,3 +115,16 @@ def test_convolution(dtype, channels, filters, kernel, attrs):
         [data, weight, drawn("int8", filters), *ends(2, 3, 4)],
         **given,
     )
+
+
+@pytest.mark.parametrize("given", [{}, {"min_calib_range": -0.5, "max_calib_range": 0.25}])
+def test_pairs_beyond_the_range(given):
+    for left in ("int8", "uint8"):
+        pair = [drawn(left, 70, 9), drawn("int8", 70, 9), *ends(2, 3)]
+        same(mx.nd.contrib.quantized_elemwise_add, pair, **given)
+    pair[0] = pair[1][::-1].copy()
+    same(mx.nd.contrib.quantized_elemwise_mul, pair, **given)
+    pair[3] = np.nan * END  # magnitudes are those of the other end, or none
+    pair[2] = np.nan * END
+    same(mx.nd.contrib.quantized_elemwise_mul, pair, **given)
+    same(mx.nd.contrib.quantized_elemwise_add, pair, **given)
