@@ -8,11 +8,8 @@ _CSR = "products and sums of csr matrices are computed on the CPU"
 _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
-_LINALG = "factors and systems of equations are computed on the CPU"
-
-
-_BOXES = "boxes of detectors are compared and sorted on the CPU"
-_BYTES = "numbers of eight bits with ranges are computed on the CPU"
+_LINALG = "matrices that may have no factors or inverse are looked at on the CPU"
+_MATCHED = "boxes that labels and matches name are checked and encoded on the CPU"
 _GRAPHS = "parts of graphs are found on the CPU"
 _BLOCKS = "graphs make it on the CPU alone"
 
@@ -36,53 +33,16 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
-    "_linalg_syrk": _LINALG,
-    "_linalg_trmm": _LINALG,
-    "_linalg_trsm": _LINALG,
     "_linalg_potrf": _LINALG,
     "_linalg_potri": _LINALG,
-    "_linalg_gelqf": _LINALG,
     "_linalg_syevd": _LINALG,
-    "_linalg_det": _LINALG,
-    "_linalg_slogdet": _LINALG,
     "_linalg_inverse": _LINALG,
-    "_linalg_inverse_or_zero": _LINALG,
-    "_linalg_extractdiag": _LINALG,
-    "_linalg_makediag": _LINALG,
-    "_linalg_extracttrian": _LINALG,
-    "_linalg_maketrian": _LINALG,
-    "_linalg_triangles": _LINALG,
+    "_contrib_box_encode": _MATCHED,
+    "_contrib_MultiBoxTarget": _MATCHED,
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,
     "_convolution_block": _BLOCKS,
     "_fused": "chains of operators are one kernel on the CPU, GPUs have generated ones",
-    "_contrib_box_iou": _BOXES,
-    "_contrib_box_encode": _BOXES,
-    "_contrib_box_decode": _BOXES,
-    "_contrib_bipartite_matching": _BOXES,
-    "_contrib_box_nms": _BOXES,
-    "_backward_contrib_box_nms": _BOXES,
-    "_contrib_MultiBoxPrior": _BOXES,
-    "_contrib_MultiBoxTarget": _BOXES,
-    "_contrib_MultiBoxDetection": _BOXES,
-    "_contrib_Proposal": _BOXES,
-    "_contrib_MultiProposal": _BOXES,
-    "_contrib_quantize": _BYTES,
-    "_contrib_quantize_v2": _BYTES,
-    "_contrib_quantize_asym": _BYTES,
-    "_contrib_dequantize": _BYTES,
-    "_contrib_requantize": _BYTES,
-    "_contrib_calibrate_entropy": _BYTES,
-    "_contrib_quantized_act": _BYTES,
-    "_contrib_quantized_flatten": _BYTES,
-    "_contrib_quantized_elemwise_add": _BYTES,
-    "_contrib_quantized_elemwise_mul": _BYTES,
-    "_contrib_quantized_concat": _BYTES,
-    "_contrib_quantized_embedding": _BYTES,
-    "_contrib_quantized_batch_norm": _BYTES,
-    "_contrib_quantized_pooling": _BYTES,
-    "_contrib_quantized_conv": _BYTES,
-    "_contrib_quantized_fully_connected": _BYTES,
     "_needs_csr": _GRAPHS,
 }
 

@@ -28,6 +28,7 @@ __all__ = [
     "Geometry",
     "data_gradient",
     "data_split",
+    "extents",
     "forward_of",
     "geometry",
     "launches",
@@ -83,9 +84,15 @@ def geometry(job: Job, shape: Shape, out: Shape, pads: Shape | None = None) -> G
 
     None where types differ, and where numbers of elements are too large for the kernels.
     """
-    dtype, attrs = job.inputs[0][1], job.attrs
+    dtype = job.inputs[0][1]
     if dtype not in WIDTH or any(t != dtype for _, t in (*job.inputs, *job.outputs)):
         return None
+    return extents(job, shape, out, pads)
+
+
+def extents(job: Job, shape: Shape, out: Shape, pads: Shape | None = None) -> Geometry | None:
+    """The same, of any types."""
+    attrs = job.attrs
     rank, groups = len(shape) - 2, attrs["num_group"]
     fills = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0}
     named = [attrs[name] or (fill,) * rank for name, fill in fills.items()]

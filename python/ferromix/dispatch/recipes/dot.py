@@ -68,16 +68,26 @@ def sizes_arg(sizes: Sizes, a: Matrices, b: Matrices, out: Matrices, scale: floa
 
 
 def products(
-    job: Job, number: int, sizes: Sizes, a: Matrices, b: Matrices, out: Matrices, scale: float = 1.0
+    job: Job,
+    number: int,
+    sizes: Sizes,
+    a: Matrices,
+    b: Matrices,
+    out: Matrices,
+    scale: float = 1.0,
+    request: Arg | None = None,
 ) -> list[Launch | Product]:
-    """Launches of products, times a number, that go anywhere in an output, in rows without gaps."""
+    """Launches of products, times a number, that go anywhere in an output, in rows without gaps.
+
+    With `request` they go into other memory, of the type of that output.
+    """
     count, m, n, _ = sizes
     how = split(job.limits, job.outputs[number][1], m, n, 0, count)
     if count * m * n == 0:
         return []
     grid, block = (how.tiles, how.parts, min(count, 65535)), (how.threads, 1, 1)
     given = a.at, b.at, nothing(), out.at, nothing()
-    args = *given, sizes_arg(sizes, a, b, out, scale), req(number)
+    args = *given, sizes_arg(sizes, a, b, out, scale), request or req(number)
     return [Launch("dot", f"dot_{how.size}_{job.outputs[number][1]}", grid, block, args)]
 
 

@@ -21,8 +21,9 @@ from ..recipe import (
 )
 from ..recipe_folds import words
 from ..recipe_lines import convert, lines_of
+from ..recipe_room import Room
 
-__all__: list[str] = []
+__all__ = ["best"]
 
 LONGEST = 2048
 """Elements of a line that shared memory holds."""
@@ -67,35 +68,66 @@ def ordered(
     found = nothing() if places is None else workspace()
     room = 0 if places is None else 8 * prod(job.outputs[places][0])
     last = () if places is None else (convert(job, workspace(), "int64", places),)
-    if count > LONGEST:
-        lines = Lines(outer * inner, count, words(*numbers))
-        made = long(job, lines, (ends[0], found, ends[1]), reqs, room)
-        if made is None:
-            return None
-        return Recipe((*made, *last), temporary=room + 12 * lines.total)
-    args = input_at(0), ends[0], found, ends[1], words(*numbers), *reqs
-    grid, block = (job.blocks(outer * inner, 1), 1, 1), (job.limits.threads, 1, 1)
-    launch = Launch("ordering", f"ordering_{dtype}", grid, block, args)
-    return Recipe((launch, *last), temporary=room)
+    lines = Lines(input_at(0), dtype, outer * inner, count, words(*numbers))
+    made = sorted_lines(job, lines, (ends[0], found, ends[1]), reqs, room)
+    if made is None:
+        return None
+    return Recipe((*made[0], *last), made[1])
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines that shared memory does not hold; `order` is the ``fm::Order``."""
+    """Lines of elements of a type; `order` is the ``fm::Order``."""
 
+    data: Arg
+    dtype: str
     number: int
     count: int
     order: Arg
 
     @property
     def size(self) -> int:
-        """The keys of a line, a power of two."""
+        """The keys of a line that shared memory does not hold, a power of two."""
         return 1 << (self.count - 1).bit_length()
 
     @property
     def total(self) -> int:
         """Those of all."""
         return self.number * self.size
+
+
+Sorted = tuple[list[Launch], int]
+"""Launches, and bytes of temporary memory with what was there before."""
+
+
+def best(
+    job: Job, room: Room, marks: Arg, dtype: str, ends: tuple[int, int, int]
+) -> tuple[Arg, list[Launch]] | None:
+    """The places of the greatest marks of each line, as ``int64`` in temporary memory, and how.
+
+    `ends` are lines, marks of each, and how many are wanted. Equal ones keep their order.
+    """
+    number, count, most = ends
+    lines = Lines(marks, dtype, number, count, words(number, count, 1, most, 1))
+    order = room.take(number * most, 8)
+    given = nothing(), order, nothing()
+    made = sorted_lines(job, lines, given, [int32(0), int32(0)], room.bytes)
+    if made is None:
+        return None
+    room.take(made[1] - room.bytes, 1)
+    return order, made[0]
+
+
+def sorted_lines(
+    job: Job, lines: Lines, ends: tuple[Arg, Arg, Arg], reqs: list[Arg], room: int
+) -> Sorted | None:
+    """A block for each line, or many; `ends` are values, places and mask."""
+    if lines.count > LONGEST:
+        made = long(job, lines, ends, reqs, room)
+        return None if made is None else (made, room + 12 * lines.total)
+    args = lines.data, *ends, lines.order, *reqs
+    grid, block = (job.blocks(lines.number, 1), 1, 1), (job.limits.threads, 1, 1)
+    return [Launch("ordering", f"ordering_{lines.dtype}", grid, block, args)], room
 
 
 def long(
@@ -107,9 +139,9 @@ def long(
     """
     if lines.size >= 1 << 31:
         return None
-    dtype, size, total = job.inputs[0][1], int64(lines.size), int64(lines.total)
+    dtype, size, total = lines.dtype, int64(lines.size), int64(lines.total)
     keys, at = workspace(room), workspace(room + 8 * lines.total)
-    given = input_at(0), keys, at, lines.order, size
+    given = lines.data, keys, at, lines.order, size
     made = [job.spread("ordering", f"ordering_keys_{dtype}", lines.total, *given)]
     grid, block = (job.blocks(lines.total // LONGEST, 1), 1, 1), (job.limits.threads, 1, 1)
 
@@ -127,7 +159,7 @@ def long(
             step //= 2
         made.append(part(run))
         run *= 2
-    given = input_at(0), at, *ends, lines.order, size, *reqs
+    given = lines.data, at, *ends, lines.order, size, *reqs
     entry = f"ordering_write_{dtype}"
     made.append(job.spread("ordering", entry, lines.number * lines.count, *given))
     return made
