@@ -64,6 +64,7 @@ class Run:
         self.recipe, self.reqs, self.dynamic, self.draws = made, reqs, dynamic, draws
         self.operands = {"input": inputs, "output": outputs}
         self.temporary = np.full(made.temporary + GUARD, NAN, np.uint8)
+        self.refusal = np.zeros(2, np.int64)
         arrays = [*inputs, *outputs]
         gaps = [x for x in arrays if not x.flags.c_contiguous]
         if gaps and not made.strided:
@@ -86,6 +87,8 @@ class Run:
             case "behind":
                 (start,) = struct.unpack("=Q", self.bytes_of(what[0]))
                 return struct.pack("=Q", start + what[1] if start else 0)
+            case "refusal":
+                return struct.pack("=Q", self.refusal.ctypes.data)
             case "req":
                 return struct.pack("=i", self.reqs[what])
             case "dynamic":
@@ -108,6 +111,10 @@ class Run:
             sources[one.stem].launch(one.entry, one.grid, one.block, *values, seed=seed)
         if (self.temporary[self.recipe.temporary :] != NAN).any():
             raise RuntimeError(f"{self.recipe}: wrote behind its temporary memory")
+        if code := self.refusal[0] & 0xFFFFFFFF:
+            kind, sentence = self.recipe.refusals[code - 1]
+            error = IndexError if kind == "index" else ValueError
+            raise error(sentence.format(self.refusal[1]))
 
 
 def aligned(parts: list[bytes]) -> bytes:

@@ -36,6 +36,7 @@ __all__ = [
     "nothing",
     "output_at",
     "recipe",
+    "refusal",
     "req",
     "rows",
     "struct",
@@ -97,6 +98,11 @@ def float64(value: float) -> Arg:
 def req(index: int) -> Arg:
     """The request for an output, an ``int``."""
     return "req", index
+
+
+def refusal() -> Arg:
+    """Where kernels write what they refuse, an ``fm::Refusal *``; see :attr:`Recipe.refusals`."""
+    return "refusal", None
 
 
 def draws() -> Arg:
@@ -183,11 +189,15 @@ class Recipe:
         Bytes of temporary memory that they share.
     strided
         Whether every kernel follows strides, by walks; otherwise arrays come without gaps.
+    refusals
+        What kernels may refuse, by the codes that they give: the kind of error, `index` or `value`,
+        and a sentence, in which ``{}`` stands for the value.
     """
 
     launches: tuple[Launch | Product, ...]
     temporary: int = 0
     strided: bool = False
+    refusals: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
