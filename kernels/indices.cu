@@ -1,13 +1,15 @@
 // Indices as places, and positions grouped by the places that they lead to.
 //
-// Entry points: indices_places_DTYPE(indices, places, axes), -1 where an index has no place; and for
-// int64 places below `n`, in this order, indices_clear_int64(starts, n), indices_count_int64(places,
-// starts, slots, count), indices_starts_int64(starts, n) by one block, indices_spread_int64(places,
-// slots, starts, members, count), indices_order_int64(places, starts, members, ordered, count). Members
-// come in the order of atomic additions, and are ordered after that.
+// Entry points: indices_places_DTYPE(indices, places, axes, refusal), -1 where an index has no place, which is
+// refused by the number of its axis, from 1 on, unless `refusal` is null; and for int64 places below `n`, in
+// this order, indices_clear_int64(starts, n), indices_count_int64(places, starts, slots, count),
+// indices_starts_int64(starts, n) by one block, indices_spread_int64(places, slots, starts, members, count),
+// indices_order_int64(places, starts, members, ordered, count). Members come in the order of atomic additions,
+// and are ordered after that.
 #include "convert.cuh"
 #include "fold.cuh"
 #include "grid.cuh"
+#include "refusal.cuh"
 
 namespace fm {
 
@@ -37,7 +39,8 @@ __device__ __forceinline__ int64 place_of(int64 index, int64 extent, int64 outsi
 }
 
 template <class T>
-__device__ __forceinline__ void places(const T *indices, int64 *places, const IndexAxes &axes) {
+__device__ __forceinline__ void
+places(const T *indices, int64 *places, const IndexAxes &axes, Refusal *refusal) {
     each(axes.count, [&](int64 j) {
         int64 place = 0;
 #pragma unroll 1
@@ -45,6 +48,9 @@ __device__ __forceinline__ void places(const T *indices, int64 *places, const In
             const int64 index = convert<int64>(indices[axis * axes.count + j]);
             const int64 along = place_of(index, axes.extents[axis], axes.outside);
             place = along < 0 ? -1 : place * axes.extents[axis] + along;
+            if (along < 0 && refusal != nullptr) {
+                refuse(refusal, axis + 1, index);
+            }
         }
         places[j] = place;
     });
@@ -82,8 +88,9 @@ __device__ __forceinline__ void starts(int32 *counts, int64 n) {
 
 #define FM_PLACES_ENTRY(T, ...) \
     extern "C" __global__ void indices_places_##T( \
-        const T *indices, int64 *places, const __grid_constant__ fm::IndexAxes axes) { \
-        fm::places(indices, places, axes); \
+        const T *indices, int64 *places, const __grid_constant__ fm::IndexAxes axes, \
+        fm::Refusal *refusal) { \
+        fm::places(indices, places, axes, refusal); \
     }
 FM_ALL(FM_PLACES_ENTRY, )
 

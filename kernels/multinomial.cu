@@ -1,14 +1,16 @@
 // Classes by their probabilities, and what their logarithms hand back.
 //
-// Entry points: multinomial_sums_DTYPE(data, sums, last, rows), running sums of each row in float64 and the last
-// class that is possible, or -1, by a block for each row; multinomial_draw_int32(sums, last, classes, rows,
-// stream), a thread for each draw; multinomial_logs_DTYPE(data, classes, out, rows, req);
-// multinomial_back_DTYPE(grad, data, classes, out, rows, req), whose threads along y share the draws of an
-// element. Classes are int32, of `back` int64; -1 is none. No gaps.
+// Entry points: multinomial_sums_DTYPE(data, sums, last, rows, refusal), running sums of each row in float64 and
+// the last class that is possible, by a block for each row, which is refused where there is none;
+// multinomial_draw_int32(sums, last, classes, rows, stream), a thread for each draw;
+// multinomial_logs_DTYPE(data, classes, out, rows, req); multinomial_back_DTYPE(grad, data, classes, out, rows,
+// req), whose threads along y share the draws of an element. Classes are int32, of `back` int64, where -1 is
+// none. No gaps.
 #include "fold.cuh"
 #include "grid.cuh"
 #include "random.cuh"
 #include "real.cuh"
+#include "refusal.cuh"
 
 namespace fm {
 
@@ -20,7 +22,8 @@ struct Rows {
 /// One thread adds up, in the order of the CPU: the last bits decide which class a fraction falls into, and
 /// that one without probability has an empty interval.
 template <class T>
-__device__ __forceinline__ void sums(const T *data, float64 *sums, int32 *last, const Rows &rows) {
+__device__ __forceinline__ void
+sums(const T *data, float64 *sums, int32 *last, const Rows &rows, Refusal *refusal) {
     FM_SHARED(float64, part, MOST_THREADS);
     const int me = threadIdx.x, width = blockDim.x;
 #pragma unroll 1
@@ -51,7 +54,10 @@ __device__ __forceinline__ void sums(const T *data, float64 *sums, int32 *last, 
             __syncthreads();
         }
         if (me == 0) {
-            last[row] = fine && sum > 0.0 && sum - sum == 0.0 ? found : -1;
+            last[row] = found;
+            if (!fine || !(sum > 0.0) || sum - sum != 0.0) {
+                refuse(refusal, 1, row);
+            }
         }
     }
 }
@@ -74,7 +80,7 @@ __device__ __forceinline__ void draw(
                 high = middle;
             }
         }
-        classes[i] = (int32)(last[row] < 0 ? -1 : low);
+        classes[i] = (int32)low;
     });
 }
 
@@ -84,8 +90,7 @@ logs(const T *data, const int32 *classes, T *out, const Rows &rows, int req) {
     typedef Compute<T> R;
     each(req == Null ? 0 : rows.count * rows.per, [&](int64 i) {
         const int64 place = split(i, rows.per).row * rows.classes + classes[i];
-        const R p = classes[i] < 0 ? (R)-1 : convert<R>(data[place]);
-        put(out[i], convert<T>(logarithm(p)), opaque(req == Add));
+        put(out[i], convert<T>(logarithm(convert<R>(data[place]))), opaque(req == Add));
     });
 }
 
@@ -120,8 +125,9 @@ __device__ __forceinline__ void back(
 
 #define FM_CLASSES_ENTRIES(T, ...) \
     extern "C" __global__ void multinomial_sums_##T( \
-        const T *data, float64 *sums, int32 *last, const __grid_constant__ fm::Rows rows) { \
-        fm::sums(data, sums, last, rows); \
+        const T *data, float64 *sums, int32 *last, const __grid_constant__ fm::Rows rows, \
+        fm::Refusal *refusal) { \
+        fm::sums(data, sums, last, rows, refusal); \
     } \
     extern "C" __global__ void multinomial_logs_##T( \
         const T *data, const int32 *classes, T *out, const __grid_constant__ fm::Rows rows, int req) { \

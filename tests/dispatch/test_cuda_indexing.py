@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import check, job_of, launch
+from launches import check, launch
 from table import DTYPES
 from test_cuda_values import draw, numpy_dtype
 
-from ferromix.dispatch.recipe import find
 from ferromix.ops.card import make
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
@@ -34,10 +33,10 @@ def summands(rng, dtype, shape) -> np.ndarray:
 def test_rows_along_an_axis(sources, dtype):
     rng = np.random.default_rng(1)
     for shape, axis in [((5, 16), 0), ((2, 7, 3), 1), ((3, 4), -1), ((2, 3, 0), 1), ((70, 2), 0)]:
-        for mode in ("clip", "wrap"):
+        for mode in ("clip", "wrap", "raise"):
             attrs = {"axis": axis, "mode": mode}
             for chosen in ((6,), (), (2, 3), (0,), (90,)):
-                given = indices(rng, chosen, shape[axis])
+                given = indices(rng, chosen, shape[axis], outside=0 if mode == "raise" else 3)
                 at = axis % len(shape)
                 taken = (*shape[:at], *chosen, *shape[at + 1 :])
                 data, grad = summands(rng, dtype, shape), summands(rng, dtype, taken)
@@ -59,14 +58,6 @@ def test_indices_of_any_type(sources, dtype):
     check(sources, make("one_hot", {"depth": 4}), [given], [summands(rng, "float32", (40, 4))])
     matrix = summands(rng, "float32", (40, 3))
     check(sources, make("fill_element_0index", {}), [matrix, pixels, given], [matrix.copy()])
-
-
-def test_indices_that_must_be_refused_are_left_to_the_cpu():
-    data, given, out = np.ones((3, 2)), np.zeros(2), np.ones((2, 2))
-    job = job_of(make("take", {"mode": "raise"}), [data, given], [out])
-    make_recipe = find("take")
-    assert make_recipe is not None
-    assert make_recipe(job) is None
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -164,14 +155,3 @@ def test_slices_by_several_indices(sources, dtype):
             check(sources, card, [out, given], [summands(rng, dtype, whole)])
         card = make("_scatter_set_nd", {"shape": whole})
         check(sources, card, [data, out, given], [summands(rng, dtype, whole)])
-
-
-def test_slices_without_a_place_are_zeros_and_go_nowhere(sources):
-    data, given = np.arange(6.0).reshape(3, 2), np.array([[0, 3, -4, -1]])
-    out = np.ones((4, 2))
-    launch(sources, make("gather_nd", {}), [data, given], [out], [1])
-    assert out.tolist() == [[0, 1], [0, 0], [0, 0], [4, 5]]
-    back = np.ones((3, 2))
-    card = make("_backward_gather_nd_like", {})
-    launch(sources, card, [np.ones((4, 2)), given, data], [back], [1])
-    assert back.tolist() == [[1, 1], [0, 0], [1, 1]]

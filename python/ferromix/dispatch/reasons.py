@@ -47,14 +47,10 @@ _WITHOUT = {
     "_needs_csr": _GRAPHS,
 }
 
-_CHECKED = "indices that mode='raise' checks are looked at on the CPU"
-
 _POINTS_OF_BINS = "bins of more points than it takes are refused by the CPU"
 
 _IN_PART = {
     "_contrib_RROIAlign": _POINTS_OF_BINS,
-    "take": _CHECKED,
-    "_backward_take": _CHECKED,
     "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",
 }
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from .recipe import Arg, Job, Launch, Shape, input_at, int64, struct, workspace
+from .recipe import Arg, Job, Launch, Shape, input_at, int64, nothing, refusal, struct, workspace
 from .recipe_folds import filled, words
 
-__all__ = ["FROM_END", "OUTSIDE", "Groups", "Rows", "groups", "places"]
+__all__ = ["FROM_END", "OUTSIDE", "Groups", "Rows", "groups", "out_of_bounds", "places"]
 
 OUTSIDE = {"clip": 0, "wrap": 1, "raise": 2}
 """What an index outside of the axis stands for, as the source numbers them."""
@@ -49,16 +49,26 @@ class Rows:
         return self.outer * self.n * self.inner
 
 
-def places(job: Job, index: int, extents: Sequence[int], outside: int) -> Launch:
+def places(
+    job: Job, index: int, extents: Sequence[int], outside: int, refused: bool = False
+) -> Launch:
     """Turns the indices that are an input into places, at the start of the temporary memory.
 
-    `extents` are those of the axes that the indices are for, a row of indices for each.
+    `extents` are those of the axes that the indices are for, a row of indices for each. Where there
+    is no place that is -1, and `refused` with what :func:`out_of_bounds` says.
     """
     shape, dtype = job.inputs[index]
     count = prod(shape) // max(1, len(extents))
     axes = words(count, len(extents), outside, *filled(extents))
     entry = f"indices_places_{dtype}"
-    return job.spread("indices", entry, count, input_at(index), workspace(), axes)
+    told = refusal() if refused else nothing()
+    return job.spread("indices", entry, count, input_at(index), workspace(), axes, told)
+
+
+def out_of_bounds(name: str, extents: Sequence[int], first: int = 0) -> tuple[tuple[str, str], ...]:
+    """What :func:`places` refuses on the axes from `first` on: :attr:`Recipe.refusals`."""
+    text = "{}: index {{}} is out of bounds for axis {} with size {}"
+    return tuple(("index", text.format(name, k, n)) for k, n in enumerate(extents, first))
 
 
 @dataclass(frozen=True)

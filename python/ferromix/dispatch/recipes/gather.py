@@ -6,7 +6,7 @@ from math import prod
 
 from ..recipe import Job, Recipe, Shape, input_at, output_at, recipe, req
 from ..recipe_folds import MAX_RANK
-from ..recipe_indices import FROM_END, Rows, groups, places
+from ..recipe_indices import FROM_END, Rows, groups, out_of_bounds, places
 
 __all__: list[str] = []
 
@@ -24,10 +24,12 @@ def gather(job: Job) -> Recipe | None:
     if indices[0] > MAX_RANK:
         return None
     rows = rows_of(shape, indices)
-    find = places(job, 1, shape[: indices[0]], FROM_END)
+    leading = shape[: indices[0]]
+    find = places(job, 1, leading, FROM_END, refused=True)
     given = input_at(0), find.args[1], output_at(0), rows.arg(), req(0)
     launch = job.spread("rows", f"rows_gather_{dtype}", rows.picked, *given)
-    return Recipe((find, launch), temporary=8 * rows.count)
+    refusals = out_of_bounds("gather_nd", leading)
+    return Recipe((find, launch), temporary=8 * rows.count, refusals=refusals)
 
 
 @recipe("scatter_nd")
@@ -57,7 +59,9 @@ def collected(job: Job, word: str, *sources: int) -> Recipe | None:
     met = groups(job, rows.count, rows.n)
     if indices[0] > MAX_RANK or met is None:
         return None
-    find = places(job, index, shape[: indices[0]], FROM_END)
+    leading = shape[: indices[0]]
+    find = places(job, index, leading, FROM_END, refused=True)
     given = *map(input_at, sources), met.arg, output_at(0), rows.arg(), req(0)
     launch = job.spread("rows", f"rows_{word}_{dtype}", rows.whole, *given)
-    return Recipe((find, *met.launches, launch), temporary=met.temporary)
+    refusals = out_of_bounds(job.name, leading)
+    return Recipe((find, *met.launches, launch), temporary=met.temporary, refusals=refusals)

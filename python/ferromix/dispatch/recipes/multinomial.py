@@ -14,6 +14,7 @@ from ..recipe import (
     input_at,
     output_at,
     recipe,
+    refusal,
     req,
     workspace,
 )
@@ -25,6 +26,9 @@ __all__: list[str] = []
 
 MOST = 2**31 - 1
 """Classes that 32 bits number."""
+NO_PROBABILITIES = (
+    "row {} of data holds no probabilities: they must not be negative and have a positive, finite sum"
+)
 
 
 def rows_of(data: Shape, drawn: Shape) -> tuple[int, int, int]:
@@ -48,7 +52,7 @@ def multinomial(job: Job) -> Recipe | None:
     found, total = workspace(room), prod(drawn)
     threads = min(job.limits.threads, 32 * -(-classes // 32))
     grid, block = (job.blocks(count, 1), 1, 1), (threads, 1, 1)
-    given = input_at(0), sums, last, rows
+    given = input_at(0), sums, last, rows, refusal()
     launches = [Launch("multinomial", f"multinomial_sums_{dtype}", grid, block, given)]
     given = sums, last, found, rows, draws()
     launches.append(job.spread("multinomial", "multinomial_draw_int32", total, *given))
@@ -56,7 +60,7 @@ def multinomial(job: Job) -> Recipe | None:
         given = input_at(0), found, output_at(1), rows, req(1)
         launches.append(job.spread("multinomial", f"multinomial_logs_{dtype}", total, *given))
     launches.append(convert(job, found, "int32", 0))
-    return Recipe(tuple(launches), temporary=room + 4 * total)
+    return Recipe(tuple(launches), room + 4 * total, refusals=(("value", NO_PROBABILITIES),))
 
 
 @recipe("_backward_sample_multinomial")
@@ -66,8 +70,9 @@ def backward(job: Job) -> Recipe | None:
     if dtype not in FLOATS or any(t != dtype for t in (job.inputs[0][1], job.outputs[0][1])):
         return None
     count, classes, per = rows_of(shape, drawn)
-    find = places(job, 2, [classes], OUTSIDE["raise"])
+    find = places(job, 2, [classes], OUTSIDE["raise"], refused=True)
     how = split(job.limits, count * classes, per, classes)
     given = input_at(0), input_at(1), workspace(), output_at(0), words(count, classes, per), req(0)
     last = Launch("multinomial", f"multinomial_back_{dtype}", how.grid, how.block, given)
-    return Recipe((find, last), temporary=8 * prod(drawn))
+    refusals = (("value", f"there is no class {{}}, only {classes}"),)
+    return Recipe((find, last), temporary=8 * prod(drawn), refusals=refusals)

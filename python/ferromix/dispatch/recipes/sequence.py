@@ -14,6 +14,7 @@ from ..recipe import (
     nothing,
     output_at,
     recipe,
+    refusal,
     req,
     workspace,
 )
@@ -22,8 +23,13 @@ from ..recipe_folds import flat_walk, words
 __all__: list[str] = []
 
 
-def stepped(job: Job, word: str, data: int, *numbers: Arg) -> Recipe | None:
-    """The lengths as int64, if there are any, and one launch; array `data` has all steps."""
+def stepped(
+    job: Job, word: str, data: int, *numbers: Arg, least: int | None = None
+) -> Recipe | None:
+    """The lengths as int64, if there are any, and one launch; array `data` has all steps.
+
+    Lengths below `least` and beyond the steps are refused.
+    """
     shape = (*job.inputs, *job.outputs)[data][0]
     dtype, out = job.outputs[0][1], job.outputs[0][0]
     if job.inputs[0][1] != dtype:
@@ -36,9 +42,15 @@ def stepped(job: Job, word: str, data: int, *numbers: Arg) -> Recipe | None:
         given = input_at(number), lengths, flat_walk(count), int32(1)
         launches.append(job.spread("elemwise", cast(kind), count, *given))
     steps = words(shape[0], shape[1], prod(shape[2:]), job.attrs["axis"])
-    args = input_at(0), lengths, output_at(0), steps, *numbers, req(0)
+    told, refusals = (), ()
+    if least is not None:
+        name, most = job.name.removeprefix("_backward_"), shape[job.attrs["axis"]]
+        text = f"{name}: a sequence length is {{}}, expected {least} to {most}"
+        told, refusals = (refusal(),), (("index", text),)
+    args = input_at(0), lengths, output_at(0), steps, *numbers, req(0), *told
     launches.append(job.spread("sequence", f"sequence_{word}_{dtype}", prod(out), *args))
-    return Recipe(tuple(launches), temporary=8 * shape[1 - job.attrs["axis"]])
+    room = 8 * shape[1 - job.attrs["axis"]]
+    return Recipe(tuple(launches), temporary=room, refusals=refusals)
 
 
 def cast(kind: str) -> str:
@@ -55,16 +67,16 @@ def mask(job: Job) -> Recipe | None:
 @recipe("SequenceReverse")
 def reverse(job: Job) -> Recipe | None:
     """What is before the end, from there."""
-    return stepped(job, "reverse", 0)
+    return stepped(job, "reverse", 0, least=0)
 
 
 @recipe("SequenceLast")
 def last(job: Job) -> Recipe | None:
     """The last steps."""
-    return stepped(job, "last", 0)
+    return stepped(job, "last", 0, least=1)
 
 
 @recipe("_backward_SequenceLast")
 def last_backward(job: Job) -> Recipe | None:
     """Zeros, and gradients at the last steps."""
-    return stepped(job, "last_backward", -1)
+    return stepped(job, "last_backward", -1, least=1)

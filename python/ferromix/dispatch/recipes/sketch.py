@@ -7,7 +7,7 @@ from math import prod
 from ...ops.family import REALS
 from ..recipe import Arg, Job, Launch, Recipe, input_at, int32, output_at, recipe, req, workspace
 from ..recipe_folds import WIDEST, flat_walk, words
-from ..recipe_indices import OUTSIDE, groups, places
+from ..recipe_indices import OUTSIDE, groups, out_of_bounds, places
 
 __all__: list[str] = []
 
@@ -19,13 +19,14 @@ def forward(job: Job) -> Recipe | None:
     met = groups(job, elements, shape[-1])
     if dtype not in REALS or met is None:
         return None
-    find = places(job, 1, [shape[-1]], OUTSIDE["raise"])
+    find = places(job, 1, [shape[-1]], OUTSIDE["raise"], refused=True)
     signs, converted = signs_of(job, met.temporary)
     sketch = words(prod(shape[:-1]), elements, shape[-1])
     given = input_at(0), met.arg, signs, output_at(0), sketch, req(0)
     launch = job.spread("sketch", f"sketch_forward_{dtype}", prod(shape), *given)
     launches = find, *met.launches, *converted, launch
-    return Recipe(launches, met.temporary + elements * WIDEST)
+    refusals = out_of_bounds(job.name, [shape[-1]], 1)
+    return Recipe(launches, met.temporary + elements * WIDEST, refusals=refusals)
 
 
 @recipe("_backward_count_sketch")
@@ -34,12 +35,13 @@ def backward(job: Job) -> Recipe | None:
     (shape, dtype), count = job.outputs[0], job.inputs[0][0][-1]
     if dtype not in REALS:
         return None
-    find = places(job, 1, [count], OUTSIDE["raise"])
+    find = places(job, 1, [count], OUTSIDE["raise"], refused=True)
     signs, converted = signs_of(job, WIDEST * shape[-1])
     sketch = words(prod(shape[:-1]), shape[-1], count)
     given = input_at(0), workspace(), signs, output_at(0), sketch, req(0)
     launch = job.spread("sketch", f"sketch_backward_{dtype}", prod(shape), *given)
-    return Recipe((find, *converted, launch), 2 * WIDEST * shape[-1])
+    refusals = out_of_bounds(job.name, [count], 1)
+    return Recipe((find, *converted, launch), 2 * WIDEST * shape[-1], refusals=refusals)
 
 
 def signs_of(job: Job, offset: int) -> tuple[Arg, list[Launch]]:

@@ -5,41 +5,35 @@ from __future__ import annotations
 from math import prod
 
 from ...ops.shapes import normal_axis
-from ..recipe import Job, Recipe, Shape, input_at, output_at, recipe, req
-from ..recipe_indices import OUTSIDE, Rows, groups, places
+from ..recipe import Job, Recipe, input_at, output_at, recipe, req
+from ..recipe_indices import OUTSIDE, Rows, groups, out_of_bounds, places
 
 __all__ = ["gathered", "summed"]
 
 
 @recipe("take")
-def take(job: Job) -> Recipe | None:
+def take(job: Job) -> Recipe:
     """Rows by their places."""
-    axis = axis_of(job, job.inputs[0][0])
-    return None if axis is None else gathered(job, 0, 1, axis, OUTSIDE[job.attrs["mode"]])
+    axis = normal_axis("take", job.attrs["axis"], len(job.inputs[0][0]))
+    return gathered(job, 0, 1, axis, OUTSIDE[job.attrs["mode"]])
 
 
 @recipe("_backward_take")
 def backward(job: Job) -> Recipe | None:
     """Sums of rows that come from one place."""
-    axis = axis_of(job, job.outputs[0][0])
-    return None if axis is None else summed(job, 0, 1, axis, OUTSIDE[job.attrs["mode"]])
-
-
-def axis_of(job: Job, shape: Shape) -> int | None:
-    """The axis; None where indices must be refused, which only the CPU does."""
-    if job.attrs["mode"] == "raise":
-        return None
-    return normal_axis("take", job.attrs["axis"], len(shape))
+    axis = normal_axis("take", job.attrs["axis"], len(job.outputs[0][0]))
+    return summed(job, 0, 1, axis, OUTSIDE[job.attrs["mode"]])
 
 
 def gathered(job: Job, data: int, indices: int, axis: int, outside: int) -> Recipe:
     """Rows along an axis of the input `data`, by the input `indices`."""
     shape, dtype = job.inputs[data]
     rows = Rows.along(shape, axis, prod(job.inputs[indices][0]))
-    find = places(job, indices, [rows.n], outside)
+    find = places(job, indices, [rows.n], outside, refused=True)
     given = input_at(data), find.args[1], output_at(0), rows.arg(), req(0)
     launch = job.spread("rows", f"rows_gather_{dtype}", rows.picked, *given)
-    return Recipe((find, launch), temporary=8 * rows.count)
+    refusals = out_of_bounds("take", [rows.n], axis)
+    return Recipe((find, launch), temporary=8 * rows.count, refusals=refusals)
 
 
 def summed(job: Job, grad: int, indices: int, axis: int, outside: int) -> Recipe | None:
@@ -49,7 +43,8 @@ def summed(job: Job, grad: int, indices: int, axis: int, outside: int) -> Recipe
     met = groups(job, rows.count, rows.n)
     if met is None:
         return None
-    find = places(job, indices, [rows.n], outside)
+    find = places(job, indices, [rows.n], outside, refused=True)
     given = input_at(grad), met.arg, output_at(0), rows.arg(), req(0)
     launch = job.spread("rows", f"rows_sum_{dtype}", rows.whole, *given)
-    return Recipe((find, *met.launches, launch), temporary=met.temporary)
+    refusals = out_of_bounds("take", [rows.n], axis)
+    return Recipe((find, *met.launches, launch), temporary=met.temporary, refusals=refusals)
