@@ -9,7 +9,6 @@ _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _LINALG = "matrices that may have no factors or inverse are looked at on the CPU"
-_MATCHED = "boxes that labels and matches name are checked and encoded on the CPU"
 _GRAPHS = "parts of graphs are found on the CPU"
 _BLOCKS = "graphs make it on the CPU alone"
 
@@ -33,13 +32,8 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
-    "_linalg_potrf": _LINALG,
-    "_linalg_potri": _LINALG,
     "_linalg_syevd": _LINALG,
-    "_linalg_inverse": _LINALG,
     "_contrib_calibrate_entropy": "ranges are chosen by their entropy on the CPU",
-    "_contrib_box_encode": _MATCHED,
-    "_contrib_MultiBoxTarget": _MATCHED,
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,
     "_convolution_block": _BLOCKS,
