@@ -21,6 +21,7 @@ def like(shape: tuple[int, ...], dtype: str = "float32") -> np.ndarray:
 
 TABLE, PART = like((3, 2)), like((4, 2))
 PLACES = np.array([2.0, 0, 1, 2])
+NAN = float("nan")
 RAISE = {"mode": "raise"}
 INDICES: list[tuple[str, dict[str, Any], list[np.ndarray], list[np.ndarray], int, Any]] = [
     ("take", RAISE, [TABLE, PLACES], [PART], 1, 3),
@@ -207,3 +208,15 @@ def test_matrices_without_a_factor_or_inverse(sources, name, n, lower, dtype):
         given[1, row] = 0
     words = refused_alike(sources, card, [given], [out])
     assert f"{row}" in words or name == "_linalg_inverse"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int32", "int64"])
+@pytest.mark.parametrize(("wrong", "told"), [(-0.25, -1), (4.5, 5), (5, 5), (-7, -7), (NAN, 0)])
+def test_numbers_that_no_row_has(sources, dtype, wrong, told):
+    card, real = make("_row_numbers", {"height": 5}), "float" in dtype
+    given, out = np.array([0, 4, 3.75, 1]).astype(dtype), np.zeros(4, np.int64)
+    check(sources, card, [given], [out], reqs=[1])
+    if real or wrong in (5, -7):
+        given[2] = wrong
+        words = refused_alike(sources, card, [given], [out], same_words=told == wrong and not real)
+        assert f"number {told} is" in words or wrong != wrong

@@ -20,7 +20,6 @@ _WITHOUT = {
     "_csr_row_sums": _CSR,
     "_csr_sample": _CSR,
     "_csr_to_dense": "csr matrices become dense on the CPU",
-    "_row_numbers": _ROWS,
     "_rows_gather": _ROWS,
     "_rows_take": _ROWS,
     "_rows_to_dense": "row_sparse arrays become dense on the CPU",
