@@ -205,6 +205,7 @@ class Prepared:
         launches: Sequence[GpuLaunch],
         temporary: int,
         strided: bool,
+        refusals: Sequence[tuple[str, str]],
         inputs: Sequence[Desc],
         outputs: Sequence[Desc],
         changed: int,

@@ -69,6 +69,7 @@ class GpuBackend:
             launches,
             found.temporary,
             found.strided,
+            found.refusals,
             given,
             made,
             len(changed),

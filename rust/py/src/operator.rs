@@ -250,8 +250,9 @@ impl Prepared {
     }
 
     /// Launches on GPU `number` as the operator `operator`: function, blocks, threads and arguments of
-    /// each, which share `temporary` bytes. Without `strided` the arrays come without gaps. `scalars` are
-    /// the dynamic attributes of runs that bring none.
+    /// each, which share `temporary` bytes. Without `strided` the arrays come without gaps. `refusals` are
+    /// kinds of errors and sentences, by the codes that kernels give. `scalars` are the dynamic attributes
+    /// of runs that bring none.
     #[staticmethod]
     #[allow(clippy::too_many_arguments)] // they come from Python by name
     fn gpu(
@@ -260,6 +261,7 @@ impl Prepared {
         launches: Vec<gpu::PyLaunch<'_>>,
         temporary: usize,
         strided: bool,
+        refusals: Vec<(String, String)>,
         inputs: Vec<(Vec<usize>, String)>,
         outputs: Vec<(Vec<usize>, String)>,
         changed: usize,
@@ -271,6 +273,7 @@ impl Prepared {
             launches,
             temporary,
             strided,
+            refusals,
         };
         let prepared = gpu::prepared(operator, what, inputs, outputs, scalars)?;
         Ok(Prepared {

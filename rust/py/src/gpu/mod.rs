@@ -8,7 +8,9 @@ use crate::support::errors::to_py;
 use crate::support::site;
 use crate::tape;
 use ferromix_base::Error;
-use ferromix_runtime::gpu::{Arg, Collective, Launch, Product, Recipe, Step, among_devices};
+use ferromix_runtime::gpu::{
+    Arg, Collective, Launch, Product, Recipe, Sentence, Step, among_devices,
+};
 use ferromix_runtime::{self as rt};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -144,6 +146,8 @@ pub(crate) struct Launches<'py> {
     pub(crate) launches: Vec<PyLaunch<'py>>,
     pub(crate) temporary: usize,
     pub(crate) strided: bool,
+    /// Kinds of errors, and what these say.
+    pub(crate) refusals: Vec<(String, String)>,
 }
 
 type Descs = Vec<(Vec<usize>, String)>;
@@ -166,7 +170,19 @@ pub(crate) fn prepared(
     let counts = (inputs.len(), outputs.len(), scalars.len());
     let gpus = runtime()?.gpus().map_err(to_py)?;
     let (temporary, strided) = (what.temporary, what.strided);
-    let recipe = Recipe::new(gpus, what.number, launches, temporary, strided, counts);
+    let sentences = what.refusals.into_iter();
+    let sentences = sentences.map(|(kind, text)| Sentence::new(&kind, text));
+    let recipe = sentences.collect::<Result<_, _>>().and_then(|sentences| {
+        Recipe::new(
+            gpus,
+            what.number,
+            launches,
+            temporary,
+            strided,
+            counts,
+            sentences,
+        )
+    });
     let within = |e: Error| to_py(e.within(format_args!("operator {operator}")));
     let recipe = recipe.map_err(within)?;
     Ok(rt::Prepared::on_gpu(
@@ -218,6 +234,7 @@ fn arg(given: &Bound<'_, PyTuple>) -> PyResult<Arg> {
         "dynamic" => Arg::Dynamic(value.extract()?),
         "req" => Arg::Req(value.extract()?),
         "draws" => Arg::Draws,
+        "refusal" => Arg::Refusal,
         "walk" => Arg::Walk(several()?),
         "struct" => Arg::Struct(several()?),
         other => {

@@ -132,9 +132,13 @@ fn device_to_py(failure: DeviceFailure) -> PyErr {
     let Some(origin) = failure.origin else {
         return to_py(failure.error);
     };
+    let how = match failure.certain {
+        true => "in operation",
+        false => "found at a wait for operation",
+    };
     let message = format!(
-        "{}\n  found at a wait for operation '{}', pushed at {}",
-        failure.error,
+        "{}\n  {how} '{}', pushed at {}",
+        failure.error.message(),
         origin.name,
         site::describe(origin.tag)
     );

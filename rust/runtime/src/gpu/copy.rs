@@ -73,6 +73,7 @@ impl Device {
             scalars: &[],
             draws: None,
             temporary: 0,
+            refusal: 0,
         };
         let port = self.port();
         port.driver().declare(&[span(from)], &[span(to)]);
@@ -149,9 +150,12 @@ pub(crate) fn read(
     let last = uses
         .last_write()
         .and_then(|ticket| device.origin_of(ticket));
-    let blame = |failure: DeviceFailure| DeviceFailure {
-        origin: last.or(failure.origin),
-        ..failure
+    let blame = |failure: DeviceFailure| match failure.certain {
+        true => failure,
+        false => DeviceFailure {
+            origin: last.or(failure.origin),
+            ..failure
+        },
     };
     if from.view.is_contiguous() {
         return land(runtime, (device, uses), from.view.ptr(), out, origin).map_err(blame);

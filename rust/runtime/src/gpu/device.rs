@@ -4,6 +4,7 @@ use super::Function;
 use super::copy::missing_copy;
 use super::driver::{Address, Driver, Object};
 use super::port::Port;
+use super::refusals::{Refusals, SLOT, SLOTS, Sentence, Slots};
 use super::stream::{Lane, Mark, REMEMBERED, Stream, covers};
 use super::uses::{Ticket, Tickets, Uses, add};
 use ferromix_base::{Context, DType, DeviceType, Error, Result};
@@ -47,6 +48,8 @@ pub struct DeviceFailure {
     pub error: Error,
     /// The operation whose result was waited for, if that is still known.
     pub origin: Option<Origin>,
+    /// Whether it is to blame for certain.
+    pub certain: bool,
 }
 
 impl From<Error> for DeviceFailure {
@@ -54,6 +57,7 @@ impl From<Error> for DeviceFailure {
         DeviceFailure {
             error,
             origin: None,
+            certain: false,
         }
     }
 }
@@ -71,6 +75,7 @@ pub(crate) struct Device {
     blocks: Mutex<HashMap<usize, (Address, Arc<Uses>)>>,
     /// Events that no wait uses.
     events: Mutex<Vec<usize>>,
+    slots: Arc<Slots>,
 }
 
 impl Device {
@@ -93,6 +98,7 @@ impl Device {
             next: AtomicU64::new(0),
             blocks: Mutex::default(),
             events: Mutex::default(),
+            slots: Arc::default(),
         })
     }
 
@@ -293,8 +299,27 @@ impl Device {
     /// Waits on the host for a piece of work.
     ///
     /// # Errors
-    /// What went wrong on the device by then.
+    /// What went wrong on the device by then, and what kernels that ran by then refused.
     pub(crate) fn wait(
+        &self,
+        all: &super::Gpus,
+        ticket: Ticket,
+    ) -> std::result::Result<(), DeviceFailure> {
+        self.reach(all, ticket)?;
+        self.slots
+            .refused(
+                |ticket| self.is_done(ticket),
+                |slot| self.read_slot(slot),
+                |slot| self.at_once(Lane::CopyIn, |stream| self.port.copy_in(slot, &[0; SLOT], stream)),
+            )
+            .map_err(|(error, origin)| DeviceFailure {
+                error,
+                origin,
+                certain: true,
+            })
+    }
+
+    fn reach(
         &self,
         all: &super::Gpus,
         ticket: Ticket,
@@ -309,6 +334,7 @@ impl Device {
         self.wait_on(all, stream).map_err(|error| DeviceFailure {
             error,
             origin: self.origin_of(ticket),
+            certain: false,
         })
     }
 
@@ -327,6 +353,62 @@ impl Device {
         }
     }
 
+    fn is_done(&self, ticket: Ticket) -> bool {
+        let stream = self.stream_of(ticket);
+        // Acquire: as above.
+        stream.is_none_or(|s| s.done.load(Ordering::Acquire) >= ticket.number)
+    }
+
+    /// A slot for what the launches of a recipe may refuse.
+    ///
+    /// # Errors
+    /// What the driver refuses.
+    pub(crate) fn refusals(&self, sentences: Vec<Sentence>) -> Result<Arc<Refusals>> {
+        self.slots.take(sentences, || {
+            self.port.enter()?;
+            // The device keeps it: a few pages for all recipes.
+            let first = self.port.alloc(SLOT * SLOTS)?;
+            let zeros = [0; SLOT * SLOTS];
+            self.at_once(Lane::CopyIn, |stream| {
+                self.port.copy_in(first, &zeros, stream)
+            })?;
+            Ok(first)
+        })
+    }
+
+    /// Notes a run that may refuse something.
+    pub(crate) fn expect(&self, refusals: &Arc<Refusals>, ticket: Ticket, origin: Origin) {
+        self.slots.expect(refusals, ticket, origin);
+    }
+
+    fn read_slot(&self, slot: Address) -> Result<[u8; SLOT]> {
+        let mut bytes = [0; SLOT];
+        let to = bytes.as_mut_ptr();
+        self.at_once(Lane::CopyOut, |stream| {
+            self.port.copy_out(to, slot, SLOT, stream)
+        })?;
+        Ok(bytes)
+    }
+
+    /// Enqueues what concerns nobody else, and waits for it.
+    fn at_once(&self, lane: Lane, work: impl FnOnce(Object) -> Result<()>) -> Result<()> {
+        let stream = self.choose(lane, &Tickets::new());
+        self.port.enter()?;
+        let event = self.take_event()?;
+        let state = stream.lock();
+        work(stream.raw)?;
+        self.port.record(event, stream.raw)?;
+        drop(state);
+        self.port.wait_for(event)?;
+        self.return_event(event);
+        Ok(())
+    }
+
+    fn return_event(&self, event: Object) {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.push(event.expose_provenance());
+    }
+
     fn wait_on(&self, all: &super::Gpus, stream: &Stream) -> Result<()> {
         self.port.enter()?;
         let event = self.take_event()?;
@@ -338,8 +420,7 @@ impl Device {
         for ticket in past {
             all.note_done(ticket);
         }
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        events.push(event.expose_provenance());
+        self.return_event(event);
         Ok(())
     }
 

@@ -113,6 +113,9 @@ impl Segment {
             self.device.port().destroy_graph(graph);
         }
         let ticket = enqueued?;
+        self.steps
+            .iter()
+            .for_each(|step| step.expect(ticket, origin.tag));
         match (&*state, next) {
             (State::New, _) => *state = State::Warm,
             (_, Some(Some(graph))) => {

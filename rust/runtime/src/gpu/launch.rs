@@ -162,6 +162,7 @@ impl Staged {
             scalars: operands.scalars,
             draws: operands.draws,
             temporary: self.start,
+            refusal: recipe.refusals.as_ref().map_or(0, |r| r.slot),
         };
         recipe.enqueue(port, stream, &filling, || {
             port.driver().declare(&self.spans.reads, &self.spans.writes);
@@ -186,6 +187,7 @@ pub(crate) fn run(
     let uses: SmallVec<[(&Arc<Uses>, bool); 8]> = staged.uses(operands).collect();
     let work = |port: &Port, stream| staged.enqueue(recipe, operands, port, stream);
     let ticket = device.enqueue(gpus, Lane::Compute, origin, &uses, work)?;
+    recipe.expect(ticket, origin);
     finish(runtime, device, ticket)
 }
 

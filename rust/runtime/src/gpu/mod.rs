@@ -11,6 +11,7 @@ mod launch;
 mod memory;
 mod port;
 mod recipe;
+mod refusals;
 mod stream;
 mod there;
 mod uses;
@@ -27,6 +28,7 @@ pub(crate) use graph::{Segment, are_wanted as graphs_are_wanted};
 pub(crate) use launch::elsewhere;
 pub(crate) use memory::{DeviceMemory, PinnedForDevices};
 pub use recipe::{Arg, Launch, Recipe, Step};
+pub use refusals::Sentence;
 pub(crate) use there::There;
 pub(crate) use uses::Uses;
 

@@ -1,9 +1,11 @@
 //! What an operator launches: kernels, grids, and what each argument is.
 
 use super::blas::{Blas, Product};
-use super::device::Device;
+use super::device::{Device, Origin};
 use super::driver::Object;
 use super::port::Port;
+use super::refusals::{Refusals, Sentence};
+use super::uses::Ticket;
 use super::{Function, walk};
 use ferromix_base::{Error, Result};
 use ferromix_kernels::random::Stream;
@@ -34,6 +36,8 @@ pub enum Arg {
     Walk(Vec<Arg>),
     /// Several in one.
     Struct(Vec<Arg>),
+    /// Where kernels write what they refuse: `fm::Refusal *`.
+    Refusal,
 }
 
 /// One launch.
@@ -78,11 +82,13 @@ pub struct Recipe {
     pub(crate) temporary: usize,
     pub(crate) strided: bool,
     pub(crate) random: bool,
+    /// Where there are sentences.
+    pub(crate) refusals: Option<Arc<Refusals>>,
 }
 
 impl Recipe {
     /// A recipe for device `id` of `gpus`, for an operator with so many inputs, outputs and dynamic
-    /// attributes.
+    /// attributes, whose kernels may refuse what `sentences` say.
     ///
     /// # Errors
     /// A device that there is not, arguments that the operator does not have, or a product without a
@@ -94,6 +100,7 @@ impl Recipe {
         temporary: usize,
         strided: bool,
         counts: (usize, usize, usize),
+        sentences: Vec<Sentence>,
     ) -> Result<Self> {
         let args = || steps.iter().flat_map(Step::args);
         for arg in args() {
@@ -114,14 +121,27 @@ impl Recipe {
             }
         }
         let random = args().any(draws);
+        let device = gpus.device(id)?.clone();
+        let refusals = match sentences.is_empty() {
+            true => None,
+            false => Some(device.refusals(sentences)?),
+        };
         Ok(Recipe {
-            device: gpus.device(id)?.clone(),
+            device,
+            refusals,
             steps,
             blas,
             temporary,
             strided,
             random,
         })
+    }
+
+    /// Notes a run, if its kernels may refuse something.
+    pub(crate) fn expect(&self, ticket: Ticket, origin: Origin) {
+        if let Some(refusals) = &self.refusals {
+            self.device.expect(refusals, ticket, origin);
+        }
     }
 
     /// Enqueues its steps, each after `before`.
@@ -168,7 +188,7 @@ fn check(arg: &Arg, counts: (usize, usize, usize)) -> Result<()> {
                     .all(|o| known(o) && check(o, counts).is_ok())
         }
         Arg::Struct(parts) => parts.iter().all(|part| check(part, counts).is_ok()),
-        Arg::Temporary(_) | Arg::Bytes(_) | Arg::Draws => true,
+        Arg::Temporary(_) | Arg::Bytes(_) | Arg::Draws | Arg::Refusal => true,
     };
     if fine {
         return Ok(());
@@ -187,6 +207,8 @@ pub(crate) struct Filling<'a> {
     pub(crate) scalars: &'a [f64],
     pub(crate) draws: Option<Stream>,
     pub(crate) temporary: u64,
+    /// 0 where nothing is refused.
+    pub(crate) refusal: u64,
 }
 
 impl Filling<'_> {
@@ -230,6 +252,7 @@ impl Filling<'_> {
                 word(self.address(arg) as u64);
             }
             Arg::Bytes(bytes) => into.extend_from_slice(bytes),
+            Arg::Refusal => word(self.refusal),
             Arg::Dynamic(slot) => word(self.scalars[*slot].to_bits()),
             Arg::Req(i) => {
                 let code: i32 = match self.reqs[*i] {

@@ -6,7 +6,7 @@ use super::driver::Object;
 use super::launch::{Operands, Staged, detour, elsewhere, run};
 use super::port::Port;
 use super::recipe::Recipe;
-use super::uses::Uses;
+use super::uses::{Ticket, Uses};
 use crate::binding::array;
 use crate::prepared::{Prepared, Work};
 use crate::{Array, Binding, Runtime};
@@ -188,6 +188,13 @@ impl Binding {
         match &self.prepared.work {
             Work::Launches(recipe) => Ok(recipe),
             Work::Kernel(..) => Err(elsewhere(&self.prepared.operator)),
+        }
+    }
+
+    /// Notes a run that was enqueued with others.
+    pub(crate) fn expect(&self, ticket: Ticket, tag: u64) {
+        if let Ok(recipe) = self.recipe() {
+            recipe.expect(ticket, self.origin(tag));
         }
     }
 
