@@ -40,10 +40,7 @@ _WITHOUT = {
     "_needs_csr": _GRAPHS,
 }
 
-_POINTS_OF_BINS = "bins of more points than it takes are refused by the CPU"
-
 _IN_PART = {
-    "_contrib_RROIAlign": _POINTS_OF_BINS,
     "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",
 }
 
