@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import check, launch, on_the_cpu
+from launches import check, described, launch, on_the_cpu
 
+from ferromix.dispatch import infer
 from ferromix.ops.card import make
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
@@ -148,8 +149,8 @@ def test_labels_without_an_end_and_too_few_negative_anchors(sources):
     given[1][1, 4, 3] = 0.5
     words = refused_alike(sources, make("_contrib_MultiBoxTarget", {}), given, outputs, False)
     assert words == (
-        "_contrib_MultiBoxTarget: the label of class -1, which ends those of an image, must have -1 "
-        "for each coordinate; that of image 1 has others"
+        "_contrib_MultiBoxTarget: the label of class -1, which ends those of an image, must have "
+        "-1 for each coordinate; that of image 1 has others"
     )
     attrs = {"negative_mining_ratio": 30.0, "negative_mining_thresh": 0.25}
     given[1][1, 4:] = -1
@@ -220,3 +221,75 @@ def test_numbers_that_no_row_has(sources, dtype, wrong, told):
         given[2] = wrong
         words = refused_alike(sources, card, [given], [out], same_words=told == wrong and not real)
         assert f"number {told} is" in words or wrong != wrong
+
+
+LENGTHS = {"use_data_lengths": True, "use_label_lengths": True}
+
+
+@pytest.mark.parametrize(
+    ("number", "wrong", "words"),
+    [
+        (1, 4, "label 4 of"),
+        (1, -1, "label -1 of"),
+        (2, 6, "data_lengths has a length of 6, expected 0 to 5"),
+        (3, -1, "label_lengths has a length of -1, expected 0 to 2"),
+    ],
+)
+def test_labels_and_lengths_of_sequences(sources, number, wrong, words):
+    given = [like((5, 2, 4)), np.array([[3.0, 2], [0, 9]]), np.array([5, 4.0]), np.array([2, 1.0])]
+    outputs = [like((2,)), like((5, 2, 4))]
+    for attrs, count in (({}, 2), (LENGTHS, 4)):
+        card, some = make("CTCLoss", attrs), [x.copy() for x in given[:count]]
+        if not attrs:
+            some[1][1, 1] = 0
+        want = on_the_cpu(card, some, outputs, [1, 1])
+        got = [x.copy() for x in outputs]
+        assert launch(sources, card, some, got, [1, 1])
+        for found, wanted in zip(got, want, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=2e-6)
+        if number < count and (attrs or wrong > 0):
+            some[number].flat[0] = wrong
+            same = number > 1
+            assert words in refused_alike(sources, card, some, outputs, same)
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+def test_lengths_of_recurrent_networks(sources, wrong):
+    attrs = {"mode": "rnn_tanh", "state_size": 2, "num_layers": 1, "use_sequence_length": True}
+    given = [like((3, 2, 2)), like((12,)), like((1, 2, 2)), np.array([3, 0])]
+    card = make("RNN", attrs)
+    outputs = [like(shape) for shape, _ in infer(card, tuple(described(given)))]
+    reqs = [1] * len(outputs)
+    want = on_the_cpu(card, given, outputs, reqs)
+    got = [x.copy() for x in outputs]
+    assert launch(sources, card, given, got, reqs)
+    np.testing.assert_allclose(got[0], want[0], rtol=1e-5, atol=1e-6)
+    given[3][1] = wrong
+    assert f"got {wrong}" in refused_alike(sources, card, given, outputs, same_words=False)
+
+
+@pytest.mark.parametrize("mark", [3, -1])
+def test_points_of_no_kind(sources, mark):
+    rng = np.random.default_rng(1)
+    shapes = [(2, 3), (3,), (3,), (2, 3), (2, 4)]
+    given = [rng.uniform(0.5, 1, shape).astype(np.float32) for shape in shapes]
+    marks = rng.integers(0, 3, (2, 4)).astype(np.int32)
+    given += [marks, np.full(2, 4, np.float32), np.full(2, 9, np.float32)]
+    card, outputs = make("_contrib_hawkesll", {}), [like((2,)), like((2, 3))]
+    assert launch(sources, card, given, outputs, [1, 1])
+    marks[1, 3] = mark
+    assert f"mark {mark} of" in refused_alike(sources, card, given, outputs, same_words=False)
+    # What comes after the valid points is not looked at.
+    given[6][1] = 3
+    assert launch(sources, card, given, outputs, [1, 1])
+
+
+@pytest.mark.parametrize("row", [[0, 0], [-1, 2], [NAN, 1], [float("inf"), 1]])
+def test_rows_without_probabilities(sources, row):
+    card = make("_sample_multinomial", {"shape": (7,)})
+    given, outputs = np.array([[0.0, 1], [1, 0], [0.5, 0]]), [np.zeros((3, 7), np.int32)]
+    assert launch(sources, card, [given], outputs, [1])
+    assert outputs[0].tolist() == [[1] * 7, [0] * 7, [0] * 7]
+    given[1] = row
+    words = refused_alike(sources, card, [given], outputs, same_words=False)
+    assert words.startswith("row 1 of data holds no probabilities")

@@ -26,7 +26,10 @@ __all__: list[str] = []
 
 MOST = 2**31 - 1
 """Classes that 32 bits number."""
-NO_PROBABILITIES = "row {} of data holds no probabilities: they must not be negative and have a positive, finite sum"
+NO_PROBABILITIES = (
+    "row {} of data holds no probabilities: they must not be negative and have a positive, finite "
+    "sum"
+)
 
 
 def rows_of(data: Shape, drawn: Shape) -> tuple[int, int, int]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from math import prod
 
 from ...ops.family import FLOATS
-from ..recipe import Job, Recipe, field, input_at, output_at, recipe, refusal, req, struct, workspace
+from ..recipe import (
+    Job,
+    Recipe,
+    field,
+    input_at,
+    output_at,
+    recipe,
+    refusal,
+    req,
+    struct,
+    workspace,
+)
 from .regions import no_image
 
 __all__: list[str] = []
@@ -33,8 +44,8 @@ def forward(job: Job) -> Recipe | None:
         job.spread(stem, f"{stem}_forward_{dtype}", prod(shape), *given),
     )
     many = (
-        f"{job.name}: region {{}} has too many points in each bin; at most {MOST} along an axis, which "
-        "sampling_ratio sets"
+        f"{job.name}: region {{}} has too many points in each bin; at most {MOST} along an axis, "
+        "which sampling_ratio sets"
     )
     refusals = (no_image(job.name, data[0]), ("value", many))
     return Recipe(launches, rois[0] * REGION, refusals=refusals)

@@ -18,7 +18,7 @@ def numbers(job: Job) -> Recipe | None:
     ends = input_at(0), output_at(0), int64(prod(shape)), int64(height), req(0), refusal()
     launch = job.spread("indices", f"indices_numbers_{dtype}", prod(shape), *ends)
     text = (
-        f"Embedding: number {{}} is not that of a row; there are {height} rows, counted from 0, and a "
-        "row_sparse weight or gradient takes no nearest one"
+        f"Embedding: number {{}} is not that of a row; there are {height} rows, counted from 0, "
+        "and a row_sparse weight or gradient takes no nearest one"
     )
     return Recipe((launch,), refusals=(("index", text),))
