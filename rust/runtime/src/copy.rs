@@ -136,7 +136,8 @@ fn wait_there(array: &Array) -> std::result::Result<(), ReadError> {
         return Ok(());
     };
     let gpus = chunk.runtime().gpus()?;
-    gpus.wait_for(&uses).map_err(ReadError::Device)
+    gpus.wait_for(chunk.device()?, &uses)
+        .map_err(ReadError::Device)
 }
 
 /// Whether [`wait_to_read`] would return without waiting, and well. May say no in vain.

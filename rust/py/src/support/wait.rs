@@ -9,7 +9,7 @@ use crate::lane;
 use crate::support::convert::runtime;
 use crate::support::errors::{Raise, misuse};
 use ferromix_engine::{WaitError, WaitPolicy};
-use ferromix_runtime::{IN_VAIN, Runtime, StallPolicy, held};
+use ferromix_runtime::{IN_VAIN, ReadError, Runtime, StallPolicy, held};
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::ffi::c_ulong;
@@ -141,7 +141,8 @@ pub(crate) fn settle(py: Python<'_>, runtime: &Runtime) -> PyResult<()> {
     if !NAIVE.get() || held::inside() {
         return Ok(());
     }
-    wait(py, |policy| runtime.wait_for_all(policy))
+    wait(py, |policy| runtime.wait_for_all(policy))?;
+    wait(py, |_| runtime.wait_for_gpus().map_err(ReadError::Device))
 }
 
 /// Before a push: if too much is in flight, waits until there is room. Not in a function that runs

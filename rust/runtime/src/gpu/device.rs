@@ -299,27 +299,8 @@ impl Device {
     /// Waits on the host for a piece of work.
     ///
     /// # Errors
-    /// What went wrong on the device by then, and what kernels that ran by then refused.
+    /// What went wrong on the device by then.
     pub(crate) fn wait(
-        &self,
-        all: &super::Gpus,
-        ticket: Ticket,
-    ) -> std::result::Result<(), DeviceFailure> {
-        self.reach(all, ticket)?;
-        self.slots
-            .refused(
-                |ticket| self.is_done(ticket),
-                |slot| self.read_slot(slot),
-                |slot| self.at_once(Lane::CopyIn, |stream| self.port.copy_in(slot, &[0; SLOT], stream)),
-            )
-            .map_err(|(error, origin)| DeviceFailure {
-                error,
-                origin,
-                certain: true,
-            })
-    }
-
-    fn reach(
         &self,
         all: &super::Gpus,
         ticket: Ticket,
@@ -336,6 +317,24 @@ impl Device {
             origin: self.origin_of(ticket),
             certain: false,
         })
+    }
+
+    /// What a kernel refused that is known to have run, and was not told of; for waits that are there for
+    /// somebody who wants values.
+    pub(crate) fn refused(&self) -> std::result::Result<(), DeviceFailure> {
+        let clear = |slot| {
+            let zeros = [0; SLOT];
+            self.at_once(Lane::CopyIn, |stream| {
+                self.port.copy_in(slot, &zeros, stream)
+            })
+        };
+        self.slots
+            .refused(|t| self.is_done(t), |slot| self.read_slot(slot), clear)
+            .map_err(|(error, origin)| DeviceFailure {
+                error,
+                origin,
+                certain: origin.is_some(),
+            })
     }
 
     /// Whose work a ticket is, if it was not long ago.
@@ -435,7 +434,7 @@ impl Device {
     /// Waits for all streams.
     ///
     /// # Errors
-    /// As for [`wait`](Device::wait).
+    /// As for [`wait`](Device::wait) and [`refused`](Device::refused).
     pub(crate) fn wait_all(&self, all: &super::Gpus) -> std::result::Result<(), DeviceFailure> {
         for stream in &self.streams {
             let last = stream.lock().last;
@@ -445,6 +444,6 @@ impl Device {
             };
             self.wait(all, ticket)?;
         }
-        Ok(())
+        self.refused()
     }
 }

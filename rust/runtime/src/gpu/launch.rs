@@ -196,6 +196,7 @@ pub(crate) fn finish(runtime: &Runtime, device: &Device, ticket: Ticket) -> Resu
     match runtime.is_naive() {
         true => device
             .wait(runtime.gpus()?, ticket)
+            .and_then(|()| device.refused())
             .map_err(|failure| failure.error),
         false => Ok(()),
     }

@@ -258,8 +258,14 @@ impl Gpus {
         }
     }
 
-    /// Waits for the last write to a block.
-    pub(crate) fn wait_for(&self, uses: &Uses) -> std::result::Result<(), DeviceFailure> {
-        uses.last_write().map_or(Ok(()), |ticket| self.wait(ticket))
+    /// Waits for the last write to a block on a device, for somebody who wants values.
+    pub(crate) fn wait_for(
+        &self,
+        device: &Device,
+        uses: &Uses,
+    ) -> std::result::Result<(), DeviceFailure> {
+        uses.last_write()
+            .map_or(Ok(()), |ticket| self.wait(ticket))?;
+        device.refused()
     }
 }
