@@ -72,7 +72,8 @@ def over_regions(job: Job, word: str, first: int, bins: Shape, count: int) -> Re
 
 def no_image(name: str, images: int) -> tuple[str, str]:
     """What is refused of a region's image."""
-    return "index", f"{name}: region {{}} is of an image that there is not; there are {images}"
+    image = f"image {images}, a later one or none, but there are {images}"
+    return "index", f"{name}: region {{}} is of {image}"
 
 
 def geometry(job: Job, data: Shape, bins: Shape) -> Arg:
