@@ -1,13 +1,15 @@
-// Overlaps of boxes, the boxes to which offsets move anchors, and pairs of rows and columns.
+// Overlaps of boxes, the offsets that move anchors to boxes, these boxes, and pairs of rows and columns.
 //
 // Entry points: bounding_box_iou_DTYPE(lhs, rhs, out, pairs, req), a thread for each overlap;
 // bounding_box_decode_DTYPE(data, anchors, out, decode, req), a thread for each box;
-// bounding_box_marks_DTYPE(data, marks, count, ascending), what is sorted, the best first;
+// bounding_box_encode_DTYPE(samples, given, out, mask, encode, out_req, mask_req, refusal), a thread for each
+// anchor, which refuses a match that is no box; bounding_box_marks_DTYPE(data, marks, count, ascending), what is sorted, the best first;
 // bounding_box_match_DTYPE(data, order, partners, rows, columns, matching, rows_req, columns_req), a block
 // for each matrix, with temporary memory for the partner of each row and column. No gaps.
 #include "boxes.cuh"
 #include "grid.cuh"
 #include "map.cuh"
+#include "refusal.cuh"
 #include "shared.cuh"
 
 namespace fm {
@@ -48,6 +50,55 @@ decode(const T *data, const T *anchors, T *out, const Decode &d, int req) {
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
             put(out[4 * i + k], convert<T>(found.at[k]), opaque(req == Add));
+        }
+    });
+}
+
+/// Anchors and boxes of an image.
+struct Encode {
+    int64 images, anchors, boxes;
+};
+
+/// For each anchor the number of its box, and the numbers to which offsets are scaled.
+template <class T> struct Matched {
+    const T *matches, *anchors, *boxes, *means, *stds;
+};
+
+/// The box that an anchor is to become; 0, and a refusal, where there is none.
+template <class C>
+__device__ __forceinline__ int64 match_of(C match, int64 boxes, Refusal *refusal) {
+    if (match > (C)-1 && match < (C)boxes) {
+        return (int64)match;
+    }
+    refuse(refusal, 1, convert<int64>(match));
+    return 0;
+}
+
+template <class T>
+__device__ __forceinline__ void encode(
+    const T *samples, const Matched<T> &given, T *out, T *mask, const Encode &e, int out_req,
+    int mask_req, Refusal *refusal) {
+    typedef Compute<T> C;
+    each(e.images * e.anchors, [&](int64 i) {
+        const bool chosen = convert<C>(samples[i]) > (C)0.5;
+        Box<C> offsets = {};
+        if (chosen) {
+            const int64 match = match_of(convert<C>(given.matches[i]), e.boxes, refusal);
+            const T *const box = given.boxes + 4 * (split(i, e.anchors).row * e.boxes + match);
+            const Box<C> from = center_of(box_at<C>(given.anchors + 4 * i));
+            // There may be no box at all.
+            offsets = e.boxes > 0 ? encoded(center_of(box_at<C>(box)), from) : offsets;
+        }
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const C moved = minus(offsets.at[k], convert<C>(given.means[k]));
+            const C scaled = chosen ? over(moved, convert<C>(given.stds[k])) : (C)0;
+            if (out_req != Null) {
+                put(out[4 * i + k], convert<T>(scaled), opaque(out_req == Add));
+            }
+            if (mask_req != Null) {
+                put(mask[4 * i + k], convert<T>(chosen ? (C)1 : (C)0), opaque(mask_req == Add));
+            }
         }
     });
 }
@@ -145,6 +196,11 @@ __device__ __forceinline__ void match(
     extern "C" __global__ void bounding_box_decode_##T( \
         const T *data, const T *anchors, T *out, const __grid_constant__ fm::Decode decode, int req) { \
         fm::decode(data, anchors, out, decode, req); \
+    } \
+    extern "C" __global__ void bounding_box_encode_##T( \
+        const T *samples, const __grid_constant__ fm::Matched<T> given, T *out, T *mask, \
+        const __grid_constant__ fm::Encode encode, int out_req, int mask_req, fm::Refusal *refusal) { \
+        fm::encode(samples, given, out, mask, encode, out_req, mask_req, refusal); \
     } \
     extern "C" __global__ void bounding_box_marks_##T( \
         const T *data, fm::Compute<T> *marks, int64 count, int ascending) { \

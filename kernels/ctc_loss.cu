@@ -2,14 +2,15 @@
 // Probabilities of paths are logarithms in float64.
 //
 // Entry points, in the order of their launches: ctc_loss_labels_int64(labels, data_lengths, label_lengths,
-// paths), a block for each sequence; ctc_loss_sums_DTYPE(data, sums, along), whose threads along y, a power of
+// paths, refusal), a block for each sequence, which refuses lengths of data (1) and of labels (2) that there
+// cannot be, and labels that are no class (3); ctc_loss_sums_DTYPE(data, sums, along), whose threads along y, a power of
 // two, share a line; ctc_loss_paths_DTYPE(data, out, paths, req, gradient_req), a block for each sequence along
 // x, and the way there and the way back along y; ctc_loss_gradient_DTYPE(data, out, paths, req), a thread for
-// each element of the data. Lengths may be null. Labels and lengths that there cannot be become the nearest
-// that there can. Arrays have no gaps.
+// each element of the data. Lengths may be null. Arrays have no gaps.
 #include "fold.cuh"
 #include "grid.cuh"
 #include "real.cuh"
+#include "refusal.cuh"
 
 namespace fm {
 
@@ -45,15 +46,29 @@ struct Paths {
 
 __device__ __forceinline__ int64 within(int64 n, int64 most) { return n < 0 ? 0 : n > most ? most : n; }
 
-/// How many labels a sequence has, or -1 where they do not fit: equal neighbours need a blank between them.
+/// A length, which is `most` where none are given; others than from 0 to that are refused.
 __device__ __forceinline__ int64
-counted(const int64 *labels, const int64 *given, int64 sequence, const Paths &paths, int64 steps) {
-    int64 count = given == nullptr ? paths.labels : within(given[sequence], paths.labels), needed = 0;
+length_of(const int64 *given, int64 sequence, int64 most, unsigned code, Refusal *refusal) {
+    const int64 n = given == nullptr ? most : given[sequence], length = within(n, most);
+    if (n != length) {
+        refuse(refusal, code, n);
+    }
+    return length;
+}
+
+/// How many labels a sequence has, or -1 where they do not fit: equal neighbours need a blank between them.
+__device__ __forceinline__ int64 counted(
+    const int64 *labels, const int64 *given, int64 sequence, const Paths &paths, int64 steps,
+    Refusal *refusal) {
+    int64 count = length_of(given, sequence, paths.labels, 2, refusal), needed = 0;
 #pragma unroll 1
     for (int64 i = 0; i < count; ++i) {
         if (given == nullptr && labels[i] == paths.padding) {
             count = i;
             break;
+        }
+        if (labels[i] < 0 || labels[i] >= paths.classes) {
+            refuse(refusal, 3, labels[i]);
         }
         needed += 1 + (i > 0 && labels[i] == labels[i - 1]);
     }
@@ -61,7 +76,8 @@ counted(const int64 *labels, const int64 *given, int64 sequence, const Paths &pa
 }
 
 __device__ __forceinline__ void read_labels(
-    const int64 *labels, const int64 *data_lengths, const int64 *label_lengths, const Paths &paths) {
+    const int64 *labels, const int64 *data_lengths, const int64 *label_lengths, const Paths &paths,
+    Refusal *refusal) {
     const int64 b = blockIdx.x, most = paths.labels;
     int64 *const own = paths.classes_of + b * most, *const first = paths.first_state + b * paths.classes;
 #pragma unroll 1
@@ -69,9 +85,9 @@ __device__ __forceinline__ void read_labels(
         first[c] = -1;
     }
     if (threadIdx.x == 0) {
-        const int64 steps = data_lengths == nullptr ? paths.steps : within(data_lengths[b], paths.steps);
+        const int64 steps = length_of(data_lengths, b, paths.steps, 1, refusal);
         paths.lengths[b] = steps;
-        paths.counts[b] = counted(labels + b * most, label_lengths, b, paths, steps);
+        paths.counts[b] = counted(labels + b * most, label_lengths, b, paths, steps, refusal);
     }
 #pragma unroll 1
     for (int64 i = threadIdx.x; i < most; i += blockDim.x) {
@@ -218,8 +234,8 @@ __device__ __forceinline__ void gradient(const T *data, T *out, const Paths &pat
 
 FM_IF_int64(extern "C" __global__ void ctc_loss_labels_int64(
     const int64 *labels, const int64 *data_lengths, const int64 *label_lengths,
-    const __grid_constant__ fm::Paths paths) {
-    fm::read_labels(labels, data_lengths, label_lengths, paths);
+    const __grid_constant__ fm::Paths paths, fm::Refusal *refusal) {
+    fm::read_labels(labels, data_lengths, label_lengths, paths, refusal);
 })
 #define FM_CTC_ENTRIES(T, ...) \
     extern "C" __global__ void ctc_loss_sums_##T( \

@@ -1,7 +1,8 @@
 // Means of points in the bins of regions, each bin with channels of its own and moved by what is learned for
 // its part of the region; and the gradients. Arrays have no gaps; halves are computed in float32.
 //
-// Entry points: deformable_regions_find_DTYPE(rois, regions, pool) says where regions are;
+// Entry points: deformable_regions_find_DTYPE(rois, regions, pool, refusal) says where regions are, and refuses
+// one of no image by its number;
 // deformable_regions_forward_DTYPE(data, regions, trans, out, pool, req) has a thread for each bin of a
 // channel. deformable_regions_taps_DTYPE(regions, trans, places, weights, counts, pool, req) finds the pixels
 // of the points of each bin, -1 for none, and how many points count. deformable_regions_pixels_DTYPE(grad,
@@ -33,13 +34,14 @@ struct Region {
 };
 
 template <class T>
-__device__ __forceinline__ void find(const T *rois, Region *regions, const Pool &pool) {
+__device__ __forceinline__ void
+find(const T *rois, Region *regions, const Pool &pool, Refusal *refusal) {
     typedef Compute<T> C;
     each(pool.regions, [&](int64 i) {
         const T *const roi = rois + 5 * i;
         const C scale = (C)pool.scale;
         Region found;
-        found.image = image_of(convert<C>(roi[0]), pool.images);
+        found.image = image_of(convert<C>(roi[0]), pool.images, i, refusal);
 #pragma unroll
         for (int way = 0; way < 2; ++way) {
             const C low = round_away(convert<C>(roi[2 - way]));
@@ -260,8 +262,9 @@ __device__ __forceinline__ void moves(
 
 #define FM_DEFORMED_ENTRIES(T, ...) \
     extern "C" __global__ void deformable_regions_find_##T( \
-        const T *rois, fm::Region *regions, const __grid_constant__ fm::Pool pool) { \
-        fm::find(rois, regions, pool); \
+        const T *rois, fm::Region *regions, const __grid_constant__ fm::Pool pool, \
+        fm::Refusal *refusal) { \
+        fm::find(rois, regions, pool, refusal); \
     } \
     extern "C" __global__ void deformable_regions_forward_##T( \
         const T *data, const fm::Region *regions, const T *trans, T *out, \

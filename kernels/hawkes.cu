@@ -1,13 +1,14 @@
 // The log likelihood of points in time, of kinds that each excite points of their kind, and its gradient. What
 // remains of the excitement decays exponentially. Halves are computed in float32.
 //
-// Entry points: hawkes_forward_DTYPE(given, parts, states, sizes, req), a thread for each kind of a sequence, which
-// looks at all points; hawkes_back_DTYPE(given, grad, rate_grad, strengths, decays, sizes, req), the same for the
-// gradients; hawkes_sum_DTYPE(parts, out, lines, req), sums that threads along y share. `parts`, `strengths` and
+// Entry points: hawkes_forward_DTYPE(given, parts, states, sizes, req, refusal), a thread for each kind of a
+// sequence, which looks at all points, and refuses those of no kind; hawkes_back_DTYPE(given, grad, rate_grad,
+// strengths, decays, sizes, req, refusal), the same for the gradients; hawkes_sum_DTYPE(parts, out, lines, req), sums that threads along y share. `parts`, `strengths` and
 // `decays` are (sequences, kinds) of the type that is computed in. No gaps.
 #include "fold.cuh"
 #include "grid.cuh"
 #include "real.cuh"
+#include "refusal.cuh"
 
 namespace fm {
 
@@ -63,11 +64,10 @@ template <class R> struct Kind {
     }
 };
 
-/// The sums of a kind's parts, of which derivatives are multiplied by `g`; the trail is that at the end. A point
-/// of a kind that there is not leaves no number.
+/// The sums of a kind's parts, of which derivatives are multiplied by `g`; the trail is that at the end.
 template <class T, class R>
-__device__ __forceinline__ Part<R>
-walked(const Given<T> &given, const Sizes &sizes, const Split &at, R g, Trail<R> &trail) {
+__device__ __forceinline__ Part<R> walked(
+    const Given<T> &given, const Sizes &sizes, const Split &at, R g, Trail<R> &trail, Refusal *refusal) {
     const int64 place = at.row * sizes.kinds + at.at;
     const Kind<R> kind = {convert<R>(given.rate[place]), convert<R>(given.strength[at.at]),
                           convert<R>(given.decay[at.at])};
@@ -84,8 +84,7 @@ walked(const Given<T> &given, const Sizes &sizes, const Split &at, R g, Trail<R>
         now += ends ? (R)0 : convert<R>(given.lags[i]);
         const int64 met = ends ? at.at : given.kinds[i];
         if (met < 0 || met >= sizes.kinds) {
-            sum.value = (R)nan("");
-            g = sum.value;
+            refuse(refusal, 1, met);
         } else if (met == at.at) {
             const R end = convert<R>(given.end[at.row]);
             const Part<R> part = ends ? kind.pass(trail, end - trail.last) : kind.meet(trail, now);
@@ -100,10 +99,10 @@ walked(const Given<T> &given, const Sizes &sizes, const Split &at, R g, Trail<R>
 
 template <class T, class R>
 __device__ __forceinline__ void
-forward(const Given<T> &given, R *parts, T *states, const Sizes &sizes, int req) {
+forward(const Given<T> &given, R *parts, T *states, const Sizes &sizes, int req, Refusal *refusal) {
     each(sizes.sequences * sizes.kinds, [&](int64 i) {
         Trail<R> trail;
-        parts[i] = walked(given, sizes, split(i, sizes.kinds), (R)0, trail).value;
+        parts[i] = walked(given, sizes, split(i, sizes.kinds), (R)0, trail, refusal).value;
         if (req != Null) {
             put(states[i], trail.state, opaque(req == Add));
         }
@@ -113,11 +112,11 @@ forward(const Given<T> &given, R *parts, T *states, const Sizes &sizes, int req)
 template <class T, class R>
 __device__ __forceinline__ void back(
     const Given<T> &given, const T *grad, T *rate_grad, R *strengths, R *decays, const Sizes &sizes,
-    int req) {
+    int req, Refusal *refusal) {
     each(sizes.sequences * sizes.kinds, [&](int64 i) {
         Trail<R> trail;
         const Split at = split(i, sizes.kinds);
-        const Part<R> sum = walked(given, sizes, at, convert<R>(grad[at.row]), trail);
+        const Part<R> sum = walked(given, sizes, at, convert<R>(grad[at.row]), trail, refusal);
         strengths[i] = sum.by[1];
         decays[i] = sum.by[2];
         if (req != Null) {
@@ -156,14 +155,14 @@ __device__ __forceinline__ void sum(const R *parts, T *out, const Lines &lines, 
 #define FM_HAWKES_ENTRIES(T, ...) \
     extern "C" __global__ void hawkes_forward_##T( \
         const __grid_constant__ fm::Given<T> given, fm::Compute<T> *parts, T *states, \
-        const __grid_constant__ fm::Sizes sizes, int req) { \
-        fm::forward(given, parts, states, sizes, req); \
+        const __grid_constant__ fm::Sizes sizes, int req, fm::Refusal *refusal) { \
+        fm::forward(given, parts, states, sizes, req, refusal); \
     } \
     extern "C" __global__ void hawkes_back_##T( \
         const __grid_constant__ fm::Given<T> given, const T *grad, T *rate_grad, \
         fm::Compute<T> *strengths, fm::Compute<T> *decays, \
-        const __grid_constant__ fm::Sizes sizes, int req) { \
-        fm::back(given, grad, rate_grad, strengths, decays, sizes, req); \
+        const __grid_constant__ fm::Sizes sizes, int req, fm::Refusal *refusal) { \
+        fm::back(given, grad, rate_grad, strengths, decays, sizes, req, refusal); \
     } \
     extern "C" __global__ void hawkes_sum_##T( \
         const fm::Compute<T> *parts, T *out, const __grid_constant__ fm::Lines lines, int req) { \

@@ -1,15 +1,19 @@
 // Factors of matrices, some columns or rows at a time; products do the rest.
 //
-// Entry points: linalg_factors_panel_DTYPE(a, swaps, singular, panel), triangles of some columns, a block for
-// each matrix; linalg_factors_swap_DTYPE(a, swaps, panel), the rows of the other columns;
-// linalg_factors_permutation_DTYPE(swaps, rows, out, panel), the matrices that exchange the rows, with room
-// for their places; linalg_factors_determinant_DTYPE(a, swaps, sign, log, value, panel, sign_req, log_req,
-// value_req), a thread for each matrix; linalg_factors_reflect_DTYPE(a, v, taus, panel), reflectors of some
-// rows, a block for each matrix; linalg_factors_block_DTYPE(dots, taus, t, panel), a thread for each row of
-// the factor of such reflectors. No gaps.
+// Entry points: linalg_factors_definite_DTYPE(a, panel, refusal), the upper factor of some rows and columns, a
+// block for each matrix, which refuses a row whose pivot is not positive;
+// linalg_factors_diagonal_DTYPE(a, panel, refusal), which refuses a zero of a diagonal, a thread for each;
+// linalg_factors_panel_DTYPE(a, swaps, singular, panel, refusal), triangles of some columns, a block for each
+// matrix, which is refused where it is singular, unless `refusal` is null; linalg_factors_swap_DTYPE(a, swaps,
+// panel), the rows of the other columns; linalg_factors_permutation_DTYPE(swaps, rows, out, panel), the matrices
+// that exchange the rows, with room for their places; linalg_factors_determinant_DTYPE(a, swaps, sign, log, value,
+// panel, sign_req, log_req, value_req), a thread for each matrix; linalg_factors_reflect_DTYPE(a, v, taus, panel),
+// reflectors of some rows, a block for each matrix; linalg_factors_block_DTYPE(dots, taus, t, panel), a thread for
+// each row of the factor of such reflectors. No gaps.
 #include "fold.cuh"
 #include "grid.cuh"
 #include "real.cuh"
+#include "refusal.cuh"
 
 namespace fm {
 
@@ -17,6 +21,64 @@ namespace fm {
 struct Panel {
     int64 batch, rows, columns, first, width;
 };
+
+/// Sides of the parts of definite matrices at most.
+constexpr int SIDE = 32;
+
+/// In shared memory; only the upper triangle is read and written. NaN goes on, as on the CPU.
+template <class T> __device__ __forceinline__ void definite(T *a, const Panel &p, Refusal *refusal) {
+    FM_SHARED(T, tile, SIDE * (SIDE + 1));
+    const int w = (int)p.width, me = threadIdx.y;
+    const auto at = [&](int row, int column) -> T & { return tile[row * (SIDE + 1) + column]; };
+#pragma unroll 1
+    for (int64 matrix = blockIdx.x; matrix < p.batch; matrix += gridDim.x) {
+        T *const own = a + (matrix * p.rows + p.first) * p.rows + p.first;
+#pragma unroll 1
+        for (int i = me; i < w * w; i += blockDim.y) {
+            at(i / w, i % w) = own[i / w * p.rows + i % w];
+        }
+#pragma unroll 1
+        for (int k = 0; k < w; ++k) {
+            __syncthreads();
+            const T pivot = at(k, k), root = square_root(pivot);
+            if (me == 0 && pivot <= (T)0) {
+                refuse(refusal, 1, p.first + k);
+            }
+            __syncthreads();
+#pragma unroll 1
+            for (int i = k + me; i < w; i += blockDim.y) {
+                at(k, i) = i == k ? root : over(at(k, i), root);
+            }
+            __syncthreads();
+            const int rest = w - k - 1;
+#pragma unroll 1
+            for (int i = me; i < rest * rest; i += blockDim.y) {
+                const int row = k + 1 + i / rest, column = k + 1 + i % rest;
+                if (row <= column) {
+                    at(row, column) = minus(at(row, column), times(at(k, row), at(k, column)));
+                }
+            }
+        }
+        __syncthreads();
+#pragma unroll 1
+        for (int i = me; i < w * w; i += blockDim.y) {
+            if (i / w <= i % w) {
+                own[i / w * p.rows + i % w] = at(i / w, i % w);
+            }
+        }
+        __syncthreads();
+    }
+}
+
+template <class T>
+__device__ __forceinline__ void diagonal(const T *a, const Panel &p, Refusal *refusal) {
+    each(p.batch * p.rows, [&](int64 i) {
+        const int64 k = split(i, p.rows).at;
+        if (a[i * p.rows + k] == (T)0) {
+            refuse(refusal, 1, k);
+        }
+    });
+}
 
 /// A candidate for a pivot.
 template <class T> struct Pivot {
@@ -42,7 +104,8 @@ pivot_of(const T *column, int64 step, int64 first, int64 rows, Pivot<T> (&part)[
 }
 
 template <class T>
-__device__ __forceinline__ void panel_of(T *a, int32 *swaps, int32 *singular, const Panel &p) {
+__device__ __forceinline__ void
+panel_of(T *a, int32 *swaps, int32 *singular, const Panel &p, Refusal *refusal) {
     FM_SHARED(Pivot<T>, part, MOST_THREADS);
     const int64 n = p.rows, end = p.first + p.width;
     const int me = threadIdx.y;
@@ -85,6 +148,9 @@ __device__ __forceinline__ void panel_of(T *a, int32 *swaps, int32 *singular, co
         }
         if (me == 0) {
             singular[matrix] = zero || (p.first > 0 && singular[matrix] != 0);
+            if (zero && refusal != nullptr) {
+                refuse(refusal, 1, matrix);
+            }
         }
     }
 }
@@ -261,9 +327,18 @@ __device__ __forceinline__ void block_of(const T *dots, const T *taus, T *t, con
 } // namespace fm
 
 #define FM_FACTOR_ENTRIES(T, ...) \
+    extern "C" __global__ void linalg_factors_definite_##T( \
+        T *a, const __grid_constant__ fm::Panel panel, fm::Refusal *refusal) { \
+        fm::definite(a, panel, refusal); \
+    } \
+    extern "C" __global__ void linalg_factors_diagonal_##T( \
+        const T *a, const __grid_constant__ fm::Panel panel, fm::Refusal *refusal) { \
+        fm::diagonal(a, panel, refusal); \
+    } \
     extern "C" __global__ void linalg_factors_panel_##T( \
-        T *a, int32 *swaps, int32 *singular, const __grid_constant__ fm::Panel panel) { \
-        fm::panel_of(a, swaps, singular, panel); \
+        T *a, int32 *swaps, int32 *singular, const __grid_constant__ fm::Panel panel, \
+        fm::Refusal *refusal) { \
+        fm::panel_of(a, swaps, singular, panel, refusal); \
     } \
     extern "C" __global__ void linalg_factors_swap_##T( \
         T *a, const int32 *swaps, const __grid_constant__ fm::Panel panel) { \

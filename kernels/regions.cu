@@ -2,8 +2,8 @@
 // pixel in a bin is a product of what its row and its column say, so that a region is two tables of weights.
 // Arrays have no gaps; halves are computed in float32.
 //
-// Entry points: regions_tables_DTYPE(rois, tables, regions), a thread for either axis of a region;
-// regions_forward_DTYPE(data, tables, out, regions, req), a thread for each bin of a channel, and
+// Entry points: regions_tables_DTYPE(rois, tables, regions, refusal), a thread for either axis of a region, which
+// refuses one of no image (1) and one that has no extent and must have it (2), by its number; regions_forward_DTYPE(data, tables, out, regions, req), a thread for each bin of a channel, and
 // regions_backward_DTYPE(grad, tables, out, regions, req), one for a pixel of several channels, which adds up
 // what regions give in their order.
 #include "bilinear.cuh"
@@ -132,7 +132,7 @@ __device__ __forceinline__ Span whole(C *row, const Extent<C> &extent, int64 bin
 
 template <class T>
 __device__ __forceinline__ void
-tables(const T *rois, const Tables<Compute<T>> &tables, const Regions &regions) {
+tables(const T *rois, const Tables<Compute<T>> &tables, const Regions &regions, Refusal *refusal) {
     typedef Compute<T> C;
     each(2 * regions.regions, [&](int64 thread) {
         const int64 region = thread / 2;
@@ -140,9 +140,11 @@ tables(const T *rois, const Tables<Compute<T>> &tables, const Regions &regions) 
         const T *const roi = rois + 5 * region;
         const Extent<C> own = extent_of<C>(roi, regions, way);
         if (way == 0) {
-            const C other = extent_of<C>(roi, regions, 1).size;
-            const bool empty = regions.kind == Aligned && (own.size <= (C)0 || other <= (C)0);
-            tables.images[region] = empty ? -1 : image_of(convert<C>(roi[0]), regions.images);
+            const C number = convert<C>(roi[0]);
+            tables.images[region] = image_of(number, regions.images, region, refusal);
+        }
+        if (regions.kind == Aligned && own.size <= (C)0) {
+            refuse(refusal, 2, region);
         }
         Span all = {0, 0}, *const spans = tables.axis(regions, region, way);
         const int64 n = regions.extents[way], bins = regions.bins[way];
@@ -279,8 +281,8 @@ __device__ __forceinline__ void backward(
 #define FM_REGIONS_ENTRIES(T, ...) \
     extern "C" __global__ void regions_tables_##T( \
         const T *rois, const __grid_constant__ fm::Tables<fm::Compute<T>> tables, \
-        const __grid_constant__ fm::Regions regions) { \
-        fm::tables(rois, tables, regions); \
+        const __grid_constant__ fm::Regions regions, fm::Refusal *refusal) { \
+        fm::tables(rois, tables, regions, refusal); \
     } \
     extern "C" __global__ void regions_forward_##T( \
         const T *data, const __grid_constant__ fm::Tables<fm::Compute<T>> tables, T *out, \

@@ -4,7 +4,7 @@
 // along z: rnn_step_MODE_DTYPE(net, number, sums, parameters, states, lengths) and
 // rnn_project_DTYPE(net, number, parameters, states, lengths); and rnn_drop_DTYPE(outputs, factors,
 // factors_req, at, count, first, coin, tossed, stream), a thread for each output. `lengths` are int64, or
-// null for all steps; those that there cannot be become the nearest that there can. Arrays have no gaps.
+// null for all steps; -1 is one that was refused. Arrays have no gaps.
 #include "grid.cuh"
 #include "random.cuh"
 #include "recurrent.cuh"

@@ -1,8 +1,8 @@
 // The maxima over the bins of regions of images, where in its plane each stands, and the gradient. NaN loses
 // every comparison, as on the CPU. Arrays have no gaps; halves are computed in float32.
 //
-// Entry points: roi_pooling_regions_DTYPE(rois, regions, pool) says where bins are;
-// roi_pooling_forward_DTYPE(data, regions, out, places, pool, req, place_req) has a thread for each bin, and
+// Entry points: roi_pooling_regions_DTYPE(rois, regions, pool, refusal) says where bins are, and refuses images
+// that there are not; roi_pooling_forward_DTYPE(data, regions, out, places, pool, req, place_req) has a thread for each bin, and
 // roi_pooling_backward_DTYPE(grad, places, regions, out, pool, req) one for each element of the data.
 #include "grid.cuh"
 #include "least.cuh"
@@ -24,12 +24,14 @@ struct Region {
 };
 
 template <class T>
-__device__ __forceinline__ void find(const T *rois, Region *regions, const Pool &pool) {
+__device__ __forceinline__ void
+find(const T *rois, Region *regions, const Pool &pool, Refusal *refusal) {
     typedef Compute<T> C;
     each(pool.regions, [&](int64 i) {
         const T *const roi = rois + 5 * i;
         Region found;
-        found.image = image_of(convert<C>(roi[0]), pool.images);
+        const C number = convert<C>(roi[0]), known = number == number ? number : (C)-1;
+        found.image = image_of(known, pool.images, whole_of(known), refusal);
 #pragma unroll
         for (int way = 0; way < 2; ++way) {
             const C low = convert<C>(roi[2 - way]), high = convert<C>(roi[4 - way]);
@@ -139,8 +141,9 @@ __device__ __forceinline__ void backward(
 
 #define FM_ROI_ENTRIES(T, ...) \
     extern "C" __global__ void roi_pooling_regions_##T( \
-        const T *rois, fm::Region *regions, const __grid_constant__ fm::Pool pool) { \
-        fm::find(rois, regions, pool); \
+        const T *rois, fm::Region *regions, const __grid_constant__ fm::Pool pool, \
+        fm::Refusal *refusal) { \
+        fm::find(rois, regions, pool, refusal); \
     } \
     extern "C" __global__ void roi_pooling_forward_##T( \
         const T *data, const fm::Region *regions, T *out, int64 *places, \

@@ -1,7 +1,8 @@
 // Means of points in the bins of regions that are turned. Arrays have no gaps; halves are computed in
 // float32.
 //
-// Entry points: rotated_regions_find_DTYPE(rois, regions, turned) says where regions are;
+// Entry points: rotated_regions_find_DTYPE(rois, regions, turned, refusal) says where regions are, and refuses
+// one of no image (1) and one of too many points (2), by its number;
 // rotated_regions_forward_DTYPE(data, regions, out, turned, req) has a thread for each bin of a channel.
 #include "bilinear.cuh"
 #include "grid.cuh"
@@ -24,12 +25,13 @@ struct Region {
 };
 
 template <class T>
-__device__ __forceinline__ void find(const T *rois, Region *regions, const Turned &turned) {
+__device__ __forceinline__ void
+find(const T *rois, Region *regions, const Turned &turned, Refusal *refusal) {
     typedef Compute<T> C;
     each(turned.regions, [&](int64 i) {
         const T *const roi = rois + 6 * i;
         Region found;
-        found.image = image_of(convert<C>(roi[0]), turned.images);
+        found.image = image_of(convert<C>(roi[0]), turned.images, i, refusal);
         const float64 turn = times(convert<float64>(roi[5]), 0.017453292519943295);
         found.sine = (C)sine(turn);
         found.cosine = (C)cosine(turn);
@@ -41,8 +43,10 @@ __device__ __forceinline__ void find(const T *rois, Region *regions, const Turne
             found.center[way] = times(convert<C>(roi[2 - way]), (C)turned.scale);
             const int64 fit = whole_of(round_up(over(own, (C)turned.bins[way])));
             found.points[way] = turned.samples > 0 ? turned.samples : fit;
-            // The CPU refuses so many.
-            found.image = found.points[way] > turned.most ? -1 : found.image;
+            if (found.points[way] > turned.most) {
+                refuse(refusal, 2, i);
+                found.image = -1;
+            }
         }
         regions[i] = found;
     });
@@ -93,8 +97,9 @@ forward(const T *data, const Region *regions, T *out, const Turned &turned, int 
 
 #define FM_TURNED_ENTRIES(T, ...) \
     extern "C" __global__ void rotated_regions_find_##T( \
-        const T *rois, fm::Region *regions, const __grid_constant__ fm::Turned turned) { \
-        fm::find(rois, regions, turned); \
+        const T *rois, fm::Region *regions, const __grid_constant__ fm::Turned turned, \
+        fm::Refusal *refusal) { \
+        fm::find(rois, regions, turned, refusal); \
     } \
     extern "C" __global__ void rotated_regions_forward_##T( \
         const T *data, const fm::Region *regions, T *out, const __grid_constant__ fm::Turned turned, \

@@ -73,6 +73,13 @@ __device__ __forceinline__ Box<C> decoded(const Box<C> &offsets, const Box<C> &a
     return {{minus(x, w), minus(y, h), plus(x, w), plus(y, h)}};
 }
 
+/// The offsets from one box to another, both given by their centers.
+template <class C>
+__device__ __forceinline__ Box<C> encoded(const Box<C> &to, const Box<C> &from) {
+    return {{over(minus(to.at[0], from.at[0]), from.at[2]), over(minus(to.at[1], from.at[1]), from.at[3]),
+             logarithm(over(to.at[2], from.at[2])), logarithm(over(to.at[3], from.at[3]))}};
+}
+
 /// A score as it is sorted: NaN is the lowest.
 template <class C> __device__ __forceinline__ C mark_of(C score) {
     return score == score ? score : -over((C)1, (C)0);

@@ -27,7 +27,7 @@ struct Net {
     }
     __device__ __forceinline__ int64 length(const int64 *lengths, int64 row) const {
         const int64 n = lengths == nullptr ? steps : lengths[row];
-        return n < 0 ? 0 : n > steps ? steps : n;
+        return n < 0 ? 0 : n;
     }
     __device__ __forceinline__ int64 place(int64 t, int64 row, int64 d, int64 unit) const {
         return ((t * batch + row) * directions + d) * out + unit;

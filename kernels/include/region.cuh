@@ -2,14 +2,22 @@
 #pragma once
 #include "convert.cuh"
 #include "real.cuh"
+#include "refusal.cuh"
 
 namespace fm {
 
-/// The image that a number stands for: fractions are cut. -1 where it is negative or there is none such,
-/// which the CPU refuses.
-template <class R> __device__ __forceinline__ int64 image_of(R number, int64 images) {
+/// The image that a number stands for: fractions are cut. -1 where it is negative; other numbers are refused
+/// by what is `told` (1).
+template <class R>
+__device__ __forceinline__ int64 image_of(R number, int64 images, int64 told, Refusal *refusal) {
     const R whole = round_to_zero(number);
-    return whole >= (R)0 && whole < (R)images ? (int64)whole : -1;
+    if (whole >= (R)0 && whole < (R)images) {
+        return (int64)whole;
+    }
+    if (!(whole < (R)0)) {
+        refuse(refusal, 1, told);
+    }
+    return -1;
 }
 
 /// A whole number, cut to those of 64 bits; 0 for none.

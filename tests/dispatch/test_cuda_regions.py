@@ -134,51 +134,54 @@ def test_regions_that_have_no_end(sources, row, far, dtype):
         Runner(sources, call, WIDE).check(STEPS)
 
 
-@pytest.mark.parametrize("number", [2, *FAR])
+def test_regions_of_negative_images_give_zeros(sources):
+    for row in ON_REGIONS:
+        places = [[n, 1, 1, 4, 4] for n in (1, -1, -7.5)]
+        for call in on_regions(*row, places, "float32"):
+            Runner(sources, call, WIDE).check(STEPS)
+
+
+def refused(sources, call: Call, wrong) -> None:
+    """The recipe raises what the CPU does, when `wrong` has changed the regions."""
+    runner = Runner(sources, call, WIDE)
+    given, outs = runner.arrays()
+    wrong(next(x for x in given if x.shape[1] in (5, 6) and x.ndim == 2))
+    reqs = [dispatch.WRITE] * len(outs)
+    with pytest.raises((IndexError, ValueError)) as theirs:
+        runner.wanted(given, outs, reqs)
+    with pytest.raises((IndexError, ValueError)) as ours:
+        runner.launch(given, outs, reqs)
+    assert issubclass(theirs.type, ours.type)
+    name = call.card.kernel_name().split("_")[-1]
+    assert name in str(ours.value)
+
+
+@pytest.mark.parametrize("number", [2, *FAR[:2]])
 @pytest.mark.parametrize("row", ON_REGIONS, ids=lambda row: row[0])
-def test_regions_of_images_that_there_are_not_give_zeros(sources, row, number):
-    places = [[n, 1, 1, 4, 4] for n in (1, -1, -1)]
-    call, *back = on_regions(*row, places, "float32")
-    runner = Runner(sources, call, WIDE)
-    given, outs = runner.arrays()
-    given[1][1, 0] = number
-    runner.launch(given, outs, [dispatch.WRITE] * len(outs))
-    assert outs[0][0].any()
-    assert not outs[0][1:].any()
-    for call in back:
-        runner = Runner(sources, call, WIDE)
-        given, outs = runner.arrays()
-        wanted = runner.wanted(given, outs, [dispatch.WRITE] * len(outs))
-        rois = next(x for x in given if x.shape[1] in (5, 6) and x.ndim == 2)
-        rois[1, 0] = number
-        runner.launch(given, outs, [dispatch.WRITE] * len(outs))
-        runner.like(outs, wanted, [dispatch.WRITE] * len(outs), STEPS)
+def test_regions_of_images_that_there_are_not(sources, row, number):
+    for call in on_regions(*row, [[n, 1, 1, 4, 4] for n in (1, 0)], "float32"):
+        refused(sources, call, lambda rois: rois.__setitem__((1, 0), number))
 
 
-def test_regions_without_an_extent_give_zeros(sources):
+@pytest.mark.parametrize("row", ON_REGIONS[1:], ids=lambda row: row[0])
+def test_regions_of_no_image(sources, row):
+    for call in on_regions(*row, [[0, 1, 1, 4, 4]], "float32"):
+        refused(sources, call, lambda rois: rois.__setitem__((0, 0), np.nan))
+
+
+@pytest.mark.parametrize("end", [3, 4])
+def test_regions_without_an_extent(sources, end):
     attrs = {**BINS, "aligned": True}
-    (call, _) = on_regions("_contrib_ROIAlign", attrs, SMALL, [[0, 1, 1, 4, 4]] * 2, "float32")
-    runner = Runner(sources, call, WIDE)
-    given, outs = runner.arrays()
-    given[1][1, 3] = 1
-    runner.launch(given, outs, [dispatch.WRITE])
-    assert outs[0][0].any()
-    assert not outs[0][1].any()
+    for call in on_regions("_contrib_ROIAlign", attrs, SMALL, [[0, 1, 1, 4, 4]] * 2, "float32"):
+        refused(sources, call, lambda rois: rois.__setitem__((1, end), 1))
 
 
-def test_slices_and_elements_for_no_index_are_left_out(sources):
-    old, index, new = (
-        mx.nd.array(x).handle for x in (np.zeros((4, 1)), [0, 0, 3], [[5], [6], [7]])
-    )
-    runner = Runner(sources, Call(make("_contrib_index_copy", {}), [old, index, new], False))
-    for places, wanted in [([0, 0, 3], [6, 0, 0, 7]), ([4, -1, 1], [0, 7, 0, 0])]:
-        given, outs = runner.arrays()
-        given[1][:] = places
-        runner.launch(given, outs, [dispatch.WRITE])
-        assert outs[0].ravel().tolist() == wanted
-    table = [mx.nd.array(x).handle for x in ([[1.0, 2, 3]], [[0, 1, 0]], [[1, -1, 1]])]
-    runner = Runner(sources, Call(make("_contrib_count_sketch", {"out_dim": 2}), table, False))
-    given, outs = runner.arrays()
-    given[1][:] = [[0, 2, -1]]
-    runner.launch(given, outs, [dispatch.WRITE])
-    assert outs[0].tolist() == [[1, 0]]
+@pytest.mark.parametrize("attrs", [{}, {"sampling_ratio": 1024}, {"sampling_ratio": 1025}])
+def test_bins_of_too_many_points(sources, attrs):
+    extent = 1 if attrs else 2e4
+    rois = [[0, 1, 1, 4, 4]]
+    (call,) = on_regions("_contrib_RROIAlign", {**BINS, **attrs}, SMALL, rois, "float32")
+    if attrs == {"sampling_ratio": 1024}:
+        Runner(sources, call, WIDE).launch(*Runner(sources, call, WIDE).arrays(), [dispatch.WRITE])
+    else:
+        refused(sources, call, lambda rois: rois.__setitem__((0, 3), extent))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ferromix as mx
+from ferromix.error import IndexOutOfBoundsError
 
 from .device import races
 
@@ -37,11 +38,10 @@ def test_points_are_those_of_the_cpu(monkeypatch):
 
 
 @pytest.mark.parametrize("mark", [K, -1])
-def test_a_mark_that_is_no_kind_leaves_no_number(mark):
+def test_a_mark_that_is_no_kind(mark):
     marks = np.random.default_rng(1).integers(0, K, (N, T))
-    fine = found(GPU, marks)[0]
     marks[1, 5] = mark
-    likelihoods, _, grad, *_ = found(GPU, marks)
-    assert np.isnan(likelihoods).tolist() == [False, True, False, False, False]
-    np.testing.assert_array_equal(np.delete(likelihoods, 1), np.delete(fine, 1))
-    assert np.isnan(grad).any(1).tolist() == [False, True, False, False, False]
+    # The operator refuses it, and so does its gradient.
+    for go in (lambda: found(GPU, marks), mx.nd.waitall):
+        with pytest.raises(IndexOutOfBoundsError, match=f"mark {mark} of a sequence"):
+            go()

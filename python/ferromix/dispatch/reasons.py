@@ -9,7 +9,6 @@ _ROWS = "rows of row_sparse arrays are found and joined on the CPU"
 _STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _LINALG = "matrices that may have no factors or inverse are looked at on the CPU"
-_MATCHED = "boxes that labels and matches name are checked and encoded on the CPU"
 _GRAPHS = "parts of graphs are found on the CPU"
 _BLOCKS = "graphs make it on the CPU alone"
 
@@ -21,7 +20,6 @@ _WITHOUT = {
     "_csr_row_sums": _CSR,
     "_csr_sample": _CSR,
     "_csr_to_dense": "csr matrices become dense on the CPU",
-    "_row_numbers": _ROWS,
     "_rows_gather": _ROWS,
     "_rows_take": _ROWS,
     "_rows_to_dense": "row_sparse arrays become dense on the CPU",
@@ -33,13 +31,8 @@ _WITHOUT = {
     "_rows_group_adagrad_update": _STEP,
     "_rows_sgd_mom_update": _STEP,
     "_rows_sgd_update": _STEP,
-    "_linalg_potrf": _LINALG,
-    "_linalg_potri": _LINALG,
     "_linalg_syevd": _LINALG,
-    "_linalg_inverse": _LINALG,
     "_contrib_calibrate_entropy": "ranges are chosen by their entropy on the CPU",
-    "_contrib_box_encode": _MATCHED,
-    "_contrib_MultiBoxTarget": _MATCHED,
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,
     "_convolution_block": _BLOCKS,
@@ -47,10 +40,7 @@ _WITHOUT = {
     "_needs_csr": _GRAPHS,
 }
 
-_POINTS_OF_BINS = "bins of more points than it takes are refused by the CPU"
-
 _IN_PART = {
-    "_contrib_RROIAlign": _POINTS_OF_BINS,
     "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",
 }
 

@@ -50,9 +50,14 @@ class Rows:
 
 
 def places(
-    job: Job, index: int, extents: Sequence[int], outside: int, refused: bool = False
+    job: Job,
+    index: int,
+    extents: Sequence[int],
+    outside: int,
+    refused: bool = False,
+    to: Arg | None = None,
 ) -> Launch:
-    """Turns the indices that are an input into places, at the start of the temporary memory.
+    """Turns the indices that are an input into places, at the start of temporary memory, or `to`.
 
     `extents` are those of the axes that the indices are for, a row of indices for each. Where there
     is no place that is -1, and `refused` with what :func:`out_of_bounds` says.
@@ -62,7 +67,7 @@ def places(
     axes = words(count, len(extents), outside, *filled(extents))
     entry = f"indices_places_{dtype}"
     told = refusal() if refused else nothing()
-    return job.spread("indices", entry, count, input_at(index), workspace(), axes, told)
+    return job.spread("indices", entry, count, input_at(index), to or workspace(), axes, told)
 
 
 def out_of_bounds(name: str, extents: Sequence[int], first: int = 0) -> tuple[tuple[str, str], ...]:

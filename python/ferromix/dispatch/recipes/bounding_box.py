@@ -1,4 +1,4 @@
-"""Recipes of overlaps of boxes, of boxes from offsets, and of pairs of rows and columns."""
+"""Recipes of overlaps of boxes, of offsets to boxes and back, and of pairs of rows and columns."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..recipe import (
     int64,
     output_at,
     recipe,
+    refusal,
     req,
     struct,
 )
@@ -50,6 +51,21 @@ def iou(job: Job) -> Recipe | None:
     pairs = words(left, right, job.attrs["format"] == "center")
     given = input_at(0), input_at(1), output_at(0), pairs, req(0)
     return Recipe((job.spread("bounding_box", f"bounding_box_iou_{dtype}", left * right, *given),))
+
+
+@recipe("_contrib_box_encode")
+def encode(job: Job) -> Recipe | None:
+    """A thread for each anchor."""
+    dtype = one_type(job)
+    if dtype is None:
+        return None
+    (images, anchors), boxes = job.inputs[0][0], job.inputs[3][0][1]
+    matched = struct(*map(input_at, range(1, 6)))
+    ends = output_at(0), output_at(1), words(images, anchors, boxes), req(0), req(1), refusal()
+    entry = f"bounding_box_encode_{dtype}"
+    launch = job.spread("bounding_box", entry, images * anchors, input_at(0), matched, *ends)
+    text = f"{job.name}: match {{}} of a sample is no index of {boxes} boxes"
+    return Recipe((launch,), refusals=(("index", text),))
 
 
 @recipe("_contrib_box_decode")

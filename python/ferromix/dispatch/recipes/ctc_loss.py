@@ -15,6 +15,7 @@ from ..recipe import (
     nothing,
     output_at,
     recipe,
+    refusal,
     req,
     struct,
     workspace,
@@ -55,7 +56,7 @@ def ctc_loss(job: Job) -> Recipe | None:
         if prod(grid):
             launches.append(Launch("ctc_loss", f"ctc_loss_{word}", grid, block, args))
 
-    add("labels_int64", (batch, 1, 1), threads, numbers[0], *lengths, paths)
+    add("labels_int64", (batch, 1, 1), threads, numbers[0], *lengths, paths, refusal())
     how = split(job.limits, steps * batch, classes, 1)
     lines = input_at(0), places[4], along(steps * batch, classes, 1)
     add(f"sums_{dtype}", how.grid, how.block, *lines)
@@ -63,7 +64,15 @@ def ctc_loss(job: Job) -> Recipe | None:
     add(f"paths_{dtype}", (batch, 2, 1), threads, *given)
     given, entry = (input_at(0), output_at(1), paths, req(1)), f"ctc_loss_gradient_{dtype}"
     launches.append(job.spread("ctc_loss", entry, steps * batch * classes, *given))
-    return Recipe(tuple(launches), memory.top)
+    return Recipe(tuple(launches), memory.top, refusals=refusals(steps, labels, classes))
+
+
+def refusals(steps: int, labels: int, classes: int) -> tuple[tuple[str, str], ...]:
+    """What is refused."""
+    text = "CTCLoss: {} has a length of {{}}, expected 0 to {}"
+    lengths = text.format("data_lengths", steps), text.format("label_lengths", labels)
+    label = f"CTCLoss: label {{}} of a sequence is out of bounds for {classes} classes"
+    return tuple(("index", sentence) for sentence in (*lengths, label))
 
 
 class Memory:

@@ -16,6 +16,7 @@ from ..recipe import (
     nothing,
     output_at,
     recipe,
+    refusal,
     req,
     struct,
     workspace,
@@ -23,10 +24,11 @@ from ..recipe import (
 from ..recipe_folds import split
 from ..recipe_indices import groups
 from .gemm import WIDTH
+from .regions import no_image
 
 __all__: list[str] = []
 
-STEM = "deformable_regions"
+NAME, STEM = "_contrib_DeformablePSROIPooling", "deformable_regions"
 REGION = 40
 """Bytes that say where a region is."""
 TAPS = 4
@@ -43,10 +45,16 @@ def forward(job: Job) -> Recipe | None:
     pool, trans = geometry(job, data, rois[0], 2)
     given = input_at(0), regions, trans, output_at(0), pool, req(0)
     launches = (
-        job.spread(STEM, f"{STEM}_find_{dtype}", rois[0], input_at(1), regions, pool),
+        found(job, dtype, 1, regions, pool),
         job.spread(STEM, f"{STEM}_forward_{dtype}", prod(shape), *given),
     )
-    return Recipe(launches, rois[0] * REGION)
+    return Recipe(launches, rois[0] * REGION, refusals=(no_image(NAME, data[0]),))
+
+
+def found(job: Job, dtype: str, rois: int, regions: Arg, pool: Arg) -> Launch:
+    """Where the regions are that are an input."""
+    given = input_at(rois), regions, pool, refusal()
+    return job.spread(STEM, f"{STEM}_find_{dtype}", job.inputs[rois][0][0], *given)
 
 
 @recipe("_backward__contrib_DeformablePSROIPooling")
@@ -64,11 +72,11 @@ def backward(job: Job) -> Recipe | None:
         return None
     at = met.temporary, met.temporary + rois[0] * REGION
     regions, weights, counts = map(workspace, (*at, at[1] + taps * WIDTH[dtype]))
-    found = regions, trans, workspace(), weights, counts, pool, req(0)
+    points = regions, trans, workspace(), weights, counts, pool, req(0)
     back = input_at(0), met.arg, weights, counts, output_at(0), pool, req(0)
     launches = [
-        job.spread(STEM, f"{STEM}_find_{dtype}", rois[0], input_at(2), regions, pool),
-        job.spread(STEM, f"{STEM}_taps_{dtype}", bins, *found),
+        found(job, dtype, 2, regions, pool),
+        job.spread(STEM, f"{STEM}_taps_{dtype}", bins, *points),
         *met.launches,
         job.spread(STEM, f"{STEM}_pixels_{dtype}", prod(data), *back),
     ]
@@ -78,7 +86,8 @@ def backward(job: Job) -> Recipe | None:
         each = bins * attrs["output_dim"] // (types * max(1, count))
         how = split(job.limits, count, each, 1)
         launches.append(Launch(STEM, f"{STEM}_moves_{dtype}", how.grid, how.block, move))
-    return Recipe(tuple(launches), at[1] + (taps + bins) * WIDTH[dtype])
+    room = at[1] + (taps + bins) * WIDTH[dtype]
+    return Recipe(tuple(launches), room, refusals=(no_image(NAME, data[0]),))
 
 
 def classes(job: Job, trans: int) -> int:

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from ...ops.family import FLOATS
-from ..recipe import Arg, Job, Launch, Recipe, input_at, output_at, recipe, req, struct, workspace
+from ..recipe import (
+    Arg,
+    Job,
+    Launch,
+    Recipe,
+    input_at,
+    output_at,
+    recipe,
+    refusal,
+    req,
+    struct,
+    workspace,
+)
 from ..recipe_folds import WIDEST, split, words
 
 __all__: list[str] = []
@@ -19,11 +31,17 @@ def forward(job: Job) -> Recipe | None:
     if not fits(job, 0):
         return None
     (sequences, kinds), dtype = job.inputs[0]
-    given = given_at(0), workspace(), output_at(1), sizes_at(job, 0), req(1)
+    given = given_at(0), workspace(), output_at(1), sizes_at(job, 0), req(1), refusal()
     count = sequences * kinds
     first = job.spread("hawkes", f"hawkes_forward_{dtype}", count, *given)
     last = summed(job, workspace(), 0, (sequences, kinds, kinds, 1))
-    return Recipe((first, last), temporary=WIDEST * count)
+    return Recipe((first, last), WIDEST * count, refusals=no_kind(kinds))
+
+
+def no_kind(kinds: int) -> tuple[tuple[str, str], ...]:
+    """What is refused."""
+    text = f"_contrib_hawkesll: mark {{}} of a sequence is out of bounds for {kinds} kinds"
+    return (("index", text),)
 
 
 @recipe("_backward_contrib_hawkesll")
@@ -34,11 +52,11 @@ def backward(job: Job) -> Recipe | None:
     (sequences, kinds), dtype = job.inputs[1]
     count = sequences * kinds
     parts = workspace(), workspace(WIDEST * count)
-    given = given_at(1), input_at(0), output_at(0), *parts, sizes_at(job, 1), req(0)
+    given = given_at(1), input_at(0), output_at(0), *parts, sizes_at(job, 1), req(0), refusal()
     first = job.spread("hawkes", f"hawkes_back_{dtype}", count, *given)
     lines = kinds, 1, sequences, kinds
     sums = [summed(job, part, k + 1, lines) for k, part in enumerate(parts)]
-    return Recipe((first, *sums), temporary=2 * WIDEST * count)
+    return Recipe((first, *sums), 2 * WIDEST * count, refusals=no_kind(kinds))
 
 
 def fits(job: Job, first: int) -> bool:

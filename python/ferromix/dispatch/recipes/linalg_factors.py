@@ -1,15 +1,27 @@
-"""Recipes of determinants, of inverses for their gradients, and of factors of wide matrices."""
+"""Recipes of factors of matrices, of their determinants and inverses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
 
-from ..recipe import Arg, Job, Launch, Recipe, input_at, int32, nothing, output_at, recipe, req
+from ..recipe import (
+    Arg,
+    Job,
+    Launch,
+    Recipe,
+    input_at,
+    int32,
+    nothing,
+    output_at,
+    recipe,
+    refusal,
+    req,
+)
 from ..recipe_folds import words
-from .dot import Matrices
+from .dot import Matrices, products
 from .linalg_triangles import real
-from .matrices import LOWER, NONE, SIDE, Steps, part, rows_of
+from .matrices import LOWER, NONE, SIDE, UPPER, Steps, part, rows_of
 
 __all__: list[str] = []
 
@@ -25,6 +37,57 @@ def panels(steps: Steps, word: str, extent: int, *args: Arg) -> None:
     steps.launches.append(Launch(STEM, f"{STEM}_{word}_{steps.dtype}", grid, (1, threads, 1), args))
 
 
+@recipe("_linalg_potrf")
+def definite(job: Job) -> Recipe | None:
+    """Some rows at a time of the upper factor, which is that of the transposed lower triangle."""
+    dtype = real(job)
+    if dtype is None:
+        return None
+    *lead, n, _ = job.inputs[0][0]
+    steps = Steps(job, dtype, prod(lead))
+    a, given, to = steps.matrices(n, n), *(rows_of(at, n, n) for at in (input_at(0), output_at(0)))
+    lower = job.attrs["lower"]
+    steps.move((n, n), given.flipped() if lower else given, a)
+    for k in range(0, n, SIDE):
+        width = min(SIDE, n - k)
+        end, panel = k + width, words(steps.count, n, n, k, width)
+        panels(steps, "definite", width * width, a.at, panel, refusal())
+        if rest := n - end:
+            right = part(a, k, end)
+            steps.solve((width, rest), part(a, k, k).flipped(), right, lower=True)
+            steps.add((rest, rest, width), right.flipped(), right, part(a, end, end))
+    kept = LOWER if lower else UPPER
+    steps.move((n, n), a.flipped() if lower else a, to, kept=kept, request=req(0))
+    text = "has a matrix that is not positive definite: the pivot of row {} is not positive"
+    return refusing(steps, text)
+
+
+def refusing(steps: Steps, text: str) -> Recipe:
+    """With what is refused of the argument."""
+    refusals = (("value", f"{steps.job.name}: argument 'A' {text}"),)
+    return Recipe(tuple(steps.launches), steps.room.bytes, refusals=refusals)
+
+
+@recipe("_linalg_potri")
+def inverse_of_factor(job: Job) -> Recipe | None:
+    """The product of the factor's inverse with itself."""
+    dtype = real(job)
+    if dtype is None:
+        return None
+    *lead, n, _ = job.inputs[0][0]
+    steps = Steps(job, dtype, prod(lead))
+    given, to = (rows_of(at, n, n) for at in (input_at(0), output_at(0)))
+    panel = words(steps.count, n, n, 0, n)
+    steps.spread(STEM, "diagonal", steps.count * n, given.at, panel, refusal())
+    unknowns = steps.matrices(n, n)
+    steps.move((n, n), unknowns, unknowns, kept=NONE)
+    steps.solve((n, n), given if job.attrs["lower"] else given.flipped(), unknowns, lower=True)
+    sizes = steps.count, n, n, n
+    steps.launches += products(steps.job, 0, sizes, unknowns.flipped(), unknowns, to)
+    text = "has a triangle that has no inverse: element {} of its diagonal is zero"
+    return refusing(steps, text)
+
+
 @dataclass(frozen=True)
 class Triangles:
     """A lower triangle of unit diagonal and an upper one in place of matrices of side `n`.
@@ -38,15 +101,15 @@ class Triangles:
     singular: Arg
 
 
-def triangles(steps: Steps, n: int) -> Triangles:
-    """Factors of the first input, some columns at a time."""
+def triangles(steps: Steps, n: int, told: Arg) -> Triangles:
+    """Factors of the first input, some columns at a time; singular matrices are `told`."""
     a = steps.matrices(n, n)
     swaps, singular = (steps.room.take(steps.count * k, 4) for k in (n, 1))
     steps.move((n, n), rows_of(input_at(0), n, n), a)
     for k in range(0, n, SIDE):
         width = min(SIDE, n - k)
         end, panel = k + width, words(steps.count, n, n, k, width)
-        panels(steps, "panel", n - k, a.at, swaps, singular, panel)
+        panels(steps, "panel", n - k, a.at, swaps, singular, panel, told)
         if n > width:
             steps.spread(STEM, "swap", steps.count * (n - width), a.at, swaps, panel)
         if rest := n - end:
@@ -64,7 +127,7 @@ def determinant(job: Job) -> Recipe | None:
         return None
     *lead, n, _ = job.inputs[0][0]
     steps = Steps(job, dtype, prod(lead))
-    found = triangles(steps, n)
+    found = triangles(steps, n, nothing())
     none = nothing(), int32(0)
     (sign, sign_req), (log, log_req) = ((output_at(k), req(k)) for k in (0, 1))
     ends = (sign, log, none[0]), (sign_req, log_req, none[1])
@@ -75,7 +138,7 @@ def determinant(job: Job) -> Recipe | None:
     return Recipe(tuple(steps.launches), steps.room.bytes)
 
 
-@recipe("_linalg_inverse_or_zero")
+@recipe("_linalg_inverse", "_linalg_inverse_or_zero")
 def inverse(job: Job) -> Recipe | None:
     """The equations that the columns of the inverse are."""
     dtype = real(job)
@@ -85,7 +148,8 @@ def inverse(job: Job) -> Recipe | None:
     if prod(lead) * n == 0:
         return Recipe(())
     steps = Steps(job, dtype, prod(lead))
-    found, unknowns = triangles(steps, n), steps.matrices(n, n)
+    told = refusal() if job.name == "_linalg_inverse" else nothing()
+    found, unknowns = triangles(steps, n, told), steps.matrices(n, n)
     places, panel = steps.room.take(steps.count * n, 4), words(steps.count, n, n, 0, n)
     args = found.swaps, places, unknowns.at, panel
     grid, block = (job.blocks(steps.count, 1), 1, 1), (job.limits.threads, 1, 1)
@@ -94,7 +158,9 @@ def inverse(job: Job) -> Recipe | None:
     steps.solve((n, n), found.at, unknowns, lower=False)
     to, singular = rows_of(output_at(0), n, n), found.singular
     steps.move((n, n), unknowns, to, request=req(0), singular=singular)
-    return Recipe(tuple(steps.launches), steps.room.bytes)
+    if job.name == "_linalg_inverse_or_zero":
+        return Recipe(tuple(steps.launches), steps.room.bytes)
+    return refusing(steps, "has a matrix that has no inverse")
 
 
 @dataclass(frozen=True)

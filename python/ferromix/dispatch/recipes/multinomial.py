@@ -27,7 +27,8 @@ __all__: list[str] = []
 MOST = 2**31 - 1
 """Classes that 32 bits number."""
 NO_PROBABILITIES = (
-    "row {} of data holds no probabilities: they must not be negative and have a positive, finite sum"
+    "row {} of data holds no probabilities: they must not be negative and have a positive, finite "
+    "sum"
 )
 
 

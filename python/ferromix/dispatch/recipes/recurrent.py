@@ -13,15 +13,14 @@ from ..recipe import (
     Product,
     Recipe,
     behind,
-    input_at,
     int32,
     req,
     workspace,
 )
 from ..recipe_folds import flat_walk, packed_walk
+from ..recipe_indices import OUTSIDE, places
 from .dot import WRITE, Operand, product
 from .gemm import WIDTH
-from .sequence import cast
 
 __all__ = ["GATES", "GRU", "LSTM", "Net", "Plan", "planned"]
 
@@ -113,6 +112,7 @@ class Plan:
         self.job, self.dtype = job, job.inputs[0][1]
         self.launches: list[Launch | Product] = []
         self.shared, self.top = 0, shared
+        self.refusals: tuple[tuple[str, str], ...] = ()
 
     def take(self, count: int) -> Arg:
         """Temporary memory for so many elements."""
@@ -127,12 +127,13 @@ class Plan:
         """The address of an element."""
         return behind(array, self.bytes(place))
 
-    def lengths(self, number: int) -> Arg:
-        """An input, as int64."""
-        (count,), kind = self.job.inputs[number]
-        found = self.take(-(-8 * count // self.bytes(1)))
-        given = input_at(number), found, flat_walk(count), int32(WRITE)
-        self.launches.append(self.job.spread("elemwise", cast(kind), count, *given))
+    def lengths(self, number: int, steps: int) -> Arg:
+        """An input, as int64; no length is more than `steps`."""
+        found = self.take(-(-8 * self.job.inputs[number][0][0] // self.bytes(1)))
+        given = [steps + 1], OUTSIDE["raise"]
+        self.launches.append(places(self.job, number, *given, refused=True, to=found))
+        text = f"must be from 0 to {steps}, the steps of the data, got {{}}"
+        self.refusals = (("value", f"RNN: sequence_length of a sequence {text}"),)
         return found
 
     def product(
@@ -175,4 +176,4 @@ def planned(job: Job, make: Callable[[Plan], None]) -> Recipe:
     make(first)
     plan = Plan(job, first.shared)
     make(plan)
-    return Recipe(tuple(plan.launches), plan.top)
+    return Recipe(tuple(plan.launches), plan.top, refusals=plan.refusals)

@@ -14,13 +14,14 @@ from ..recipe import (
     input_at,
     output_at,
     recipe,
+    refusal,
     req,
     struct,
     workspace,
 )
 from .gemm import WIDTH
 
-__all__: list[str] = []
+__all__ = ["no_image"]
 
 POINTS, ALIGNED, PIXELS = range(3)
 """What the mean is over, as the source numbers it."""
@@ -57,13 +58,22 @@ def over_regions(job: Job, word: str, first: int, bins: Shape, count: int) -> Re
     tables = struct(workspace(), workspace(spans), workspace(weights))
     entry = f"regions_{word}_{dtype}"
     given = input_at(0), tables, output_at(0), regions, req(0)
-    find = input_at(first + 1), tables, regions
+    find = input_at(first + 1), tables, regions, refusal()
     launches = (
         job.spread("regions", f"regions_tables_{dtype}", 2 * rois[0], *find),
         job.spread("regions", entry, count, *given),
     )
     numbers = rois[0] * (sizes[0] * data[2] + sizes[1] * data[3])
-    return Recipe(launches, weights + numbers * WIDTH[dtype])
+    name = "_contrib_" + job.name.removeprefix("_backward_").removeprefix("_contrib_")
+    empty = f"{name}: region {{}} has no extent, which it must have with aligned=True"
+    told = (no_image(name, data[0]), ("value", empty))
+    return Recipe(launches, weights + numbers * WIDTH[dtype], refusals=told)
+
+
+def no_image(name: str, images: int) -> tuple[str, str]:
+    """What is refused of a region's image."""
+    image = f"image {images}, a later one or none, but there are {images}"
+    return "index", f"{name}: region {{}} is of {image}"
 
 
 def geometry(job: Job, data: Shape, bins: Shape) -> Arg:

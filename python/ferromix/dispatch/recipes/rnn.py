@@ -34,7 +34,7 @@ def rnn(job: Job) -> Recipe | None:
 def network(plan: Plan, net: Net) -> None:
     """All layers."""
     ends = plan.job.attrs["use_sequence_length"]
-    lengths = plan.lengths(3 + (net.mode == LSTM)) if ends else nothing()
+    lengths = plan.lengths(3 + (net.mode == LSTM), net.steps) if ends else nothing()
     sums = plan.take(net.directions * net.rows * net.wide)
     outputs = [plan.take(net.rows * net.across) for _ in range(min(2, net.layers - 1))]
     steps = Steps(plan, net, lengths, sums)

@@ -41,7 +41,7 @@ class Backward:
         self.data, self.parameters, self.state = (input_at(heads + i) for i in range(3))
         self.cell = input_at(heads + 3) if states == 2 else nothing()
         self.output, self.kept = (input_at(heads + 2 + states + ends + i) for i in range(2))
-        self.lengths = plan.lengths(heads + 2 + states) if ends else nothing()
+        self.lengths = plan.lengths(heads + 2 + states, net.steps) if ends else nothing()
         d, rows, batch = net.directions, net.rows, net.batch
         self.sums = plan.take(d * rows * net.wide)
         self.gates = plan.take(d * rows * net.wide) if net.mode == GRU else self.sums

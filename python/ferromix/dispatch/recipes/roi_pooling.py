@@ -15,6 +15,7 @@ from ..recipe import (
     input_at,
     output_at,
     recipe,
+    refusal,
     req,
     struct,
     workspace,
@@ -31,8 +32,13 @@ def regions(job: Job, rois: int, data: Shape) -> tuple[Launch, Arg, int]:
     (count, _), dtype = job.inputs[rois]
     numbers = *data, count, *job.attrs["pooled_size"], float(job.attrs["spatial_scale"])
     pool = struct(*map(field, numbers))
-    given = input_at(rois), workspace(), pool
+    given = input_at(rois), workspace(), pool, refusal()
     return job.spread("roi_pooling", f"roi_pooling_regions_{dtype}", count, *given), pool, count
+
+
+def no_image(images: int) -> tuple[tuple[str, str], ...]:
+    """What is refused."""
+    return (("index", f"ROIPooling: a region is in image {{}} of {images}"),)
 
 
 @recipe("ROIPooling")
@@ -44,7 +50,7 @@ def forward(job: Job) -> Recipe | None:
     find, pool, count = regions(job, 1, data)
     given = input_at(0), workspace(), output_at(0), output_at(1), pool, req(0), req(1)
     launch = job.spread("roi_pooling", f"roi_pooling_forward_{dtype}", prod(shape), *given)
-    return Recipe((find, launch), count * REGION)
+    return Recipe((find, launch), count * REGION, refusals=no_image(data[0]))
 
 
 @recipe("_backward_ROIPooling")
@@ -56,4 +62,4 @@ def backward(job: Job) -> Recipe | None:
     find, pool, count = regions(job, 1, data)
     given = input_at(0), input_at(2), workspace(), output_at(0), pool, req(0)
     launch = job.spread("roi_pooling", f"roi_pooling_backward_{dtype}", prod(data), *given)
-    return Recipe((find, launch), count * REGION)
+    return Recipe((find, launch), count * REGION, refusals=no_image(data[0]))

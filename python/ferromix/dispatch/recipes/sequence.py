@@ -44,13 +44,22 @@ def stepped(
     steps = words(shape[0], shape[1], prod(shape[2:]), job.attrs["axis"])
     told, refusals = (), ()
     if least is not None:
-        name, most = job.name.removeprefix("_backward_"), shape[job.attrs["axis"]]
-        text = f"{name}: a sequence length is {{}}, expected {least} to {most}"
-        told, refusals = (refusal(),), (("index", text),)
+        told, refusals = refused(job, shape[job.attrs["axis"]], least)
     args = input_at(0), lengths, output_at(0), steps, *numbers, req(0), *told
     launches.append(job.spread("sequence", f"sequence_{word}_{dtype}", prod(out), *args))
     room = 8 * shape[1 - job.attrs["axis"]]
     return Recipe(tuple(launches), temporary=room, refusals=refusals)
+
+
+def refused(
+    job: Job, steps: int, least: int
+) -> tuple[tuple[Arg, ...], tuple[tuple[str, str], ...]]:
+    """Where lengths are refused, and with which words, if any may be."""
+    if steps and not job.attrs["use_sequence_length"]:
+        return (nothing(),), ()
+    name = job.name.removeprefix("_backward_")
+    text = f"{name}: a sequence length is {{}}, expected {least} to {steps}"
+    return (refusal(),), (("index", text),)
 
 
 def cast(kind: str) -> str:

@@ -25,14 +25,19 @@ def backward(job: Job) -> Recipe | None:
     return summed(job, 0, 1, axis, OUTSIDE[job.attrs["mode"]])
 
 
+def refused(axis: int, n: int, outside: int) -> tuple[tuple[str, str], ...]:
+    """What is refused on an axis of `n`."""
+    return out_of_bounds("take", [n], axis) if outside == OUTSIDE["raise"] else ()
+
+
 def gathered(job: Job, data: int, indices: int, axis: int, outside: int) -> Recipe:
     """Rows along an axis of the input `data`, by the input `indices`."""
     shape, dtype = job.inputs[data]
     rows = Rows.along(shape, axis, prod(job.inputs[indices][0]))
-    find = places(job, indices, [rows.n], outside, refused=True)
+    refusals = refused(axis, rows.n, outside)
+    find = places(job, indices, [rows.n], outside, bool(refusals))
     given = input_at(data), find.args[1], output_at(0), rows.arg(), req(0)
     launch = job.spread("rows", f"rows_gather_{dtype}", rows.picked, *given)
-    refusals = out_of_bounds("take", [rows.n], axis)
     return Recipe((find, launch), temporary=8 * rows.count, refusals=refusals)
 
 
@@ -43,8 +48,8 @@ def summed(job: Job, grad: int, indices: int, axis: int, outside: int) -> Recipe
     met = groups(job, rows.count, rows.n)
     if met is None:
         return None
-    find = places(job, indices, [rows.n], outside, refused=True)
+    refusals = refused(axis, rows.n, outside)
+    find = places(job, indices, [rows.n], outside, bool(refusals))
     given = input_at(grad), met.arg, output_at(0), rows.arg(), req(0)
     launch = job.spread("rows", f"rows_sum_{dtype}", rows.whole, *given)
-    refusals = out_of_bounds("take", [rows.n], axis)
     return Recipe((find, *met.launches, launch), temporary=met.temporary, refusals=refusals)
