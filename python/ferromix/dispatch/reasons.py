@@ -5,8 +5,6 @@ from __future__ import annotations
 __all__ = ["in_part", "reason", "without"]
 
 _CSR = "products and sums of csr matrices are computed on the CPU"
-_ROWS = "rows of row_sparse arrays are found and joined on the CPU"
-_STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _LINALG = "matrices that may have no factors or inverse are looked at on the CPU"
 _MATCHED = "boxes that labels and matches name are checked and encoded on the CPU"
@@ -21,18 +19,7 @@ _WITHOUT = {
     "_csr_row_sums": _CSR,
     "_csr_sample": _CSR,
     "_csr_to_dense": "csr matrices become dense on the CPU",
-    "_row_numbers": _ROWS,
-    "_rows_gather": _ROWS,
-    "_rows_take": _ROWS,
-    "_rows_to_dense": "row_sparse arrays become dense on the CPU",
-    "_rows_write": _ROWS,
-    "_sparse_retain": _ROWS,
-    "_rows_adagrad_update": _STEP,
-    "_rows_adam_update": _STEP,
-    "_rows_ftrl_update": _STEP,
-    "_rows_group_adagrad_update": _STEP,
-    "_rows_sgd_mom_update": _STEP,
-    "_rows_sgd_update": _STEP,
+    "_row_numbers": "numbers of rows that must be there are checked on the CPU",
     "_linalg_potrf": _LINALG,
     "_linalg_potri": _LINALG,
     "_linalg_syevd": _LINALG,
