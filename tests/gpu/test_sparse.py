@@ -26,7 +26,7 @@ def rows_of(values, rows, shape, context):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-@pytest.mark.parametrize("shape", [(50, 3), (3000, 7), (4, 600)])
+@pytest.mark.parametrize("shape", [(50, 3), (900, 7), (4, 600)])
 def test_optimizers(name, shape):
     weights = []
     for context in (CPU, GPU):
@@ -87,3 +87,23 @@ def test_embedding():
 
     for a, b in zip(*on_both(run), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("shape", [(60, 40), (3, 5000), (4000, 9)])
+def test_matrices(dtype, shape):
+    def run(context):
+        rng = np.random.default_rng(4)
+        dense = rng.integers(-9, 10, shape) * (rng.random(shape) < 0.05)
+        csr = mx.nd.array(dense, context, dtype).tostype("csr")
+        found = [csr.tostype("default"), csr.sum(axis=1), csr * mx.nd.ones(shape, context, dtype)]
+        for width in (1, 3, 40):
+            right, other = (
+                mx.nd.array(rng.integers(-3, 4, (n, width)), context, dtype) for n in shape[::-1]
+            )
+            found += [mx.nd.dot(csr, right), mx.nd.dot(csr, other, transpose_a=True)]
+            found.append(mx.nd.dot(csr, other, transpose_a=True, forward_stype="default"))
+        return [x.asnumpy() for x in found]
+
+    for a, b in zip(*on_both(run), strict=True):
+        np.testing.assert_array_equal(a, b)  # whole numbers, so that any order gives the same sums

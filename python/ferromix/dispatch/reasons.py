@@ -4,7 +4,6 @@ from __future__ import annotations
 
 __all__ = ["in_part", "reason", "without"]
 
-_CSR = "products and sums of csr matrices are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _LINALG = "matrices that may have no factors or inverse are looked at on the CPU"
 _MATCHED = "boxes that labels and matches name are checked and encoded on the CPU"
@@ -14,11 +13,6 @@ _BLOCKS = "graphs make it on the CPU alone"
 _WITHOUT = {
     "_call_address": _OWN,
     "_map_address": _OWN,
-    "_csr_dot": _CSR,
-    "_csr_dot_rows": _CSR,
-    "_csr_row_sums": _CSR,
-    "_csr_sample": _CSR,
-    "_csr_to_dense": "csr matrices become dense on the CPU",
     "_row_numbers": "numbers of rows that must be there are checked on the CPU",
     "_linalg_potrf": _LINALG,
     "_linalg_potri": _LINALG,

@@ -1,0 +1,48 @@
+// Where the elements of a csr matrix are. What the CPU refuses, rows that are no range of what is stored
+// and columns that there are not, has no elements.
+#pragma once
+#include "types.cuh"
+
+namespace fm {
+
+/// The range of elements of a row.
+struct Range {
+    int64 first, end;
+};
+
+/// The structure of a matrix, with room for `room` elements.
+struct Pattern {
+    const int64 *indices, *indptr;
+    int64 rows, columns, room;
+
+    __device__ __forceinline__ Range row(int64 row) const {
+        const int64 first = indptr[row], end = indptr[row + 1];
+        const bool fits = first >= 0 && end >= first && end <= room;
+        return fits ? Range{first, end} : Range{0, 0};
+    }
+    /// The column of an element; -1 for one that there is not.
+    __device__ __forceinline__ int64 column(int64 element) const {
+        const int64 at = indices[element];
+        return at >= 0 && at < columns ? at : -1;
+    }
+    /// The row that an element is in; -1 for what is in none.
+    __device__ __forceinline__ int64 row_of(int64 element) const {
+        int64 low = 0, high = rows; // of the first row that begins behind the element
+#pragma unroll 1
+        while (low < high) {
+            const int64 middle = (low + high) / 2;
+            if (indptr[middle] <= element) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if (low == 0) {
+            return -1;
+        }
+        const Range range = row(low - 1);
+        return element >= range.first && element < range.end ? low - 1 : -1;
+    }
+};
+
+} // namespace fm
