@@ -15,6 +15,7 @@ namespace fm {
 template <class T>
 __device__ __forceinline__ void sample(
     const Pattern &pattern, const T *matrix, int64 down, int64 right, T *out, int req) {
+    pattern.check();
     each(req == Null ? 0 : pattern.room, [&](int64 element) {
         const int64 row = pattern.row_of(element);
         const int64 column = row < 0 ? -1 : pattern.column(element);
@@ -89,10 +90,12 @@ dot(const Pattern &pattern, const T *data, const T *rhs, T *out, int64 width, in
 #define FM_GROWING_ENTRY \
     extern "C" __global__ void csr_growing_int64( \
         const __grid_constant__ fm::Pattern pattern, int32 *falls) { \
-        fm::each(pattern.room - 1, [&](int64 element) { \
+        pattern.check(); \
+        fm::each(pattern.room, [&](int64 element) { \
             const int64 row = pattern.row_of(element); \
+            const int64 column = row < 0 ? -1 : pattern.column(element); \
             if (row >= 0 && element + 1 < pattern.row(row).end \
-                && pattern.indices[element] >= pattern.indices[element + 1]) { \
+                && column >= pattern.indices[element + 1]) { \
                 atomicMax(&falls[row], 1); \
             } \
         }); \
@@ -122,7 +125,10 @@ FM_ALL(FM_CSR_ENTRIES, )
 #define FM_SUMS_ENTRY(T, ...) \
     extern "C" __global__ void csr_row_sums_##T( \
         const __grid_constant__ fm::Pattern pattern, const T *data, T *out, int req) { \
-        fm::sums(pattern, out, 1, req, [&](int64 element, int64) { return data[element]; }); \
+        fm::sums(pattern, out, 1, req, [&](int64 element, int64) { \
+            pattern.column(element); \
+            return data[element]; \
+        }); \
     }
 FM_REALS(FM_SUMS_ENTRY, )
 FM_IF_int64(FM_SUMS_ENTRY(int64, ))

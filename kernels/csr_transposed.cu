@@ -4,7 +4,7 @@
 // Entry points: csr_transposed_keys_int64(pattern, keys, at, rows, size), columns of elements, to be sorted
 // with their places; behind the last column comes all else. Then csr_transposed_starts_int64(keys, size,
 // starts, columns) finds where each column begins; or csr_transposed_count_int64(keys, size, counts) and
-// csr_transposed_found_int64(keys, size, counts, starts, columns, number, room, kept) where those begin that
+// csr_transposed_found_int64(keys, size, counts, starts, columns, number, room, kept, refusal) where those begin that
 // have elements, which these are, and how many, at most `room`. Last csr_transposed_dot_DTYPE(starts, at,
 // rows, data, rhs, out, number, count, width, req), for `count` rows of the result or the number in memory,
 // which are written, whatever the request.
@@ -18,6 +18,7 @@ constexpr Word LAST = ~0ull;
 
 __device__ __forceinline__ void
 keys_of(const Pattern &pattern, Word *keys, int32 *at, int32 *rows, int64 size) {
+    pattern.check();
     each(size, [&](int64 i) {
         const int64 row = i < pattern.room ? pattern.row_of(i) : -1;
         const int64 column = row < 0 ? -1 : pattern.column(i);
@@ -75,13 +76,16 @@ __device__ __forceinline__ void count(const Word *keys, int64 size, int64 *count
 /// Where the column of a number begins; behind all of them begins what is none.
 __device__ __forceinline__ void note(
     const Word *keys, int64 i, int64 place, int32 *starts, int64 *columns, int64 *number, int64 room,
-    int64 *kept) {
+    int64 *kept, Refusal *refusal) {
     if (place <= room) {
         starts[place] = (int32)i;
     }
     if (keys[i] == LAST) {
         const int64 most = place < room ? place : room;
         *kept = most;
+        if (place > room) {
+            refuse(refusal, 3, place);
+        }
         if (number != nullptr) {
             *number = most;
         }
@@ -93,7 +97,7 @@ __device__ __forceinline__ void note(
 /// Threads lie along y, as many blocks as counted; there is a key that is no column's.
 __device__ __forceinline__ void found(
     const Word *keys, int64 size, const int64 *counts, int32 *starts, int64 *columns, int64 *number,
-    int64 room, int64 *kept) {
+    int64 room, int64 *kept, Refusal *refusal) {
     FM_SHARED(int32, part, MOST_THREADS);
     const Share share = share_of(size);
     const int me = threadIdx.y;
@@ -116,7 +120,7 @@ __device__ __forceinline__ void found(
             __syncthreads();
         }
         if (head) {
-            note(keys, i, before + part[me] - 1, starts, columns, number, room, kept);
+            note(keys, i, before + part[me] - 1, starts, columns, number, room, kept, refusal);
         }
         before += part[blockDim.y - 1];
         __syncthreads(); // before the next keys take the shared memory
@@ -161,8 +165,8 @@ dot(const int32 *starts, const int32 *at, const int32 *rows, const T *data, cons
     } \
     extern "C" __global__ void csr_transposed_found_int64( \
         const fm::Word *keys, int64 size, const int64 *counts, int32 *starts, int64 *columns, \
-        int64 *number, int64 room, int64 *kept) { \
-        fm::found(keys, size, counts, starts, columns, number, room, kept); \
+        int64 *number, int64 room, int64 *kept, fm::Refusal *refusal) { \
+        fm::found(keys, size, counts, starts, columns, number, room, kept, refusal); \
     }
 FM_IF_int64(FM_ORDER_ENTRIES)
 

@@ -1,11 +1,13 @@
 // Where rows of row_sparse arrays are, for rows_gather of rows.cu, and rows that are written in place.
 //
-// Entry points: row_sparse_places_int64(listed, places), the rows in use, then -1; row_sparse_find_int64(
-// listed, wanted, places, count), the place of each row among those in use, whose numbers grow; and for
-// each row of a table, from row_sparse_clear_int64(slots, height) on, row_sparse_mark_int64(listed, slots),
-// which of those in use it is, the last of several, or row_sparse_keep_int64(places, slots, count), the row
-// itself, for those that are places; -1 for other rows. row_sparse_write_DTYPE(data, values, slots, listed,
-// out, width, req) replaces rows; where `out` is the data, it leaves the others alone. Arrays have no gaps.
+// Entry points: row_sparse_places_int64(listed, places, refusal), the rows in use, then -1; and
+// row_sparse_find_int64(listed, wanted, places, count, refusal), the place of each row among those in use,
+// whose numbers grow; and for each row of a table, from row_sparse_clear_int64(slots, height) on,
+// row_sparse_mark_int64(listed, slots, refusal), which of those in use it is, the last of several, or
+// row_sparse_keep_int64(places, slots, count), the row itself, for those that are places; -1 for other rows.
+// row_sparse_write_DTYPE(data, values, slots, listed, out, width, req) replaces rows; where `out` is the data,
+// it leaves the others alone. row_sparse_numbers_DTYPE(data, out, count, height, refusal, req) makes numbers
+// of rows, fractions cut. Arrays have no gaps.
 #include "grid.cuh"
 #include "listed.cuh"
 #include "map.cuh"
@@ -51,16 +53,39 @@ __device__ __forceinline__ void write_rows(
     });
 }
 
+template <class T>
+__device__ __forceinline__ void
+numbers(const T *data, int64 *out, int64 count, int64 height, Refusal *refusal, int req) {
+    each(count, [&](int64 i) {
+        const int64 row = convert<int64>(data[i]);
+        bool is_there = row >= 0 && row < height;
+        if constexpr (!Type<T>::integer) {
+            const float64 id = convert<float64>(data[i]);
+            is_there = is_there && id >= 0.0 && id <= (float64)(height - 1);
+        }
+        if (!is_there) {
+            refuse(refusal, 1, row);
+        }
+        if (req != Null) {
+            // Not a wrong one: who reads that would refuse it, too, in other words.
+            put(out[i], is_there ? row : 0, opaque(req == Add));
+        }
+    });
+}
+
 } // namespace fm
 
 #define FM_PLACE_ENTRIES \
     extern "C" __global__ void row_sparse_places_int64( \
-        const __grid_constant__ fm::Listed listed, int64 *places) { \
+        const __grid_constant__ fm::Listed listed, int64 *places, fm::Refusal *refusal) { \
+        listed.check(refusal); \
         const int64 used = listed.used(); \
         fm::each(listed.room, [&](int64 k) { places[k] = k < used ? listed.row(k) : -1; }); \
     } \
     extern "C" __global__ void row_sparse_find_int64( \
-        const __grid_constant__ fm::Listed listed, const int64 *wanted, int64 *places, int64 count) { \
+        const __grid_constant__ fm::Listed listed, const int64 *wanted, int64 *places, int64 count, \
+        fm::Refusal *refusal) { \
+        listed.check(refusal); \
         const int64 used = listed.used(); \
         fm::each(count, [&](int64 j) { places[j] = fm::place_of(listed, used, wanted[j]); }); \
     } \
@@ -68,7 +93,8 @@ __device__ __forceinline__ void write_rows(
         fm::each(height, [&](int64 row) { slots[row] = -1; }); \
     } \
     extern "C" __global__ void row_sparse_mark_int64( \
-        const __grid_constant__ fm::Listed listed, int64 *slots) { \
+        const __grid_constant__ fm::Listed listed, int64 *slots, fm::Refusal *refusal) { \
+        listed.check(refusal); \
         fm::each(listed.used(), [&](int64 k) { \
             if (listed.row(k) >= 0) { \
                 atomicMax(&slots[listed.row(k)], k); \
@@ -92,3 +118,10 @@ FM_IF_int64(FM_PLACE_ENTRIES)
         fm::write_rows(data, values, slots, listed, out, width, req); \
     }
 FM_ALL(FM_WRITE_ENTRY, )
+
+#define FM_NUMBERS_ENTRY(T, ...) \
+    extern "C" __global__ void row_sparse_numbers_##T( \
+        const T *data, int64 *out, int64 count, int64 height, fm::Refusal *refusal, int req) { \
+        fm::numbers(data, out, count, height, refusal, req); \
+    }
+FM_ALL(FM_NUMBERS_ENTRY, )

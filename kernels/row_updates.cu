@@ -1,8 +1,8 @@
 // Steps of optimizers on the rows of a row_sparse gradient; the other rows stay as they are.
 //
-// Entry points: row_updates_begin_DTYPE(weight, out, size, listed, falls) copies a weight that is not
-// changed where it is, and counts, in each block, the rows whose number is not above that of the one
-// before; then row_updates_NAME_DTYPE(step, rates, listed, width, falls, parts). Where numbers grow, every
+// Entry points: row_updates_begin_DTYPE(weight, out, size, listed, falls, refusal) copies a weight that is
+// not changed where it is, and counts, in each block, the rows whose number is not above that of the one
+// before, and refuses rows that there are not; then row_updates_NAME_DTYPE(step, rates, listed, width, falls, parts). Where numbers grow, every
 // row has one step, and all are made at once. Otherwise rows follow each other, as one may be there twice:
 // threads have columns. Blocks of row_updates_group_adagrad_DTYPE have rows, whose elements threads along y
 // share. All write, whatever the request.
@@ -16,11 +16,13 @@ namespace fm {
 /// Threads lie along y; their number is a power of two.
 template <class T>
 __device__ __forceinline__ void
-begin(const T *weight, T *out, int64 size, const Listed &listed, int64 *falls) {
+begin(
+    const T *weight, T *out, int64 size, const Listed &listed, int64 *falls, Refusal *refusal) {
     FM_SHARED(int64, part, MOST_THREADS);
     const int64 first = blockIdx.x * (int64)blockDim.y + threadIdx.y;
     const int64 apart = gridDim.x * (int64)blockDim.y, used = listed.used();
     int64 found = 0;
+    listed.check(first, apart, refusal);
 #pragma unroll 1
     for (int64 k = first + 1; k < used; k += apart) {
         found += listed.rows[k] > listed.rows[k - 1] ? 0 : 1;
@@ -114,8 +116,8 @@ __device__ __forceinline__ void group_rows(
 #define FM_BEGIN_ENTRY(T, ...) \
     extern "C" __global__ void row_updates_begin_##T( \
         const T *weight, T *out, int64 size, const __grid_constant__ fm::Listed listed, \
-        int64 *falls) { \
-        fm::begin(weight, out, size, listed, falls); \
+        int64 *falls, fm::Refusal *refusal) { \
+        fm::begin(weight, out, size, listed, falls, refusal); \
     }
 #define FM_ROWS_ENTRY(T, NAME, RULE, STATES, N) \
     extern "C" __global__ void row_updates_##NAME##_##T( \

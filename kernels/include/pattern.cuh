@@ -1,6 +1,8 @@
-// Where the elements of a csr matrix are. What the CPU refuses, rows that are no range of what is stored
-// and columns that there are not, has no elements.
+// Where the elements of a csr matrix are. What is refused, rows that are no range of what is stored and
+// columns that there are not, has no elements.
 #pragma once
+#include "grid.cuh"
+#include "refusal.cuh"
 #include "types.cuh"
 
 namespace fm {
@@ -14,16 +16,24 @@ struct Range {
 struct Pattern {
     const int64 *indices, *indptr;
     int64 rows, columns, room;
+    Refusal *refusal;
 
     __device__ __forceinline__ Range row(int64 row) const {
         const int64 first = indptr[row], end = indptr[row + 1];
-        const bool fits = first >= 0 && end >= first && end <= room;
-        return fits ? Range{first, end} : Range{0, 0};
+        if (first >= 0 && end >= first && end <= room) {
+            return {first, end};
+        }
+        refuse(refusal, 1, row);
+        return {0, 0};
     }
     /// The column of an element; -1 for one that there is not.
     __device__ __forceinline__ int64 column(int64 element) const {
         const int64 at = indices[element];
-        return at >= 0 && at < columns ? at : -1;
+        if (at >= 0 && at < columns) {
+            return at;
+        }
+        refuse(refusal, 2, at);
+        return -1;
     }
     /// The row that an element is in; -1 for what is in none.
     __device__ __forceinline__ int64 row_of(int64 element) const {
@@ -42,6 +52,10 @@ struct Pattern {
         }
         const Range range = row(low - 1);
         return element >= range.first && element < range.end ? low - 1 : -1;
+    }
+    /// Looks at all rows; those of elements alone do not show all that is wrong.
+    __device__ __forceinline__ void check() const {
+        each(rows, [&](int64 at) { row(at); });
     }
 };
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import Run, check, job_of, launch, on_the_cpu
+from launches import Run, check, job_of, on_the_cpu
 from table import DTYPES
+from test_cuda_refusals import refused_alike
 from test_cuda_values import draw, numpy_dtype
 
 from ferromix.dispatch.recipe import Limits, find
@@ -108,24 +109,30 @@ def test_rows_of_products(sources, dtype):
             check(sources, card, inputs, [*outs, np.zeros(1, np.int64)], [1, 1, 1])
 
 
-def test_what_is_no_structure_has_no_elements(sources):
-    data, indices = np.arange(1.0, 7), np.array([0, 9, -1, 1, 0, 2])
-    for offsets, rows in [
-        ([0, 2, 4], [[1, 0, 0], [0, 4, 0]]),
-        ([0, 99, 3], [[0, 0, 0], [0, 0, 0]]),
-        ([-7, -2, 1], [[0, 0, 0], [0, 0, 0]]),
-    ]:
-        given, out = [data, indices, np.array(offsets)], np.ones((2, 3))
-        assert launch(sources, make("_csr_to_dense", {"columns": 3}), given, [out], [1])
-        assert out.tolist() == rows
-        for transpose in (False, True):
-            card = make("_csr_dot", {"columns": 3, "transpose": transpose})
-            out = np.ones(3 if transpose else 2)
-            assert launch(sources, card, [*given, np.ones(2 if transpose else 3)], [out], [1])
-            assert out.tolist() == np.sum(rows, 0 if transpose else 1).tolist()
-        found = np.ones(6)
-        sampled = [indices, np.array(offsets), np.ones((2, 3))]
-        assert launch(sources, make("_csr_sample", {"columns": 3}), sampled, [found], [1])
-        assert found.sum() == np.count_nonzero(rows)
-        out = np.ones(2)
-        assert launch(sources, make("_csr_row_sums", {"columns": 3}), given, [out], [1])
+@pytest.mark.parametrize(
+    ("offsets", "column"),
+    [([0, 2, 4], 3), ([0, 2, 4], -1), ([0, 99, 3], 0), ([-7, -2, 1], 0), ([0, 3, 2], 0)],
+)
+def test_what_is_no_structure_is_refused(sources, offsets, column):
+    data, indices = np.arange(1.0, 7), np.array([0, 1, column, 1, 0, 2])
+    given, attrs = [data, indices, np.array(offsets)], {"columns": 3}
+    wrong = [
+        ("_csr_to_dense", {}, given, [(2, 3)]),
+        ("_csr_sample", {}, [*given[1:], np.ones((2, 3))], [(6,)]),
+        ("_csr_row_sums", {}, given, [(2,)]),
+        ("_csr_dot", {}, [*given, np.ones((3, 2))], [(2, 2)]),
+        ("_csr_dot", {"transpose": True}, [*given, np.ones(2)], [(3,)]),
+        ("_csr_dot_rows", {"capacity": 3}, [*given, np.ones(2)], [(3,), (3,), (1,)]),
+    ]
+    for name, more, inputs, shapes in wrong:
+        outs = [np.ones(s) if i == 0 else np.ones(s, np.int64) for i, s in enumerate(shapes)]
+        # The CPU says which row a column is of, and what a row's range is.
+        text = refused_alike(sources, make(name, {**attrs, **more}), inputs, outs, False)
+        assert f"in column {column}, but" in text or "is no range" in text
+
+
+def test_more_rows_than_there_is_room_for_are_refused(sources):
+    inputs = [np.ones(3), np.array([0, 2, 4]), np.array([0, 3]), np.ones(1)]
+    outs = [np.ones(2), np.ones(2, np.int64), np.ones(1, np.int64)]
+    card = make("_csr_dot_rows", {"columns": 5, "capacity": 2})
+    assert "3 rows are not zero" in refused_alike(sources, card, inputs, outs)

@@ -7,9 +7,11 @@ import pytest
 from host import NEEDS_COMPILER
 from launches import check, launch, same
 from table import DTYPES
-from test_cuda_values import draw
+from test_cuda_refusals import refused_alike
+from test_cuda_values import draw, numpy_dtype
 
 from ferromix.ops.card import make
+from ferromix.ops.family import FLOATS
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
 
@@ -89,16 +91,34 @@ def test_the_last_of_equal_rows_counts(sources):
         assert out.tolist() == [9, 4, 9, 3, 9]
 
 
-def test_rows_that_there_are_not_lead_nowhere(sources):
-    stored = [np.arange(1.0, 5.0), np.array([1, 7, -1, 2]), np.array([99])]
-    found, table = np.ones(3), np.full(3, 9.0)
-    assert launch(sources, make("_rows_to_dense", {"height": 3}), stored, [found], [1])
-    assert found.tolist() == [0, 1, 4]
-    assert launch(sources, make("_rows_write", {}), [table, *stored], [found], [1])
-    assert found.tolist() == [9, 1, 4]
-    found = np.ones(4)
-    assert launch(sources, make("_rows_gather", {}), [table, *stored[1:]], [found], [1])
-    assert found.tolist() == [9, 0, 0, 9]
-    stored[2][:] = -5
-    assert launch(sources, make("_rows_gather", {}), [table, *stored[1:]], [found], [1])
-    assert found.tolist() == [0, 0, 0, 0]
+@pytest.mark.parametrize(("row", "count"), [(3, 3), (-1, 3), (2, 99), (2, -1)])
+def test_rows_that_there_are_not_are_refused(sources, row, count):
+    table, stored = np.ones(3), [np.arange(1.0, 5.0), np.array([0, 1, row, 7]), np.array([count])]
+    wrong = {
+        "_rows_to_dense": (stored, table),
+        "_rows_write": ([table, *stored], table),
+        "_rows_gather": ([table, *stored[1:]], np.ones(4)),
+        "_rows_take": ([*stored, np.array([1])], np.ones(1)),
+    }
+    for name, (inputs, out) in wrong.items():
+        card = make(name, {"height": 3} if name == "_rows_to_dense" else {})
+        if name == "_rows_take" and row == 3:
+            check(sources, card, inputs, [out])  # as it does not know how many rows there are
+            continue
+        text = refused_alike(sources, card, inputs, [out.copy()], name != "_rows_take")
+        assert f"has a row {row}" in text or f"{count} rows of 4 are" in text
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_of_rows(sources, dtype):
+    rng = np.random.default_rng(4)
+    card, out = make("_row_numbers", {"height": 100}), np.ones((4, 30), np.int64)
+    data = np.asarray(rng.integers(0, 100, (4, 30)), numpy_dtype(dtype))
+    check(sources, card, [data], [out], [1])
+    card = make("_row_numbers", {"height": 2})
+    for wrong in (-1, 2, *([-0.5, 1.25, np.nan] if dtype in FLOATS else [])):
+        data = np.asarray([0, wrong, 1]).astype(numpy_dtype(dtype))
+        if dtype == "bool" or (dtype == "uint8" and wrong < 0):
+            continue
+        same_words = float(wrong).is_integer()
+        refused_alike(sources, card, [data], [np.ones(3, np.int64)], same_words)

@@ -107,3 +107,19 @@ def test_matrices(dtype, shape):
 
     for a, b in zip(*on_both(run), strict=True):
         np.testing.assert_array_equal(a, b)  # whole numbers, so that any order gives the same sums
+
+
+def test_what_is_wrong_is_refused():
+    """The host is told where it waits."""
+    wrong = rows_of(np.ones((2, 3), "float32"), [1, 9], (5, 3), GPU)
+    with pytest.raises(mx.MXNetError, match="has a row 9, but there are 5 rows"):
+        wrong.asnumpy()
+    parts = np.ones(3, "float32"), [0, 7, 1], [0, 2, 3]
+    csr = mx.nd.sparse.csr_matrix(parts, shape=(2, 5), ctx=GPU)
+    with pytest.raises(mx.MXNetError, match="an element in column 7, but there are 5 columns"):
+        mx.nd.dot(csr, mx.nd.ones((5, 2), GPU)).asnumpy()
+    table = mx.nd.ones((4, 3), GPU).tostype("row_sparse")
+    with pytest.raises(mx.MXNetError, match="number 4 is not that of a row"):
+        mx.nd.Embedding(mx.nd.array([1, 4], GPU), table, input_dim=4, output_dim=3).asnumpy()
+    mx.nd.waitall()
+    assert races() == ""

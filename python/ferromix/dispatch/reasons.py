@@ -13,7 +13,6 @@ _BLOCKS = "graphs make it on the CPU alone"
 _WITHOUT = {
     "_call_address": _OWN,
     "_map_address": _OWN,
-    "_row_numbers": "numbers of rows that must be there are checked on the CPU",
     "_linalg_potrf": _LINALG,
     "_linalg_potri": _LINALG,
     "_linalg_syevd": _LINALG,

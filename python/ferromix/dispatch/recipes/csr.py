@@ -16,12 +16,14 @@ from ..recipe import (
     nothing,
     output_at,
     recipe,
+    refusal,
     req,
     struct,
     workspace,
 )
 from ..recipe_folds import split
 from ..recipe_lines import LONGEST, sorted_keys
+from ..recipe_rows import CHECK
 
 __all__: list[str] = []
 
@@ -38,7 +40,15 @@ def pattern(job: Job, indices: int = 1) -> Arg:
     """The structure of a matrix, an ``fm::Pattern``: two inputs, behind the values if they come."""
     room = min(job.inputs[i][0][0] for i in range(indices + 1))
     numbers = job.inputs[indices + 1][0][0] - 1, job.attrs["columns"], room
-    return struct(input_at(indices), input_at(indices + 1), *map(field, numbers))
+    return struct(input_at(indices), input_at(indices + 1), *map(field, numbers), refusal())
+
+
+def wrong(job: Job) -> tuple[tuple[str, str], ...]:
+    """What kernels refuse of it: :attr:`Recipe.refusals`."""
+    name, there = job.name, f"there are {job.attrs['columns']} columns"
+    row = "row {} of the csr array is no range of what is stored"
+    column = f"the csr array has an element in column {{}}, but {there}"
+    return tuple(("value", f"{name}: {what}; {CHECK}") for what in (row, column))
 
 
 @recipe("_csr_to_dense")
@@ -53,7 +63,7 @@ def to_dense(job: Job) -> Recipe:
         job.spread("csr", "csr_growing_int64", room, given, workspace()),
         job.spread("csr", f"csr_to_dense_{dtype}", room, *stored),
     )
-    return Recipe(launches, temporary=4 * rows)
+    return Recipe(launches, temporary=4 * rows, refusals=wrong(job))
 
 
 @recipe("_csr_sample")
@@ -62,7 +72,8 @@ def sample(job: Job) -> Recipe:
     (m, n), dtype = job.inputs[2]
     down, right = 0 if m == 1 else n, int(n != 1)
     given = pattern(job, 0), input_at(2), int64(down), int64(right), output_at(0), req(0)
-    return Recipe((job.spread("csr", f"csr_sample_{dtype}", job.inputs[0][0][0], *given),))
+    launch = job.spread("csr", f"csr_sample_{dtype}", job.inputs[0][0][0], *given)
+    return Recipe((launch,), refusals=wrong(job))
 
 
 def summed(job: Job, name: str, width: int, *args: Arg) -> Recipe:
@@ -72,7 +83,8 @@ def summed(job: Job, name: str, width: int, *args: Arg) -> Recipe:
     full = width >= WIDE and outputs >= RUNS * job.limits.processors
     how = split(job.limits, outputs, 1 if full else room // max(rows, 1), width)
     given = pattern(job), input_at(0), *args
-    return Recipe((Launch("csr", f"csr_{name}_{dtype}", how.grid, how.block, given),))
+    launch = Launch("csr", f"csr_{name}_{dtype}", how.grid, how.block, given)
+    return Recipe((launch,), refusals=wrong(job))
 
 
 @recipe("_csr_row_sums")
@@ -144,7 +156,8 @@ def transposed(job: Job, width: int) -> Recipe | None:
     find = job.spread("csr_transposed", "csr_transposed_starts_int64", columns + 1, *given)
     last = ordered.product(job, starts, columns, nothing(), width)
     temporary = ordered.end + 4 * (columns + 1)
-    return Recipe((*ordered.launches(job), find, last), temporary=temporary)
+    launches = *ordered.launches(job), find, last
+    return Recipe(launches, temporary=temporary, refusals=wrong(job))
 
 
 @recipe("_csr_dot_rows")
@@ -158,11 +171,13 @@ def dot_rows(job: Job) -> Recipe | None:
     kept, counts = workspace(ordered.end), workspace(ordered.end + 8)
     starts = workspace(ordered.end + 8 + 8 * blocks)
     grid, block, keys = (blocks, 1, 1), (1, THREADS, 1), (workspace(), int64(ordered.size))
-    given = *keys, counts, starts, output_at(1), output_at(2), int64(room), kept
+    given = *keys, counts, starts, output_at(1), output_at(2), int64(room), kept, refusal()
     launches = (
         *ordered.launches(job),
         Launch("csr_transposed", "csr_transposed_count_int64", grid, block, (*keys, counts)),
         Launch("csr_transposed", "csr_transposed_found_int64", grid, block, given),
         ordered.product(job, starts, room, kept, prod(job.inputs[3][0][1:])),
     )
-    return Recipe(launches, temporary=ordered.end + 8 * (1 + blocks) + 4 * (room + 1))
+    many = f"{job.name}: {{}} rows are not zero, but there is room for {room}"
+    temporary = ordered.end + 8 * (1 + blocks) + 4 * (room + 1)
+    return Recipe(launches, temporary=temporary, refusals=(*wrong(job), ("value", many)))

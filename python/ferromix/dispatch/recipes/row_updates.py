@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from math import prod
 
-from ..recipe import Job, Launch, Recipe, input_at, int64, output_at, recipe, struct, workspace
-from ..recipe_rows import listed
+from ..recipe import (
+    Job,
+    Launch,
+    Recipe,
+    input_at,
+    int64,
+    output_at,
+    recipe,
+    refusal,
+    struct,
+    workspace,
+)
+from ..recipe_rows import listed, wrong_rows
 from .adaptive import ADAGRAD
 from .adaptive import RATES as ADAPTIVE
 from .optimizer import RATES as PLAIN
@@ -39,7 +50,7 @@ def step(job: Job) -> Recipe:
     blocks = min(MOST_LOOKING, job.blocks(stored[0], THREADS))
     own = parts(0, 0, 1, range(2, last), prod(shape))
     found = struct(*own), rates(job, *RATES[name]), rows, int64(width), workspace(), int64(blocks)
-    given = input_at(0), output_at(0), int64(prod(shape)), rows, workspace()
+    given = input_at(0), output_at(0), int64(prod(shape)), rows, workspace(), refusal()
     begin = Launch(
         "row_updates", f"row_updates_begin_{dtype}", (blocks, 1, 1), (1, THREADS, 1), given
     )
@@ -49,4 +60,5 @@ def step(job: Job) -> Recipe:
         made = Launch("row_updates", entry, grid, (1, THREADS, 1), found)
     else:
         made = job.spread("row_updates", entry, prod(stored), *found)
-    return Recipe((begin, made), temporary=8 * blocks)
+    refused = wrong_rows(job, last, shape[0])
+    return Recipe((begin, made), temporary=8 * blocks, refusals=refused)
