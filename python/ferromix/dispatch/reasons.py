@@ -29,7 +29,11 @@ _WITHOUT = {
 
 _POINTS_OF_BINS = "bins of more points than it takes are refused by the CPU"
 
+_FAR = "csr matrices of more elements or rows than 32 bits number are turned on the CPU"
+
 _IN_PART = {
+    "_csr_dot": _FAR,
+    "_csr_dot_rows": _FAR,
     "_contrib_RROIAlign": _POINTS_OF_BINS,
     "_linalg_gemm2": "matrices whose rows run between two large batches are multiplied on the CPU",
 }

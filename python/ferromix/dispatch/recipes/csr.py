@@ -116,7 +116,7 @@ class Columns:
         """Those of the first inputs; None where 32 bits do not number them, or the rows."""
         room = min(job.inputs[0][0][0], job.inputs[1][0][0])
         size = max(LONGEST, 1 << room.bit_length())
-        if max(size, job.inputs[2][0][0], job.attrs["columns"]) >= 1 << 31:
+        if max(size, job.inputs[2][0][0]) >= 1 << 31:
             return None
         return cls(pattern(job), room, size)
 
