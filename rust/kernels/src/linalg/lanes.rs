@@ -1,5 +1,7 @@
 //! The few explicit vector operations that matrix tiles are built of.
 
+#[cfg(target_arch = "x86_64")]
+use crate::linalg::masks::{double_words, first_ones, store_first, store_first_doubles, words};
 use crate::math::real::Real;
 
 /// A register of numbers of type `T`.
@@ -230,7 +232,10 @@ places_x86! {
         };
     __m256, f32:
         |p, places| _mm256_maskload_ps(p, words(places)),
-        |x, p, places| _mm256_maskstore_ps(p, words(places), x),
+        |x, p, places| match first_ones(places) {
+            Some(n) => store_first(x, p, n),
+            None => _mm256_maskstore_ps(p, words(places), x),
+        },
         |a, b| {
             let pairs = _mm256_castps_pd(_mm256_shuffle_ps::<0x88>(a, b));
             _mm256_castpd_ps(_mm256_permute4x64_pd::<0xD8>(pairs))
@@ -248,7 +253,10 @@ places_x86! {
         };
     __m256d, f64:
         |p, places| _mm256_maskload_pd(p, double_words(places)),
-        |x, p, places| _mm256_maskstore_pd(p, double_words(places), x),
+        |x, p, places| match first_ones(places) {
+            Some(n) => store_first_doubles(x, p, n),
+            None => _mm256_maskstore_pd(p, double_words(places), x),
+        },
         |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpacklo_pd(a, b)),
         |a, b| _mm256_permute4x64_pd::<0xD8>(_mm256_unpackhi_pd(a, b)),
         |a, b| {
@@ -258,42 +266,6 @@ places_x86! {
                 _mm256_permute2f128_pd::<0x31>(low, high),
             ]
         };
-}
-
-/// All bits of the words whose bit is set.
-///
-/// # Safety
-/// The CPU has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn words(places: u16) -> std::arch::x86_64::__m256i {
-    use std::arch::x86_64::*;
-    // SAFETY: the caller vouches for the CPU.
-    unsafe {
-        let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-        _mm256_cmpeq_epi32(
-            _mm256_and_si256(_mm256_set1_epi32(i32::from(places)), bits),
-            bits,
-        )
-    }
-}
-
-/// As [`words`], of twice the size.
-///
-/// # Safety
-/// The CPU has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn double_words(places: u16) -> std::arch::x86_64::__m256i {
-    use std::arch::x86_64::*;
-    // SAFETY: the caller vouches for the CPU.
-    unsafe {
-        let bits = _mm256_setr_epi64x(1, 2, 4, 8);
-        _mm256_cmpeq_epi64(
-            _mm256_and_si256(_mm256_set1_epi64x(i64::from(places)), bits),
-            bits,
-        )
-    }
 }
 
 #[cfg(test)]
@@ -306,17 +278,19 @@ mod tests {
     /// Reads, writes and takes every second number, of sixteen and eight or fewer places.
     unsafe fn check<T: Real, V: Places<T>>() {
         let numbers: Vec<T> = (0..2 * V::N).map(|i| T::of(i as f64 + 1.0)).collect();
-        for places in [0, 1, 0b1010, 0b0110_0101, 0b1100_0011_0101_1001, u16::MAX] {
+        let first = (0..=16).map(|n| ((1_u32 << n) - 1) as u16);
+        for places in first.chain([0b1010, 0b0110_0101, 0b1100_0011_0101_1001]) {
             let has = |i: usize| places >> i & 1 > 0;
             let (mut out, mut kept) = (vec![T::ZERO; V::N], numbers.clone());
             // SAFETY: the caller vouches for the CPU; the slices are long enough.
             unsafe {
                 V::load_places(numbers.as_ptr(), places).store(out.as_mut_ptr());
-                V::zero().store_places(kept.as_mut_ptr(), places);
+                let later = V::load(numbers[V::N..].as_ptr());
+                later.store_places(kept.as_mut_ptr(), places);
             }
             for i in 0..V::N {
                 assert_eq!(out[i], if has(i) { numbers[i] } else { T::ZERO });
-                assert_eq!(kept[i], if has(i) { T::ZERO } else { numbers[i] });
+                assert_eq!(kept[i], numbers[if has(i) { V::N + i } else { i }]);
             }
             assert_eq!(kept[V::N..], numbers[V::N..]);
         }

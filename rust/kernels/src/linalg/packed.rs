@@ -1,6 +1,5 @@
-//! Products of large matrices on the tiles of this crate, for CPUs whose registers are wider than those
-//! that the `gemm` crate uses. `B` is packed once for all, `A` by each task for itself. What a
-//! task computes depends on the sizes alone.
+//! Products of large matrices on the tiles of this crate, for CPUs that these are made for. `B` is packed once
+//! for all, `A` by each task for itself. What a task computes depends on the sizes alone.
 
 use crate::blocks::raw::Target;
 use crate::linalg::ends::Start;
@@ -8,7 +7,6 @@ use crate::linalg::gemm::{Operand, TASK};
 use crate::linalg::panels::{Left, PAGE, Panels, Rows, Shape};
 use crate::linalg::tile::{ROOM, Tiled, Tiles};
 use crate::par;
-#[cfg(target_arch = "x86_64")]
 use crate::simd::vector::{Level, level};
 use std::ops::Range;
 
@@ -31,13 +29,10 @@ const NEAR: usize = 1 << 14;
 
 /// Whether this is the way for a product of these sizes.
 pub(super) fn pays<T: Tiled>((m, n, k): (usize, usize, usize)) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    let wide = level() == Level::V4;
-    #[cfg(not(target_arch = "x86_64"))]
-    let wide = false;
+    let known = level() != Level::Base;
     let width = T::tiles().width;
     let padded = n.next_multiple_of(width);
-    wide && m >= 24 && k >= 32 && n >= 2 * width && padded - n <= n / 8
+    known && m >= 24 && k >= 32 && n >= 2 * width && padded - n <= n / 8
 }
 
 /// The matrix `B` of a product: as it lies, and from [`pack`] where that was done before.
