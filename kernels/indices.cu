@@ -1,9 +1,9 @@
 // Indices as places, and positions grouped by the places that they lead to.
 //
 // Entry points: indices_places_DTYPE(indices, places, axes, refusal), -1 where an index has no place, which is
-// refused by the number of its axis, from 1 on, unless `refusal` is null; indices_numbers_DTYPE(data, out, count,
-// height, req, refusal), those of rows, others are refused; and for int64 places below `n`, in
-// this order, indices_clear_int64(starts, n), indices_count_int64(places, starts, slots, count),
+// refused by the number of its axis, from 1 on, unless `refusal` is null; indices_numbers_DTYPE(data, out,
+// count, height, req, refusal), those of rows, others are refused; and for int64 places below `n`, in this
+// order, indices_clear_int64(starts, n), indices_count_int64(places, starts, slots, count),
 // indices_starts_int64(starts, n) by one block, indices_spread_int64(places, slots, starts, members, count),
 // indices_order_int64(places, starts, members, ordered, count). Members come in the order of atomic additions,
 // and are ordered after that.

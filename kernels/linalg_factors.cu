@@ -1,15 +1,15 @@
 // Factors of matrices, some columns or rows at a time; products do the rest.
 //
 // Entry points: linalg_factors_definite_DTYPE(a, panel, refusal), the upper factor of some rows and columns, a
-// block for each matrix, which refuses a row whose pivot is not positive;
-// linalg_factors_diagonal_DTYPE(a, panel, refusal), which refuses a zero of a diagonal, a thread for each;
-// linalg_factors_panel_DTYPE(a, swaps, singular, panel, refusal), triangles of some columns, a block for each
-// matrix, which is refused where it is singular, unless `refusal` is null; linalg_factors_swap_DTYPE(a, swaps,
-// panel), the rows of the other columns; linalg_factors_permutation_DTYPE(swaps, rows, out, panel), the matrices
-// that exchange the rows, with room for their places; linalg_factors_determinant_DTYPE(a, swaps, sign, log, value,
-// panel, sign_req, log_req, value_req), a thread for each matrix; linalg_factors_reflect_DTYPE(a, v, taus, panel),
-// reflectors of some rows, a block for each matrix; linalg_factors_block_DTYPE(dots, taus, t, panel), a thread for
-// each row of the factor of such reflectors. No gaps.
+// block for each matrix, which refuses a row whose pivot is not positive; linalg_factors_diagonal_DTYPE(a,
+// panel, refusal), which refuses a zero of a diagonal, a thread for each; linalg_factors_panel_DTYPE(a, swaps,
+// singular, panel, refusal), triangles of some columns, a block for each matrix, which is refused where it is
+// singular, unless `refusal` is null; linalg_factors_swap_DTYPE(a, swaps, panel), the rows of the other
+// columns; linalg_factors_permutation_DTYPE(swaps, rows, out, panel), the matrices that exchange the rows, with
+// room for their places; linalg_factors_determinant_DTYPE(a, swaps, sign, log, value, panel, sign_req, log_req,
+// value_req), a thread for each matrix; linalg_factors_reflect_DTYPE(a, v, taus, panel), reflectors of some
+// rows, a block for each matrix; linalg_factors_block_DTYPE(dots, taus, t, panel), a thread for each row of the
+// factor of such reflectors. No gaps.
 #include "fold.cuh"
 #include "grid.cuh"
 #include "real.cuh"
