@@ -3,20 +3,10 @@
 // Entry points: adaptive_NAME_DTYPE(step, rates, req). Rates come in the order of the rule's names.
 // adaptive_group_adagrad_update_DTYPE(weight, grad, history, out, rows, width, rates, req) has a state for
 // each row; blocks have rows, whose elements threads along y, a power of two, share.
-#include "fold.cuh"
+#include "group.cuh"
 #include "rules.cuh"
 
 namespace fm {
-
-// lr, wd, rescale_grad, clip_gradient, beta1, beta2, epsilon
-struct Adam {
-    template <class R> static __device__ __forceinline__ void step(R (&r)[7], R g, R (&x)[3]) {
-        g = clipped(r[2] * g + r[1] * x[0], r[3]);
-        x[1] = blend(r[4], x[1], g);
-        x[2] = blend(r[5], x[2], g * g);
-        x[0] -= r[0] * x[1] / (square_root(x[2]) + r[6]);
-    }
-};
 
 // lr, wd, rescale_grad, clip_grad, beta1, beta2, epsilon, t twice; states d, v, z
 struct Ftml {
@@ -31,28 +21,6 @@ struct Ftml {
         x[3] = blend(r[4], x[3], g) - (fresh - r[4] * x[1]) * x[0];
         x[1] = fresh;
         x[0] = -x[3] / fresh;
-    }
-};
-
-// lr, wd, rescale_grad, clip_gradient, lamda1, beta; states z, n
-struct Ftrl {
-    template <class R> static __device__ __forceinline__ void step(R (&r)[6], R g, R (&x)[3]) {
-        g = clipped(r[2] * g, r[3]);
-        const R sum = x[2] + g * g, root = square_root(sum);
-        x[1] = x[1] + g - (root - square_root(x[2])) * x[0] / r[0];
-        x[2] = sum;
-        const R far = (r[4] * sign(x[1]) - x[1]) / ((r[5] + root) / r[0] + r[1]);
-        // NaN goes the way of what is far.
-        x[0] = magnitude(x[1]) <= r[4] ? (R)0 : far;
-    }
-};
-
-// lr, rescale_grad, clip_gradient, epsilon
-struct AdaGrad {
-    template <class R> static __device__ __forceinline__ void step(R (&r)[4], R g, R (&x)[2]) {
-        g = clipped(r[1] * g, r[2]);
-        x[1] += g * g;
-        x[0] -= r[0] * g / square_root(x[1] + r[3]);
     }
 };
 
@@ -81,29 +49,9 @@ template <class T>
 __device__ __forceinline__ void group_adagrad(
     const T *weight, const T *grad, T *history, T *out, int64 rows, int64 width,
     const Rates<4> &rates, int req) {
-    FM_SHARED(T, part, MOST_THREADS);
-    const T lr = (T)rates.at[0], scale = (T)rates.at[1], bound = (T)rates.at[2];
 #pragma unroll 1
     for (int64 row = blockIdx.x; row < rows; row += gridDim.x) {
-        const int64 first = row * width;
-        T sum = 0;
-#pragma unroll 1
-        for (int64 i = threadIdx.y; i < width; i += blockDim.y) {
-            const T g = clipped(scale * grad[first + i], bound);
-            sum += g * g;
-        }
-        sum = together(sum, part, [](T a, T b) { return a + b; });
-        const T state = history[row] + sum / (T)(width < 1 ? 1 : width);
-        const T root = square_root(state + (T)rates.at[3]);
-#pragma unroll 1
-        for (int64 i = first + threadIdx.y; i < first + width && req != Null; i += blockDim.y) {
-            const T g = clipped(scale * grad[i], bound);
-            put(out[i], weight[i] - lr * g / root, req == Add);
-        }
-        __syncthreads(); // all have read the state
-        if (threadIdx.y == 0) {
-            history[row] = state;
-        }
+        group_adagrad_row(weight, grad + row * width, history, out, row, width, rates, req);
     }
 }
 

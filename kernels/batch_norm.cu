@@ -90,9 +90,12 @@ __device__ __forceinline__ void forward(
         if (norm.batch) {
             float64 sum = 0, squares = 0;
             over_channel(along, channel, [&](int64 at) { sum += (float64)convert<C>(data[at]); });
-            mean = (C)over(sum_of(sum, part), count < 1 ? 1.0 : count);
+            const float64 exact = over(sum_of(sum, part), count < 1 ? 1.0 : count);
+            mean = (C)exact;
+            // Distances are from a mean with more digits: these count where it is far from 0.
+            const C rest = (C)(exact - (float64)mean);
             over_channel(along, channel, [&](int64 at) {
-                const float64 distance = (float64)(convert<C>(data[at]) - mean);
+                const float64 distance = (float64)((convert<C>(data[at]) - mean) - rest);
                 squares += distance * distance;
             });
             var = over(sum_of(squares, part), count < 1 ? 1.0 : count);

@@ -1,9 +1,8 @@
 // Indices as places, and positions grouped by the places that they lead to.
 //
 // Entry points: indices_places_DTYPE(indices, places, axes, refusal), -1 where an index has no place, which is
-// refused by the number of its axis, from 1 on, unless `refusal` is null; indices_numbers_DTYPE(data, out,
-// count, height, req, refusal), those of rows, others are refused; and for int64 places below `n`, in this
-// order, indices_clear_int64(starts, n), indices_count_int64(places, starts, slots, count),
+// refused by the number of its axis, from 1 on, unless `refusal` is null; and for int64 places below `n`, in
+// this order, indices_clear_int64(starts, n), indices_count_int64(places, starts, slots, count),
 // indices_starts_int64(starts, n) by one block, indices_spread_int64(places, slots, starts, members, count),
 // indices_order_int64(places, starts, members, ordered, count). Members come in the order of atomic additions,
 // and are ordered after that.
@@ -58,26 +57,6 @@ places(const T *indices, int64 *places, const IndexAxes &axes, Refusal *refusal)
     });
 }
 
-/// Real numbers are cut, but not those outside; a whole number that is refused is told.
-template <class T>
-__device__ __forceinline__ void
-numbers(const T *data, int64 *out, int64 count, int64 height, int req, Refusal *refusal) {
-    typedef Real<T> R;
-    each(req == Null ? 0 : count, [&](int64 i) {
-        int64 number = convert<int64>(data[i]);
-        if (!Type<T>::integer) {
-            const R x = convert<R>(data[i]);
-            number = x < (R)0 ? convert<int64>(round_down(x)) : number;
-            number = x > (R)(height - 1) ? convert<int64>(round_up(x)) : number;
-        }
-        if (number < 0 || number >= height) {
-            refuse(refusal, 1, number);
-            number = 0;
-        }
-        put(out[i], number, opaque(req == Add));
-    });
-}
-
 /// From how often each place is met to where its members begin; there is one more number than places.
 __device__ __forceinline__ void starts(int32 *counts, int64 n) {
     FM_SHARED(int32, part, MOST_THREADS);
@@ -115,13 +94,6 @@ __device__ __forceinline__ void starts(int32 *counts, int64 n) {
         fm::places(indices, places, axes, refusal); \
     }
 FM_ALL(FM_PLACES_ENTRY, )
-
-#define FM_NUMBERS_ENTRY(T, ...) \
-    extern "C" __global__ void indices_numbers_##T( \
-        const T *data, int64 *out, int64 count, int64 height, int req, fm::Refusal *refusal) { \
-        fm::numbers(data, out, count, height, req, refusal); \
-    }
-FM_NUMBERS(FM_NUMBERS_ENTRY, )
 
 #define FM_GROUP_ENTRIES \
     extern "C" __global__ void indices_clear_int64(int32 *starts, int64 n) { \

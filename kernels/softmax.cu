@@ -37,11 +37,21 @@ positions(const void *lengths, int wide, const Along &along, int req, F each) {
     }
 }
 
+template <bool FIRST, class A, class B> struct Either {
+    typedef A Is;
+};
+template <class A, class B> struct Either<false, A, B> {
+    typedef B Is;
+};
+/// The wider of the types that two are computed in.
+template <class A, class B>
+using Wider = typename Either<(sizeof(Compute<A>) > sizeof(Compute<B>)), Compute<A>, Compute<B>>::Is;
+
 template <bool LOG, class D, class S>
 __device__ __forceinline__ void softmax(
     const S *data, const void *lengths, int wide, D *out, const Along &along, float64 temperature,
     int req) {
-    typedef Compute<S> C;
+    typedef Wider<D, S> C;
     FM_SHARED(C, part, MOST_THREADS);
     const C t = (C)temperature, lowest = -(C)__uint_as_float(0x7f800000u);
     positions(lengths, wide, along, req, [&](int64 base, int64 length, int64 count) {

@@ -25,6 +25,38 @@ template <class R> __device__ __forceinline__ R blend(R decay, R old, R fresh) {
     return decay * old + ((R)1 - decay) * fresh;
 }
 
+// lr, wd, rescale_grad, clip_gradient, beta1, beta2, epsilon
+struct Adam {
+    template <class R> static __device__ __forceinline__ void step(R (&r)[7], R g, R (&x)[3]) {
+        g = clipped(r[2] * g + r[1] * x[0], r[3]);
+        x[1] = blend(r[4], x[1], g);
+        x[2] = blend(r[5], x[2], g * g);
+        x[0] -= r[0] * x[1] / (square_root(x[2]) + r[6]);
+    }
+};
+
+// lr, wd, rescale_grad, clip_gradient, lamda1, beta; states z, n
+struct Ftrl {
+    template <class R> static __device__ __forceinline__ void step(R (&r)[6], R g, R (&x)[3]) {
+        g = clipped(r[2] * g, r[3]);
+        const R sum = x[2] + g * g, root = square_root(sum);
+        x[1] = x[1] + g - (root - square_root(x[2])) * x[0] / r[0];
+        x[2] = sum;
+        const R far = (r[4] * sign(x[1]) - x[1]) / ((r[5] + root) / r[0] + r[1]);
+        // NaN goes the way of what is far.
+        x[0] = magnitude(x[1]) <= r[4] ? (R)0 : far;
+    }
+};
+
+// lr, rescale_grad, clip_gradient, epsilon
+struct AdaGrad {
+    template <class R> static __device__ __forceinline__ void step(R (&r)[4], R g, R (&x)[2]) {
+        g = clipped(r[1] * g, r[2]);
+        x[1] += g * g;
+        x[0] -= r[0] * g / square_root(x[1] + r[3]);
+    }
+};
+
 /// What is divided by in order to correct a mean for its start from 0: 1 - decay^t.
 __device__ __forceinline__ float64 correction(float64 decay, float64 t) { return 1.0 - power(decay, t); }
 

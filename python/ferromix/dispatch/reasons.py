@@ -4,9 +4,6 @@ from __future__ import annotations
 
 __all__ = ["in_part", "reason", "without"]
 
-_CSR = "products and sums of csr matrices are computed on the CPU"
-_ROWS = "rows of row_sparse arrays are found and joined on the CPU"
-_STEP = "steps of optimizers on row_sparse gradients are computed on the CPU"
 _OWN = "an operator that was compiled for the CPU runs there"
 _GRAPHS = "parts of graphs are found on the CPU"
 _BLOCKS = "graphs make it on the CPU alone"
@@ -14,22 +11,6 @@ _BLOCKS = "graphs make it on the CPU alone"
 _WITHOUT = {
     "_call_address": _OWN,
     "_map_address": _OWN,
-    "_csr_dot": _CSR,
-    "_csr_dot_rows": _CSR,
-    "_csr_row_sums": _CSR,
-    "_csr_sample": _CSR,
-    "_csr_to_dense": "csr matrices become dense on the CPU",
-    "_rows_gather": _ROWS,
-    "_rows_take": _ROWS,
-    "_rows_to_dense": "row_sparse arrays become dense on the CPU",
-    "_rows_write": _ROWS,
-    "_sparse_retain": _ROWS,
-    "_rows_adagrad_update": _STEP,
-    "_rows_adam_update": _STEP,
-    "_rows_ftrl_update": _STEP,
-    "_rows_group_adagrad_update": _STEP,
-    "_rows_sgd_mom_update": _STEP,
-    "_rows_sgd_update": _STEP,
     "_contrib_calibrate_entropy": "ranges are chosen by their entropy on the CPU",
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,

@@ -68,6 +68,7 @@ impl Runtime {
     pub fn global() -> Result<&'static Arc<Self>> {
         let made = GLOBAL.get_or_init(|| {
             par::set_threads(thread_budget()?);
+            check_instructions()?;
             let cpu = Context::cpu();
             let pool = Pool::new(cpu, HostBackend, Config::from_env(cpu)?);
             Ok(Runtime::new(Engine::global().clone(), pool))
@@ -229,4 +230,14 @@ pub fn thread_budget() -> Result<usize> {
         };
     }
     Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+/// Kernels read which instructions they may use; here, whether that makes sense.
+fn check_instructions() -> Result<()> {
+    match std::env::var("FERROMIX_ISA").as_deref() {
+        Ok("avx512" | "avx2" | "base" | "") | Err(_) => Ok(()),
+        Ok(other) => Err(Error::value(format!(
+            "FERROMIX_ISA must be 'avx512', 'avx2' or 'base', got '{other}'"
+        ))),
+    }
 }

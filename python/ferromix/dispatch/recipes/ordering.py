@@ -20,13 +20,10 @@ from ..recipe import (
     workspace,
 )
 from ..recipe_folds import words
-from ..recipe_lines import convert, lines_of
+from ..recipe_lines import LONGEST, convert, lines_of, sorted_keys
 from ..recipe_room import Room
 
 __all__ = ["best"]
-
-LONGEST = 2048
-"""Elements of a line that shared memory holds."""
 
 
 @recipe("sort")
@@ -139,26 +136,11 @@ def long(
     """
     if lines.size >= 1 << 31:
         return None
-    dtype, size, total = lines.dtype, int64(lines.size), int64(lines.total)
+    dtype, size = lines.dtype, int64(lines.size)
     keys, at = workspace(room), workspace(room + 8 * lines.total)
     given = lines.data, keys, at, lines.order, size
     made = [job.spread("ordering", f"ordering_keys_{dtype}", lines.total, *given)]
-    grid, block = (job.blocks(lines.total // LONGEST, 1), 1, 1), (job.limits.threads, 1, 1)
-
-    def part(run: int) -> Launch:
-        args = keys, at, total, size, int64(run)
-        return Launch("ordering", "ordering_part_int64", grid, block, args)
-
-    made.append(part(0))
-    run = 2 * LONGEST
-    while run <= lines.size:
-        step = run // 2
-        while step >= LONGEST:
-            args = keys, at, total, size, int64(run), int64(step)
-            made.append(job.spread("ordering", "ordering_step_int64", lines.total // 2, *args))
-            step //= 2
-        made.append(part(run))
-        run *= 2
+    made += sorted_keys(job, keys, at, lines.total, lines.size)
     given = lines.data, at, *ends, lines.order, size, *reqs
     entry = f"ordering_write_{dtype}"
     made.append(job.spread("ordering", entry, lines.number * lines.count, *given))

@@ -103,12 +103,11 @@ enum Instructions {
 /// What this CPU has for it.
 #[cfg(target_arch = "x86_64")]
 fn instructions() -> Instructions {
-    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
-        Instructions::Vnni
-    } else if is_x86_feature_detected!("avx2") {
-        Instructions::Avx2
-    } else {
-        Instructions::None
+    use crate::simd::vector::{Level, level};
+    match level() {
+        Level::V4 if is_x86_feature_detected!("avx512vnni") => Instructions::Vnni,
+        Level::V4 | Level::V3 => Instructions::Avx2,
+        Level::Base => Instructions::None,
     }
 }
 

@@ -40,17 +40,22 @@ fn look() -> Level {
     level
 }
 
+/// The level of this CPU, or a lower one that `FERROMIX_ISA` names.
 fn find() -> (Level, u8) {
     #[cfg(target_arch = "x86_64")]
     {
+        let most = std::env::var("FERROMIX_ISA").unwrap_or_default();
+        let (base, avx2) = (most == "base", most == "avx2");
         if is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
+            && !avx2
+            && !base
         {
             return (Level::V4, 3);
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && !base {
             return (Level::V3, 2);
         }
     }
