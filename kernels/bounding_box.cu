@@ -3,9 +3,9 @@
 // Entry points: bounding_box_iou_DTYPE(lhs, rhs, out, pairs, req), a thread for each overlap;
 // bounding_box_decode_DTYPE(data, anchors, out, decode, req), a thread for each box;
 // bounding_box_encode_DTYPE(samples, given, out, mask, encode, out_req, mask_req, refusal), a thread for each
-// anchor, which refuses a match that is no box; bounding_box_marks_DTYPE(data, marks, count, ascending), what is sorted, the best first;
-// bounding_box_match_DTYPE(data, order, partners, rows, columns, matching, rows_req, columns_req), a block
-// for each matrix, with temporary memory for the partner of each row and column. No gaps.
+// anchor, which refuses a match that is no box; bounding_box_marks_DTYPE(data, marks, count, ascending), what
+// is sorted, the best first; bounding_box_match_DTYPE(data, order, partners, rows, columns, matching, rows_req,
+// columns_req), a block for each matrix, with temporary memory for the partner of each row and column. No gaps.
 #include "boxes.cuh"
 #include "grid.cuh"
 #include "map.cuh"

@@ -3,10 +3,10 @@
 //
 // Entry points, in the order of their launches: ctc_loss_labels_int64(labels, data_lengths, label_lengths,
 // paths, refusal), a block for each sequence, which refuses lengths of data (1) and of labels (2) that there
-// cannot be, and labels that are no class (3); ctc_loss_sums_DTYPE(data, sums, along), whose threads along y, a power of
-// two, share a line; ctc_loss_paths_DTYPE(data, out, paths, req, gradient_req), a block for each sequence along
-// x, and the way there and the way back along y; ctc_loss_gradient_DTYPE(data, out, paths, req), a thread for
-// each element of the data. Lengths may be null. Arrays have no gaps.
+// cannot be, and labels that are no class (3); ctc_loss_sums_DTYPE(data, sums, along), whose threads along y, a
+// power of two, share a line; ctc_loss_paths_DTYPE(data, out, paths, req, gradient_req), a block for each
+// sequence along x, and the way there and the way back along y; ctc_loss_gradient_DTYPE(data, out, paths, req),
+// a thread for each element of the data. Lengths may be null. Arrays have no gaps.
 #include "fold.cuh"
 #include "grid.cuh"
 #include "real.cuh"

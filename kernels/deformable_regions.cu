@@ -2,13 +2,12 @@
 // its part of the region; and the gradients. Arrays have no gaps; halves are computed in float32.
 //
 // Entry points: deformable_regions_find_DTYPE(rois, regions, pool, refusal) says where regions are, and refuses
-// one of no image by its number;
-// deformable_regions_forward_DTYPE(data, regions, trans, out, pool, req) has a thread for each bin of a
-// channel. deformable_regions_taps_DTYPE(regions, trans, places, weights, counts, pool, req) finds the pixels
-// of the points of each bin, -1 for none, and how many points count. deformable_regions_pixels_DTYPE(grad,
-// groups, weights, counts, out, pool, req), a thread for each pixel, adds up what comes to it; of
-// deformable_regions_moves_DTYPE(grad, data, regions, trans, counts, out, pool, req) threads along y share the
-// gradient of a move. `trans` may be null.
+// one of no image by its number; deformable_regions_forward_DTYPE(data, regions, trans, out, pool, req) has a
+// thread for each bin of a channel. deformable_regions_taps_DTYPE(regions, trans, places, weights, counts,
+// pool, req) finds the pixels of the points of each bin, -1 for none, and how many points count.
+// deformable_regions_pixels_DTYPE(grad, groups, weights, counts, out, pool, req), a thread for each pixel, adds
+// up what comes to it; of deformable_regions_moves_DTYPE(grad, data, regions, trans, counts, out, pool, req)
+// threads along y share the gradient of a move. `trans` may be null.
 #include "bilinear.cuh"
 #include "fold.cuh"
 #include "grid.cuh"

@@ -3,8 +3,9 @@
 //
 // Entry points: hawkes_forward_DTYPE(given, parts, states, sizes, req, refusal), a thread for each kind of a
 // sequence, which looks at all points, and refuses those of no kind; hawkes_back_DTYPE(given, grad, rate_grad,
-// strengths, decays, sizes, req, refusal), the same for the gradients; hawkes_sum_DTYPE(parts, out, lines, req), sums that threads along y share. `parts`, `strengths` and
-// `decays` are (sequences, kinds) of the type that is computed in. No gaps.
+// strengths, decays, sizes, req, refusal), the same for the gradients; hawkes_sum_DTYPE(parts, out, lines,
+// req), sums that threads along y share. `parts`, `strengths` and `decays` are (sequences, kinds) of the type
+// that is computed in. No gaps.
 #include "fold.cuh"
 #include "grid.cuh"
 #include "real.cuh"

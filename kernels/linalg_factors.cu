@@ -1,18 +1,19 @@
 // Factors of matrices, some columns or rows at a time; products do the rest.
 //
 // Entry points: linalg_factors_definite_DTYPE(a, panel, refusal), the upper factor of some rows and columns, a
-// block for each matrix, which refuses a row whose pivot is not positive;
-// linalg_factors_diagonal_DTYPE(a, panel, refusal), which refuses a zero of a diagonal, a thread for each;
-// linalg_factors_panel_DTYPE(a, swaps, singular, panel, refusal), triangles of some columns, a block for each
-// matrix, which is refused where it is singular, unless `refusal` is null; linalg_factors_swap_DTYPE(a, swaps,
-// panel), the rows of the other columns; linalg_factors_permutation_DTYPE(swaps, rows, out, panel), the matrices
-// that exchange the rows, with room for their places; linalg_factors_determinant_DTYPE(a, swaps, sign, log, value,
-// panel, sign_req, log_req, value_req), a thread for each matrix; linalg_factors_reflect_DTYPE(a, v, taus, panel),
-// reflectors of some rows, a block for each matrix; linalg_factors_block_DTYPE(dots, taus, t, panel), a thread for
-// each row of the factor of such reflectors. No gaps.
+// block for each matrix, which refuses a row whose pivot is not positive; linalg_factors_diagonal_DTYPE(a,
+// panel, refusal), which refuses a zero of a diagonal, a thread for each; linalg_factors_panel_DTYPE(a, swaps,
+// singular, panel, refusal), triangles of some columns, a block for each matrix, which is refused where it is
+// singular, unless `refusal` is null; linalg_factors_swap_DTYPE(a, swaps, panel), the rows of the other
+// columns; linalg_factors_permutation_DTYPE(swaps, rows, out, panel), the matrices that exchange the rows, with
+// room for their places; linalg_factors_determinant_DTYPE(a, swaps, sign, log, value, panel, sign_req, log_req,
+// value_req), a thread for each matrix; linalg_factors_reflect_DTYPE(a, v, taus, panel), reflectors of some
+// rows, a block for each matrix; linalg_factors_block_DTYPE(dots, taus, t, panel), a thread for each row of the
+// factor of such reflectors. No gaps.
 #include "fold.cuh"
 #include "grid.cuh"
 #include "real.cuh"
+#include "reflector.cuh"
 #include "refusal.cuh"
 
 namespace fm {
@@ -226,40 +227,6 @@ __device__ __forceinline__ void determinant(
             put(values[i], (T)times(value, turned), opaque(value_req == Add));
         }
     });
-}
-
-/// A row becomes a reflector that maps it to a multiple of a unit vector, and that multiple.
-template <class T>
-__device__ __forceinline__ T
-reflector(T *row, T *v, int64 first, int64 columns, float64 (&part)[MOST_THREADS], T &tau) {
-    float64 most = magnitude((float64)row[first]), sum = 0.0, rest = 0.0;
-    const float64 head = (float64)row[first];
-#pragma unroll 1
-    for (int64 c = first + 1 + threadIdx.y; c < columns; c += blockDim.y) {
-        const float64 x = magnitude((float64)row[c]);
-        most = larger(most, x);
-        rest = x == 0.0 ? rest : 1.0;
-    }
-    const auto most_of = [](float64 a, float64 b) { return larger(a, b); };
-    most = together(most, part, most_of);
-    const bool alone = together(rest, part, most_of) == 0.0;
-    // Scaled, as squares may overflow.
-#pragma unroll 1
-    for (int64 c = first + 1 + threadIdx.y; c < columns; c += blockDim.y) {
-        const float64 x = over((float64)row[c], most);
-        sum = plus(sum, times(x, x));
-    }
-    sum = together(sum, part, [](float64 a, float64 b) { return plus(a, b); });
-    const float64 scaled = over(head, most);
-    const float64 norm = times(square_root(plus(sum, times(scaled, scaled))), most);
-    const float64 to = head > 0.0 ? -norm : norm;
-#pragma unroll 1
-    for (int64 c = threadIdx.y; c < columns; c += blockDim.y) {
-        const T x = alone ? (T)0 : (T)over((float64)row[c], minus(head, to));
-        v[c] = c < first ? (T)0 : c == first ? (T)1 : x;
-    }
-    tau = alone ? (T)0 : (T)over(minus(to, head), to);
-    return alone ? (T)head : (T)to;
 }
 
 template <class T>

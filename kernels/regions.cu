@@ -2,8 +2,9 @@
 // pixel in a bin is a product of what its row and its column say, so that a region is two tables of weights.
 // Arrays have no gaps; halves are computed in float32.
 //
-// Entry points: regions_tables_DTYPE(rois, tables, regions, refusal), a thread for either axis of a region, which
-// refuses one of no image (1) and one that has no extent and must have it (2), by its number; regions_forward_DTYPE(data, tables, out, regions, req), a thread for each bin of a channel, and
+// Entry points: regions_tables_DTYPE(rois, tables, regions, refusal), a thread for either axis of a region,
+// which refuses one of no image (1) and one that has no extent and must have it (2), by its number;
+// regions_forward_DTYPE(data, tables, out, regions, req), a thread for each bin of a channel, and
 // regions_backward_DTYPE(grad, tables, out, regions, req), one for a pixel of several channels, which adds up
 // what regions give in their order.
 #include "bilinear.cuh"

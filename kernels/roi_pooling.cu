@@ -2,8 +2,9 @@
 // every comparison, as on the CPU. Arrays have no gaps; halves are computed in float32.
 //
 // Entry points: roi_pooling_regions_DTYPE(rois, regions, pool, refusal) says where bins are, and refuses images
-// that there are not; roi_pooling_forward_DTYPE(data, regions, out, places, pool, req, place_req) has a thread for each bin, and
-// roi_pooling_backward_DTYPE(grad, places, regions, out, pool, req) one for each element of the data.
+// that there are not; roi_pooling_forward_DTYPE(data, regions, out, places, pool, req, place_req) has a thread
+// for each bin, and roi_pooling_backward_DTYPE(grad, places, regions, out, pool, req) one for each element of
+// the data.
 #include "grid.cuh"
 #include "least.cuh"
 #include "map.cuh"

@@ -2,8 +2,8 @@
 // float32.
 //
 // Entry points: rotated_regions_find_DTYPE(rois, regions, turned, refusal) says where regions are, and refuses
-// one of no image (1) and one of too many points (2), by its number;
-// rotated_regions_forward_DTYPE(data, regions, out, turned, req) has a thread for each bin of a channel.
+// one of no image (1) and one of too many points (2), by its number; rotated_regions_forward_DTYPE(data,
+// regions, out, turned, req) has a thread for each bin of a channel.
 #include "bilinear.cuh"
 #include "grid.cuh"
 #include "map.cuh"

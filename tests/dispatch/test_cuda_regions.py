@@ -182,6 +182,8 @@ def test_bins_of_too_many_points(sources, attrs):
     rois = [[0, 1, 1, 4, 4]]
     (call,) = on_regions("_contrib_RROIAlign", {**BINS, **attrs}, SMALL, rois, "float32")
     if attrs == {"sampling_ratio": 1024}:
-        Runner(sources, call, WIDE).launch(*Runner(sources, call, WIDE).arrays(), [dispatch.WRITE])
+        runner = Runner(sources, call, WIDE)
+        given, outs = runner.arrays()
+        runner.launch(given, outs, [dispatch.WRITE])
     else:
         refused(sources, call, lambda rois: rois.__setitem__((0, 3), extent))

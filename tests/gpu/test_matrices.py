@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ferromix as mx
+from ferromix.error import InvalidArgumentError
 
 from .device import races
 
@@ -100,3 +101,20 @@ def test_rows_that_are_reflected_already():
     a[0, :, :3] = np.tril(np.full((3, 3), -2.0))
     a[1, 1] = 1e200
     same(mx.nd.linalg.gelqf, [a], "float64", 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("potrf", "not positive definite: the pivot of row 4 is not positive"),
+        ("potri", "element 4 of its diagonal is zero"),
+        ("inverse", "has a matrix that has no inverse"),
+    ],
+)
+def test_matrices_that_are_refused(name, words):
+    wrong = np.diag([1.0, 2, 3, 4, 0, 6])
+    with pytest.raises(InvalidArgumentError, match=words):
+        getattr(mx.nd.linalg, name)(mx.nd.array(wrong, ctx=GPU)).wait_to_read()
+    found = getattr(mx.nd.linalg, name)(mx.nd.array(wrong + np.eye(6), ctx=GPU))
+    assert np.isfinite(found.asnumpy()).all()
+    assert races() == ""

@@ -62,7 +62,7 @@ def test_bits_do_not_depend_on_threads():
     assert len(found) == 1
 
 
-IMAGES = mx.nd.ones((2, 4, 6, 6))
+IMAGES = np.ones((2, 4, 6, 6))
 FIVE, SIX = [1, 1, 4, 4], [3, 3, 2, 2, 0]
 
 
@@ -78,13 +78,13 @@ FIVE, SIX = [1, 1, 4, 4], [3, 3, 2, 2, 0]
 def test_regions_of_images_that_there_are_not(name, rest, attrs, number):
     rois = mx.nd.array([[0, *rest], [number, *rest]])
     with pytest.raises(MXNetError, match=f"{name}: region 1 is of image"):
-        getattr(mx.nd.contrib, name)(IMAGES, rois, **attrs).wait_to_read()
+        getattr(mx.nd.contrib, name)(mx.nd.array(IMAGES), rois, **attrs).wait_to_read()
 
 
 @pytest.mark.parametrize("far", [1e30, float("inf"), -float("inf"), float("nan")])
 def test_regions_that_have_no_end(far):
     rois = mx.nd.array([[0, 1, 1, far, 4], [0, far, 1, 3, 4], [1, 1, 1, 4, 4], [-1, 1, 1, 4, 4]])
-    found = mx.nd.contrib.ROIAlign(IMAGES, rois, **SETTINGS).asnumpy()
+    found = mx.nd.contrib.ROIAlign(mx.nd.array(IMAGES), rois, **SETTINGS).asnumpy()
     assert np.isfinite(found).all()
     np.testing.assert_array_equal(found[2], 1)
     np.testing.assert_array_equal(found[3], 0)
@@ -92,11 +92,11 @@ def test_regions_that_have_no_end(far):
 
 def test_regions_without_an_extent_are_refused_where_that_is_asked_for():
     rois = mx.nd.array([[0, 1, 1, 4, 4], [0, 1, 4, 4, 1]])
-    with pytest.raises(MXNetError, match="region 1 goes from 4 to 1"):
-        mx.nd.contrib.ROIAlign(IMAGES, rois, aligned=True, **SETTINGS).wait_to_read()
+    with pytest.raises(MXNetError, match=r"region 1 .* aligned=True"):
+        mx.nd.contrib.ROIAlign(mx.nd.array(IMAGES), rois, aligned=True, **SETTINGS).wait_to_read()
     rois = mx.nd.array([[0, 3, 3, 1e6, 2, 0]])
     with pytest.raises(MXNetError, match="points in each bin"):
-        mx.nd.contrib.RROIAlign(IMAGES, rois, **SETTINGS).wait_to_read()
+        mx.nd.contrib.RROIAlign(mx.nd.array(IMAGES), rois, **SETTINGS).wait_to_read()
 
 
 def test_what_is_no_number_stays_at_its_pixel():
@@ -118,7 +118,7 @@ def test_what_is_no_number_stays_at_its_pixel():
 def test_marks_of_no_kind():
     one, marks = mx.nd.ones((1, 1)), mx.nd.array([[-1]], dtype="int32")
     row = mx.nd.ones((1,))
-    with pytest.raises(MXNetError, match="mark -1 of sequence 0 is out of bounds for 1 kinds"):
+    with pytest.raises(MXNetError, match=r"mark -1 of .* is out of bounds for 1 kinds"):
         mx.nd.contrib.hawkesll(one, row, row, one, one, marks, row, row)[0].wait_to_read()
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 __all__ = ["in_part", "reason", "without"]
 
 _OWN = "an operator that was compiled for the CPU runs there"
-_LINALG = "matrices that may have no factors or inverse are looked at on the CPU"
 _GRAPHS = "parts of graphs are found on the CPU"
 _BLOCKS = "graphs make it on the CPU alone"
 
 _WITHOUT = {
     "_call_address": _OWN,
     "_map_address": _OWN,
-    "_linalg_syevd": _LINALG,
     "_contrib_calibrate_entropy": "ranges are chosen by their entropy on the CPU",
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,

@@ -23,7 +23,7 @@ from .dot import Matrices, products
 from .linalg_triangles import real
 from .matrices import LOWER, NONE, SIDE, UPPER, Steps, part, rows_of
 
-__all__: list[str] = []
+__all__ = ["LEAST", "MOST", "multiplied", "together"]
 
 STEM = "linalg_factors"
 LEAST, MOST = 32, 512
@@ -192,6 +192,37 @@ def reflected(
     steps.add((rows, columns, by.width), weights, by.v, x)
 
 
+def together(
+    steps: Steps,
+    rows: tuple[Matrices, Arg],
+    sizes: tuple[int, int],
+    some: tuple[int, int],
+    spare: Matrices,
+) -> Reflectors:
+    """Some of the reflectors that are rows of matrices of such sizes, with numbers of their own."""
+    (v, taus), (m, n), (first, width) = rows, sizes, some
+    own, dots = part(v, first, first), rows_of(spare.at, width, width)
+    t, panel = steps.matrices(width, width), words(steps.count, m, n, first, width)
+    steps.set((width, width, n - first), own, own.flipped(), dots)
+    steps.spread(STEM, "block", steps.count * width, dots.at, taus, t.at, panel)
+    return Reflectors(first, width, own, t)
+
+
+def multiplied(
+    steps: Steps,
+    made: list[Reflectors],
+    q: Matrices,
+    sizes: tuple[int, int],
+    spare: tuple[Matrices, Matrices],
+) -> None:
+    """Makes the first rows of the product of all reflectors, the last one first."""
+    m, n = sizes
+    steps.move(sizes, q, q, kept=NONE)
+    for by in reversed(made):
+        k = by.first
+        reflected(steps, by, part(q, k, k), (m - k, n - k), spare, back=True)
+
+
 @recipe("_linalg_gelqf")
 def lq(job: Job) -> Recipe | None:
     """Reflectors of some rows at a time, applied to the others, then to rows of the identity."""
@@ -210,16 +241,9 @@ def lq(job: Job) -> Recipe | None:
         width = min(SIDE, m - k)
         end, panel = k + width, words(steps.count, m, n, k, width)
         panels(steps, "reflect", n - k, a.at, v.at, taus, panel)
-        some, dots = part(v, k, k), rows_of(spare[0].at, width, width)
-        t = steps.matrices(width, width)
-        steps.set((width, width, n - k), some, some.flipped(), dots)
-        steps.spread(STEM, "block", steps.count * width, dots.at, taus, t.at, panel)
-        made.append(Reflectors(k, width, some, t))
+        made.append(together(steps, (v, taus), (m, n), (k, width), spare[0]))
         reflected(steps, made[-1], part(a, end, k), (m - end, n - k), spare)
-    steps.move((m, n), q, q, kept=NONE)
-    for by in reversed(made):
-        k = by.first
-        reflected(steps, by, part(q, k, k), (m - k, n - k), spare, back=True)
+    multiplied(steps, made, q, (m, n), spare)
     steps.move((m, n), q, rows_of(output_at(0), m, n), request=req(0))
     steps.move((m, m), a, rows_of(output_at(1), m, m), kept=LOWER, request=req(1))
     return Recipe(tuple(steps.launches), steps.room.bytes)

@@ -8,7 +8,7 @@ from ..recipe import Arg, Job, Launch, Product, float64, int32, int64, nothing, 
 from ..recipe_room import Room
 from .dot import Matrices, products
 
-__all__ = ["ALL", "LOWER", "NONE", "SIDE", "UPPER", "Steps", "part", "rows_of"]
+__all__ = ["ALL", "LOWER", "MOST_BLOCKS", "NONE", "SIDE", "UPPER", "Steps", "part", "rows_of"]
 
 SIDE, COLUMNS = 32, 64
 """Sides of triangles that are solved at once, and columns of a block, as the source has them."""
