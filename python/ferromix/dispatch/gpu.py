@@ -310,7 +310,11 @@ def compiled(
 
 @cache
 def limits(number: int) -> Limits:
-    """How many threads pay on a GPU, and whether there is a library of matrix products."""
+    """How many threads pay on a GPU, and whether there is a library of matrix products.
+
+    An operator without inputs may be the first thing that is asked of a GPU.
+    """
+    open_gpu(number)
     return replace(_toolkit().limits(number), has_blas=_has_blas())
 
 

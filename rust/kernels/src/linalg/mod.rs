@@ -10,8 +10,6 @@ pub(crate) mod lanes;
 pub(crate) mod lu;
 #[cfg(target_arch = "x86_64")]
 mod masks;
-#[cfg(target_arch = "x86_64")]
-mod masks;
 pub(crate) mod packed;
 pub(crate) mod pairs;
 pub(crate) mod panels;
