@@ -256,8 +256,9 @@ template <class... A> inline void call(void (*kernel)(A...), void **args) {
     call(kernel, args, std::index_sequence_for<A...>());
 }
 
-/// How many arguments a kernel has, then the bytes of each.
-template <class... A> inline const size_t *sizes(void (*)(A...)) {
+/// How many arguments a kernel has, then the bytes of each. Not `inline`: libraries would share the numbers,
+/// and two of them may have structs of one name.
+template <class... A> static const size_t *sizes(void (*)(A...)) {
     static const size_t all[] = {sizeof...(A), sizeof(typename std::decay<A>::type)...};
     return all;
 }

@@ -208,11 +208,13 @@ def test_buckets_of_one_length_find_their_network(monkeypatch):
 
 
 def test_what_nobody_uses_is_kept_up_to_a_number_of_nodes(monkeypatch):
-    monkeypatch.setattr(structures, "MOST_NODES", 40)
-    for size in (1, 2, 3):
+    monkeypatch.setattr(structures, "MOST_NODES", 40 + 2 * structures.OWN)
+    for size in (1, 2, 3, 2, 4, 3):
         bind(chain(3), size)
-    assert sum(n.size for n in structures._RECENT.values()) <= 40
-    assert len(structures._RECENT) == 2
+        kept = structures._RECENT.networks.values()
+        assert sum(n.size + structures.OWN for n in kept) == structures._RECENT.nodes
+    assert structures._RECENT.nodes <= structures.MOST_NODES
+    assert len(kept) == 2
     gc.collect()
     assert len(structures._KNOWN) == 2
 
@@ -224,7 +226,7 @@ def test_cards_with_objects_of_a_user_are_not_kept():
 
     mx.operator.register("work_of_a_user")(Property)
     bind(mx.sym.Custom(mx.sym.var("x"), op_type="work_of_a_user"), 3)
-    assert not structures._RECENT
+    assert not structures._RECENT.networks
 
 
 def test_a_long_chain_binds_and_runs():

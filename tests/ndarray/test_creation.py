@@ -177,3 +177,15 @@ def test_context_and_bad_requests():
 def test_types_of_python_are_those_of_mxnet(given, found):
     assert mx.nd.zeros((2,), dtype=given).dtype_name == found
     assert mx.nd.ones((2,), dtype="float16").astype(given).dtype_name == found
+
+
+def test_the_type_of_an_array_of_bfloat16_is_a_type():
+    dtype = mx.nd.ones((2,), dtype="bfloat16").dtype
+    made = [
+        mx.nd.zeros((2,), dtype=dtype),
+        mx.nd.array([1, 2], dtype=dtype),
+        mx.nd.ones((2,)).astype(dtype),
+        mx.nd.cast(mx.nd.ones((2,)), dtype=dtype),
+        mx.sym.relu(mx.sym.Variable("a", dtype=dtype)).simple_bind(mx.cpu(), a=(2,)).forward()[0],
+    ]
+    assert {array.dtype_name for array in made} == {"bfloat16"}

@@ -46,7 +46,7 @@ def test_dense_layers_and_their_sums(m, n, k):
     check(found, want, sizes, k)
     net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=n, name="f")
     args = {"x": data, "f_weight": weight, "f_bias": bias}
-    executor = net.bind(mx.cpu(), args, grad_req="null")
+    executor = net.bind(mx.current_context(), args, grad_req="null")
     for _ in range(3):
         check(executor.forward()[0], want, sizes, k)
     weight *= 2
@@ -119,7 +119,7 @@ def test_convolutions_and_what_follows(shape, filters, kernel, stride, pad, foll
         moved = single["beta"][of] - single["mean"][of] * scale
         sizes = sizes * np.abs(scale) + np.abs(moved) + np.abs(other) + np.abs(want * scale)
         want = np.maximum(want * scale + moved + other, 0)
-    executor = net.bind(mx.cpu(), args, aux_states=aux, grad_req="null")
+    executor = net.bind(mx.current_context(), args, aux_states=aux, grad_req="null")
     for _ in range(2):
         check(executor.forward()[0], want, sizes, seen.shape[-1])
     if PAIRS:

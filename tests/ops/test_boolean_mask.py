@@ -80,7 +80,7 @@ def test_other_inputs_and_names():
 def bound(symbol, mask, **more):
     arrays = {"data": mx.nd.array(DATA), "index": mx.nd.array(mask), **more}
     grads = {name: mx.nd.ones(a.shape) for name, a in arrays.items()}
-    return symbol.bind(mx.cpu(), arrays, grads, more.pop("grad_req", "write"))
+    return symbol.bind(mx.current_context(), arrays, grads, more.pop("grad_req", "write"))
 
 
 def chosen(**attrs):
@@ -128,7 +128,7 @@ def test_layers_behind_it_and_its_own_steps():
 
 def test_gradients_are_added_and_executors_made_for_shapes():
     run = chosen().bind(
-        mx.cpu(),
+        mx.current_context(),
         [mx.nd.array(DATA), mx.nd.array([0, 1, 0, 0])],
         {"data": mx.nd.ones((4, 3))},
         {"data": "add"},
@@ -136,7 +136,7 @@ def test_gradients_are_added_and_executors_made_for_shapes():
     run.forward(is_train=True)
     run.backward(mx.nd.ones((1, 3)))
     np.testing.assert_array_equal(run.grad_dict["data"].asnumpy()[:, 0], [1, 2, 1, 1])
-    simple = chosen().simple_bind(mx.cpu(), data=(2, 3))
+    simple = chosen().simple_bind(mx.current_context(), data=(2, 3))
     assert simple.arg_dict["index"].shape == (2,)
     assert simple.forward(index=mx.nd.array([0, 1]))[0].shape == (1, 3)
     again = mx.sym.load_json(chosen().tojson())
@@ -150,13 +150,13 @@ def test_shapes_that_graphs_know_and_do_not():
         assert graph.infer_shape(data=(4, 3)) == (None, None, None)
     assert graph.infer_type(data="float64", index="int32")[1] == [np.float64]
     with pytest.raises(InvalidArgumentError, match=r"'index' has shape \(3,\), expected \(4,\)"):
-        chosen().simple_bind(mx.cpu(), data=(4, 3), index=(3,))
+        chosen().simple_bind(mx.current_context(), data=(4, 3), index=(3,))
     with pytest.raises(InvalidArgumentError, match="axis must be 0, got 1"):
         chosen(axis=1)
     with pytest.raises(InvalidArgumentError, match="fc_weight"):
         mx.sym.FullyConnected(
             mx.sym.Reshape(chosen(), shape=(0, -1)), num_hidden=2, name="fc"
-        ).simple_bind(mx.cpu(), index=(3,))
+        ).simple_bind(mx.current_context(), index=(3,))
 
 
 def test_as_a_function_of_arrays():

@@ -120,7 +120,7 @@ def test_an_operator_there_and_back(case):
     net, args, auxs = read_model(model, case.id)
     values = {n: mx.nd.array(x, dtype=x.dtype) for n, x in typed.items()} | args | auxs
     bound = net.bind(
-        mx.cpu(),
+        mx.current_context(),
         {n: values[n] for n in net.list_arguments()},
         grad_req="null",
         aux_states={n: values[n] for n in net.list_auxiliary_states()},

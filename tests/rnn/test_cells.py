@@ -152,3 +152,25 @@ def test_what_cannot_be():
         mx.rnn.ConvRNNCell((1, 3, 8, 8), 4, h2h_kernel=(2, 2))
     with pytest.raises(InvalidArgumentError, match="dropout must be a number"):
         mx.rnn.DropoutCell("half")
+
+
+@pytest.mark.parametrize("kind", ["ConvRNNCell", "ConvLSTMCell", "ConvGRUCell"])
+def test_channels_last(kind):
+    """The cell with the same weights, and channels first, of turned data."""
+    random = np.random.default_rng(2)
+    shapes, found = {"NCHW": (2, 3, 6, 5), "NHWC": (2, 6, 5, 3)}, {}
+    values = {}
+    for layout, shape in shapes.items():
+        cell = getattr(mx.rnn, kind)(shape, 4, prefix="c_", conv_layout=layout)
+        outputs, _ = cell.unroll(2, [mx.sym.Variable("a"), mx.sym.Variable("b")])
+        net = mx.sym.Group(outputs) if isinstance(outputs, list) else outputs
+        arguments, _, _ = net.infer_shape(a=shape, b=shape)
+        arrays = {}
+        for name, size in zip(net.list_arguments(), arguments, strict=True):
+            last = layout == "NHWC" and len(size) == 4
+            if name not in values:
+                values[name] = random.normal(size=size)
+            arrays[name] = mx.nd.array(values[name].transpose(0, 2, 3, 1) if last else values[name])
+        found[layout] = [out.asnumpy() for out in net.bind(mx.cpu(), arrays).forward()]
+    for first, last in zip(*found.values(), strict=True):
+        np.testing.assert_allclose(last.transpose(0, 3, 1, 2), first, rtol=1e-4, atol=1e-5)

@@ -25,6 +25,8 @@ __all__ = ["MOST_NODES", "forget", "network_of"]
 
 MOST_NODES = 65536
 """The nodes of all networks that are kept though nobody uses them."""
+OWN = 64
+"""The nodes that the rest of a network counts for."""
 
 
 class _Key:
@@ -47,7 +49,30 @@ class _Key:
 
 _LOCK = threading.Lock()
 _KNOWN: WeakValueDictionary[_Key, Network] = WeakValueDictionary()
-_RECENT: OrderedDict[_Key, Network] = OrderedDict()
+
+
+class _Recent:
+    """The networks that were bound last, and how many nodes they have."""
+
+    def __init__(self) -> None:
+        self.networks: OrderedDict[_Key, Network] = OrderedDict()
+        self.nodes = 0
+
+    def keep(self, key: _Key, network: Network) -> None:
+        """Makes a network the one that is given up last."""
+        if self.networks.pop(key, None) is None:
+            self.nodes += network.size + OWN
+        self.networks[key] = network
+        while self.nodes > MOST_NODES:
+            self.nodes -= self.networks.popitem(last=False)[1].size + OWN
+
+    def clear(self) -> None:
+        """Lets go of all."""
+        self.networks.clear()
+        self.nodes = 0
+
+
+_RECENT = _Recent()
 
 
 def network_of(
@@ -88,7 +113,7 @@ def network_of(
         found = build(heads, descs, requests, placement, devices, order, inferred)
     with _LOCK:
         found = _KNOWN.setdefault(key, found)
-        _keep(key, found)
+        _RECENT.keep(key, found)
     mine = found.written == list(heads)
     there = own if mine else variables(topological(found.written))
     return found, dict(zip(own, there, strict=True))
@@ -103,15 +128,6 @@ def forget() -> None:
     """Lets go of all networks that nobody uses."""
     with _LOCK:
         _RECENT.clear()
-
-
-def _keep(key: _Key, network: Network) -> None:
-    """Makes a network the one that is given up last."""
-    _RECENT[key] = network
-    _RECENT.move_to_end(key)
-    total = sum(n.size for n in _RECENT.values())
-    while total > MOST_NODES:
-        total -= _RECENT.popitem(last=False)[1].size
 
 
 ATTRIBUTES = 2

@@ -286,7 +286,7 @@ class Deconvolution(Convolution):
     ``h' = (h - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj``; ``target_shape`` says
     what ``h'`` is instead, and half of what is too much is cut off on either side. One and three
     dimensions likewise. With channels last in ``layout``, ``weight`` is
-    ``(c, *kernel, num_filter / num_group)``. Types: float32 and float64, all alike.
+    ``(c, *kernel, num_filter / num_group)``. Types: floats, all alike.
     Gradient: the convolution of ``out_grad`` with ``weight`` for ``data``, and with ``data`` for
     ``weight``; ``bias_grad`` is the sum of ``out_grad`` over all but the channels.
 

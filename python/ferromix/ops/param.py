@@ -60,7 +60,9 @@ def dtype_name(dtype: Any) -> str:
     name = dtype if isinstance(dtype, str) else None
     if name not in DTYPES and (name is None or len(name) <= _LONGEST_DTYPE):
         try:
-            name = np.dtype(dtype).name
+            found = np.dtype(dtype)
+            # The type that arrays of bfloat16 have has a field of that name.
+            name = "bfloat16" if found.names == ("bfloat16",) else found.name
         except Exception:  # a user's object may raise anything
             name = None
     if name not in DTYPES:

@@ -147,7 +147,8 @@ class ConvLSTMCell(BaseConvRNNCell):
         """One step."""
         name = self._step()
         i2h, h2h = self._conv_forward(inputs, states, name)
-        gates = symbol.SliceChannel(i2h + h2h, num_outputs=4, axis=1, name=f"{name}slice")
+        axis = self._layout.find("C")
+        gates = symbol.SliceChannel(i2h + h2h, num_outputs=4, axis=axis, name=f"{name}slice")
         enter = symbol.Activation(gates[0], act_type="sigmoid", name=f"{name}i")
         keep = symbol.Activation(gates[1], act_type="sigmoid", name=f"{name}f")
         new = self._get_activation(gates[2], self._activation, name=f"{name}c")
@@ -172,8 +173,11 @@ class ConvGRUCell(BaseConvRNNCell):
         """One step."""
         name, before = self._step(), states[0]
         i2h, h2h = self._conv_forward(inputs, states, name)
-        i2h = symbol.SliceChannel(i2h, num_outputs=3, name=f"{name}_i2h_slice")
-        h2h = symbol.SliceChannel(h2h, num_outputs=3, name=f"{name}_h2h_slice")
+        axis = self._layout.find("C")
+        # MXNet writes no axis, and lacks one for channels that come last.
+        gates = {"num_outputs": 3} if axis == 1 else {"num_outputs": 3, "axis": axis}
+        i2h = symbol.SliceChannel(i2h, name=f"{name}_i2h_slice", **gates)
+        h2h = symbol.SliceChannel(h2h, name=f"{name}_h2h_slice", **gates)
         reset = symbol.Activation(i2h[0] + h2h[0], act_type="sigmoid", name=f"{name}_r_act")
         update = symbol.Activation(i2h[1] + h2h[1], act_type="sigmoid", name=f"{name}_z_act")
         new = i2h[2] + reset * h2h[2]

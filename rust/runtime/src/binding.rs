@@ -373,7 +373,8 @@ impl Binding {
             inputs[i] = stage(&inputs[i], &mut scratch, true)?;
         }
         for &i in &self.staged.1 {
-            outputs[i] = stage(&outputs[i], &mut scratch, reqs[i] == Req::Add)?;
+            let filled = reqs[i] == Req::Add || is_changed(&outputs[i], &self.inputs);
+            outputs[i] = stage(&outputs[i], &mut scratch, filled)?;
             if reqs[i] == Req::Inplace {
                 reqs[i] = Req::Write;
             }
@@ -434,6 +435,12 @@ fn clashes<A: AsRef<Array>>(
             && !(req == Req::Inplace
                 && (output.same_view(input) || shrinks && output.begins(input)))
     })
+}
+
+/// Whether an output is an input that the kernel changes, of which it may leave any part as it is.
+pub(crate) fn is_changed(output: &View, inputs: &[View]) -> bool {
+    let start = |view: &View| (view.ptr(), view.is_empty());
+    inputs.iter().any(|input| start(input) == start(output))
 }
 
 /// A copy in scratch memory, for the kernel to see instead of an array.

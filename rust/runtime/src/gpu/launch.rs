@@ -7,6 +7,7 @@ use super::port::Port;
 use super::recipe::{Filling, Recipe};
 use super::stream::Lane;
 use super::uses::{Ticket, Uses};
+use crate::binding::is_changed;
 use crate::scratch::{Scratch, padded};
 use crate::{Runtime, relief};
 use ferromix_base::{Error, Result, Shape, contiguous_strides};
@@ -151,7 +152,7 @@ impl Staged {
             device.launch_copy(stream, &operands.inputs[i], &self.inputs[i])?;
         }
         for &i in outs {
-            if self.reqs[i] == Req::Add {
+            if self.reqs[i] == Req::Add || is_changed(&operands.outputs[i], operands.inputs) {
                 device.launch_copy(stream, &operands.outputs[i], &self.outputs[i])?;
             }
         }
@@ -272,7 +273,9 @@ pub(crate) fn detour(
     let mut reqs: SmallVec<[Req; 4]> = SmallVec::from_slice(operands.reqs);
     for (i, output) in outputs.iter_mut().enumerate() {
         if let Some(uses) = &operands.uses.1[i] {
-            *output = load(&operands.outputs[i], uses, reqs[i] == Req::Add)?;
+            let given = &operands.outputs[i];
+            let filled = reqs[i] == Req::Add || is_changed(given, operands.inputs);
+            *output = load(given, uses, filled)?;
             if reqs[i] == Req::Inplace {
                 reqs[i] = Req::Write;
             }

@@ -115,7 +115,7 @@ impl<T: Float, W: Way<T>> Kernel for Block<T, W> {
     }
 
     fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
-        let (scale, _) = self.by_channel(inputs)?;
+        let scale = self.scales(inputs)?;
         self.way.keep(&inputs[1], scale.as_deref(), memory)
     }
 
@@ -154,7 +154,25 @@ impl<T: Float, W: Way<T>> Block<T, W> {
         self.way.run(args, call.workspace, &finish)
     }
 
-    /// What the weights of each filter are multiplied by, and what is added to its sums.
+    /// What the weights of each filter are multiplied by; of the inputs only those that [`Kernel::kept`] names
+    /// are read.
+    fn scales(&self, inputs: &[View]) -> Result<Option<Vec<T::Real>>> {
+        let Some((eps, fixed)) = self.parts.norm else {
+            return Ok(None);
+        };
+        let [first, after] = self.parts.places();
+        let (gamma, var) = (
+            inputs[first].read::<T::Real>()?,
+            inputs[after - 1].read::<T::Real>()?,
+        );
+        let scale = |(gamma, var): (&T::Real, &T::Real)| {
+            let gamma = if fixed { 1.0 } else { gamma.f64() };
+            T::Real::of(gamma / (var.f64() + eps).sqrt())
+        };
+        Ok(Some(gamma.iter().zip(var).map(scale).collect()))
+    }
+
+    /// These, and what is added to the sums of each filter.
     #[allow(clippy::type_complexity)]
     fn by_channel(&self, inputs: &[View]) -> Result<(Option<Vec<T::Real>>, Option<Vec<T::Real>>)> {
         let Parts { bias, norm, .. } = self.parts;
@@ -165,16 +183,13 @@ impl<T: Float, W: Way<T>> Block<T, W> {
         let first = self.parts.places()[0];
         let read = |i: usize| inputs[first + i].read::<T::Real>();
         let (gamma, beta, mean, var) = (read(0)?, read(1)?, read(2)?, read(3)?);
-        let scale = |c: usize| {
-            let gamma = if fixed { 1.0 } else { gamma[c].f64() };
-            gamma / (var[c].f64() + eps).sqrt()
-        };
         let shift = |c: usize| {
+            let gamma = if fixed { 1.0 } else { gamma[c].f64() };
+            let scale = gamma / (var[c].f64() + eps).sqrt();
             let bias = bias.as_ref().map_or(0.0, |b| b[c].f64());
-            T::Real::of(beta[c].f64() + (bias - mean[c].f64()) * scale(c))
+            T::Real::of(beta[c].f64() + (bias - mean[c].f64()) * scale)
         };
-        let channels = 0..gamma.len();
-        let scales = channels.clone().map(|c| T::Real::of(scale(c))).collect();
-        Ok((Some(scales), Some(channels.map(shift).collect())))
+        let shifts = (0..gamma.len()).map(shift).collect();
+        Ok((self.scales(inputs)?, Some(shifts)))
     }
 }
