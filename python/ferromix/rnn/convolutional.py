@@ -175,7 +175,7 @@ class ConvGRUCell(BaseConvRNNCell):
         i2h, h2h = self._conv_forward(inputs, states, name)
         axis = self._layout.find("C")
         # MXNet writes no axis, and lacks one for channels that come last.
-        gates = {"num_outputs": 3} if axis == 1 else {"num_outputs": 3, "axis": axis}
+        gates: Any = {"num_outputs": 3} if axis == 1 else {"num_outputs": 3, "axis": axis}
         i2h = symbol.SliceChannel(i2h, name=f"{name}_i2h_slice", **gates)
         h2h = symbol.SliceChannel(h2h, name=f"{name}_h2h_slice", **gates)
         reset = symbol.Activation(i2h[0] + h2h[0], act_type="sigmoid", name=f"{name}_r_act")
