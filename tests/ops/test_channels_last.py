@@ -103,3 +103,17 @@ def test_bias_arrays_and_copies():
 def test_layouts_that_do_not_fit_are_refused(layout):
     with pytest.raises(InvalidArgumentError, match="NHWC"):
         made("Convolution", layout, (3, 3))
+
+
+@pytest.mark.parametrize(
+    ("op", "data", "weight", "told"),
+    [
+        ("Convolution", (2, 4, 5, 7), (6, 7, 3, 3), r"\(6, 7, 3, 3\), expected \(6, 3, 3, 7\)"),
+        ("Convolution", (2, 4, 5), (6, 3, 3, 5), r"\(2, 4, 5\), expected 4 dimensions"),
+        ("Deconvolution", (2, 4, 5, 7), (6, 3, 3, 6), r"\(6, 3, 3, 6\), expected \(7, 3, 3, 6\)"),
+    ],
+)
+def test_errors_have_the_shapes_that_were_given(op, data, weight, told):
+    attrs = {"kernel": (3, 3), "num_filter": 6, "no_bias": True, "layout": "NHWC"}
+    with pytest.raises(mx.MXNetError, match=f"^{op}: argument '(data|weight)' has shape {told}"):
+        getattr(mx.nd, op)(mx.nd.ones(data), mx.nd.ones(weight), **attrs)
