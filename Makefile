@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev quick demo check test test-rust test-debug test-python test-gpu test-knobs loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls bench-gpu docs clean
+.PHONY: help dev quick demo check test test-rust test-debug test-python test-gpu test-knobs test-isa loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls bench-gpu docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,13 @@ MODEL  := cargo test --release --quiet $(ASSERT)
 
 test-rust:  ## Unit, integration and documentation tests of the crates
 	$(MODEL) --workspace --exclude ferromix-py
+
+# What CPUs without AVX-512, and without AVX2, run.
+test-isa: dev $(VENV)/checkers  ## Kernels, and the operators on them, with fewer instructions than the CPU has
+	@for level in avx2 base; do \
+	    echo "$$level"; FERROMIX_ISA=$$level $(MODEL) -p ferromix-kernels || exit 1; \
+	    FERROMIX_ISA=$$level $(BIN)/python -m pytest -q -n auto --dist worksteal -m "$(MARKED)" tests/ops || exit 1; \
+	done
 
 test-debug:  ## The same with all checks of the compiler: overflow, and debug assertions everywhere
 	cargo test --workspace --exclude ferromix-py --quiet
@@ -153,7 +160,7 @@ nightly: export FERROMIX_LOOM_DEEP = 1
 nightly: MSRV = test
 nightly: MARKED =
 nightly: GPU_TESTS = tests/gpu tests/ops
-nightly: lint test test-debug test-gpu test-knobs test-wheel loom shuttle stress examples msrv semver turbojpeg neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
+nightly: lint test test-isa test-debug test-gpu test-knobs test-wheel loom shuttle stress examples msrv semver turbojpeg neon mutants-all memcheck mutants-cards mutants-kernels docs  ## Everything, with a million calls of the fuzzer: some hours
 	$(MAKE) fuzz CALLS=1000000
 
 lint: dev $(VENV)/checkers  ## Formatting, lints and types of Rust and Python

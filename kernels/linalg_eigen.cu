@@ -149,8 +149,8 @@ template <class T> struct Rotation {
 };
 
 /// Steps for an eigenvalue; two or three are usual. Squares of which the reciprocal is finite, by far.
-constexpr int STEPS = 64;
-constexpr float64 LEAST = 1e-280;
+[[maybe_unused]] constexpr int STEPS = 64;
+[[maybe_unused]] constexpr float64 LEAST = 1e-280;
 
 /// One step on the part of two diagonals from `l` to `m`; returns how many rotations it takes.
 template <class T>
@@ -250,7 +250,7 @@ turn_column(T *u, int64 n, const Rotation<T> *rotations, int64 count) {
 }
 
 /// Threads that find rotations, of which one does, and those that have columns.
-constexpr int FINDING = 32, COLUMNS = 128;
+[[maybe_unused]] constexpr int FINDING = 32, COLUMNS = 128;
 
 /// Blocks of one matrix find the same rotations, each in memory of its own, and turn their columns; the next
 /// rotations are found meanwhile.

@@ -24,7 +24,7 @@ struct Panel {
 };
 
 /// Sides of the parts of definite matrices at most.
-constexpr int SIDE = 32;
+[[maybe_unused]] constexpr int SIDE = 32;
 
 /// In shared memory; only the upper triangle is read and written. NaN goes on, as on the CPU.
 template <class T> __device__ __forceinline__ void definite(T *a, const Panel &p, Refusal *refusal) {

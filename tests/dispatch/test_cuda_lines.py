@@ -6,12 +6,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER
-from launches import check, job_of, launch, on_the_cpu
+from launches import check, launch, on_the_cpu
 from table import DTYPES
 from test_cuda_values import draw, numpy_dtype
 
 from ferromix import dispatch
-from ferromix.dispatch.recipe import find
 from ferromix.ops.card import make
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
@@ -138,13 +137,6 @@ def test_running_sums(sources, dtype):
         back = make("_backward_cumsum", {"axis": axis})
         given = [out[0], x][: len(back.list_arguments())]
         check(sources, back, given, [whole(rng, dtype, shape)])
-
-
-def test_sums_of_another_type_are_left_to_the_cpu():
-    x, out = np.ones(3, np.int8), np.ones(3, np.int32)
-    made = find("cumsum")
-    assert made is not None
-    assert made(job_of(make("cumsum", {"dtype": "int32"}), [x], [out])) is None
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

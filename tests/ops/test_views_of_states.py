@@ -73,8 +73,3 @@ def test_a_convolution_with_what_follows(where):
         results += [executor.forward(is_train=False)[0].asnumpy() for _ in range(2)]
     for found in results[1:]:
         np.testing.assert_array_equal(found, results[0])
-
-
-def test_states_are_variables():
-    with pytest.raises(mx.MXNetError, match="it changes 'moving_mean', which must be a variable"):
-        S.BatchNorm(S.Variable("d"), moving_mean=S.Variable("m") * 2, name="b")

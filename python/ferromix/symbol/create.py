@@ -8,7 +8,7 @@ from typing import Any
 from ..attribute import HIDDEN_KEYS, AttrScope
 from ..context import spelled
 from ..error import DTypeError, InvalidArgumentError
-from ..graph.node import Entry, Node, argument_names, entry_name
+from ..graph.node import Entry, Node, argument_names
 from ..literal import names_of
 from ..name import NameManager
 from ..ops.call import assign, named_beyond, split
@@ -52,8 +52,7 @@ def create(
     Raises
     ------
     InvalidArgumentError
-        For an input that the operator lacks, or that it changes and that is no variable, or an
-        attribute that looks like the operator's own.
+        For an input that the operator lacks, or an attribute that looks like the operator's own.
     """
     names = argument_names(card)
     for key in inputs:
@@ -68,12 +67,6 @@ def create(
         return Entry(Node(None, f"{name}_{key}", [], attrs, card), 0)
 
     entries = [inputs[key] if key in inputs else variable(key) for key in names]
-    for i in card.mutated_inputs():
-        if entries[i].node.op is not None:
-            raise InvalidArgumentError(
-                f"{card.name}: it changes '{names[i]}', which must be a variable, got the output "
-                f"'{entry_name(entries[i])}'"
-            )
     for key, entry in zip(names, entries, strict=True):
         if key in card.initializers and entry.node.op is None:
             # As in MXNet a user's variable learns it, too, unless it has one.
