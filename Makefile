@@ -58,7 +58,7 @@ test-rust:  ## Unit, integration and documentation tests of the crates
 test-isa: dev $(VENV)/checkers  ## Kernels, and the operators on them, with fewer instructions than the CPU has
 	@for level in avx2 base; do \
 	    echo "$$level"; FERROMIX_ISA=$$level $(MODEL) -p ferromix-kernels || exit 1; \
-	    FERROMIX_ISA=$$level $(BIN)/python -m pytest -q -n auto --dist worksteal -m "$(MARKED)" tests/ops || exit 1; \
+	    FERROMIX_ISA=$$level $(BIN)/python -m pytest -q -n auto --dist worksteal tests/ops/test_forward.py || exit 1; \
 	done
 
 test-debug:  ## The same with all checks of the compiler: overflow, and debug assertions everywhere

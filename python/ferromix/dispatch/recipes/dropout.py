@@ -64,12 +64,13 @@ def together(job: Job, tossed: Arg) -> Recipe | None:
 
 
 def untouched(job: Job) -> Recipe:
-    """A copy, and ones: whatever the data are, they or something else is true."""
-    launches = []
-    numbers = [("elemwise", "copy", ()), ("scalar", "logical_or", (float64(1.0),))]
-    for k, (stem, word, extra) in enumerate(numbers):
-        shape, dtype = job.outputs[k]
-        flat = flat_walk(prod(shape))
-        given = input_at(0), output_at(k), *extra, flat, req(k)
-        launches.append(job.spread(stem, f"{stem}_{word}_{dtype}", prod(shape), *given))
-    return Recipe(tuple(launches))
+    """A copy, and ones."""
+    (shape, dtype), (shared, _) = job.outputs
+    given = input_at(0), output_at(0), flat_walk(prod(shape)), req(0)
+    ones = output_at(1), int64(prod(shared)), float64(1.0), req(1)
+    return Recipe(
+        (
+            job.spread("elemwise", f"elemwise_copy_{dtype}", prod(shape), *given),
+            job.spread("init", f"init_full_{dtype}", prod(shared), *ones),
+        )
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 
 from ...ops.family import FLOATS
 from ...ops.shapes import normal_axis
@@ -14,6 +14,7 @@ from ..recipe import (
     Recipe,
     Shape,
     field,
+    float64,
     input_at,
     int32,
     int64,
@@ -80,11 +81,24 @@ def forward(job: Job) -> Recipe | None:
         return None
     shape, dtype = job.inputs[0]
     rows = rows_of(job, shape)
+    if rows.length == 0:
+        return of_nothing(job)
     how = split(job.limits, rows.count, rows.length, rows.inner)
     arrays = *map(input_at, range(3)), *map(output_at, range(3))
     args = *arrays, rows.arg(), job.number("eps"), reqs()
     entry = f"layer_norm_forward_{dtype}"
     return Recipe((Launch("layer_norm", entry, how.grid, how.block, args),))
+
+
+def of_nothing(job: Job) -> Recipe:
+    """Means and deviations of rows without elements."""
+    launches = []
+    for number, value in enumerate((0.0, sqrt(float(job.attrs["eps"]))), 1):
+        shape, dtype = job.outputs[number]
+        count = prod(shape)
+        given = output_at(number), int64(count), float64(value), req(number)
+        launches.append(job.spread("init", f"init_full_{dtype}", count, *given))
+    return Recipe(tuple(launches))
 
 
 @recipe("_backward_LayerNorm", "_backward_InstanceNorm", "_backward_GroupNorm")
@@ -94,6 +108,8 @@ def backward(job: Job) -> Recipe | None:
         return None
     shape, dtype = job.inputs[1]
     rows = rows_of(job, shape)
+    if rows.scales == 0:
+        return Recipe(())  # all gradients are without elements
     side = rows.scales if rows.lengthwise and rows.inner == 1 else 1
     how = split(job.limits, rows.scales, rows.depth, side, shared=True)
     partial = workspace() if how.parts > 1 else nothing()

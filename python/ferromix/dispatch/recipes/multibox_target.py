@@ -39,6 +39,8 @@ def target(job: Job) -> Recipe | None:
         return None
     if max(labels, anchors) > MOST:
         return None
+    if anchors == 0:
+        return Recipe(())  # nothing has a target
     count, room, limit = images * anchors, Room(), attrs["negative_mining_thresh"]
     overlaps, nearest = room.take(count, MATCH), room.take(images * labels, MATCH)
     roles, counts = room.take(count, 4), room.take(images, 4)

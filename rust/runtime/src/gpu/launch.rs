@@ -30,6 +30,18 @@ pub(crate) struct Operands<'a> {
     pub(crate) uses: (&'a [Arc<Uses>], &'a [Option<Arc<Uses>>]),
 }
 
+impl Operands<'_> {
+    /// The input that an output takes the place of, where kernels get a copy of that: what they change there is
+    /// what the output gets.
+    fn copied_input(&self, output: usize) -> Option<usize> {
+        let lies = |view: &View| (view.ptr(), view.shape().to_vec(), view.strides().to_vec());
+        let given = &self.outputs[output];
+        let same = |&&i: &&usize| lies(&self.inputs[i]) == lies(given);
+        let may = self.reqs[output] == Req::Inplace;
+        may.then(|| self.staged.0.iter().find(same).copied())?
+    }
+}
+
 /// Temporary memory on a device: back in its pool when dropped, where its next user waits for this one.
 pub(crate) struct Temporary {
     pool: Pool,
@@ -110,6 +122,10 @@ impl Staged {
                 inputs[i] = block.like(&operands.inputs[i]);
             }
             for &i in outs {
+                if let Some(j) = operands.copied_input(i) {
+                    outputs[i] = inputs[j].clone();
+                    continue;
+                }
                 outputs[i] = block.like(&operands.outputs[i]);
                 if reqs[i] == Req::Inplace {
                     reqs[i] = Req::Write;
@@ -152,7 +168,9 @@ impl Staged {
             device.launch_copy(stream, &operands.inputs[i], &self.inputs[i])?;
         }
         for &i in outs {
-            if self.reqs[i] == Req::Add || is_changed(&operands.outputs[i], operands.inputs) {
+            let changed = || is_changed(&operands.outputs[i], operands.inputs);
+            let filled = operands.copied_input(i).is_some();
+            if !filled && (self.reqs[i] == Req::Add || changed()) {
                 device.launch_copy(stream, &operands.outputs[i], &self.outputs[i])?;
             }
         }
