@@ -144,7 +144,9 @@ def test_pools_go_up_and_down():
     del y, z
     assert used() == before
     assert mx.storage.stats(GPU)["cached"] >= 2 << 20
-    GPU.empty_cache()
+    for _ in range(3):  # what an earlier test held may come back meanwhile
+        used()
+        GPU.empty_cache()
     assert mx.storage.stats(GPU)["cached"] < 1 << 20
 
 
