@@ -39,7 +39,10 @@ def test_states_that_are_views(name, view):
 
     def run(device):
         random = np.random.default_rng(4)
-        draw = lambda *shape: mx.nd.array(random.uniform(0.1, 1, shape), ctx=device)  # noqa: E731
+
+        def draw(*shape):
+            return mx.nd.array(random.uniform(0.1, 1, shape), ctx=device)
+
         tables = [draw(2, 6) for _ in range(count)]
         weight, grad = draw(2, 3), draw(2, 3)
         for _ in range(3):
@@ -54,7 +57,9 @@ def test_a_weight_and_a_state_that_are_views_of_a_bound_graph():
     net = mx.sym.sgd_mom_update(*map(mx.sym.Variable, "wgm"), lr=0.1, momentum=0.5)
 
     def run(device):
-        ones = lambda: mx.nd.ones((2, 6), ctx=device)[:, ::2]  # noqa: E731
+        def ones():
+            return mx.nd.ones((2, 6), ctx=device)[:, ::2]
+
         arrays, state = {"w": ones(), "g": ones()}, ones()
         executor = net.bind(device, arrays, aux_states={"m": state})
         return [*[executor.forward()[0].copy() for _ in range(4)], state]
@@ -90,10 +95,9 @@ def test_norms_of_nothing(shape):
         return [out, *[array.grad for array in given]]
 
     same(run)
-    one = lambda n, d: mx.nd.ones((n,), ctx=d)  # noqa: E731
 
     def norm(device):
-        x, n = mx.nd.ones(shape, ctx=device), shape[-1]
-        return mx.nd.LayerNorm(x, one(n, device), one(n, device), output_mean_var=True)
+        x, one = (mx.nd.ones(s, ctx=device) for s in (shape, shape[-1:]))
+        return mx.nd.LayerNorm(x, one, one, output_mean_var=True)
 
     same(norm)

@@ -16,6 +16,8 @@ from typing import Any
 from ..ops.card import OperatorProperty, Shape
 
 __all__ = [
+    "ADD",
+    "WRITE",
     "Arg",
     "Desc",
     "Job",
@@ -78,6 +80,10 @@ def behind(arg: Arg, count: int) -> Arg:
 def int32(value: int) -> Arg:
     """A number that the shapes, or the attributes, tell."""
     return "bytes", packing.pack("=i", value)
+
+
+WRITE, ADD = int32(1), int32(3)
+"""Requests for what is no output, or not by its own."""
 
 
 def int64(value: int) -> Arg:

@@ -131,21 +131,19 @@ impl Binding {
         if staged || reqs != &bound.reqs[..] || counts != (inputs.len(), outputs.len()) {
             return Ok(false);
         }
-        let home = |array: &Array| array.chunk().context().is_host();
-        let fits = match &bound.there {
-            Some(there) => there.fits(inputs, outputs),
-            None => {
-                inputs.iter().map(AsRef::as_ref).all(home)
-                    && outputs.iter().filter_map(array).all(home)
-            }
-        };
-        if !fits {
+        if let Some(there) = &bound.there
+            && !there.fits(inputs, outputs)
+        {
             return Ok(false);
         }
+        // A kernel of the CPU takes nothing that is on a GPU, though all else is alike.
+        let away = |array: &Array| !array.chunk().context().is_host();
+        let here = bound.there.is_none();
         let rows = inputs.iter().zip(&mut bound.inputs).zip(&mut bound.reads);
         for ((input, view), var) in rows {
             let input = input.as_ref();
-            if !input.is_like(view) || clashes(input, outputs, reqs, false) {
+            let elsewhere = here && away(input);
+            if elsewhere || !input.is_like(view) || clashes(input, outputs, reqs, false) {
                 return Ok(false);
             }
             *var = input.chunk().var();
@@ -158,7 +156,8 @@ impl Binding {
             let (Some(output), Some(var)) = (array(output), writes.next()) else {
                 return Ok(false);
             };
-            if !output.is_like(view) || output.chunk().is_read_only() {
+            let elsewhere = here && away(output);
+            if elsewhere || !output.is_like(view) || output.chunk().is_read_only() {
                 return Ok(false);
             }
             *var = output.chunk().var();

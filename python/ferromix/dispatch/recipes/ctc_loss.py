@@ -10,7 +10,6 @@ from ..recipe import (
     Launch,
     Recipe,
     input_at,
-    int32,
     int64,
     nothing,
     output_at,
@@ -18,10 +17,10 @@ from ..recipe import (
     refusal,
     req,
     struct,
-    workspace,
 )
-from ..recipe_folds import along, flat_walk, split
-from .sequence import cast
+from ..recipe_folds import along, split
+from ..recipe_room import Room
+from .sequence import whole
 
 __all__: list[str] = []
 
@@ -33,13 +32,10 @@ WORD = 8
 def ctc_loss(job: Job) -> Recipe | None:
     """Labels and lengths as int64, the paths of each sequence there and back, and the gradient."""
     ((steps, batch, classes), dtype), ((_, labels), _) = job.inputs[:2]
-    memory = Memory()
-    launches, numbers = list[Launch](), []
-    for place, (shape, kind) in enumerate(job.inputs[1:], 1):
-        count = prod(shape)
-        numbers.append(memory.take(count))
-        given = input_at(place), numbers[-1], flat_walk(count), int32(1)
-        launches.append(job.spread("elemwise", cast(kind), count, *given))
+    room, launches, numbers = Room(), list[Launch](), list[Arg]()
+    for place, (shape, _) in enumerate(job.inputs[1:], 1):
+        numbers.append(room.take(prod(shape), WORD))
+        launches.append(whole(job, place, numbers[-1]))
     lengths = [nothing(), nothing()]
     for place, name in enumerate(("use_data_lengths", "use_label_lengths")):
         if job.attrs[name]:
@@ -48,7 +44,7 @@ def ctc_loss(job: Job) -> Recipe | None:
     sizes = steps, batch, classes, labels, 0 if first else classes - 1, 0 if first else -1
     reached = batch * steps * (2 * labels + 1)
     own = [batch * labels, batch * classes, batch, batch, steps * batch, batch, reached, reached]
-    places = [memory.take(count) for count in own]
+    places = [room.take(count, WORD) for count in own]
     paths = struct(*map(int64, sizes), *places)
     threads = (job.limits.threads, 1, 1)
 
@@ -64,7 +60,7 @@ def ctc_loss(job: Job) -> Recipe | None:
     add(f"paths_{dtype}", (batch, 2, 1), threads, *given)
     given, entry = (input_at(0), output_at(1), paths, req(1)), f"ctc_loss_gradient_{dtype}"
     launches.append(job.spread("ctc_loss", entry, steps * batch * classes, *given))
-    return Recipe(tuple(launches), memory.top, refusals=refusals(steps, labels, classes))
+    return Recipe(tuple(launches), room.bytes, refusals=refusals(steps, labels, classes))
 
 
 def refusals(steps: int, labels: int, classes: int) -> tuple[tuple[str, str], ...]:
@@ -73,15 +69,3 @@ def refusals(steps: int, labels: int, classes: int) -> tuple[tuple[str, str], ..
     lengths = text.format("data_lengths", steps), text.format("label_lengths", labels)
     label = f"CTCLoss: label {{}} of a sequence is out of bounds for {classes} classes"
     return tuple(("index", sentence) for sentence in (*lengths, label))
-
-
-class Memory:
-    """Temporary memory, in words."""
-
-    def __init__(self) -> None:
-        self.top = 0
-
-    def take(self, count: int) -> Arg:
-        """Room for so many."""
-        start, self.top = self.top, self.top + count * WORD
-        return workspace(start)

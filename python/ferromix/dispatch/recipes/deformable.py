@@ -7,6 +7,7 @@ from math import prod
 
 from ...ops.family import FLOATS
 from ..recipe import (
+    WRITE,
     Arg,
     Job,
     Launch,
@@ -147,7 +148,7 @@ def backward(job: Job) -> Recipe | None:
     columns = workspace(room)
     factors = input_at(0), columns, nothing()
     weights, _ = launches(job, g, "weight_", ways[0], sizes[0], factors, last - 1)
-    factors, to = (input_at(0), input_at(last), nothing()), (columns, int32(1))
+    factors, to = (input_at(0), input_at(last), nothing()), (columns, WRITE)
     back, _ = launches(job, g, "data_", ways[1], sizes[1], factors, last - 1, to)
     made = (m.columns(job, columns), *weights, *back, points(job, m, columns), *pixels.launches)
     made = (*made, pixels.sums(job, m, columns), *(bias.launches if bias else ()))

@@ -6,13 +6,13 @@ from math import prod
 
 from ...ops.family import FLOATS
 from ..recipe import (
+    WRITE,
     Arg,
     Job,
     Launch,
     Recipe,
     Shape,
     input_at,
-    int32,
     nothing,
     output_at,
     recipe,
@@ -77,7 +77,7 @@ def backward(job: Job) -> Recipe | None:
     ready, densities = [points.prepared(input_at(2))], nothing()
     if not points.is_log:
         densities = points.densities
-        ready.append(points.forward(1, nothing(), densities, int32(1)))
+        ready.append(points.forward(1, nothing(), densities, WRITE))
     arrays = input_at(0), input_at(1), input_at(2)
     given = *arrays, densities, output_at(0), points.arg, req(0)
     entry = f"dirichlet_sample_{dtype}"

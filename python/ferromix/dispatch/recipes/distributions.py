@@ -6,6 +6,7 @@ from math import prod
 
 from ...ops.family import FLOATS
 from ..recipe import (
+    WRITE,
     Arg,
     Job,
     Launch,
@@ -13,7 +14,6 @@ from ..recipe import (
     draws,
     float64,
     input_at,
-    int32,
     int64,
     nothing,
     output_at,
@@ -56,7 +56,7 @@ def from_tensors(job: Job) -> Recipe | None:
     for k, (_, dtype) in enumerate(job.inputs):
         places[k] = workspace(8 * k * count)
         entry = "elemwise_copy_float64" if dtype == "float64" else f"elemwise_Cast_{dtype}_float64"
-        given = input_at(k), places[k], flat_walk(count), int32(1)
+        given = input_at(k), places[k], flat_walk(count), WRITE
         launches.append(job.spread("elemwise", entry, count, *given))
     per = prod(job.outputs[0][0][len(job.inputs[0][0]) :])
     law = job.name.removeprefix("_sample_")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from ..recipe import (
+    ADD,
+    WRITE,
     Arg,
     Job,
     Launch,
@@ -13,7 +15,6 @@ from ..recipe import (
     Recipe,
     float64,
     input_at,
-    int32,
     int64,
     nothing,
     output_at,
@@ -115,8 +116,6 @@ class Operand:
         return (1, self.rows) if self.flip else (self.columns, 1)
 
 
-WRITE, ADD = 1, 3
-"""Requests, as the sources number them."""
 LIBRARY_ROOM = 4 << 20
 """Bytes for sharing the depth among blocks, as cuBLAS recommends for most GPUs."""
 
@@ -137,7 +136,7 @@ def product(
     they are written, or added.
     """
     out = to or output_at(number or 0)
-    how = int32(ADD if adds else WRITE) if number is None else req(number)
+    how = (ADD if adds else WRITE) if number is None else req(number)
     if job.limits.has_blas and max(a.rows, b.columns, a.columns, count) < 1 << 31:
         return by_library(job, a, b, (out, number, how), bias, count, adds)
     dtype = job.inputs[0][1]

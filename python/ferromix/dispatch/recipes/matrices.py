@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..recipe import Arg, Job, Launch, Product, float64, int32, int64, nothing, struct
+from ..recipe import ADD, WRITE, Arg, Job, Launch, Product, float64, int64, nothing, struct
 from ..recipe_room import Room
 from .dot import Matrices, products
 
@@ -16,8 +16,6 @@ MOST_BLOCKS = 65535
 """Blocks along y and z."""
 ALL, LOWER, UPPER, NONE = range(4)
 """What is kept of a matrix that is copied; of none it becomes rows of the identity."""
-WRITE, ADD = int32(1), int32(3)
-"""Requests for what is in temporary memory."""
 
 
 def rows_of(at: Arg, rows: int, columns: int) -> Matrices:

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..recipe import (
+    WRITE,
     Arg,
     Job,
     Launch,
     Product,
     Recipe,
     behind,
-    int32,
     req,
-    workspace,
 )
 from ..recipe_folds import flat_walk, packed_walk
 from ..recipe_indices import OUTSIDE, places
-from .dot import WRITE, Operand, product
+from ..recipe_room import Room
+from .dot import Operand, product
 from .gemm import WIDTH
 
 __all__ = ["GATES", "GRU", "LSTM", "Net", "Plan", "planned"]
@@ -111,13 +111,13 @@ class Plan:
     def __init__(self, job: Job, shared: int) -> None:
         self.job, self.dtype = job, job.inputs[0][1]
         self.launches: list[Launch | Product] = []
-        self.shared, self.top = 0, shared
+        self.shared, self.room = 0, Room()
+        self.room.bytes = shared
         self.refusals: tuple[tuple[str, str], ...] = ()
 
     def take(self, count: int) -> Arg:
         """Temporary memory for so many elements."""
-        start, self.top = self.top, self.top + -(-count * self.bytes(1) // 256) * 256
-        return workspace(start)
+        return self.room.take(count, self.bytes(1))
 
     def bytes(self, count: int) -> int:
         """Those of so many elements."""
@@ -129,7 +129,7 @@ class Plan:
 
     def lengths(self, number: int, steps: int) -> Arg:
         """An input, as int64; no length is more than `steps`."""
-        found = self.take(-(-8 * self.job.inputs[number][0][0] // self.bytes(1)))
+        found = self.room.take(self.job.inputs[number][0][0], 8)
         given = [steps + 1], OUTSIDE["raise"]
         self.launches.append(places(self.job, number, *given, refused=True, to=found))
         text = f"must be from 0 to {steps}, the steps of the data, got {{}}"
@@ -159,7 +159,7 @@ class Plan:
         """Products of elements; `to` may be one of the factors."""
         layout = packed_walk((count,), [1], [1], [1])
         assert layout is not None, "one axis is not too many"
-        given = a, b, to, layout, int32(WRITE)
+        given = a, b, to, layout, WRITE
         self.launches.append(self.job.spread("binary", f"binary_mul_{self.dtype}", count, *given))
 
     def cells(self, stem: str, word: str, net: Net, units: int, *args: Arg) -> None:
@@ -176,4 +176,4 @@ def planned(job: Job, make: Callable[[Plan], None]) -> Recipe:
     make(first)
     plan = Plan(job, first.shared)
     make(plan)
-    return Recipe(tuple(plan.launches), plan.top, refusals=plan.refusals)
+    return Recipe(tuple(plan.launches), plan.room.bytes, refusals=plan.refusals)

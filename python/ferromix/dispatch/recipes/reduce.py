@@ -6,12 +6,12 @@ from math import prod
 
 from ...ops.family import ALL_TYPES, NUMBERS
 from ..recipe import (
+    WRITE,
     Arg,
     Job,
     Recipe,
     float64,
     input_at,
-    int32,
     output_at,
     recipe,
     req,
@@ -98,11 +98,10 @@ def divided_in_float32(job: Job, count: int, layout: Arg) -> Recipe:
     size = prod(small)
     flat = flat_walk(size)
     quotients = workspace()
-    write = int32(1)
     widen = job.spread(
-        "elemwise", f"elemwise_Cast_{dtype}_float32", size, input_at(0), quotients, flat, write
+        "elemwise", f"elemwise_Cast_{dtype}_float32", size, input_at(0), quotients, flat, WRITE
     )
-    given = quotients, quotients, float64(float(count)), flat, write
+    given = quotients, quotients, float64(float(count)), flat, WRITE
     divide = job.spread("scalar", "scalar_div_float32", size, *given)
     back = f"elemwise_Cast_float32_{dtype}"
     last = job.spread("elemwise", back, prod(shape), quotients, output_at(0), layout, req(0))

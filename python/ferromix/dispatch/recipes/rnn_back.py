@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..recipe import (
+    WRITE,
     Arg,
     Job,
     Recipe,
     float64,
     input_at,
-    int32,
     int64,
     nothing,
     output_at,
@@ -17,7 +17,7 @@ from ..recipe import (
     struct,
 )
 from ..recipe_folds import fold
-from .dot import WRITE, Operand
+from .dot import Operand
 from .recurrent import GRU, LSTM, Net, Plan, planned
 
 __all__: list[str] = []
@@ -104,7 +104,7 @@ class Backward:
         for s in reversed(range(net.steps)):
             back = self.back(layer, (grads, self.projected, s + 1), states, cells, outputs)
             if net.projects:
-                given = sizes, int64(s), self.parameters, back, self.states, int32(WRITE)
+                given = sizes, int64(s), self.parameters, back, self.states, WRITE
                 plan.cells("rnn_back", "carry", net, net.out, *given, self.lengths)
                 back = self.back(layer, (self.projected, self.projected, s), none, cells, none)
             given = sizes, int64(s), self.parameters, back, self.lengths

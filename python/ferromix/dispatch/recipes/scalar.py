@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ...ops.family import ALL_TYPES, NUMBERS
-from ..recipe import Job, Recipe, input_at, int32, output_at, recipe, req, workspace
+from ..recipe import WRITE, Job, Recipe, input_at, output_at, recipe, req, workspace
 from ..recipe_folds import WIDEST, flat_walk
 from .binary import ARITHMETIC, COMPARISONS, EXTREMES, LOGIC
 from .elemwise import elementwise
@@ -40,7 +40,7 @@ def scalar(job: Job, types: tuple[str, ...]) -> Recipe | None:
     to = f"elemwise_Cast_{source}_{target}"
     count = prod(shape)
     flat = flat_walk(count)
-    first = job.spread("elemwise", to, count, input_at(0), converted, flat, int32(1))
+    first = job.spread("elemwise", to, count, input_at(0), converted, flat, WRITE)
     given = converted, output_at(0), job.number("scalar"), flat, req(0)
     second = job.spread("scalar", f"scalar_{word}_{target}", count, *given)
     return Recipe((first, second), temporary=count * WIDEST)

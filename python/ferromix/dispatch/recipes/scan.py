@@ -6,6 +6,7 @@ from math import prod
 
 from ...ops.family import FLOATS
 from ..recipe import (
+    WRITE,
     Arg,
     Job,
     Launch,
@@ -44,10 +45,10 @@ def summed(job: Job, back: bool) -> Recipe:
     count, sums, decides = prod(lines), workspace(), dtype if back else to
     wide = "float32" if decides in FLOATS and decides != "float64" else decides
     wide = wide if wide in FLOATS else "int64"
-    into = input_at(0), sums, flat_walk(count), int32(1)
+    into = input_at(0), sums, flat_walk(count), WRITE
     launches = (
         job.spread("elemwise", f"elemwise_Cast_{dtype}_{wide}", count, *into),
-        scan(job, lines, wide, back, sums, sums, int32(1)),
+        scan(job, lines, wide, back, sums, sums, WRITE),
         convert(job, sums, wide, 0),
     )
     return Recipe(launches, temporary=WIDEST * count)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 
 from ..recipe import (
+    WRITE,
     Arg,
     Job,
     Launch,
     Recipe,
     input_at,
-    int32,
     nothing,
     output_at,
     recipe,
@@ -20,7 +20,7 @@ from ..recipe import (
 )
 from ..recipe_folds import flat_walk, words
 
-__all__: list[str] = []
+__all__ = ["cast", "whole"]
 
 
 def stepped(
@@ -36,11 +36,8 @@ def stepped(
         return None
     launches, lengths = list[Launch](), nothing()
     if job.attrs["use_sequence_length"]:
-        number = len(job.inputs) - 1
-        (count,), kind = job.inputs[number]
-        lengths = workspace()
-        given = input_at(number), lengths, flat_walk(count), int32(1)
-        launches.append(job.spread("elemwise", cast(kind), count, *given))
+        number, lengths = len(job.inputs) - 1, workspace()
+        launches.append(whole(job, number, lengths))
     steps = words(shape[0], shape[1], prod(shape[2:]), job.attrs["axis"])
     told, refusals = (), ()
     if least is not None:
@@ -60,6 +57,13 @@ def refused(
     name = job.name.removeprefix("_backward_")
     text = f"{name}: a sequence length is {{}}, expected {least} to {steps}"
     return (refusal(),), (("index", text),)
+
+
+def whole(job: Job, number: int, to: Arg) -> Launch:
+    """An input as int64, cut."""
+    shape, kind = job.inputs[number]
+    given = input_at(number), to, flat_walk(prod(shape)), WRITE
+    return job.spread("elemwise", cast(kind), prod(shape), *given)
 
 
 def cast(kind: str) -> str:

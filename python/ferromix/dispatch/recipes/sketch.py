@@ -5,7 +5,18 @@ from __future__ import annotations
 from math import prod
 
 from ...ops.family import REALS
-from ..recipe import Arg, Job, Launch, Recipe, input_at, int32, output_at, recipe, req, workspace
+from ..recipe import (
+    WRITE,
+    Arg,
+    Job,
+    Launch,
+    Recipe,
+    input_at,
+    output_at,
+    recipe,
+    req,
+    workspace,
+)
 from ..recipe_folds import WIDEST, flat_walk, words
 from ..recipe_indices import OUTSIDE, groups, out_of_bounds, places
 
@@ -50,5 +61,5 @@ def signs_of(job: Job, offset: int) -> tuple[Arg, list[Launch]]:
     if dtype == to:
         return input_at(2), []
     count, signs = prod(shape), workspace(offset)
-    given = input_at(2), signs, flat_walk(count), int32(1)
+    given = input_at(2), signs, flat_walk(count), WRITE
     return signs, [job.spread("elemwise", f"elemwise_Cast_{dtype}_{to}", count, *given)]

@@ -376,8 +376,8 @@ impl Device {
     }
 
     /// Notes a run that may refuse something.
-    pub(crate) fn expect(&self, refusals: &Arc<Refusals>, ticket: Ticket, origin: Origin) {
-        self.slots.expect(refusals, ticket, origin);
+    pub(crate) fn watch(&self, refusals: &Arc<Refusals>, ticket: Ticket, origin: Origin) {
+        self.slots.watch(refusals, ticket, origin);
     }
 
     fn read_slot(&self, slot: Address) -> Result<[u8; SLOT]> {

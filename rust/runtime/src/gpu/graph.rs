@@ -43,6 +43,8 @@ enum State {
 pub(crate) struct Segment {
     device: Arc<Device>,
     steps: Vec<Arc<Binding>>,
+    /// Those whose kernels may refuse something.
+    refusing: Vec<Arc<Binding>>,
     state: Mutex<State>,
 }
 
@@ -55,8 +57,10 @@ pub(crate) fn are_wanted() -> bool {
 impl Segment {
     /// Steps with launches on `device`, which draw no random numbers.
     pub(crate) fn new(device: Arc<Device>, steps: Vec<Arc<Binding>>) -> Self {
+        let refusing = steps.iter().filter(|step| step.may_refuse());
         Segment {
             device,
+            refusing: refusing.cloned().collect(),
             steps,
             state: Mutex::new(State::New),
         }
@@ -113,9 +117,9 @@ impl Segment {
             self.device.port().destroy_graph(graph);
         }
         let ticket = enqueued?;
-        self.steps
+        self.refusing
             .iter()
-            .for_each(|step| step.expect(ticket, origin.tag));
+            .for_each(|step| step.watch(ticket, origin.tag));
         match (&*state, next) {
             (State::New, _) => *state = State::Warm,
             (_, Some(Some(graph))) => {

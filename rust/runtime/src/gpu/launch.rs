@@ -206,7 +206,7 @@ pub(crate) fn run(
     let uses: SmallVec<[(&Arc<Uses>, bool); 8]> = staged.uses(operands).collect();
     let work = |port: &Port, stream| staged.enqueue(recipe, operands, port, stream);
     let ticket = device.enqueue(gpus, Lane::Compute, origin, &uses, work)?;
-    recipe.expect(ticket, origin);
+    recipe.watch(ticket, origin);
     finish(runtime, device, ticket)
 }
 

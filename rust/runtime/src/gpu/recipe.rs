@@ -138,9 +138,9 @@ impl Recipe {
     }
 
     /// Notes a run, if its kernels may refuse something.
-    pub(crate) fn expect(&self, ticket: Ticket, origin: Origin) {
+    pub(crate) fn watch(&self, ticket: Ticket, origin: Origin) {
         if let Some(refusals) = &self.refusals {
-            self.device.expect(refusals, ticket, origin);
+            self.device.watch(refusals, ticket, origin);
         }
     }
 

@@ -111,7 +111,7 @@ impl Slots {
     }
 
     /// Notes a run that may refuse something.
-    pub(crate) fn expect(&self, refusals: &Arc<Refusals>, ticket: Ticket, origin: Origin) {
+    pub(crate) fn watch(&self, refusals: &Arc<Refusals>, ticket: Ticket, origin: Origin) {
         let mut pending = self.pending();
         let known = pending
             .iter_mut()
@@ -197,7 +197,7 @@ mod tests {
             stream: 0,
             number: 3,
         };
-        slots.expect(&refusals, ticket, origin("take"));
+        slots.watch(&refusals, ticket, origin("take"));
         let slot = Mutex::new(refusing(1, -7));
         let read = |address| {
             assert_eq!(address, 4096);
@@ -211,7 +211,7 @@ mod tests {
         let (error, who) = slots.refused(|_| true, read, clear).unwrap_err();
         assert_eq!(error.message(), "operator take: index -7 is out of bounds");
         assert_eq!(who.map(|o| o.name.to_string()), Some("take".into()));
-        slots.expect(&refusals, ticket, origin("take"));
+        slots.watch(&refusals, ticket, origin("take"));
         assert!(slots.refused(|_| true, read, clear).is_ok());
         assert!(Sentence::new("other", String::new()).is_err());
     }

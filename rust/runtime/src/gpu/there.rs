@@ -191,10 +191,15 @@ impl Binding {
         }
     }
 
+    /// Whether its kernels may refuse something.
+    pub(crate) fn may_refuse(&self) -> bool {
+        self.recipe().is_ok_and(|recipe| recipe.refusals.is_some())
+    }
+
     /// Notes a run that was enqueued with others.
-    pub(crate) fn expect(&self, ticket: Ticket, tag: u64) {
+    pub(crate) fn watch(&self, ticket: Ticket, tag: u64) {
         if let Ok(recipe) = self.recipe() {
-            recipe.expect(ticket, self.origin(tag));
+            recipe.watch(ticket, self.origin(tag));
         }
     }
 

@@ -128,6 +128,12 @@ impl<T: Float, W: Way<T>> Kernel for Block<T, W> {
     }
 }
 
+/// What a normalisation by running statistics multiplies a channel by; `fixed` gammas are 1.
+fn scale_of<R: Real>(gamma: R, var: R, eps: f64, fixed: bool) -> f64 {
+    let gamma = if fixed { 1.0 } else { gamma.f64() };
+    gamma / (var.f64() + eps).sqrt()
+}
+
 impl<T: Float, W: Way<T>> Block<T, W> {
     fn product(&self, call: &mut Call<'_>) -> Result<()> {
         let Some(finish) = Finish::<T>::of(&mut call.outputs[0], call.reqs[0])? else {
@@ -165,11 +171,9 @@ impl<T: Float, W: Way<T>> Block<T, W> {
             inputs[first].read::<T::Real>()?,
             inputs[after - 1].read::<T::Real>()?,
         );
-        let scale = |(gamma, var): (&T::Real, &T::Real)| {
-            let gamma = if fixed { 1.0 } else { gamma.f64() };
-            T::Real::of(gamma / (var.f64() + eps).sqrt())
-        };
-        Ok(Some(gamma.iter().zip(var).map(scale).collect()))
+        let scales = gamma.iter().zip(var);
+        let scale = |(&gamma, &var): (_, _)| T::Real::of(scale_of(gamma, var, eps, fixed));
+        Ok(Some(scales.map(scale).collect()))
     }
 
     /// These, and what is added to the sums of each filter.
@@ -184,8 +188,7 @@ impl<T: Float, W: Way<T>> Block<T, W> {
         let read = |i: usize| inputs[first + i].read::<T::Real>();
         let (gamma, beta, mean, var) = (read(0)?, read(1)?, read(2)?, read(3)?);
         let shift = |c: usize| {
-            let gamma = if fixed { 1.0 } else { gamma[c].f64() };
-            let scale = gamma / (var[c].f64() + eps).sqrt();
+            let scale = scale_of(gamma[c], var[c], eps, fixed);
             let bias = bias.as_ref().map_or(0.0, |b| b[c].f64());
             T::Real::of(beta[c].f64() + (bias - mean[c].f64()) * scale)
         };
