@@ -201,28 +201,6 @@ words(const uint8 *from, unsigned *to, int64 outer, int64 channels, int64 inner)
     });
 }
 
-/// Weights as the left operand, and what the taps of each position reach as the right one.
-template <class Q> struct Filters {
-    typedef int Row;
-    static constexpr bool along_depth = true;
-    const Q *data;
-    const Field &field;
-
-    __device__ __forceinline__ Row row(int64 i) const { return (int)i * field.weight_row; }
-    __device__ __forceinline__ Q at(Row row, int64 k) const { return data[row + (int)k]; }
-};
-template <class Q> struct Reached {
-    typedef Position Row;
-    static constexpr bool along_depth = false;
-    const Q *data;
-    const Field &field;
-
-    __device__ __forceinline__ Row row(int64 j) const { return field.position((unsigned)j); }
-    __device__ __forceinline__ Q at(const Row &row, int64 k) const {
-        return field.reached(data, row, field.tap((unsigned)k));
-    }
-};
-
 template <class TILE, class S>
 __device__ __forceinline__ void convolve(
     const unsigned *data, const unsigned *weight, const int8 *bias, int32 *out, const Ranges &ranges,
@@ -241,7 +219,7 @@ __device__ __forceinline__ void convolve(
     const int64 m = field.rows, n = field.columns;
     const int64 down = (m + TILE::rows - 1) / TILE::rows;
     const int64 i = blockIdx.x % down * TILE::rows, j = blockIdx.x / down * TILE::columns;
-    const Filters<Q> left = {(const Q *)weight, field};
+    const Weights<false, Q> left = {(const Q *)weight, field};
     const Reached<Q> right = {(const Q *)data, field};
     const Bias<S> more(bias, ranges);
     Q sums[TILE::own_rows][TILE::own_columns];

@@ -212,4 +212,30 @@ __device__ __forceinline__ void back_of(Field &field, const Shape &shape, int64 
     field.weight_plane = field.rows * (int)kernel;
 }
 
+/// Weights as the left operand: rows of the output's channels, in depth the taps.
+template <bool BACK, class T> struct Weights {
+    typedef int Row;
+    static constexpr bool along_depth = true;
+    const T *data;
+    const Field &field;
+
+    __device__ __forceinline__ Row row(int64 i) const { return (int)i * field.weight_row; }
+    __device__ __forceinline__ T at(Row row, int64 k) const {
+        return data[row + (BACK ? field.tap((unsigned)k).weight : (int)k)];
+    }
+};
+
+/// What the taps of each position reach, as the right operand: columns of positions.
+template <class T> struct Reached {
+    typedef Position Row;
+    static constexpr bool along_depth = false;
+    const T *data;
+    const Field &field;
+
+    __device__ __forceinline__ Row row(int64 j) const { return field.position((unsigned)j); }
+    __device__ __forceinline__ T at(const Row &row, int64 k) const {
+        return field.reached(data, row, field.tap((unsigned)k));
+    }
+};
+
 } // namespace fm
