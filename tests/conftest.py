@@ -6,21 +6,23 @@ import gc
 import os
 import resource
 from collections.abc import Iterator
-from ctypes.util import find_library
 
 import pytest
+from gpu.device import HOST
 
 DEVICE = os.environ.get("FERROMIX_TEST_DEVICE", "")
 """Where the tests run, such as ``gpu(0)``; on the CPU where it is empty."""
 if DEVICE.startswith("gpu"):
     # Without CUDA's driver something stands in for a GPU; what has no kernel there says so.
-    if find_library("cuda") is None:
+    if HOST:
         os.environ.setdefault("FERROMIX_GPU_DRIVER", "host")
     os.environ.setdefault("FERROMIX_GPU_FALLBACK_LOG", "0")
 
-# A test that runs away in memory fails, rather than starve the machine.
+# A test that runs away in memory fails, rather than starve the machine. CUDA's driver takes far
+# more addresses than it has memory.
 _LIMIT = 12 << 30
-resource.setrlimit(resource.RLIMIT_AS, (_LIMIT, resource.getrlimit(resource.RLIMIT_AS)[1]))
+if HOST:
+    resource.setrlimit(resource.RLIMIT_AS, (_LIMIT, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def pytest_collection_finish() -> None:

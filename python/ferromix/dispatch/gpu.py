@@ -21,13 +21,14 @@ from typing import Any, Protocol
 
 from .. import _core
 from ..error import DeviceError, FileFormatError, InvalidArgumentError
-from . import source
+from . import compiler, source
 from .recipe import Limits
 
 __all__ = [
     "Toolkit",
     "compiled",
     "function",
+    "fused",
     "has_collectives",
     "limits",
     "load_gpus",
@@ -55,10 +56,14 @@ class Toolkit(Protocol):
         """The address of a kernel of the CUDA sources, on the GPU of a number."""
         ...
 
+    def fused(self, text: str, entry: str, number: int) -> int:
+        """The address of a kernel of a text that was generated."""
+        ...
+
     def compiled(
         self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
     ) -> int:
-        """The address of a kernel of another text."""
+        """The address of a kernel of a user's text."""
         ...
 
     def limits(self, number: int) -> Limits:
@@ -80,19 +85,34 @@ class _Cuda:
     driver = "libcuda.so.1"
 
     def function(self, stem: str, entry: str, number: int) -> int:
-        """As in :class:`Toolkit`; one type at a time is compiled, and CuPy keeps it on disk."""
+        """As in :class:`Toolkit`; one type at a time is compiled, and stays on disk."""
         options = *source.OPTIONS, *source.only(entry)
-        return self.compiled(_text(stem), options, (), entry, number)
+        return self._address(_text(stem), options, None, entry, number)
+
+    def fused(self, text: str, entry: str, number: int) -> int:
+        """As in :class:`Toolkit`; it stays on disk."""
+        return self._address(text, source.OPTIONS, None, entry, number)
 
     def compiled(
         self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
     ) -> int:
-        """As in :class:`Toolkit`."""
+        """As in :class:`Toolkit`; it may include CUDA's headers."""
+        return self._address(text, options, exports, entry, number)
+
+    def _address(
+        self,
+        text: str,
+        options: tuple[str, ...],
+        exports: tuple[str, ...] | None,
+        entry: str,
+        number: int,
+    ) -> int:
         cupy = _cupy()
         try:
             with cupy.cuda.Device(number):
-                return _module(text, options, exports).get_function(entry).kernel.ptr
-        except cupy.cuda.compiler.CompileException as error:
+                module, names = _kernels(text, options, exports, number)
+                return module.get_function(names.get(entry, entry)).ptr
+        except InvalidArgumentError as error:
             raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
         except (ImportError, OSError, RuntimeError) as error:
             if "CUDA_ERROR_NOT_FOUND" in str(error):
@@ -110,7 +130,7 @@ class _Cuda:
             _cupy().cuda.device.get_cublas_handle()
         except (ImportError, RuntimeError):
             return None
-        return _loaded("libcublas")
+        return _library("libcublas")
 
     def collectives(self) -> str | None:
         """As in :class:`Toolkit`: the NCCL that CuPy has loaded."""
@@ -118,10 +138,10 @@ class _Cuda:
             import_module("cupy.cuda.nccl").get_version()
         except (ImportError, AttributeError, RuntimeError):
             return None
-        return _loaded("libnccl")
+        return _library("libnccl")
 
 
-def _loaded(name: str) -> str | None:
+def _library(name: str) -> str | None:
     """The path of a library that this process has loaded."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         found = [path for path in maps.read().split() if re.search(rf"/{name}\.so", path)]
@@ -129,9 +149,22 @@ def _loaded(name: str) -> str | None:
 
 
 @cache
-def _module(text: str, options: tuple[str, ...], exports: tuple[str, ...]) -> Any:
-    """A text compiled by CuPy, which loads itself on each GPU that asks for a function."""
-    return _cupy().RawModule(code=text, options=options, name_expressions=exports or None)
+def _kernels(
+    text: str, options: tuple[str, ...], exports: tuple[str, ...] | None, number: int
+) -> tuple[Any, dict[str, str]]:
+    """A text on a GPU, as CuPy's module, with the names there of what a user's text exports; None
+    for one of ours, which needs no headers."""
+    cupy, nvrtc = _cupy(), import_module("cupy.cuda.nvrtc")
+    capability, names = _core.gpu_properties(number)[1], {}
+    if exports is None:
+        code = compiler.kept(nvrtc, text, options, capability)
+    else:
+        root = cupy.cuda.get_cuda_path()
+        options = *(() if root is None else (f"-I{root}/include",)), *options
+        code, names = compiler.compiled(nvrtc, text, options, exports, capability)
+    module = cupy.cuda.function.Module()
+    module.load(code)
+    return module, names
 
 
 @cache
@@ -181,6 +214,10 @@ class _Host:
     def function(self, stem: str, entry: str, number: int) -> int:
         """As in :class:`Toolkit`."""
         return self._function(self._tools.kernel_library(stem), entry)
+
+    def fused(self, text: str, entry: str, number: int) -> int:
+        """As in :class:`Toolkit`."""
+        return self._function(self._tools.text_library(text), entry)
 
     def compiled(
         self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
@@ -291,6 +328,17 @@ def function(stem: str, entry: str, number: int) -> int:
         As :func:`open_gpu`; a kernel that there is not.
     """
     return _toolkit().function(stem, entry, number)
+
+
+def fused(text: str, entry: str, number: int) -> int:
+    """The address of a kernel of a generated text on a GPU.
+
+    Raises
+    ------
+    DeviceError
+        As :func:`open_gpu`.
+    """
+    return _toolkit().fused(text, entry, number)
 
 
 def compiled(

@@ -10,7 +10,7 @@ from dataclasses import astuple
 from .. import _core
 from ..ops.card import OperatorProperty
 from ..ops.fused import Fused
-from . import backend, fusion, gpu, recipes, source  # noqa: F401 - the recipes register themselves
+from . import backend, fusion, gpu, recipes  # noqa: F401 - the recipes register themselves
 from .backend import Desc, Device
 from .cpu import CpuBackend
 from .reasons import reason
@@ -102,7 +102,7 @@ def _launch(step: Launch | Product, number: int) -> _core.GpuLaunch:
 
 def _address(step: Launch, number: int) -> int:
     if step.text:
-        return gpu.compiled(step.text, source.OPTIONS, (), step.entry, number)
+        return gpu.fused(step.text, step.entry, number)
     return gpu.function(step.stem, step.entry, number)
 
 

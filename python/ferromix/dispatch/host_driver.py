@@ -6,19 +6,15 @@ the same CUDA sources. Both are built once, into a cache, whoever asks.
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import os
 import re
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from ..error import FileFormatError, MissingFileError
 from . import source
+from .disk import once, place
 
 __all__ = ["COMPILER", "build", "kernel_library", "library", "text_library"]
 
@@ -60,7 +56,7 @@ def library() -> Path:
         _compile(DRIVER_FLAGS, _host() / "driver.cpp", done, "-ldl")
         return done
 
-    return _once(_cached("driver", "", DRIVER_FLAGS), make)
+    return once(_cached("driver", "", DRIVER_FLAGS), make)
 
 
 def kernel_library(stem: str) -> Path:
@@ -102,7 +98,7 @@ def text_library(text: str) -> Path:
 
 
 def _text_library(name: str, text: str) -> Path:
-    return _once(_cached(name, text, FLAGS), lambda folder: build(text, folder)[0])
+    return once(_cached(name, text, FLAGS), lambda folder: build(text, folder)[0])
 
 
 def build(text: str, folder: Path) -> tuple[Path, list[str], str]:
@@ -173,35 +169,6 @@ def _version() -> str:
 
 def _cached(name: str, text: str, flags: tuple[str, ...]) -> Path:
     """Where a library lies that is made from this text, the headers, the compiler and its flags."""
-    key = hashlib.sha256()
-    for part in (_version(), _compiler(), *flags, text):
-        key.update(part.encode() + b"\0")
-    for file in sorted(_host().iterdir()):
-        key.update(file.read_bytes() + b"\0")
-    cache_folder = os.environ.get("FERROMIX_CACHE") or Path.home() / ".cache" / "ferromix"
-    return Path(cache_folder) / "host" / f"{name}-{key.hexdigest()[:32]}.so"
-
-
-def _once(made: Path, make: Callable[[Path], Path]) -> Path:
-    """A library of the cache; who else asks for it meanwhile waits, and so builds nothing again."""
-    if made.exists():
-        return made
-    made.parent.mkdir(parents=True, exist_ok=True)
-    with made.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed, also by the end of the process
-        if not made.exists():
-            with tempfile.TemporaryDirectory() as folder:
-                _publish(make(Path(folder)), made)
-    return made
-
-
-def _publish(done: Path, made: Path) -> None:
-    """Puts a library into the cache at once: others find all of it or nothing."""
-    handle, temporary = tempfile.mkstemp(dir=made.parent, suffix=".tmp")
-    os.close(handle)
-    try:
-        shutil.copy(done, temporary)
-        os.replace(temporary, made)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    headers = [file.read_bytes() for file in sorted(_host().iterdir())]
+    parts = map(str.encode, (_version(), _compiler(), *flags, text))
+    return place("host", f"{name}.so", [*parts, *headers])
