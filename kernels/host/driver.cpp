@@ -3,6 +3,7 @@
 // and in which order work runs. Contexts, and what tests ask of the stand-in, are here; the rest is in
 // the headers, by subject.
 #include "driver_blas.h"
+#include "driver_dnn.h"
 #include "driver_launch.h"
 #include "driver_memory.h"
 #include "driver_nccl.h"

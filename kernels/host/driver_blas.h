@@ -105,6 +105,12 @@ FM_API cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) {
     return CUBLAS_SUCCESS;
 }
 
+/// Sums are in float64 whatever the mode.
+FM_API cublasStatus_t cublasSetMathMode(cublasHandle_t handle, int) {
+    std::lock_guard<std::mutex> lock(machine().mutex);
+    return products().find(handle) == nullptr ? CUBLAS_NOT_INITIALIZED : CUBLAS_SUCCESS;
+}
+
 FM_API cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, CUstream stream) {
     std::lock_guard<std::mutex> lock(machine().mutex);
     const std::shared_ptr<Products> found = products().find(handle);

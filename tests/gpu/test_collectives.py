@@ -156,7 +156,7 @@ def test_an_error_of_the_library():
 
 
 def test_without_the_library_that_is_said_once(monkeypatch):
-    monkeypatch.setattr(gpu._Host, "collectives", lambda self: None)
+    monkeypatch.setattr(gpu.Host, "collectives", lambda self: None)
     monkeypatch.setenv("FERROMIX_GPU_FALLBACK_LOG", "1")
     gpu.has_collectives.cache_clear()
     try:

@@ -80,23 +80,6 @@ def test_without_cupy_a_gpu_says_what_to_install(monkeypatch):
         gpu._Cuda().function("elemwise", "elemwise_copy_float32", 0)
 
 
-class CompileException(Exception):
-    """As CuPy's."""
-
-
-def cupy_that(error):
-    """A CuPy whose compiler fails."""
-
-    def fail(**_):
-        raise error
-
-    cuda = SimpleNamespace(
-        Device=lambda number: nullcontext(),
-        compiler=SimpleNamespace(CompileException=CompileException),
-    )
-    return SimpleNamespace(cuda=cuda, RawModule=fail)
-
-
 @pytest.mark.parametrize(
     ("error", "kind", "message"),
     [
@@ -121,15 +104,19 @@ def cupy_that(error):
             "the text has no kernel 'axpy'",
         ),
         (
-            CompileException('mine.cu(3): error: identifier "y" is undefined'),
+            InvalidArgumentError('source.cu(3): error: identifier "y" is undefined'),
             InvalidArgumentError,
-            r'axpy does not compile:\nmine.cu\(3\): error: identifier "y" is undefined',
+            r'axpy does not compile:\nsource.cu\(3\): error: identifier "y" is undefined',
         ),
     ],
 )
 def test_what_cupy_says_comes_with_what_to_do(monkeypatch, error, kind, message):
-    monkeypatch.setattr(gpu, "_cupy", lambda: cupy_that(error))
-    gpu._module.cache_clear()
+    def fail(*_):
+        raise error
+
+    cuda = SimpleNamespace(Device=lambda number: nullcontext())
+    monkeypatch.setattr(gpu, "_cupy", lambda: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(gpu, "_kernels", fail)
     with pytest.raises(kind, match=message):
         gpu._Cuda().compiled("text", (), (), "axpy", 1)
 
@@ -384,7 +371,7 @@ def test_a_driver_of_cuda_s_that_does_not_start():
     out = run(
         """
 from ferromix.dispatch import gpu
-gpu._Cuda.driver = gpu._Host().driver
+gpu._Cuda.driver = gpu.Host().driver
 assert mx.num_gpus() == 0
 fails(DeviceError, lambda: mx.nd.ones((2,), ctx=mx.gpu(0)))
 """,

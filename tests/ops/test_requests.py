@@ -2,12 +2,13 @@
 
 import numpy as np
 
+import ferromix as mx
 from ferromix import dispatch
 
 from .by_operator import by_operator
 from .run import ADD, INPLACE, NULL, WRITE, Call, backward, parts, second_order, to_array, to_arrays
 from .table import CASES
-from .tolerance import assert_close
+from .tolerance import RELATIVE, assert_close
 
 
 def calls_of(case):
@@ -30,6 +31,16 @@ def presets(call):
     return [to_array(np.linspace(-3, 5, int(np.prod(s))).reshape(s), t) for s, t in call.outs]
 
 
+def assert_added(found, total, dtype, what):
+    """On GPUs a library adds a bias, products and what was there, in an order of its own, each of
+    which rounds by the largest."""
+    if mx.current_context().device_type == "gpu" and dtype in RELATIVE:
+        largest = np.abs(total.astype("float64")).max(initial=0, where=np.isfinite(total))
+        error = np.abs(found.astype("float64") - total)
+        found = np.where(error <= 4 * RELATIVE[dtype] * largest, total, found)
+    assert_close(found, total, dtype, 4, what)
+
+
 @by_operator(CASES)
 def test_requests(case):
     for call in calls_of(case):
@@ -45,7 +56,7 @@ def test_requests(case):
             dtype = call.outs[k][1]
             np.testing.assert_array_equal(old[k], _values(before[k]), err_msg=what)
             total = (old[k].astype("float64") + written[k]).astype(old[k].dtype)
-            assert_close(added[k], total, dtype, 4, f"{what} added")
+            assert_added(added[k], total, dtype, f"{what} added")
             alone = call.run([WRITE if i == k else NULL for i in range(n)], before)
             assert alone[k].tobytes() == written[k].tobytes(), f"{what} alone"
             others = [i for i in range(n) if i != k]

@@ -8,24 +8,21 @@ module that imports CuPy.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from .. import _core
-from ..error import DeviceError, FileFormatError, InvalidArgumentError
+from ..error import DeviceError, InvalidArgumentError
 from . import compiler, source
 from .recipe import Limits
+from .toolkit import Host, Toolkit, rounds
 
 __all__ = [
-    "Toolkit",
     "compiled",
     "function",
     "fused",
@@ -44,39 +41,6 @@ DTYPES = (
     *("float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64"),
     "bool",
 )
-
-
-class Toolkit(Protocol):
-    """What compiles for the GPUs of a driver."""
-
-    driver: str
-    """The path, or the name, of the driver's library."""
-
-    def function(self, stem: str, entry: str, number: int) -> int:
-        """The address of a kernel of the CUDA sources, on the GPU of a number."""
-        ...
-
-    def fused(self, text: str, entry: str, number: int) -> int:
-        """The address of a kernel of a text that was generated."""
-        ...
-
-    def compiled(
-        self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
-    ) -> int:
-        """The address of a kernel of a user's text."""
-        ...
-
-    def limits(self, number: int) -> Limits:
-        """How many threads pay on the GPU of a number."""
-        ...
-
-    def blas(self) -> str | None:
-        """The path, or the name, of a library of matrix products."""
-        ...
-
-    def collectives(self) -> str | None:
-        """The path, or the name, of a library of sums among devices."""
-        ...
 
 
 class _Cuda:
@@ -122,7 +86,7 @@ class _Cuda:
     def limits(self, number: int) -> Limits:
         """As in :class:`Toolkit`."""
         _, capability, processors, _ = _core.gpu_properties(number)
-        return Limits(processors=processors, tf32=_rounds() and capability >= TENSOR_CORES)
+        return Limits(processors=processors, tf32=rounds() and capability >= TENSOR_CORES)
 
     def blas(self) -> str | None:
         """As in :class:`Toolkit`: the cuBLAS that CuPy has loaded."""
@@ -131,6 +95,13 @@ class _Cuda:
         except (ImportError, RuntimeError):
             return None
         return _library("libcublas")
+
+    def convolutions(self) -> str | None:
+        """As in :class:`Toolkit`: the cuDNN that CuPy's own dependency finds."""
+        try:
+            return import_module("cuda.pathfinder").load_nvidia_dynamic_lib("cudnn").abs_path
+        except (ImportError, RuntimeError):
+            return None
 
     def collectives(self) -> str | None:
         """As in :class:`Toolkit`: the NCCL that CuPy has loaded."""
@@ -154,7 +125,7 @@ def _kernels(
 ) -> tuple[Any, dict[str, str]]:
     """A text on a GPU, as CuPy's module, with the names there of what a user's text exports; None
     for one of ours, which needs no headers."""
-    cupy, nvrtc = _cupy(), import_module("cupy.cuda.nvrtc")
+    cupy, nvrtc = _cupy(), _cupy().cuda.nvrtc
     capability, names = _core.gpu_properties(number)[1], {}
     if exports is None:
         code = compiler.kept(nvrtc, text, options, capability)
@@ -199,55 +170,6 @@ def _cupy() -> Any:
         ) from error
 
 
-class _Host:
-    """The stand-in."""
-
-    def __init__(self) -> None:
-        from . import host_driver
-
-        self._tools = host_driver
-        self.driver = str(host_driver.library())
-        library = ctypes.CDLL(self.driver)
-        self._find: Callable[[bytes, bytes], int | None] = library.fm_host_function
-        library.fm_host_function.restype = ctypes.c_void_p
-
-    def function(self, stem: str, entry: str, number: int) -> int:
-        """As in :class:`Toolkit`."""
-        return self._function(self._tools.kernel_library(stem), entry)
-
-    def fused(self, text: str, entry: str, number: int) -> int:
-        """As in :class:`Toolkit`."""
-        return self._function(self._tools.text_library(text), entry)
-
-    def compiled(
-        self, text: str, options: tuple[str, ...], exports: tuple[str, ...], entry: str, number: int
-    ) -> int:
-        """As in :class:`Toolkit`."""
-        try:
-            library = self._tools.text_library(text)
-        except FileFormatError as error:
-            raise InvalidArgumentError(f"{entry} does not compile:\n{error}") from error
-        return self._function(library, entry)
-
-    def _function(self, path: Path, entry: str) -> int:
-        found = self._find(str(path).encode(), entry.encode())
-        if not found:
-            raise InvalidArgumentError(f"the text has no kernel '{entry}'")
-        return found
-
-    def limits(self, number: int) -> Limits:
-        """As in :class:`Toolkit`: each thread costs, so that few do as much as they can."""
-        return Limits(processors=1, threads=32, tf32=_rounds())
-
-    def blas(self) -> str | None:
-        """As in :class:`Toolkit`."""
-        return self.driver
-
-    def collectives(self) -> str | None:
-        """As in :class:`Toolkit`."""
-        return self.driver
-
-
 @cache
 def _toolkit() -> Toolkit:
     """The toolkit that the environment asks for.
@@ -261,7 +183,7 @@ def _toolkit() -> Toolkit:
     """
     name = os.environ.get("FERROMIX_GPU_DRIVER", "cuda")
     if name == "host":
-        return _Host()
+        return Host()
     if name == "cuda":
         return _Cuda()
     raise InvalidArgumentError(f"FERROMIX_GPU_DRIVER must be 'cuda' or 'host', got {name!r}")
@@ -279,7 +201,7 @@ def load_gpus() -> int:
     try:
         return _core.gpu_install(toolkit.driver)
     except DeviceError:
-        if isinstance(toolkit, _Host):
+        if isinstance(toolkit, Host):
             raise
         return 0
 
@@ -363,12 +285,8 @@ def limits(number: int) -> Limits:
     An operator without inputs may be the first thing that is asked of a GPU.
     """
     open_gpu(number)
-    return replace(_toolkit().limits(number), has_blas=_has_blas())
-
-
-def _rounds() -> bool:
-    """Whether float32 may be rounded to tf32, for tensor cores: MXNet's switch."""
-    return os.environ.get("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "0") not in ("", "0")
+    plan = partial(_planned, number)
+    return replace(_toolkit().limits(number), has_blas=_has_blas(), plan_convolution=plan)
 
 
 @cache
@@ -376,8 +294,38 @@ def _has_blas() -> bool:
     """Loads the library of matrix products; ``FERROMIX_GPU_BLAS=0`` does without."""
     library = None if os.environ.get("FERROMIX_GPU_BLAS") == "0" else _toolkit().blas()
     if library is not None:
-        _core.gpu_install_blas(library, _rounds())
+        _core.gpu_install_blas(library, rounds())
     return library is not None
+
+
+def _planned(number: int, *problem: Any) -> _core.GpuConvolution | None:
+    """How a library does a convolution, if there is one and it does."""
+    return _core.gpu_plan_convolution(number, *problem) if _has_convolutions() else None
+
+
+@cache
+def _has_convolutions() -> bool:
+    """Loads the library of convolutions; says once where there is none.
+
+    ``FERROMIX_GPU_CUDNN=0`` does without.
+    """
+    if os.environ.get("FERROMIX_GPU_CUDNN") == "0":
+        return False
+    library = _toolkit().convolutions()
+    if library is not None:
+        winograd = os.environ.get("FERROMIX_WINOGRAD") != "0"
+        _core.gpu_install_convolutions(library, rounds(), winograd)
+        return True
+    _missing(
+        "convolutions on GPUs run by Ferromix's own kernels, as there is no cuDNN; install "
+        "nvidia-cudnn-cu12 or nvidia-cudnn-cu13, or set FERROMIX_GPU_CUDNN=0"
+    )
+    return False
+
+
+def _missing(what: str) -> None:
+    if os.environ.get("FERROMIX_GPU_FALLBACK_LOG") != "0":
+        warnings.warn(f"{what}, which silences this", RuntimeWarning, stacklevel=3)
 
 
 @cache
@@ -392,12 +340,8 @@ def has_collectives() -> bool:
     if library is not None:
         _core.gpu_install_collectives(library)
         return True
-    if os.environ.get("FERROMIX_GPU_FALLBACK_LOG") != "0":
-        warnings.warn(
-            "arrays of several GPUs are added up by copies, as CuPy has no NCCL; "
-            "install nvidia-nccl-cu12 or nvidia-nccl-cu13, or set FERROMIX_GPU_NCCL=0, which "
-            "silences this",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    _missing(
+        "arrays of several GPUs are added up by copies, as CuPy has no NCCL; install "
+        "nvidia-nccl-cu12 or nvidia-nccl-cu13, or set FERROMIX_GPU_NCCL=0"
+    )
     return False

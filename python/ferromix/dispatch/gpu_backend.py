@@ -14,7 +14,7 @@ from . import backend, fusion, gpu, recipes  # noqa: F401 - the recipes register
 from .backend import Desc, Device
 from .cpu import CpuBackend
 from .reasons import reason
-from .recipe import Job, Launch, Product, Recipe, find
+from .recipe import Convolved, Job, Launch, Product, Recipe, Step, find
 
 __all__ = ["GpuBackend"]
 
@@ -94,9 +94,11 @@ def _launches(recipe: Recipe, number: int) -> list[_core.GpuLaunch]:
     return [_launch(step, number) for step in recipe.launches]
 
 
-def _launch(step: Launch | Product, number: int) -> _core.GpuLaunch:
+def _launch(step: Step, number: int) -> _core.GpuLaunch:
     if isinstance(step, Product):
         return astuple(step)
+    if isinstance(step, Convolved):
+        return step.plan, step.operands, step.out, step.number, step.adds
     return _address(step, number), step.grid, step.block, 0, step.args
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "ADD",
     "WRITE",
     "Arg",
+    "Convolved",
     "Desc",
     "Job",
     "Launch",
@@ -26,6 +27,7 @@ __all__ = [
     "Product",
     "Recipe",
     "Shape",
+    "Step",
     "behind",
     "draws",
     "field",
@@ -184,6 +186,35 @@ class Product:
 
 
 @dataclass(frozen=True)
+class Convolved:
+    """A convolution of arrays without gaps, or a gradient of one, by the vendor's library.
+
+    Parameters
+    ----------
+    plan
+        How: a ``_core.GpuConvolution``.
+    operands
+        Data and weights; for a gradient that of the output, and weights or data.
+    out
+        Where the result goes.
+    number
+        The output whose request counts.
+    adds
+        Whether it is added to what is there, whatever the request.
+    """
+
+    plan: Any
+    operands: tuple[Arg, Arg]
+    out: Arg
+    number: int
+    adds: bool
+
+
+Step = Launch | Product | Convolved
+"""What a recipe has a stream do."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """The launches of an operator, in order on one stream.
 
@@ -200,7 +231,7 @@ class Recipe:
         and a sentence, in which ``{}`` stands for the value.
     """
 
-    launches: tuple[Launch | Product, ...]
+    launches: tuple[Step, ...]
     temporary: int = 0
     strided: bool = False
     refusals: tuple[tuple[str, str], ...] = ()
@@ -217,6 +248,8 @@ class Limits:
     """Whether there is a library for products of matrices."""
     tf32: bool = False
     """Whether float32 is multiplied by tensor cores, which round it to tf32."""
+    plan_convolution: Callable[..., Any] | None = None
+    """As ``_core.gpu_plan_convolution`` for the device, or None."""
 
 
 @dataclass(frozen=True)

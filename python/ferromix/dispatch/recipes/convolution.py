@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from ..recipe import (
     Arg,
+    Convolved,
     Job,
     Launch,
     Recipe,
     Shape,
+    Step,
     input_at,
     int64,
     nothing,
@@ -20,7 +24,7 @@ from ..recipe import (
     struct,
     workspace,
 )
-from ..recipe_folds import fold
+from ..recipe_folds import fold, packed_walk, strides_of
 from .gemm import WIDTH, Split, split
 
 __all__ = [
@@ -42,6 +46,8 @@ FEW = 4
 """Channels of a group whose results take a thread for each element."""
 FEW_WEIGHTS = 64
 """Weights of a group that take a block each."""
+ROOM = 1024
+"""MiB that a library may use, where attributes do not say."""
 MOST = 2**31 - 1
 MOST_GROUPS = 65535
 """Blocks along the last axis of a grid."""
@@ -57,7 +63,10 @@ class Geometry:
     channels: int
     filters: int
     axes: list[tuple[int, int, int, int, int, int]]
-    """Input, output, kernel, stride, dilation and padding of each axis."""
+    """Input, output, kernel, stride, dilation and padding of three axes, of which one stands for
+    several that need no more."""
+    given: Sequence[tuple[int, int, int, int, int, int]] = ()
+    """The same of the axes that there are."""
 
     def of(self, which: int) -> list[int]:
         """One of these for all axes."""
@@ -72,6 +81,30 @@ class Geometry:
     def taps(self) -> int:
         """Elements of the kernel."""
         return prod(self.of(2))
+
+    def planned(self, job: Job, way: str) -> Any:
+        """How the vendor's library does it; None where that is not for it.
+
+        Groups of few channels are for our own kernels.
+        """
+        if job.limits.plan_convolution is None or (self.groups > 1 and self.least <= FEW):
+            return None
+        flat = [(1, 1, 1, 1, 1, 0)] * (2 - len(self.given))
+        inputs, outputs, kernel, *steps = map(list, zip(*flat, *self.given, strict=True))
+        filters = self.groups * self.filters
+        shapes = (
+            [self.batch, self.groups * self.channels, *inputs],
+            [filters, self.channels, *kernel],
+            [self.batch, filters, *outputs],
+        )
+        room = job.attrs.get("workspace") or ROOM
+        of = job.inputs[0][1]
+        return job.limits.plan_convolution(way, of, shapes, steps, self.groups, room << 20)
+
+    @property
+    def least(self) -> int:
+        """Channels of a group, or filters, whichever are fewer."""
+        return min(self.channels, self.filters)
 
     def packed(self) -> Arg:
         """As an ``fm::Shape``."""
@@ -97,11 +130,11 @@ def extents(job: Job, shape: Shape, out: Shape, pads: Shape | None = None) -> Ge
     fills = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0}
     named = [attrs[name] or (fill,) * rank for name, fill in fills.items()]
     named[-1] = named[-1] if pads is None else pads
-    axes = list(zip(shape[2:], out[2:], *named, strict=True))
+    axes = given = list(zip(shape[2:], out[2:], *named, strict=True))
     if all(axis[2:4] == (1, 1) and axis[5] == 0 for axis in axes):
         axes, rank = [(prod(shape[2:]), prod(out[2:]), 1, 1, 1, 0)], 1
     axes = [(1, 1, 1, 1, 1, 0)] * (3 - rank) + axes
-    found = Geometry(shape[0], groups, shape[1] // groups, out[1] // groups, axes)
+    found = Geometry(shape[0], groups, shape[1] // groups, out[1] // groups, axes, given)
     weights = groups * found.filters * found.channels * found.taps
     # A position or a tap outside of the data must have a number, too.
     reach = max(a[0] + a[2] * a[4] + 2 * a[5] + a[3] for a in axes)
@@ -118,7 +151,7 @@ def launches(
     args: tuple[Arg, ...],
     out: int,
     target: tuple[Arg, Arg] | None = None,
-) -> tuple[list[Launch], int]:
+) -> tuple[list[Step], int]:
     """Launches of ``args`` (two operands and the bias), and bytes of their temporary memory.
 
     To the output `out`, or to the address of `target` by the request there.
@@ -132,7 +165,7 @@ def launches(
     block = (1, how.threads, 1) if (name, how.size) == ("weight_", "few") else (how.threads, 1, 1)
     rest = to, workspace(), int64(elements), g.packed(), request
     entry = f"convolution_{name}{how.size}_{dtype}"
-    made = [Launch("convolution", entry, grid, block, (*args, *rest))]
+    made: list[Step] = [Launch("convolution", entry, grid, block, (*args, *rest))]
     if how.parts == 1:
         return made, 0
     filters = job.outputs[out][0][1]
@@ -142,6 +175,25 @@ def launches(
     finish = f"convolution_{dtype}_finish"
     made.append(job.spread("convolution", finish, elements, *last))
     return made, how.parts * elements * WIDTH[dtype]
+
+
+def by_library(
+    job: Job, g: Geometry, way: str, args: tuple[Arg, ...], out: int
+) -> tuple[list[Step], int] | None:
+    """The same by the vendor's library, if it does: the bias goes everywhere, the rest is added."""
+    (first, second, bias), made = args, []
+    shape, dtype = job.outputs[out]
+    plan = g.planned(job, way) if prod(shape) else None
+    if plan is None:
+        return None
+    if bias != nothing():
+        planes = shape[0], shape[1], prod(shape[2:])
+        layout = packed_walk(planes, strides_of(planes), [0, 1, 0])
+        assert layout is not None, "three axes are not too many"
+        rows = bias, output_at(out), layout, req(out)
+        made.append(job.spread("elemwise", f"elemwise_copy_{dtype}", prod(shape), *rows))
+    made.append(Convolved(plan, (first, second), output_at(out), out, bool(made)))
+    return made, plan.workspace
 
 
 def shared(job: Job, rows: int, columns: int, depth: int, count: int) -> Split:
@@ -164,22 +216,24 @@ def forward(job: Job) -> Recipe | None:
 
 def forward_of(
     job: Job, g: Geometry, weight: int, bias: Arg | None = None
-) -> tuple[list[Launch], int]:
+) -> tuple[list[Step], int]:
     """The convolution of the first input, to the first output."""
     how = shared(job, g.filters, g.positions, g.channels * g.taps, g.groups)
     args = input_at(0), input_at(weight), bias or nothing()
-    return launches(job, g, "", how, prod(job.outputs[0][0]), args, 0)
+    found = by_library(job, g, "", args, 0)
+    return found or launches(job, g, "", how, prod(job.outputs[0][0]), args, 0)
 
 
 def data_gradient(
     job: Job, g: Geometry, weight: int, bias: Arg | None = None
-) -> tuple[list[Launch], int]:
+) -> tuple[list[Step], int]:
     """A product for each group and each phase of the strides.
 
     From the first input to the first output.
     """
     args = input_at(0), input_at(weight), bias or nothing()
-    return launches(job, g, "data_", data_split(job, g), prod(job.outputs[0][0]), args, 0)
+    found = by_library(job, g, "data_", args, 0)
+    return found or launches(job, g, "data_", data_split(job, g), prod(job.outputs[0][0]), args, 0)
 
 
 def data_split(job: Job, g: Geometry) -> Split:
@@ -190,10 +244,13 @@ def data_split(job: Job, g: Geometry) -> Split:
     return shared(job, g.channels, most, depth, g.groups * prod(strides))
 
 
-def weight_gradient(job: Job, g: Geometry, grad: int, data: int) -> tuple[list[Launch], int]:
+def weight_gradient(job: Job, g: Geometry, grad: int, data: int) -> tuple[list[Step], int]:
     """A product for each group, over all positions, from two inputs to the second output."""
     args = input_at(grad), input_at(data), nothing()
-    return launches(job, g, "weight_", weight_split(job, g), prod(job.outputs[1][0]), args, 1)
+    found = by_library(job, g, "weight_", args, 1)
+    return found or launches(
+        job, g, "weight_", weight_split(job, g), prod(job.outputs[1][0]), args, 1
+    )
 
 
 def weight_split(job: Job, g: Geometry) -> Split:
@@ -214,7 +271,7 @@ def backward(job: Job) -> Recipe | None:
     return with_bias(job, [data_gradient(job, g, 2), weight_gradient(job, g, 0, 1)])
 
 
-def with_bias(job: Job, parts: list[tuple[list[Launch], int]]) -> Recipe | None:
+def with_bias(job: Job, parts: list[tuple[list[Step], int]]) -> Recipe | None:
     """Launches, and those of the gradient of the bias, if there is one."""
     grad = job.inputs[0][0]
     made = [one for launches, _ in parts for one in launches]

@@ -13,6 +13,7 @@ from ..recipe import (
     Launch,
     Product,
     Recipe,
+    Step,
     float64,
     input_at,
     int64,
@@ -77,7 +78,7 @@ def products(
     out: Matrices,
     scale: float = 1.0,
     request: Arg | None = None,
-) -> list[Launch | Product]:
+) -> list[Step]:
     """Launches of products, times a number, that go anywhere in an output, in rows without gaps.
 
     With `request` they go into other memory, of the type of that output.
@@ -129,7 +130,7 @@ def product(
     count: int = 1,
     to: Arg | None = None,
     adds: bool = False,
-) -> tuple[list[Launch | Product], int]:
+) -> tuple[list[Step], int]:
     """Launches for ``count`` products ``a b + bias``, and bytes of their temporary memory.
 
     They go to the output of a number, or to a place, by the request for that output. Without one
@@ -151,7 +152,7 @@ def product(
     more, sums = bias or nothing(), share.parts * elements * WIDTH[dtype] * (share.parts > 1)
     grid, block = (share.tiles, share.parts, min(count, 65535)), (share.threads, 1, 1)
     args, entry = (a.at, b.at, more, out, workspace(), sizes, how), f"dot_{share.size}_{dtype}"
-    launches: list[Launch | Product] = [Launch("dot", entry, grid, block, args)]
+    launches: list[Step] = [Launch("dot", entry, grid, block, args)]
     if share.parts > 1:
         rest = map(int64, (share.parts, elements, n))
         last = workspace(), more, out, *rest, how
@@ -167,7 +168,7 @@ def by_library(
     bias: Arg | None,
     count: int,
     adds: bool,
-) -> tuple[list[Launch | Product], int]:
+) -> tuple[list[Step], int]:
     """The same: the bias goes into every row, and the library adds the products."""
     out, number, how = to
     dtype = job.inputs[0][1]
@@ -176,7 +177,7 @@ def by_library(
     room = -(-min(LIBRARY_ROOM, 16 * elements * WIDTH[dtype]) // 256) * 256
     if elements == 0:
         return [], 0
-    launches: list[Launch | Product] = []
+    launches: list[Step] = []
     if bias is not None:
         layout = packed_walk((count * m, n), [n, 1], [0, 1])
         assert layout is not None, "two axes are not too many"

@@ -10,9 +10,9 @@ from ..recipe import (
     Arg,
     Job,
     Launch,
-    Product,
     Recipe,
     Shape,
+    Step,
     input_at,
     int64,
     output_at,
@@ -105,7 +105,7 @@ def scores_back(job: Job) -> Recipe | None:
         (h.count, h.queries, h.depth, h.keys),
         (h.count, h.keys, h.depth, h.queries),
     )
-    made: list[Launch | Product] = [cleared(job, keys - 1)]
+    made: list[Step] = [cleared(job, keys - 1)]
     made += products(job, 0, first, grad, k, to_q, scale)
     made += products(job, keys - 1, second, grad.flipped(), q, to_k, scale)
     return Recipe(tuple(made))
@@ -123,7 +123,7 @@ def weighted_back(job: Job) -> Recipe | None:
         (h.count, h.keys, h.depth, h.queries),
         (h.count, h.queries, h.keys, h.depth),
     )
-    made: list[Launch | Product] = [cleared(job, 0)]
+    made: list[Step] = [cleared(job, 0)]
     made += products(job, 0, first, weights.flipped(), grad, to_v)
     made += products(job, 1, second, grad, v.flipped(), h.weights(output_at(1)))
     return Recipe(tuple(made))

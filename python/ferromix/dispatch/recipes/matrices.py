@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..recipe import ADD, WRITE, Arg, Job, Launch, Product, float64, int64, nothing, struct
+from ..recipe import ADD, WRITE, Arg, Job, Launch, Step, float64, int64, nothing, struct
 from ..recipe_room import Room
 from .dot import Matrices, products
 
@@ -38,7 +38,7 @@ class Steps:
         self.job = replace(job, limits=replace(job.limits, tf32=False))
         self.dtype, self.count, self.room = dtype, count, Room()
         self.width = 8 if dtype == "float64" else 4
-        self.launches: list[Launch | Product] = []
+        self.launches: list[Step] = []
 
     def matrices(self, rows: int, columns: int) -> Matrices:
         """Some in temporary memory."""

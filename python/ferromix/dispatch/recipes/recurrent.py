@@ -11,8 +11,8 @@ from ..recipe import (
     Arg,
     Job,
     Launch,
-    Product,
     Recipe,
+    Step,
     behind,
     req,
 )
@@ -110,7 +110,7 @@ class Plan:
 
     def __init__(self, job: Job, shared: int) -> None:
         self.job, self.dtype = job, job.inputs[0][1]
-        self.launches: list[Launch | Product] = []
+        self.launches: list[Step] = []
         self.shared, self.room = 0, Room()
         self.room.bytes = shared
         self.refusals: tuple[tuple[str, str], ...] = ()
@@ -143,7 +143,7 @@ class Plan:
         launches, shared = product(self.job, a, b, number, to=to, adds=adds)
         self.add(launches, shared)
 
-    def add(self, launches: list[Launch | Product], shared: int = 0) -> None:
+    def add(self, launches: list[Step], shared: int = 0) -> None:
         """Launches that use the first bytes of the temporary memory."""
         self.launches += launches
         self.shared = max(self.shared, -(-shared // 256) * 256)

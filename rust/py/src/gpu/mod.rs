@@ -9,7 +9,8 @@ use crate::support::site;
 use crate::tape;
 use ferromix_base::Error;
 use ferromix_runtime::gpu::{
-    Arg, Collective, Launch, Product, Recipe, Sentence, Step, among_devices,
+    Arg, Collective, Convolution, ConvolutionPlan, Launch, Problem, Product, Recipe, Sentence,
+    Step, Way, among_devices,
 };
 use ferromix_runtime::{self as rt};
 use pyo3::exceptions::PyValueError;
@@ -90,6 +91,70 @@ fn gpu_install_collectives(py: Python<'_>, library: PathBuf) -> PyResult<()> {
         .map_err(to_py)
 }
 
+/// Loads the library of convolutions for GPUs, unless there is one; whether it may round float32 to tf32,
+/// and use Winograd's way.
+#[pyfunction]
+fn gpu_install_convolutions(
+    py: Python<'_>,
+    library: PathBuf,
+    tf32: bool,
+    winograd: bool,
+) -> PyResult<()> {
+    let gpus = runtime()?.gpus().map_err(to_py)?;
+    py.detach(|| gpus.install_convolutions(&library, (tf32, winograd)))
+        .map_err(to_py)
+}
+
+/// How the library of convolutions does something.
+#[pyclass(frozen, module = "ferromix._core")]
+pub(crate) struct GpuConvolution(Arc<ConvolutionPlan>);
+
+#[pymethods]
+impl GpuConvolution {
+    /// Bytes of temporary memory that it takes.
+    #[getter]
+    fn workspace(&self) -> usize {
+        self.0.workspace
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
+    }
+}
+
+/// How the library of convolutions does what is asked for: `way` is `""`, `"data_"` or `"weight_"`, for the
+/// output and the gradients; shapes are those of data, weights and output, steps are strides, dilations
+/// and paddings. None where it does not, in so many bytes of temporary memory.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)] // the parts of a problem
+fn gpu_plan_convolution(
+    py: Python<'_>,
+    number: u16,
+    way: &str,
+    of: &str,
+    shapes: [Vec<usize>; 3],
+    steps: [Vec<usize>; 3],
+    groups: usize,
+    room: usize,
+) -> PyResult<Option<GpuConvolution>> {
+    let problem = Problem {
+        way: match way {
+            "data_" => Way::Data,
+            "weight_" => Way::Weight,
+            _ => Way::Forward,
+        },
+        dtype: dtype(of)?,
+        shapes,
+        steps,
+        groups,
+    };
+    let gpus = runtime()?.gpus().map_err(to_py)?;
+    let plan = py.detach(|| gpus.plan_convolution(number, problem, room));
+    Ok(plan
+        .map_err(to_py)?
+        .map(|plan| GpuConvolution(Arc::new(plan))))
+}
+
 /// Pushes the sum of arrays, one on each of several GPUs, into one on one of these.
 #[pyfunction]
 fn reduce_on_gpus(py: Python<'_>, parts: Vec<PyRef<'_, Array>>, whole: &Array) -> PyResult<()> {
@@ -137,6 +202,14 @@ pub(crate) enum PyLaunch<'py> {
         [usize; 3],
         bool,
         usize,
+    ),
+    /// How, operands, where the result goes, whose request counts, whether it adds.
+    Convolution(
+        PyRef<'py, GpuConvolution>,
+        [Bound<'py, PyTuple>; 2],
+        Bound<'py, PyTuple>,
+        usize,
+        bool,
     ),
 }
 
@@ -212,6 +285,13 @@ fn launch(given: &PyLaunch<'_>) -> PyResult<Step> {
                 workspace: *workspace,
             })
         }
+        PyLaunch::Convolution(plan, [a, b], out, req, adds) => Step::Convolution(Convolution {
+            plan: plan.0.clone(),
+            operands: [arg(a)?, arg(b)?],
+            out: arg(out)?,
+            req: *req,
+            adds: *adds,
+        }),
     })
 }
 
@@ -249,6 +329,9 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(gpu_install, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_install_blas, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_install_collectives, m)?)?;
+    m.add_function(wrap_pyfunction!(gpu_install_convolutions, m)?)?;
+    m.add_function(wrap_pyfunction!(gpu_plan_convolution, m)?)?;
+    m.add_class::<GpuConvolution>()?;
     m.add_function(wrap_pyfunction!(reduce_on_gpus, m)?)?;
     m.add_function(wrap_pyfunction!(broadcast_on_gpus, m)?)?;
     m.add_function(wrap_pyfunction!(gpu_count, m)?)?;

@@ -20,8 +20,11 @@ const COMPUTE_32F: c_int = 68;
 /// The same with factors of float32 rounded to tf32, where a device has tensor cores for that.
 const COMPUTE_32F_TF32: c_int = 77;
 const COMPUTE_64F: c_int = 70;
+/// `CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION`: parts of a sum of halves are added in float32, too.
+const FULL_SUMS: c_int = 16;
 
 type Create = unsafe extern "C" fn(*mut Object) -> c_int;
+type SetMath = unsafe extern "C" fn(Object, c_int) -> c_int;
 type SetStream = unsafe extern "C" fn(Object, Object) -> c_int;
 type SetWorkspace = unsafe extern "C" fn(Object, *mut c_void, usize) -> c_int;
 #[rustfmt::skip]
@@ -34,6 +37,7 @@ type Gemm = unsafe extern "C" fn(
 /// The library, with a handle for each device that has used it.
 pub(crate) struct Blas {
     create: Create,
+    set_math: SetMath,
     set_stream: SetStream,
     set_workspace: SetWorkspace,
     gemm: Gemm,
@@ -58,6 +62,10 @@ impl Blas {
         let mut made = std::ptr::null_mut();
         // SAFETY: a place for the result.
         check("cublasCreate", unsafe { (self.create)(&raw mut made) })?;
+        // SAFETY: the handle that was made.
+        check("cublasSetMathMode", unsafe {
+            (self.set_math)(made, FULL_SUMS)
+        })?;
         handles.insert(port.number(), Handle(made));
         work(made)
     }
@@ -77,6 +85,7 @@ impl Blas {
         unsafe {
             Ok(Blas {
                 create: std::mem::transmute::<*mut c_void, Create>(find("cublasCreate_v2")?),
+                set_math: std::mem::transmute::<*mut c_void, SetMath>(find("cublasSetMathMode")?),
                 set_stream: std::mem::transmute::<*mut c_void, SetStream>(find(
                     "cublasSetStream_v2",
                 )?),

@@ -2,7 +2,7 @@
 
 use super::device::{Device, DeviceFailure, Origin};
 use super::driver::Object;
-use super::launch::{Temporary, bytes_of, span};
+use super::launch::{Pieces, Temporary, bytes_of, span};
 use super::port::Port;
 use super::recipe::{Arg, Filling, Launch};
 use super::stream::Lane;
@@ -160,8 +160,8 @@ pub(crate) fn read(
     if from.view.is_contiguous() {
         return land(runtime, (device, uses), from.view.ptr(), out, origin).map_err(blame);
     }
-    let packed = Temporary::new(runtime, device, out.len()).and_then(|mut block| {
-        let packed = block.like(&from.view);
+    let packed = Temporary::new(runtime, device, out.len()).and_then(|block| {
+        let packed = Pieces::of(&block).like(&from.view);
         let target = (&packed, &block.uses);
         pack(runtime, device, (&from.view, uses), target, origin)?;
         Ok((block, packed))
@@ -294,8 +294,8 @@ fn write(runtime: &Runtime, from: &View, to: &Place, origin: Origin) -> Result<(
     if to.view.is_contiguous() {
         return send(runtime, (device, uses), to.view.ptr(), bytes, origin).map_err(whole);
     }
-    let mut block = Temporary::new(runtime, device, bytes.len())?;
-    let packed = block.like(&to.view);
+    let block = Temporary::new(runtime, device, bytes.len())?;
+    let packed = Pieces::of(&block).like(&to.view);
     let staged = (device, &block.uses);
     send(runtime, staged, packed.ptr(), bytes, origin).map_err(whole)?;
     pack(
@@ -335,8 +335,8 @@ fn copy_within(
 ) -> Result<()> {
     let ([a, b], [c, d]) = (span(from.0), span(to.0));
     if a < d && c < b {
-        let mut block = Temporary::new(runtime, device, padded(bytes_of(from.0)))?;
-        let packed = block.like(from.0);
+        let block = Temporary::new(runtime, device, padded(bytes_of(from.0)))?;
+        let packed = Pieces::of(&block).like(from.0);
         pack(runtime, device, from, (&packed, &block.uses), origin)?;
         return pack(runtime, device, (&packed, &block.uses), to, origin);
     }
@@ -368,7 +368,7 @@ fn copy_across(runtime: &Runtime, from: &Place, to: &Place, origin: Origin) -> R
         (from.view.clone(), ours.clone())
     } else {
         let block = here.insert(Temporary::new(runtime, a, size)?);
-        let packed = block.like(&from.view);
+        let packed = Pieces::of(block).like(&from.view);
         pack(
             runtime,
             a,
@@ -384,7 +384,7 @@ fn copy_across(runtime: &Runtime, from: &Place, to: &Place, origin: Origin) -> R
         (to.view.clone(), theirs.clone())
     } else {
         let block = there.insert(Temporary::new(runtime, b, size)?);
-        (block.like(&source), block.uses.clone())
+        (Pieces::of(block).like(&source), block.uses.clone())
     };
     let (bytes, target) = (bytes_of(&source), landing.ptr().addr() as u64);
     let uses = [(&ours, false), (&landed, true)];

@@ -106,7 +106,7 @@ impl Library {
         self.find(symbol).ok_or_else(|| {
             Error::device(format!(
                 "the driver of GPUs has no function '{symbol}'; it is too old: Ferromix needs one for \
-                 CUDA 11.2 or newer"
+                 CUDA 11.4 or newer"
             ))
         })
     }

@@ -3,7 +3,7 @@
 
 use super::device::{Device, Origin};
 use super::driver::Object;
-use super::launch::{Staged, finish};
+use super::launch::{Staged, Temporary, finish};
 use super::port::Port;
 use super::stream::Lane;
 use super::uses::Uses;
@@ -74,22 +74,20 @@ impl Segment {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let staged = match &*state {
             State::Captured(_) => Vec::new(),
-            _ => self
-                .steps
-                .iter()
-                .map(|step| step.stage(runtime))
-                .collect::<Result<Vec<_>>>()?,
+            _ => self.stage(runtime)?,
         };
         let kept = match &*state {
             State::Captured(captured) => &captured.staged,
             _ => &staged,
         };
         let mut uses: Vec<(Arc<Uses>, bool)> = Vec::new();
-        for (step, staged) in self.steps.iter().zip(kept) {
+        for step in &self.steps {
             step.with_operands(|operands| {
-                uses.extend(staged.uses(operands).map(|(u, writes)| (u.clone(), writes)));
+                uses.extend(Staged::uses(operands).map(|(u, writes)| (u.clone(), writes)));
             });
         }
+        let block = kept.iter().find_map(Staged::block);
+        uses.extend(block.map(|block| (block.uses.clone(), true)));
         // Who writes comes last, as a write makes earlier reads old.
         uses.sort_by_key(|(_, writes)| *writes);
         let uses: SmallVec<[(&Arc<Uses>, bool); 8]> = uses
@@ -133,6 +131,17 @@ impl Segment {
             _ => {}
         }
         finish(runtime, &self.device, ticket)
+    }
+
+    /// All have the same temporary memory, as they come one after another.
+    fn stage(&self, runtime: &Runtime) -> Result<Vec<Staged>> {
+        let mut most = 0;
+        for step in &self.steps {
+            most = most.max(step.temporary().map_err(|e| step.blamed(e))?);
+        }
+        let block = Temporary::of_size(runtime, &self.device, most)?;
+        let stage = |step: &Arc<Binding>| step.stage(block.clone()).map_err(|e| step.blamed(e));
+        self.steps.iter().map(stage).collect()
     }
 
     fn launch(&self, staged: &[Staged], port: &Port, stream: Object) -> Result<()> {

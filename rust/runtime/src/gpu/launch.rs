@@ -47,7 +47,6 @@ pub(crate) struct Temporary {
     pool: Pool,
     handle: Option<Handle>,
     pub(crate) uses: Arc<Uses>,
-    used: usize,
 }
 
 impl Temporary {
@@ -58,17 +57,46 @@ impl Temporary {
             pool: pool.clone(),
             uses: device.uses_of(handle.as_ptr().addr()),
             handle: Some(handle),
-            used: 0,
         })
+    }
+
+    /// So many bytes, of which several may make use in turn; none of nothing.
+    pub(crate) fn of_size(
+        runtime: &Runtime,
+        device: &Device,
+        size: usize,
+    ) -> Result<Option<Arc<Self>>> {
+        match size {
+            0 => Ok(None),
+            _ => Self::new(runtime, device, size).map(|block| Some(Arc::new(block))),
+        }
+    }
+
+    /// Where it starts.
+    fn start(&self) -> *mut u8 {
+        self.handle
+            .as_ref()
+            .map_or(std::ptr::null_mut(), |h| h.as_ptr())
+    }
+}
+
+/// Temporary memory on its way to who needs a piece of it.
+pub(crate) struct Pieces {
+    next: *mut u8,
+}
+
+impl Pieces {
+    pub(crate) fn of(block: &Temporary) -> Self {
+        Pieces {
+            next: block.start(),
+        }
     }
 
     /// The address of the next piece.
     pub(crate) fn cut(&mut self, size: usize) -> *mut u8 {
-        let start = self.used;
-        self.used += padded(size);
-        self.handle
-            .as_ref()
-            .map_or(std::ptr::null_mut(), |h| h.as_ptr().wrapping_add(start))
+        let start = self.next;
+        self.next = start.wrapping_add(padded(size));
+        start
     }
 
     /// The next piece, for elements such as those of `view`, without gaps.
@@ -97,62 +125,69 @@ pub(crate) struct Staged {
     inputs: Vec<View>,
     outputs: Vec<View>,
     reqs: SmallVec<[Req; 4]>,
-    temporary: Option<Temporary>,
+    temporary: Option<Arc<Temporary>>,
     start: u64,
     spans: Spans,
 }
 
 impl Staged {
-    /// Takes the temporary memory of a run: for its kernels, and for copies of arrays with gaps.
-    pub(crate) fn new(runtime: &Runtime, recipe: &Recipe, operands: &Operands<'_>) -> Result<Self> {
+    /// Bytes of the temporary memory of a run: for its kernels, and for copies of arrays with gaps.
+    pub(crate) fn size(recipe: &Recipe, operands: &Operands<'_>) -> usize {
         let (ins, outs) = operands.staged;
         let sizes = ins.iter().map(|&i| bytes_of(&operands.inputs[i]));
         let sizes = sizes.chain(outs.iter().map(|&i| bytes_of(&operands.outputs[i])));
-        let size = padded(recipe.temporary) + sizes.map(padded).sum::<usize>();
-        let mut temporary = match size {
-            0 => None,
-            _ => Some(Temporary::new(runtime, &recipe.device, size)?),
-        };
+        padded(recipe.temporary) + sizes.map(padded).sum::<usize>()
+    }
+
+    /// Shares that memory out; runs that come one after another on a stream may have the same.
+    pub(crate) fn new(
+        recipe: &Recipe,
+        operands: &Operands<'_>,
+        temporary: Option<Arc<Temporary>>,
+    ) -> Self {
+        let ((ins, outs), size) = (operands.staged, Self::size(recipe, operands));
         let (mut inputs, mut outputs) = (operands.inputs.to_vec(), operands.outputs.to_vec());
         let mut reqs: SmallVec<[Req; 4]> = SmallVec::from_slice(operands.reqs);
         let mut start = 0;
-        if let Some(block) = &mut temporary {
-            start = block.cut(recipe.temporary).addr() as u64;
+        if let Some(block) = &temporary {
+            let mut pieces = Pieces::of(block);
+            start = pieces.cut(recipe.temporary).addr() as u64;
             for &i in ins {
-                inputs[i] = block.like(&operands.inputs[i]);
+                inputs[i] = pieces.like(&operands.inputs[i]);
             }
             for &i in outs {
                 if let Some(j) = operands.copied_input(i) {
                     outputs[i] = inputs[j].clone();
                     continue;
                 }
-                outputs[i] = block.like(&operands.outputs[i]);
+                outputs[i] = pieces.like(&operands.outputs[i]);
                 if reqs[i] == Req::Inplace {
                     reqs[i] = Req::Write;
                 }
             }
         }
         let spans = Spans::of((&inputs, &outputs, &reqs), start, size);
-        Ok(Staged {
+        Staged {
             inputs,
             outputs,
             reqs,
             temporary,
             start,
             spans,
-        })
+        }
     }
 
-    /// The memory that the run uses, and whether it writes there.
-    pub(crate) fn uses<'a>(
-        &'a self,
-        operands: &Operands<'a>,
-    ) -> impl Iterator<Item = (&'a Arc<Uses>, bool)> {
+    /// The temporary memory of the run.
+    pub(crate) fn block(&self) -> Option<&Temporary> {
+        self.temporary.as_deref()
+    }
+
+    /// The memory of its arrays, and whether it writes there.
+    pub(crate) fn uses<'a>(operands: &Operands<'a>) -> impl Iterator<Item = (&'a Arc<Uses>, bool)> {
         let (inputs, outputs) = operands.uses;
         let reads = inputs.iter().map(|block| (block, false));
         let writes = outputs.iter().flatten().map(|block| (block, true));
-        let temporary = self.temporary.iter().map(|block| (&block.uses, true));
-        reads.chain(writes).chain(temporary)
+        reads.chain(writes)
     }
 
     /// Enqueues the launches, and the copies around them.
@@ -202,8 +237,10 @@ pub(crate) fn run(
     origin: Origin,
 ) -> Result<()> {
     let (device, gpus) = (&recipe.device, runtime.gpus()?);
-    let staged = Staged::new(runtime, recipe, operands)?;
-    let uses: SmallVec<[(&Arc<Uses>, bool); 8]> = staged.uses(operands).collect();
+    let block = Temporary::of_size(runtime, device, Staged::size(recipe, operands))?;
+    let staged = Staged::new(recipe, operands, block);
+    let mut uses: SmallVec<[(&Arc<Uses>, bool); 8]> = Staged::uses(operands).collect();
+    uses.extend(staged.block().map(|block| (&block.uses, true)));
     let work = |port: &Port, stream| staged.enqueue(recipe, operands, port, stream);
     let ticket = device.enqueue(gpus, Lane::Compute, origin, &uses, work)?;
     recipe.watch(ticket, origin);

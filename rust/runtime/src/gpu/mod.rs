@@ -4,6 +4,8 @@
 mod blas;
 mod collective;
 mod copy;
+mod cudnn;
+mod cudnn_plan;
 mod device;
 mod driver;
 mod graph;
@@ -22,6 +24,9 @@ pub use blas::Product;
 use collective::Collectives;
 pub use collective::{Collective, among_devices};
 pub(crate) use copy::{Place, read, run as run_copy};
+use cudnn::Convolutions;
+pub use cudnn::{Convolution, ConvolutionPlan};
+pub use cudnn_plan::{Problem, Way};
 pub(crate) use device::Device;
 pub use device::{DeviceFailure, Origin, Properties};
 pub(crate) use graph::{Segment, are_wanted as graphs_are_wanted};
@@ -51,6 +56,7 @@ pub struct Gpus {
     devices: Vec<OnceLock<Result<Arc<Device>>>>,
     blas: OnceLock<Arc<Blas>>,
     collectives: OnceLock<Arc<Collectives>>,
+    convolutions: OnceLock<Arc<Convolutions>>,
 }
 
 impl Gpus {
@@ -67,6 +73,7 @@ impl Gpus {
             devices,
             blas: OnceLock::new(),
             collectives: OnceLock::new(),
+            convolutions: OnceLock::new(),
         })
     }
 
@@ -100,6 +107,37 @@ impl Gpus {
 
     pub(crate) fn collectives(&self) -> Option<Arc<Collectives>> {
         self.collectives.get().cloned()
+    }
+
+    /// Loads the library of convolutions, unless there is one; whether it may round float32 to tf32, and use
+    /// Winograd's way.
+    ///
+    /// # Errors
+    /// A library that cannot be loaded, or has other functions.
+    pub fn install_convolutions(&self, path: &Path, may: (bool, bool)) -> Result<()> {
+        if self.convolutions.get().is_none() {
+            // Of two threads that load it at once, either will do.
+            let _ = self
+                .convolutions
+                .set(Arc::new(Convolutions::load(path, may)?));
+        }
+        Ok(())
+    }
+
+    /// How that library does what is asked for on a device, with so many bytes of temporary memory at most;
+    /// `None` where it does not.
+    ///
+    /// # Errors
+    /// A device that there is not; no library, or one that does not start.
+    pub fn plan_convolution(
+        &self,
+        id: u16,
+        problem: Problem,
+        room: usize,
+    ) -> Result<Option<ConvolutionPlan>> {
+        let library = self.convolutions.get();
+        let library = library.ok_or_else(|| Error::internal("no library of convolutions"))?;
+        ConvolutionPlan::new(library, self.device(id)?.port(), problem, room)
     }
 
     /// How many there are.

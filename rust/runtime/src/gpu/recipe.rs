@@ -1,6 +1,7 @@
 //! What an operator launches: kernels, grids, and what each argument is.
 
 use super::blas::{Blas, Product};
+use super::cudnn::Convolution;
 use super::device::{Device, Origin};
 use super::driver::Object;
 use super::port::Port;
@@ -62,6 +63,8 @@ pub enum Step {
     Kernel(Launch),
     /// A product of matrices, by the vendor's library.
     Product(Product),
+    /// A convolution, or a gradient of one, by the vendor's library.
+    Convolution(Convolution),
 }
 
 impl Step {
@@ -69,6 +72,7 @@ impl Step {
         match self {
             Step::Kernel(launch) => &launch.args,
             Step::Product(product) => &product.factors,
+            Step::Convolution(convolution) => &convolution.operands,
         }
     }
 }
@@ -120,6 +124,15 @@ impl Recipe {
                 }
             }
         }
+        for step in &steps {
+            if let Step::Convolution(convolution) = step {
+                check(&convolution.out, counts)?;
+                check(&Arg::Req(convolution.req), counts)?;
+                if convolution.plan.workspace > temporary {
+                    return Err(Error::internal(format!("no room for {convolution:?}")));
+                }
+            }
+        }
         let random = args().any(draws);
         let device = gpus.device(id)?.clone();
         let refusals = match sentences.is_empty() {
@@ -158,6 +171,9 @@ impl Recipe {
                 (Step::Kernel(launch), _) => launch.enqueue(port, stream, filling)?,
                 (Step::Product(product), Some(blas)) => {
                     product.enqueue(blas, port, stream, filling)?;
+                }
+                (Step::Convolution(convolution), _) => {
+                    convolution.enqueue(port, stream, filling)?;
                 }
                 (Step::Product(_), None) => {} // which `new` excludes
             }

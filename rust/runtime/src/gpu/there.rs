@@ -3,7 +3,7 @@
 use super::copy::{self, Place};
 use super::device::{Device, Origin};
 use super::driver::Object;
-use super::launch::{Operands, Staged, detour, elsewhere, run};
+use super::launch::{Operands, Staged, Temporary, detour, elsewhere, run};
 use super::port::Port;
 use super::recipe::Recipe;
 use super::uses::{Ticket, Uses};
@@ -203,12 +203,23 @@ impl Binding {
         }
     }
 
-    /// Takes the temporary memory of a run.
-    pub(crate) fn stage(&self, runtime: &Runtime) -> Result<Staged> {
+    /// Bytes of the temporary memory of a run.
+    pub(crate) fn temporary(&self) -> Result<usize> {
         let recipe = self.recipe()?;
-        self.with_operands(|operands| Staged::new(runtime, recipe, operands))
-            .unwrap_or_else(|| Err(elsewhere(&self.prepared.operator)))
-            .map_err(|e| e.within(format_args!("operator {}", self.name)))
+        self.with_operands(|operands| Staged::size(recipe, operands))
+            .ok_or_else(|| elsewhere(&self.prepared.operator))
+    }
+
+    /// Shares out the temporary memory of a run.
+    pub(crate) fn stage(&self, block: Option<Arc<Temporary>>) -> Result<Staged> {
+        let recipe = self.recipe()?;
+        self.with_operands(|operands| Staged::new(recipe, operands, block))
+            .ok_or_else(|| elsewhere(&self.prepared.operator))
+    }
+
+    /// Says in an error which operator it is of.
+    pub(crate) fn blamed(&self, error: Error) -> Error {
+        error.within(format_args!("operator {}", self.name))
     }
 
     /// Enqueues the launches of a run whose temporary memory was taken.
