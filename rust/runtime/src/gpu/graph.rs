@@ -10,6 +10,7 @@ use super::uses::Uses;
 use crate::{Binding, Runtime};
 use ferromix_base::Result;
 use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What was captured, with the temporary memory that it uses.
@@ -45,7 +46,27 @@ pub(crate) struct Segment {
     steps: Vec<Arc<Binding>>,
     /// Those whose kernels may refuse something.
     refusing: Vec<Arc<Binding>>,
+    /// The memory of all, each block once, and whether somebody writes there.
+    uses: Vec<(Arc<Uses>, bool)>,
     state: Mutex<State>,
+}
+
+/// The memory of steps, each block once; who writes there counts as its only user.
+fn uses_of(steps: &[Arc<Binding>]) -> Vec<(Arc<Uses>, bool)> {
+    let mut places: HashMap<*const Uses, usize> = HashMap::new();
+    let mut found: Vec<(Arc<Uses>, bool)> = Vec::new();
+    for step in steps {
+        step.with_operands(|operands| {
+            for (block, writes) in Staged::uses(operands) {
+                let at = *places.entry(Arc::as_ptr(block)).or_insert(found.len());
+                match found.get_mut(at) {
+                    Some(known) => known.1 |= writes,
+                    None => found.push((block.clone(), writes)),
+                }
+            }
+        });
+    }
+    found
 }
 
 /// Whether plans may be captured: not with ``FERROMIX_GPU_GRAPHS=0``.
@@ -61,6 +82,7 @@ impl Segment {
         Segment {
             device,
             refusing: refusing.cloned().collect(),
+            uses: uses_of(&steps),
             steps,
             state: Mutex::new(State::New),
         }
@@ -80,19 +102,11 @@ impl Segment {
             State::Captured(captured) => &captured.staged,
             _ => &staged,
         };
-        let mut uses: Vec<(Arc<Uses>, bool)> = Vec::new();
-        for step in &self.steps {
-            step.with_operands(|operands| {
-                uses.extend(Staged::uses(operands).map(|(u, writes)| (u.clone(), writes)));
-            });
-        }
         let block = kept.iter().find_map(Staged::block);
-        uses.extend(block.map(|block| (block.uses.clone(), true)));
-        // Who writes comes last, as a write makes earlier reads old.
-        uses.sort_by_key(|(_, writes)| *writes);
+        let block = block.map(|block| block.uses.clone());
+        let uses = self.uses.iter().map(|(block, writes)| (block, *writes));
         let uses: SmallVec<[(&Arc<Uses>, bool); 8]> = uses
-            .iter()
-            .map(|(block, writes)| (block, *writes))
+            .chain(block.iter().map(|block| (block, true)))
             .collect();
         let gpus = runtime.gpus()?;
         let mut next = None;
