@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help dev quick demo check test test-rust test-debug test-python test-gpu test-knobs test-isa loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls bench-gpu docs clean
+.PHONY: help dev quick demo check test test-rust test-debug test-python test-gpu soak-gpu test-knobs test-isa loom shuttle stress examples fuzz msrv semver turbojpeg neon guide mutants-cards mutants-kernels mutants mutants-all memcheck nightly lint fmt gen wheel test-wheel bench bench-kernels bench-calls bench-gpu docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +80,14 @@ PUSHERS := tests/ndarray tests/autograd tests/symbol tests/executor tests/optimi
 GPU_TESTS ?= tests/ops/test_forward.py
 test-gpu: dev $(VENV)/checkers  ## The tests of GPUs, and the operators on one
 	FERROMIX_TEST_DEVICE="gpu(0)" $(BIN)/python -m pytest -q -n auto --dist worksteal -m "$(MARKED)" $(GPU_TESTS)
+
+# 100,000 steps on a GPU, all of its memory; copies, events and streams under the checker of CUDA's toolkit.
+CHECKED ?= tests/gpu/test_gpu_memory.py tests/gpu/test_refusals.py tests/gpu/test_edges.py
+soak-gpu: dev $(VENV)/checkers  ## Long use of a GPU, and compute-sanitizer, where there is one
+	$(BIN)/python tools/gpu/soak.py --fill
+	@for tool in memcheck racecheck; do \
+	    compute-sanitizer --tool $$tool --error-exitcode 1 $(BIN)/python -m pytest -q -m "$(MARKED)" $(CHECKED) || exit 1; \
+	done
 
 test-knobs: dev $(VENV)/checkers  ## The tests of arrays and graphs, naive, with one worker, unpooled
 	@for knob in $(KNOBS); do \

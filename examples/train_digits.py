@@ -10,7 +10,7 @@ and score what it saved::
 
     python examples/train_digits.py --load digits-run/digits
 
-In several processes, each with a part of the images::
+On a GPU, with ``--gpu 0``. In several processes, each with a part of the images::
 
     python -m ferromix.launch -n 2 python examples/train_digits.py --kv-store dist_sync
 
@@ -73,6 +73,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--optimizer", choices=DEFAULT_RATES, default="sgd")
     parser.add_argument("--lr", type=float, help="learning rate (default: that of the optimizer)")
     parser.add_argument("--kv-store", choices=STORES, default="local")
+    parser.add_argument("--gpu", type=int, metavar="NUMBER", help="run there, not on the CPU")
     parser.add_argument("--seed", type=int, default=0, help="of the weights and of the shuffling")
     parser.add_argument("--output", type=Path, default=Path("digits-run"), metavar="DIR")
     parser.add_argument("--prefix", default="digits", help="how names of files in DIR begin")
@@ -81,11 +82,12 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def bind(symbol: mx.Symbol, iterator: mx.io.MNISTIter) -> mx.Executor:
+def bind(symbol: mx.Symbol, iterator: mx.io.MNISTIter, gpu: int | None) -> mx.Executor:
     """An executor for the batches of `iterator`, its arrays allocated by inferred shapes."""
+    context = mx.cpu() if gpu is None else mx.gpu(gpu)
     shapes: dict[str, Any] = dict(iterator.provide_data + iterator.provide_label)
     request = {name: "null" if name in INPUTS else "write" for name in symbol.list_arguments()}
-    return symbol.simple_bind(mx.cpu(), grad_req=request, **shapes)
+    return symbol.simple_bind(context, grad_req=request, **shapes)
 
 
 def make_optimizer(
@@ -114,7 +116,7 @@ class Trainer:
         self.train = train
         self.store = store
         self.symbol = NETWORKS[args.network]()
-        self.executor = bind(self.symbol, train)
+        self.executor = bind(self.symbol, train, args.gpu)
         wanted = ((n, g) for n, g in self.executor.grad_dict.items() if g is not None)
         self.gradients = dict(wanted)
         self.weights = {name: self.executor.arg_dict[name] for name in self.gradients}
@@ -238,7 +240,7 @@ def score_saved(args: argparse.Namespace) -> None:
     symbol, arg_params, aux_params = mx.model.load_checkpoint(args.load, epoch)
     found = digits.find(args.data, args.load.parent)
     _, validation = digits.iterators(found, args.batch_size)
-    executor = bind(symbol, validation)
+    executor = bind(symbol, validation, args.gpu)
     executor.copy_params_from(arg_params, aux_params)
     print(f"epoch {epoch}: accuracy {digits.score(executor, validation):.4f} held out")
 
