@@ -9,14 +9,96 @@
 
 namespace fm {
 
+/// Elements of whole packs and whole blocks of words.
+template <class T> struct Chunk {
+    static constexpr int LANES = lanes<T, T>, SIZE = LANES < 4 ? 4 : LANES, PACKS = SIZE / LANES;
+    Pack<T, LANES> of[PACKS];
+
+    __device__ __forceinline__ void load(const T *from, int64 chunk) {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            of[k] = ((const Pack<T, LANES> *)from)[chunk * PACKS + k];
+        }
+    }
+    __device__ __forceinline__ void store(T *to, int64 chunk) const {
+#pragma unroll
+        for (int k = 0; k < PACKS; ++k) {
+            ((Pack<T, LANES> *)to)[chunk * PACKS + k] = of[k];
+        }
+    }
+    __device__ __forceinline__ T &operator[](int i) { return of[i / LANES].at[i % LANES]; }
+};
+
+/// Chunks that a thread loads before it uses the first.
+constexpr int CHUNKS_AHEAD = 2;
+
+/// Drops of one chunk; without data there is only a mask.
+template <class T>
+__device__ __forceinline__ void drop_chunk(
+    Chunk<T> &x, T *out, T *mask, int64 chunk, const Coin &coin, const Stream &stream) {
+    typedef Compute<T> R;
+    Chunk<T> factors;
+#pragma unroll
+    for (int block = 0; block < Chunk<T>::SIZE / 4; ++block) {
+        const Block words = block_of(stream, (Word)(chunk * (Chunk<T>::SIZE / 4) + block));
+#pragma unroll
+        for (int lane = 0; lane < 4; ++lane) {
+            const int i = 4 * block + lane;
+            const R factor = toss<R>(coin, words.at[lane]);
+            factors[i] = convert<T>(factor);
+            x[i] = convert<T>(times(convert<R>(x[i]), factor));
+        }
+    }
+    if (mask != nullptr) {
+        factors.store(mask, chunk);
+    }
+    if (out != nullptr) {
+        x.store(out, chunk);
+    }
+}
+
+/// Writes the chunks of which all arrays have whole packs, and returns how many; an output that is null is
+/// not asked for.
+template <class T>
+__device__ __forceinline__ int64 drop_chunks(
+    const T *data, T *out, T *mask, int64 count, const Coin &coin, const Stream &stream) {
+    const Word bits = (Word)data | (Word)out | (Word)mask;
+    const int64 chunks = bits % sizeof(Pack<T, Chunk<T>::LANES>) == 0 ? count / Chunk<T>::SIZE : 0;
+    const int64 step = gridDim.x * (int64)blockDim.x;
+#pragma unroll 1
+    for (int64 c = blockIdx.x * (int64)blockDim.x + threadIdx.x; c < chunks;
+         c += CHUNKS_AHEAD * step) {
+        Chunk<T> x[CHUNKS_AHEAD] = {};
+#pragma unroll
+        for (int u = 0; u < CHUNKS_AHEAD; ++u) {
+            if (out != nullptr && c + u * step < chunks) {
+                x[u].load(data, c + u * step);
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < CHUNKS_AHEAD; ++u) {
+            if (c + u * step < chunks) {
+                drop_chunk(x[u], out, mask, c + u * step, coin, stream);
+            }
+        }
+    }
+    return chunks;
+}
+
 template <class T>
 __device__ __forceinline__ void drop_each(
     const T *data, T *out, int out_req, T *mask, int mask_req, int64 count, const Coin &coin,
     const Stream &stream) {
     typedef Compute<T> R;
+    int64 done = 0;
+    if (out_req != Add && mask_req != Add) {
+        T *const to = out_req == Null ? nullptr : out;
+        done = drop_chunks(data, to, mask_req == Null ? nullptr : mask, count, coin, stream);
+    }
     const int64 first = blockIdx.x * (int64)blockDim.x + threadIdx.x;
+    const int64 begin = done * (Chunk<T>::SIZE / 4);
 #pragma unroll 1
-    for (int64 b = first; b < (count + 3) / 4; b += gridDim.x * (int64)blockDim.x) {
+    for (int64 b = begin + first; b < (count + 3) / 4; b += gridDim.x * (int64)blockDim.x) {
         const Block words = block_of(stream, (Word)b);
 #pragma unroll
         for (int lane = 0; lane < 4; ++lane) {

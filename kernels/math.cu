@@ -6,11 +6,13 @@
 #include "map.cuh"
 #include "real.cuh"
 #include "special.cuh"
+#include "whole.cuh"
 
-// `x` is the element in the type C; integers are computed as float64 and truncated, as in MXNet.
-#define FM_ENTRY(T, NAME, LANES, C, ...) \
-    extern "C" __global__ void math_##NAME##_##T( \
-        const T *data, T *out, const __grid_constant__ fm::Walk<2> walk, int req) { \
+// `x` is the element of type T in the type C; integers are computed as float64 and truncated, as in MXNet.
+#define FM_ENTRY(TYPE, NAME, LANES, C, ...) \
+    extern "C" __global__ void math_##NAME##_##TYPE( \
+        const TYPE *data, TYPE *out, const __grid_constant__ fm::Walk<2> walk, int req) { \
+        typedef TYPE T; \
         const T *const in[1] = {data}; \
         fm::map<LANES>(out, in, walk, req, [](const T(&at)[1]) { \
             const C x = fm::convert<C>(at[0]); \
@@ -29,12 +31,12 @@ FM_REAL(exp, fm::exponential(x))
 FM_REAL(log, fm::logarithm(x))
 FM_REAL(log1p, fm::logarithm_1p(x))
 FM_REAL(expm1, fm::exponential_m1(x))
-FM_REAL(log2, fm::logarithm_2(x))
-FM_REAL(log10, fm::logarithm_10(x))
+FM_REAL(log2, fm::logarithm_2_for<T>(x))
+FM_REAL(log10, fm::logarithm_10_for<T>(x))
 FM_REAL(sqrt, fm::square_root(x))
 FM_REAL(rsqrt, fm::reciprocal(fm::square_root(x)))
-FM_REAL(cbrt, fm::cube_root(x))
-FM_REAL(rcbrt, fm::reciprocal(fm::cube_root(x)))
+FM_REAL(cbrt, fm::cube_root_for<T>(x))
+FM_REAL(rcbrt, fm::reciprocal(fm::cube_root_for<T>(x)))
 FM_REAL(reciprocal, fm::reciprocal(x))
 FM_REAL(sigmoid, fm::sigmoid(x))
 FM_REAL(log_sigmoid, fm::log_sigmoid(x))
@@ -56,7 +58,7 @@ FM_REAL(degrees, (float64)x * (180 / fm::PI))
 FM_REAL(radians, (float64)x * (fm::PI / 180))
 FM_REAL(erf, fm::error_function(x))
 FM_REAL(erfinv, fm::inverse_error_function(x))
-FM_REAL(gamma, fm::gamma(x))
+FM_REAL(gamma, fm::gamma_for<T>(x))
 FM_REAL(gammaln, fm::log_gamma(x))
 FM_REAL(digamma, fm::digamma(x))
 FM_REAL(trigamma, fm::trigamma(x))

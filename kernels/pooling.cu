@@ -5,55 +5,19 @@
 // Entry points, KIND being max, avg, sum, squares or cubes: pooling_KIND_DTYPE(data, out, pool, req),
 // pooling_KIND_backward_DTYPE(grad, data, out, result, pool, req), and pooling_pick_DTYPE(grad, data,
 // out, result, pool, req), which takes from a gradient of the input's shape what stands where each
-// maximum is. Arrays have no gaps.
-#include "convert.cuh"
-#include "least.cuh"
-#include "map.cuh"
-#include "real.cuh"
+// maximum is.
+//
+// Faster where they do, both of planes of neighbours: pooling_whole_KIND_DTYPE(data, out, pool, req) and
+// pooling_whole_KIND_backward_DTYPE(grad, data, out, result, pool, req), of sums and averages, have a window
+// for each plane, which threads along x, a power of two, share (include/pool_planes.cuh). Of windows along two
+// axes, pooling_flat_KIND_DTYPE(data, out, flat, req), KIND being max, avg or sum; pooling_places_DTYPE(data,
+// places, flat, req) finds the maxima, and pooling_placed_DTYPE(grad, places, result, flat, req) brings
+// gradients there (include/pool_windows.cuh). Arrays have no gaps.
+#include "pool.cuh"
+#include "pool_planes.cuh"
+#include "pool_windows.cuh"
 
 namespace fm {
-
-struct PoolAxis {
-    int64 input, output, kernel, stride, pad;
-};
-
-/// Arrays of (outer, spatial axes, inner): channels are outer, or inner where they come last.
-struct Pool {
-    int64 outer, inner;
-    PoolAxis axes[3];
-    /// Whether an average counts padding.
-    int64 with_pad;
-};
-
-/// A part of an axis.
-struct Range {
-    int64 first, end;
-};
-
-/// What window `o` covers of the input.
-__device__ __forceinline__ Range window(const PoolAxis &axis, int64 o) {
-    const int64 first = o * axis.stride - axis.pad, end = first + axis.kernel;
-    return {first < 0 ? 0 : first, end > axis.input ? axis.input : end};
-}
-
-/// The windows that cover an element.
-__device__ __forceinline__ Range windows_of(const PoolAxis &axis, int64 at) {
-    const int64 last = (at + axis.pad) / axis.stride, before = at + axis.pad - axis.kernel;
-    const int64 first = before < 0 ? 0 : before / axis.stride + 1;
-    return {first, last < axis.output ? last + 1 : axis.output};
-}
-
-__device__ __forceinline__ int64 divisor(const PoolAxis &axis, int64 o, bool with_pad) {
-    int64 count;
-    if (with_pad) {
-        const int64 all = axis.input + 2 * axis.pad, end = o * axis.stride + axis.kernel;
-        count = (end < all ? end : all) - o * axis.stride;
-    } else {
-        const Range in = window(axis, o);
-        count = in.end - in.first;
-    }
-    return count < 0 ? 0 : count;
-}
 
 /// Where an element lies: its outer and inner position, and those along the spatial axes.
 struct Spot {
@@ -119,19 +83,6 @@ first_of(const Pool &pool, const Spot &spot, const T *data, Compute<T> highest) 
     return found;
 }
 
-enum class Kind { Max, Avg, Sum, Squares, Cubes };
-
-template <Kind KIND, class R>
-__device__ __forceinline__ R share(const Pool &pool, int64 d, int64 h, int64 w) {
-    if (KIND != Kind::Avg) {
-        return (R)1;
-    }
-    const bool pad = pool.with_pad != 0;
-    const int64 count = divisor(pool.axes[0], d, pad) * divisor(pool.axes[1], h, pad)
-        * divisor(pool.axes[2], w, pad);
-    return over((R)1, (R)(count < 1 ? 1 : count));
-}
-
 template <bool OUTPUT> __device__ __forceinline__ int64 elements(const Pool &pool) {
     int64 count = pool.outer * pool.inner;
     for (int k = 0; k < 3; ++k) {
@@ -148,18 +99,12 @@ __device__ __forceinline__ void forward(const T *data, T *out, const Pool &pool,
     for (int64 i = blockIdx.x * (int64)blockDim.x + threadIdx.x; i < total;
          i += gridDim.x * (int64)blockDim.x) {
         const Spot spot = spot_of<true>(pool, i);
-        R y = KIND == Kind::Max ? least<T>() : (R)0;
+        R y = start_of<KIND, T>();
         over_window(pool, spot, [&](int64 at) {
-            const R x = convert<R>(data[at]);
-            if (KIND == Kind::Max) {
-                y = x > y ? x : y;
-            } else {
-                y += KIND == Kind::Squares ? x * x : KIND == Kind::Cubes ? x * x * x : x;
-            }
+            y = with<KIND>(y, convert<R>(data[at]));
             return false;
         });
-        y = KIND == Kind::Squares ? square_root(y) : KIND == Kind::Cubes ? cube_root(y) : y;
-        y *= share<KIND, R>(pool, spot.at[0], spot.at[1], spot.at[2]);
+        y = last_of<KIND>(y) * share<KIND, R>(pool, spot.at[0], spot.at[1], spot.at[2]);
         put(out[i], y, opaque(req == Add));
     }
 }
@@ -255,3 +200,45 @@ FM_FLOATS(FM_POOLING_ENTRIES, cubes, Cubes)
         fm::pick(grad, data, out, result, pool, req); \
     }
 FM_FLOATS(FM_PICK_ENTRY, )
+
+#define FM_WHOLE_ENTRY(T, NAME, KIND) \
+    extern "C" __global__ void pooling_whole_##NAME##_##T( \
+        const T *data, T *out, const __grid_constant__ fm::Pool pool, int req) { \
+        fm::whole<fm::Kind::KIND>(data, out, pool, req); \
+    }
+FM_FLOATS(FM_WHOLE_ENTRY, max, Max)
+FM_FLOATS(FM_WHOLE_ENTRY, avg, Avg)
+FM_FLOATS(FM_WHOLE_ENTRY, sum, Sum)
+FM_FLOATS(FM_WHOLE_ENTRY, squares, Squares)
+FM_FLOATS(FM_WHOLE_ENTRY, cubes, Cubes)
+
+#define FM_WHOLE_BACK_ENTRY(T, NAME, KIND) \
+    extern "C" __global__ void pooling_whole_##NAME##_backward_##T( \
+        const T *grad, const T *, const T *, T *result, const __grid_constant__ fm::Pool pool, \
+        int req) { \
+        fm::whole_backward<fm::Kind::KIND>(grad, result, pool, req); \
+    }
+FM_FLOATS(FM_WHOLE_BACK_ENTRY, avg, Avg)
+FM_FLOATS(FM_WHOLE_BACK_ENTRY, sum, Sum)
+
+#define FM_FLAT_ENTRY(T, NAME, KIND) \
+    extern "C" __global__ void pooling_flat_##NAME##_##T( \
+        const T *data, T *out, const __grid_constant__ fm::Flat flat, int req) { \
+        fm::flat_forward<fm::Kind::KIND>(data, out, flat, req); \
+    }
+FM_FLOATS(FM_FLAT_ENTRY, max, Max)
+FM_FLOATS(FM_FLAT_ENTRY, avg, Avg)
+FM_FLOATS(FM_FLAT_ENTRY, sum, Sum)
+
+// Recipes launch 256 threads; told so, the compiler gives them registers for loads side by side.
+#define FM_PLACES_ENTRY(T, ...) \
+    extern "C" __global__ void pooling_places_##T( \
+        const T *data, fm::Place *places, const __grid_constant__ fm::Flat flat, int req) { \
+        fm::find_places(data, places, flat, req); \
+    } \
+    extern "C" __global__ void __launch_bounds__(256, 4) pooling_placed_##T( \
+        const T *grad, const fm::Place *places, T *result, \
+        const __grid_constant__ fm::Flat flat, int req) { \
+        fm::flat_placed(grad, places, result, flat, req); \
+    }
+FM_FLOATS(FM_PLACES_ENTRY, )

@@ -64,7 +64,8 @@ struct Norm2 : Sum<float64> {
 } // namespace fm
 
 #define FM_FOLD_ENTRIES(T, NAME, C, ...) \
-    extern "C" __global__ void reduce_##NAME##_##T( \
+    extern "C" __global__ void __launch_bounds__(fm::FOLD_THREADS, fm::FOLD_BLOCKS) \
+    reduce_##NAME##_##T( \
         const T *data, T *out, C *partial, const __grid_constant__ fm::FoldWalk walk, int req) { \
         fm::fold(data, out, partial, walk, req, __VA_ARGS__); \
     } \

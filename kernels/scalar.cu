@@ -5,13 +5,14 @@
 // _NAME_scalar. The output has the type of the data; bools are converted to another type first
 // where the result has one. One row below is one operator.
 #include "map.cuh"
-#include "real.cuh"
+#include "whole.cuh"
 
-// `x` is the element, `s` the scalar, in the type C.
-#define FM_ENTRY(T, NAME, LANES, C, ...) \
-    extern "C" __global__ void scalar_##NAME##_##T( \
-        const T *data, T *out, float64 scalar, const __grid_constant__ fm::Walk<2> walk, \
+// `x` is the element of type T, `s` the scalar, in the type C.
+#define FM_ENTRY(TYPE, NAME, LANES, C, ...) \
+    extern "C" __global__ void scalar_##NAME##_##TYPE( \
+        const TYPE *data, TYPE *out, float64 scalar, const __grid_constant__ fm::Walk<2> walk, \
         int req) { \
+        typedef TYPE T; \
         const T *const in[1] = {data}; \
         const C s = fm::convert<C>(fm::convert<T>(scalar)); \
         fm::map<LANES>(out, in, walk, req, [=](const T(&at)[1]) { \
@@ -36,11 +37,11 @@ FM_NUMBERS(FM_DEAR_ENTRY, div, fm::over(x, s))
 FM_NUMBERS(FM_DEAR_ENTRY, rdiv, fm::over(s, x))
 FM_NUMBERS(FM_DEAR_ENTRY, mod, fm::modulo(x, s))
 FM_NUMBERS(FM_DEAR_ENTRY, rmod, fm::modulo(s, x))
-FM_NUMBERS(FM_REAL_ENTRY, power, s == 2 ? fm::times(x, x) : fm::power(x, s))
-FM_NUMBERS(FM_REAL_ENTRY, rpower, fm::power(s, x))
-FM_NUMBERS(FM_REAL_ENTRY, hypot, fm::hypotenuse(x, s))
-FM_NUMBERS(FM_REAL_ENTRY, power_slope, fm::times(s, fm::power(x, s - 1)))
-FM_NUMBERS(FM_REAL_ENTRY, hypot_slope, fm::over(x, fm::hypotenuse(x, s)))
+FM_NUMBERS(FM_REAL_ENTRY, power, s == 2 ? fm::times(x, x) : fm::power_for<T>(x, s))
+FM_NUMBERS(FM_REAL_ENTRY, rpower, fm::power_for<T>(s, x))
+FM_NUMBERS(FM_REAL_ENTRY, hypot, fm::hypotenuse_for<T>(x, s))
+FM_NUMBERS(FM_REAL_ENTRY, power_slope, fm::times(s, fm::power_for<T>(x, s - 1)))
+FM_NUMBERS(FM_REAL_ENTRY, hypot_slope, fm::over(x, fm::hypotenuse_for<T>(x, s)))
 FM_ALL(FM_PLAIN_ENTRY, maximum, fm::larger(x, s))
 FM_ALL(FM_PLAIN_ENTRY, minimum, fm::smaller(x, s))
 FM_ALL(FM_PLAIN_ENTRY, equal, x == s)

@@ -8,10 +8,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 from host import NEEDS_COMPILER, Kernels, build
+from ops.run import Call, to_array
 from test_cuda_values import numpy_dtype
+from test_recipe_cases import Runner
 
 import ferromix as mx
 from ferromix import dispatch
+from ferromix.dispatch.recipe import Limits
+from ferromix.dispatch.recipes.pooling import quick
 from ferromix.ops.card import make
 
 pytestmark = [pytest.mark.slow, NEEDS_COMPILER]
@@ -122,3 +126,95 @@ def test_windows_of_nan_and_of_padding_alone(kernels):
     pool = pool_of(x.shape, wanted.shape, attrs)
     kernels.launch("pooling_max_float32", (1,), (4,), x, out, pool, ctypes.c_int(1))
     np.testing.assert_array_equal(out, wanted)
+
+
+class Shifted(Runner):
+    """Runs with arrays that start an element after 16 bytes."""
+
+    def arrays(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        given, outs = super().arrays()
+        return [*map(shifted, given)], [*map(shifted, outs)]
+
+
+def shifted(x: np.ndarray) -> np.ndarray:
+    memory = np.zeros(x.nbytes + 32, np.uint8)
+    start = -memory.ctypes.data % 16 + x.itemsize
+    placed = memory[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    placed[...] = x
+    return placed
+
+
+GPU, HOST = Limits(processors=132, threads=256), Limits(processors=1, threads=32)
+RUNS = [(Runner, GPU), (Shifted, GPU), (Runner, HOST)]
+MAX = {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}
+FAST = [
+    ("whole", (3, 5, 7, 7), {"global_pool": True, "kernel": (1, 1)}),
+    ("whole", (2, 3, 16, 33), {"global_pool": True, "kernel": (1, 1)}),
+    ("whole", (1, 2, 3, 40, 101), {"global_pool": True, "kernel": (1, 1, 1)}),
+    ("whole", (2, 2, 9), {"kernel": (11,), "pad": (1,)}),
+    ("whole", (2, 2, 6, 5), {"kernel": (7, 7), "stride": (8, 8), "pad": (1, 2)}),
+    ("whole", (2, 7, 5, 3), {"kernel": (5, 3), "stride": (9, 9), "count_include_pad": False}),
+    ("flat", (2, 3, 12, 16), MAX),
+    ("flat", (2, 3, 11, 13), MAX),
+    ("flat", (2, 2, 8, 24), {"kernel": (2, 2), "stride": (2, 2)}),
+    ("flat", (2, 2, 7, 8), {"kernel": (5, 4), "pad": (2, 2), "count_include_pad": False}),
+    ("flat", (1, 2, 8, 7), {"kernel": (2, 3), "stride": (3, 2), "pooling_convention": "full"}),
+    ("flat", (2, 3, 33), {"kernel": (4,), "stride": (3,), "pad": (2,)}),
+    ("flat", (3, 6, 8, 1), {**MAX, "layout": "NHWC"}),
+]
+"""What kernels take neighbours, and cases for them."""
+
+
+def entries_of(runner: Runner) -> list[str]:
+    _, made = runner.made(*runner.arrays())
+    assert made is not None
+    return [one.entry for one in made.launches]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("kind_of_run", "limits"), RUNS, ids=["gpu", "shifted", "host"])
+@pytest.mark.parametrize(("word", "shape", "attrs"), FAST)
+def test_planes_and_windows_of_neighbours(sources, word, shape, attrs, kind_of_run, limits, dtype):
+    rng = np.random.default_rng(4)
+    for kind in ["max", "avg", "sum", *["squares", "cubes"] * (word == "whole")]:
+        given = {**KINDS[kind], **attrs}
+        data = to_array(rng.integers(-4, 5, shape), dtype)
+        call = Call(make("Pooling", given), [data], False)
+        runner = kind_of_run(sources, call, limits)
+        assert entries_of(runner) == [f"pooling_{word}_{kind}_{dtype}"]
+        runner.check(4)
+        (out,) = dispatch.invoke(make("Pooling", given), [data])
+        grad = to_array(rng.standard_normal(out.shape), dtype)
+        back = Call(make("_backward_Pooling", given), [grad, data, out], False)
+        runner = kind_of_run(sources, back, limits)
+        if kind == "max" and word == "flat":
+            assert entries_of(runner) == [f"pooling_{w}_{dtype}" for w in ("places", "placed")]
+        elif kind in ("avg", "sum") and word == "whole":
+            assert entries_of(runner) == [f"pooling_whole_{kind}_backward_{dtype}"]
+        runner.check(8)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_maxima_of_numbers_that_compare_as_none_or_as_the_least(sources, dtype):
+    least = float(ml_dtypes.finfo(numpy_dtype(dtype)).min)
+    x = np.array([np.nan, -np.inf, least, 1, np.inf, least, -np.inf, np.nan])
+    rows = np.stack([np.roll(x, k)[:8] for k in range(8)])[None, None]
+    whole = {"global_pool": True, "kernel": (1, 1)}
+    for attrs in (MAX, whole, {"kernel": (2, 2)}, {"kernel": (1, 3)}):
+        given = {**KINDS["max"], **attrs}
+        data = to_array(rows, dtype)
+        Runner(sources, Call(make("Pooling", given), [data], False)).check(1)
+        (out,) = dispatch.invoke(make("Pooling", given), [data])
+        grad = to_array(np.arange(1, 1 + out.size).reshape(out.shape), dtype)
+        Runner(sources, Call(make("_backward_Pooling", given), [grad, data, out], False)).check(4)
+
+
+def test_quotients_by_products():
+    rng = np.random.default_rng(6)
+    for divisor in [*range(1, 70), 2**30, 2**30 + 1, 2**31 - 1, *rng.integers(1, 2**31, 200)]:
+        factor, shift = quick(int(divisor))
+        most = 2**31 - 1
+        edges = most - most % int(divisor)
+        for n in [0, most, edges, edges - 1, *map(int, rng.integers(0, 2**31, 50))]:
+            assert n * factor >> shift == n // int(divisor)
+            assert n * factor < 2**64

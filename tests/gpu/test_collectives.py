@@ -92,7 +92,7 @@ def test_what_orders_them_cannot_be_left_out(symbol):
         parts[0] += 1
         total += 1
         if skips:
-            mx.nd.ones((4,)).wait_to_read()
+            mx.nd.ones((4,), ctx=mx.cpu()).wait_to_read()
             library.fm_host_skip(symbol.encode(), ctypes.c_longlong(0))
         devices.reduce(total, parts)
         mx.nd.waitall()

@@ -141,7 +141,8 @@ def test_types(dtype):
 
 
 def test_arrays_that_have_no_interface():
-    for x in (mx.nd.ones((2,)), mx.nd.ones((2,), ctx=GPU, dtype="bfloat16")):
+    host = mx.nd.ones((2,), ctx=mx.cpu())
+    for x in (host, mx.nd.ones((2,), ctx=GPU, dtype="bfloat16")):
         assert not hasattr(x, "__cuda_array_interface__")
     assert not hasattr(mx.nd.ones((2, 2), ctx=GPU).tostype("csr"), "__cuda_array_interface__")
 
@@ -318,4 +319,4 @@ def test_devices_that_dlpack_cannot_go_to():
     with pytest.raises((RuntimeError, BufferError)):
         np.from_dlpack(x)
     with pytest.raises(InvalidArgumentError, match="the CPU has no streams"):
-        mx.nd.ones((2,)).__dlpack__(stream=1)
+        mx.nd.ones((2,), ctx=mx.cpu()).__dlpack__(stream=1)

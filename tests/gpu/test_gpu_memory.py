@@ -38,10 +38,11 @@ def test_contexts():
     assert mx.num_gpus() >= 1
     x = mx.nd.ones((2,), ctx=OTHER)
     assert x.context == x.ctx == OTHER
-    with GPU:
-        assert mx.nd.zeros((2,)).context == GPU
-        assert mx.nd.array([1]).context == GPU
-    assert mx.nd.zeros((2,)).context == mx.cpu()
+    with mx.cpu():
+        with GPU:
+            assert mx.nd.zeros((2,)).context == GPU
+            assert mx.nd.array([1]).context == GPU
+        assert mx.nd.zeros((2,)).context == mx.cpu()
     assert (x + x).context == OTHER
     assert x[:1].context == OTHER
 

@@ -191,7 +191,11 @@ def test_signatures_that_cannot_be_read(module, signature, message):
         (lambda: [ones(), 1.0, 1.0, 3], ArgumentTypeError, "'y' must be an NDArray"),
         (lambda: [np.ones(3), ones(), 1.0, 3], ArgumentTypeError, "'x' must be an NDArray"),
         (lambda: [ones(dtype="float64"), ones(), 1, 3], InvalidArgumentError, "must be float32"),
-        (lambda: [mx.nd.ones((3,)), ones(), 1, 3], InvalidArgumentError, r"'x' is on cpu\(0\)"),
+        (
+            lambda: [mx.nd.ones((3,), ctx=mx.cpu()), ones(), 1, 3],
+            InvalidArgumentError,
+            r"'x' is on cpu\(0\)",
+        ),
         (lambda: [ones(), ones(), 1, 2**31], InvalidArgumentError, "'n' is int, not 2147483648"),
         (lambda: [ones(), ones(), 1, float("nan")], InvalidArgumentError, "'n' is int, not nan"),
         (lambda: [ones(), ones(), 1, float("inf")], InvalidArgumentError, "'n' is int, not inf"),

@@ -100,7 +100,7 @@ def test_parts_of_a_graph_on_several_devices(groups):
 def test_gradients_of_what_is_on_another_device(request_, expected):
     with mx.AttrScope(ctx_group="b"):
         net = mx.sym.Variable("x") * 3
-    arrays, grads = {"x": mx.nd.ones((3,))}, {"x": mx.nd.ones((3,))}
+    arrays, grads = ({"x": mx.nd.ones((3,), ctx=mx.cpu())} for _ in range(2))
     executor = net.bind(mx.cpu(), arrays, grads, request_, group2ctx={"b": mx.gpu(0)})
     executor.forward(is_train=True)
     executor.backward(mx.nd.ones((3,), mx.gpu(0)))

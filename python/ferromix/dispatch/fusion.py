@@ -26,7 +26,7 @@ STEMS = {"math": "x", "elemwise": "x", "binary": "ab", "scalar": "x", "activatio
 """CUDA sources of one expression a row, and what its inputs are called there."""
 BACKWARD = "gy"
 """The same for gradients of activations."""
-HEADERS = ("map.cuh", "real.cuh", "special.cuh", "activations.cuh")
+HEADERS = ("map.cuh", "real.cuh", "special.cuh", "whole.cuh", "activations.cuh")
 ENTRY = "fused"
 
 Desc = tuple[tuple[int, ...], str]

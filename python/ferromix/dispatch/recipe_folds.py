@@ -25,6 +25,7 @@ from .recipe import (
 __all__ = [
     "MAX_RANK",
     "WIDEST",
+    "Split",
     "along",
     "axes_of",
     "filled",
@@ -32,6 +33,7 @@ __all__ = [
     "fold",
     "folded",
     "packed_walk",
+    "rows_split",
     "split",
     "strides_of",
     "words",
@@ -42,8 +44,14 @@ MAX_RANK = 8
 MOST_THREADS = 1024
 FULL = 8
 """Blocks that a processor runs at once, if they have the ordinary number of threads."""
+FOLD_THREADS = 256
+"""Threads of a block of ``fm::fold`` at most."""
 SHARE = 16
 """Elements that a thread folds at least before blocks share an output."""
+LANES = {"float32": 4, "int32": 4, "float64": 2, "int64": 2}
+"""Elements that a fold loads as one where they lie side by side; eight of the smaller types."""
+LOADS = 4
+"""Of those, how many a thread has under way at once; twice as many single elements."""
 WIDEST = 8
 """Bytes of the widest type that kernels compute in."""
 
@@ -146,6 +154,11 @@ def _power(count: int) -> int:
     return 1 << max(0, count - 1).bit_length()
 
 
+def _power_below(count: int) -> int:
+    """The greatest power of two that is not above a number."""
+    return 1 << max(0, count.bit_length() - 1)
+
+
 def split(limits: Limits, outputs: int, count: int, side: int, shared: bool = False) -> Split:
     """How threads share `outputs` of `count` elements each.
 
@@ -172,6 +185,16 @@ def split(limits: Limits, outputs: int, count: int, side: int, shared: bool = Fa
     return Split(blocks, parts, (wide, deep, 1))
 
 
+def rows_split(limits: Limits, count: int, length: int, kept: int) -> Split:
+    """How threads share `count` rows, each of which a thread keeps `kept` elements of; long ones
+    get as many threads as there are."""
+    most = min(MOST_THREADS, 4 * limits.threads)
+    deep = min(_power_below(most), _power(-(-length // kept)))
+    wide = max(1, limits.threads // deep)
+    blocks = max(1, min(-(-count // wide), 32 * limits.processors))
+    return Split(blocks, 1, (wide, deep, 1))
+
+
 @dataclass(frozen=True)
 class Folded:
     """An array without gaps whose axes are reduced in part.
@@ -184,12 +207,15 @@ class Folded:
         How many results there are, each of so many elements.
     side
         Results whose elements lie side by side; 1 where those of one do.
+    run
+        How many elements lie side by side, of one result or of several.
     """
 
     walk: Arg
     outputs: int
     count: int
     side: int
+    run: int
 
 
 def folded(shape: Shape, reduced: Sequence[bool]) -> Folded | None:
@@ -208,7 +234,41 @@ def folded(shape: Shape, reduced: Sequence[bool]) -> Folded | None:
     lists = [(extents, kept), (extents, gone), (data, kept), (out, kept), (data, gone)]
     numbers = [n for values, which in lists for n in filled([values[i] for i in which])]
     side = extents[-1] if kept and kept[-1] == len(extents) - 1 else 1
-    return Folded(words(outputs, count, len(kept), len(gone), *numbers), outputs, count, side)
+    layout = words(outputs, count, len(kept), len(gone), *numbers)
+    return Folded(layout, outputs, count, side, extents[-1] if extents else 1)
+
+
+def _shares(limits: Limits, found: Folded, dtype: str) -> Split:
+    """How the threads of ``fm::fold`` share elements of a type.
+
+    Where one result's elements lie side by side, it gets as many threads as load them at once; else
+    threads have results side by side, and share those where they would be too few.
+    """
+    lanes = LANES.get(dtype, 8)
+    lanes = 1 if found.run % lanes else lanes
+    threads, most = min(limits.threads, FOLD_THREADS), FULL * limits.processors
+    outputs, each = found.outputs, SHARE
+    if found.side > 1:
+        outputs //= lanes
+        wide = min(32, _power(outputs))
+        idle = _power_below(max(1, most * threads // max(1, outputs)))
+        deep = min(_power_below(threads // wide), idle, _power(found.count))
+    else:
+        each = lanes * LOADS if lanes > 1 else 2 * LOADS
+        deep = min(_power_below(threads), _power(-(-found.count // each)))
+    wide = threads // deep
+    blocks = max(1, min(-(-outputs // wide), 32 * limits.processors))
+    parts = max(1, min(most // blocks, -(-found.count // (deep * each))))
+    return Split(blocks, parts, (wide, deep, 1))
+
+
+def _joins(limits: Limits, outputs: int, parts: int) -> Split:
+    """How the threads of ``fm::finish`` share what so many blocks found for each output."""
+    wide = min(32, _power(outputs))
+    deep = min(_power_below(limits.threads // wide), _power(parts))
+    wide = limits.threads // deep
+    blocks = max(1, min(-(-outputs // wide), 32 * limits.processors))
+    return Split(blocks, 1, (wide, deep, 1))
 
 
 def fold(
@@ -231,7 +291,7 @@ def fold(
     found = folded(shape, reduced)
     if found is None:
         return None
-    how = split(job.limits, found.outputs, found.count, found.side, shared=True)
+    how = _shares(job.limits, found, entry.rpartition("_")[2])
     partial = workspace() if how.parts > 1 else nothing()
     rest = found.walk, req(number)
     given = data, out, partial, *rest
@@ -239,5 +299,6 @@ def fold(
     if how.parts == 1:
         return Recipe((first,))
     given = partial, out, field(how.parts), *rest
-    last = job.spread(stem, f"{entry}_finish", found.outputs, *given)
+    join = _joins(job.limits, found.outputs, how.parts)
+    last = Launch(stem, f"{entry}_finish", join.grid, join.block, given)
     return Recipe((first, last), temporary=how.parts * found.outputs * WIDEST)

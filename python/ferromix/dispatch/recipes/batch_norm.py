@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from ...ops.family import FLOATS, REALS
@@ -9,6 +10,7 @@ from ..recipe import (
     Arg,
     Job,
     Launch,
+    Limits,
     Recipe,
     field,
     input_at,
@@ -18,15 +20,65 @@ from ..recipe import (
     recipe,
     req,
     struct,
+    workspace,
 )
 from ..recipe_folds import along, split
 
-__all__: list[str] = []
+__all__ = ["Parts"]
 
 MOST = 5
 """Outputs of the gradient, with the running statistics; the others have less."""
+MOMENTS, SUMS = 24, 16
+"""Bytes of what a block finds in a part of a channel."""
 KINDS = {"_contrib_BatchNormWithReLU": 1, "_contrib_SyncBatchNorm": 2}
 """What is different about relatives, as the source numbers it."""
+WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+"""Bytes of an element."""
+PART, LEAST = 1 << 16, 1 << 12
+"""Bytes that a block reads at least, if there are so many: with less it mostly starts and ends; and
+where there are few blocks."""
+FULL = 4
+"""Blocks for each processor that are not few."""
+MOST_PARTS = 256
+"""Parts of a channel; a warp adds up what was found in them."""
+TURNS = 16
+"""Elements that a thread takes at least, before blocks are made smaller."""
+WAVES = 32
+"""Blocks for each processor at most that have part of a channel."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Blocks at (channel, part), of so many threads.
+
+    Parameters
+    ----------
+    along
+        An ``fm::Along``.
+    """
+
+    along: Arg
+    count: int
+    parts: int
+    threads: int
+
+    @staticmethod
+    def of(limits: Limits, outer: int, count: int, inner: int, dtype: str) -> Parts | None:
+        """Those of an array of (outer, count, inner); None without elements, or with too many."""
+        each = outer * inner
+        if not 0 < each * count < 1 << 31:
+            return None
+        size, full = each * WIDTHS[dtype], FULL * limits.processors
+        wanted = min(-(-size // PART), WAVES * limits.processors // count)
+        parts = max(1, min(max(wanted, min(-(-full // count), size // LEAST)), MOST_PARTS))
+        threads = limits.threads
+        while threads > 32 and threads * TURNS > -(-each // parts):
+            threads //= 2
+        return Parts(along(outer, count, inner), count, parts, -(-threads // 32) * 32)
+
+    def launch(self, stem: str, entry: str, *args: Arg) -> Launch:
+        """A launch of these blocks."""
+        return Launch(stem, entry, (self.count, self.parts, 1), (self.threads, 1, 1), args)
 
 
 @recipe("BatchNorm", *KINDS)
@@ -83,7 +135,36 @@ def normed(
     # Requests are int64 there: an int and zeros.
     wanted = [part for k in range(outputs) for part in (req(k), int32(0))]
     reqs = struct(*wanted, *[field(0)] * (MOST - outputs))
+    parts = Parts.of(job.limits, outer, count, inner, dtype)
+    if parts is not None and inner > 1:
+        return parted(job, word, parts, bool(batch), struct(*channels), data, norm, reqs)
     how = split(job.limits, count, outer * inner, count if inner == 1 else 1)
     given = struct(*channels), *data, output_at(0), norm, reqs
     entry = f"batch_norm_{word}_{dtype}"
     return Recipe((Launch("batch_norm", entry, how.grid, how.block, given),))
+
+
+def parted(
+    job: Job,
+    word: str,
+    parts: Parts,
+    batch: bool,
+    channels: Arg,
+    data: list[Arg],
+    norm: Arg,
+    reqs: Arg,
+) -> Recipe:
+    """What blocks find in parts of channels, then what all do with it."""
+    dtype = job.outputs[0][1]
+    if word == "forward":
+        before, then, size = "moments", "apply", MOMENTS if batch else 0
+        given: tuple[Arg, ...] = *data, workspace(), parts.along
+    else:
+        before, then, size = "sums", "back", SUMS
+        given = *data, input_at(3), workspace(), parts.along
+    partial = workspace() if size else nothing()
+    rest = channels, *data, output_at(0), partial, int32(parts.parts), norm, reqs
+    first = parts.launch("batch_norm", f"batch_norm_{before}_{dtype}", *given)
+    last = parts.launch("batch_norm", f"batch_norm_{then}_{dtype}", *rest)
+    temporary = size * parts.parts * parts.count
+    return Recipe((first, last) if size else (last,), temporary)

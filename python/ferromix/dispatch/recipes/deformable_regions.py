@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from ...ops.family import FLOATS
@@ -33,6 +34,9 @@ REGION = 40
 """Bytes that say where a region is."""
 TAPS = 4
 """Pixels around a point."""
+THREADS = 64
+"""Those of a block that shares moves, of which few get four times as many: each thread takes
+many registers."""
 
 
 @recipe("_contrib_DeformablePSROIPooling")
@@ -84,7 +88,8 @@ def backward(job: Job) -> Recipe | None:
         move = input_at(0), input_at(1), regions, trans, counts, output_at(1), pool, req(1)
         count = prod(job.outputs[1][0]) // 2
         each = bins * attrs["output_dim"] // (types * max(1, count))
-        how = split(job.limits, count, each, 1)
+        limits = replace(job.limits, threads=min(THREADS, job.limits.threads))
+        how = split(limits, count, each, 1)
         launches.append(Launch(STEM, f"{STEM}_moves_{dtype}", how.grid, how.block, move))
     room = at[1] + (taps + bins) * WIDTH[dtype]
     return Recipe(tuple(launches), room, refusals=(no_image(NAME, data[0]),))

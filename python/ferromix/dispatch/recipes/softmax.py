@@ -5,12 +5,26 @@ from __future__ import annotations
 from math import prod
 
 from ...ops.family import FLOATS
-from ..recipe import Job, Launch, Recipe, float64, input_at, int32, nothing, output_at, recipe, req
-from ..recipe_folds import along, split
+from ..recipe import (
+    Job,
+    Launch,
+    Limits,
+    Recipe,
+    float64,
+    input_at,
+    int32,
+    nothing,
+    output_at,
+    recipe,
+    req,
+)
+from ..recipe_folds import Split, along, rows_split, split
 
 __all__: list[str] = []
 
 LENGTHS = ["int32", "int64"]
+KEPT, KEPT_DOUBLES = 16, 8
+"""Elements of a row that a thread keeps."""
 
 
 @recipe("softmax", "softmin", "log_softmax", "_backward_softmax", "_backward_log_softmax")
@@ -32,8 +46,8 @@ def softmax(job: Job) -> Recipe | None:
     given = [input_at(i) for i in range(len(numbers))]
     lengths = input_at(len(numbers)) if masked else nothing()
     wide = int32(masked and job.inputs[-1][1] == "int64")
-    place = outer, count, inner = around(job, shape)
-    how = split(job.limits, outer * inner, count, inner)
+    place = around(job, shape)
+    how = shares(job.limits, place, dtype, result)
     rest = lengths, wide, output_at(0), along(*place), float64(temperature(job)), req(0)
     return Recipe((Launch("softmax", entry, how.grid, how.block, (*given, *rest)),))
 
@@ -43,6 +57,14 @@ def around(job: Job, shape: tuple[int, ...]) -> tuple[int, int, int]:
     axis = job.attrs.get("axis")
     at = (-1 if axis is None else axis) % len(shape)
     return prod(shape[:at]), shape[at], prod(shape[at + 1 :])
+
+
+def shares(limits: Limits, place: tuple[int, int, int], dtype: str, result: str) -> Split:
+    """How threads share lines; rows of one type are read in packs."""
+    outer, count, inner = place
+    if inner == 1 and dtype == result:
+        return rows_split(limits, outer, count, KEPT_DOUBLES if dtype == "float64" else KEPT)
+    return split(limits, outer * inner, count, inner)
 
 
 def temperature(job: Job) -> float:

@@ -21,8 +21,9 @@ from ..recipe import (
     struct,
     workspace,
 )
-from ..recipe_folds import along, split
+from ..recipe_folds import along
 from .loss import counting
+from .softmax import shares
 
 __all__: list[str] = []
 
@@ -43,8 +44,9 @@ def forward(job: Job) -> Recipe | None:
     outer, classes, inner = layout(job, shape)
     if prod(shape) == 0:
         return Recipe(())
-    how = split(job.limits, outer * inner, classes, inner)
-    args = input_at(0), nothing(), int32(0), output_at(0), along(outer, classes, inner)
+    place = outer, classes, inner
+    how = shares(job.limits, place, dtype, dtype)
+    args = input_at(0), nothing(), int32(0), output_at(0), along(*place)
     entry = f"softmax_forward_{dtype}_{dtype}"
     launch = Launch("softmax", entry, how.grid, how.block, (*args, float64(1.0), req(0)))
     return Recipe((launch,))
