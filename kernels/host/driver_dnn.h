@@ -225,6 +225,43 @@ FM_API cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
     return rate(x, w, y, how, most, count, list);
 }
 
+/// Whoever times algorithms here gets the same.
+FM_API cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(
+    cudnnHandle_t, cudnnDescriptor_t x, cudnnDescriptor_t w, cudnnDescriptor_t how, cudnnDescriptor_t y, int most,
+    int *count, Rated *list) {
+    return rate(x, w, y, how, most, count, list);
+}
+FM_API cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(
+    cudnnHandle_t, cudnnDescriptor_t w, cudnnDescriptor_t y, cudnnDescriptor_t how, cudnnDescriptor_t x, int most,
+    int *count, Rated *list) {
+    return rate(x, w, y, how, most, count, list);
+}
+FM_API cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(
+    cudnnHandle_t, cudnnDescriptor_t x, cudnnDescriptor_t y, cudnnDescriptor_t how, cudnnDescriptor_t w, int most,
+    int *count, Rated *list) {
+    return rate(x, w, y, how, most, count, list);
+}
+
+inline cudnnStatus_t room_of(int algorithm, size_t *bytes) {
+    *bytes = ROOM;
+    return algorithm == 1 ? CUDNN_SUCCESS : CUDNN_NOT_SUPPORTED;
+}
+FM_API cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
+    cudnnHandle_t, cudnnDescriptor_t, cudnnDescriptor_t, cudnnDescriptor_t, cudnnDescriptor_t, int algorithm,
+    size_t *bytes) {
+    return room_of(algorithm, bytes);
+}
+FM_API cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
+    cudnnHandle_t, cudnnDescriptor_t, cudnnDescriptor_t, cudnnDescriptor_t, cudnnDescriptor_t, int algorithm,
+    size_t *bytes) {
+    return room_of(algorithm, bytes);
+}
+FM_API cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
+    cudnnHandle_t, cudnnDescriptor_t, cudnnDescriptor_t, cudnnDescriptor_t, cudnnDescriptor_t, int algorithm,
+    size_t *bytes) {
+    return room_of(algorithm, bytes);
+}
+
 /// In float64, rounded once: `left` times `right` where `each` says, into `out` of the shape `to`.
 template <class F>
 cudnnStatus_t convolve_with(

@@ -167,6 +167,7 @@ def gpu_plan_convolution(
     shapes: tuple[Sequence[int], Sequence[int], Sequence[int]],
     steps: Sequence[Sequence[int]],
     groups: int,
+    timed: bool,
     room: int,
 ) -> GpuConvolution | None: ...
 def reduce_on_gpus(parts: Sequence[Array], whole: Array) -> None: ...

@@ -76,14 +76,14 @@ def test_a_plan_says_how_much_memory_it_takes():
     shapes, steps = ([1, 2, 5, 5], [3, 2, 3, 3], [1, 3, 3, 3]), ([1, 1], [1, 1], [0, 0])
     plan = gpu.limits(0).plan_convolution
     assert plan is not None
-    found = plan("", "float32", shapes, steps, 1, 1 << 20)
+    found = plan("", "float32", shapes, steps, 1, True, 1 << 20)
     assert found is not None
     assert found.workspace == 4096
     assert "Forward" in repr(found)
     # Too little room, a shape that is none, and an output of another shape.
-    assert plan("", "float32", shapes, steps, 1, 64) is None
-    assert plan("", "float32", ([0, 2, 5, 5], *shapes[1:]), steps, 1, 1 << 20) is None
-    assert plan("weight_", "float32", (*shapes[:2], [1, 3, 4, 3]), steps, 1, 1 << 20) is None
+    assert plan("", "float32", shapes, steps, 1, True, 64) is None
+    assert plan("", "float32", ([0, 2, 5, 5], *shapes[1:]), steps, 1, True, 1 << 20) is None
+    assert plan("weight_", "float32", (*shapes[:2], [1, 3, 4, 3]), steps, 1, True, 1 << 20) is None
 
 
 PROGRAM = """

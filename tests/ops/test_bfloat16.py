@@ -39,7 +39,8 @@ def check(found, want, sizes, depth, between=0.0):
     summed = (depth + 3) * (SINGLE * sizes + LEAST) + HALF * between
     assert found.shape == want.shape
     bound = HALF * (np.abs(want) + summed) + summed
-    assert (np.abs(found - want) <= bound).all()
+    error = np.abs(found - want)
+    assert (error <= bound).all(), f"up to {(error / bound).max():.3g} of what is allowed"
 
 
 @pytest.mark.parametrize(
@@ -109,10 +110,13 @@ def test_convolutions_and_what_follows(shape, filters, kernel, stride, pad, foll
     }
     args["c_bias"], bias = by_channel["c_bias"]
     of = (slice(None), None, None)
+    # On GPUs each operator rounds, and a library may round its sums before it adds the bias.
+    rounds = mx.current_context().device_type == "gpu"
+    before = rounds * np.abs(want)
     want, sizes = want + bias[of], sizes + np.abs(bias)[of]
     sizes_of = {"kernel": (kernel,) * 2, "stride": (stride,) * 2, "pad": (pad,) * 2}
     net = mx.sym.Convolution(mx.sym.Variable("x"), num_filter=filters, name="c", **sizes_of)
-    aux, between = {}, 0.0
+    aux, between = {}, before
     if follows:
         names = [mx.sym.Variable(n) for n in ("gamma", "beta", "mean", "var")]
         net = mx.sym.BatchNorm(net, *names, fix_gamma=False, eps=1e-3, name="n")
@@ -125,8 +129,9 @@ def test_convolutions_and_what_follows(shape, filters, kernel, stride, pad, foll
         scale = (single["gamma"] / np.sqrt(single["var"] + 1e-3))[of]
         moved = single["beta"][of] - single["mean"][of] * scale
         sizes = sizes * np.abs(scale) + np.abs(moved) + np.abs(other) + np.abs(want * scale)
-        if mx.current_context() != mx.cpu():
-            between = (1 + HALF) * np.abs(want * scale) + np.abs(want * scale + moved)
+        if rounds:
+            between = (1 + HALF) * (np.abs(want) + before) * np.abs(scale)
+            between += np.abs(want * scale + moved)
         want = np.maximum(want * scale + moved + other, 0)
     executor = net.bind(mx.current_context(), args, aux_states=aux, grad_req="null")
     for _ in range(2):

@@ -40,16 +40,16 @@ _PARAMS = {
     "pad": Param("shape", (), "The zeros on either side; none.", low=0),
     "num_filter": Param("int", doc="The number of output channels.", low=1),
     "num_group": Param("int", 1, "The number of groups into which channels fall.", low=1),
-    "workspace": Param("int", 1024, "A bound on scratch memory in MB; of no effect.", low=0),
+    "workspace": Param("int", 1024, "A bound on scratch memory in MB, where cuDNN runs.", low=0),
     "no_bias": Param("bool", False, "Whether there is no bias."),
     "cudnn_tune": Param(
         "str",
         None,
-        "How cuDNN picks an algorithm; of no effect.",
+        "How cuDNN picks an algorithm: by time, within `workspace` or not, or by guessing.",
         choices=("fastest", "limited_workspace", "off"),
         optional=True,
     ),
-    "cudnn_off": Param("bool", False, "Whether cuDNN is not used; of no effect."),
+    "cudnn_off": Param("bool", False, "Whether cuDNN is not used."),
     "layout": Param(
         "str",
         None,
@@ -268,7 +268,7 @@ _DECONVOLUTION = {
         "shape", (), "The extents of the output, which decide on pad and adj.", low=0
     ),
     **{k: _PARAMS[k] for k in ("num_filter", "num_group")},
-    "workspace": Param("int", 512, "A bound on scratch memory in MB; of no effect.", low=0),
+    "workspace": Param("int", 512, "A bound on scratch memory in MB, where cuDNN runs.", low=0),
     "no_bias": Param("bool", True, "Whether there is no bias."),
     **{k: _PARAMS[k] for k in ("cudnn_tune", "cudnn_off", "layout")},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -46,12 +47,18 @@ FEW = 4
 """Channels of a group whose results take a thread for each element."""
 FEW_WEIGHTS = 64
 """Weights of a group that take a block each."""
-ROOM = 1024
-"""MiB that a library may use, where attributes do not say."""
+ROOM, ANY_ROOM = 1024, 2**62
+"""MiB that a library may use, where attributes do not say; and bytes where anything goes."""
 MOST = 2**31 - 1
 MOST_GROUPS = 65535
 """Blocks along the last axis of a grid."""
 THREADS = 256
+
+
+def tuning() -> str:
+    """How the vendor's library picks an algorithm: as an attribute says it, by MXNet's variable."""
+    ways = {"0": "off", "2": "fastest"}
+    return ways.get(os.environ.get("MXNET_CUDNN_AUTOTUNE_DEFAULT", "1"), "limited_workspace")
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,8 @@ class Geometry:
 
         Groups of few channels are for our own kernels.
         """
-        if job.limits.plan_convolution is None or (self.groups > 1 and self.least <= FEW):
+        plan = None if job.attrs.get("cudnn_off") else job.limits.plan_convolution
+        if plan is None or (self.groups > 1 and self.least <= FEW):
             return None
         flat = [(1, 1, 1, 1, 1, 0)] * (2 - len(self.given))
         inputs, outputs, kernel, *steps = map(list, zip(*flat, *self.given, strict=True))
@@ -97,9 +105,9 @@ class Geometry:
             [filters, self.channels, *kernel],
             [self.batch, filters, *outputs],
         )
-        room = job.attrs.get("workspace") or ROOM
-        of = job.inputs[0][1]
-        return job.limits.plan_convolution(way, of, shapes, steps, self.groups, room << 20)
+        tune, of = job.attrs.get("cudnn_tune") or tuning(), job.inputs[0][1]
+        room = ANY_ROOM if tune == "fastest" else (job.attrs.get("workspace") or ROOM) << 20
+        return plan(way, of, shapes, steps, self.groups, tune != "off", room)
 
     @property
     def least(self) -> int:

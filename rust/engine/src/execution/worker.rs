@@ -21,6 +21,9 @@ const GATHER: u32 = 64;
 /// Turns that it leaves to other threads before it parks: where there are more threads than cores,
 /// the pusher can go on, and need not wake the worker for each operation.
 const YIELDS: u32 = 2;
+/// How long one worker of a device looks on before it parks. Its operations are launches, shorter than it
+/// takes to wake a thread, which would fall on the pusher.
+const LOOK_ON: Duration = Duration::from_micros(if SMALL { 0 } else { 50 });
 /// Successors in a row that a worker runs at once before it looks at the queue again.
 const STREAK: u32 = if SMALL { 2 } else { 64 };
 
@@ -92,7 +95,8 @@ impl Worker<'_> {
         self.lane.queue.has_work() || core.log.has_handed() || self.is_dismissed(core)
     }
 
-    /// Searches for about a microsecond, lets others run, then sleeps. Returns searching again.
+    /// Searches for about a microsecond, lets others run, on a device for longer, then sleeps. Returns
+    /// searching again.
     fn rest(&self, core: &Core) {
         let begin = Instant::now();
         while begin.elapsed() < SPIN {
@@ -103,11 +107,14 @@ impl Worker<'_> {
                 return (0..GATHER).for_each(|_| std::hint::spin_loop());
             }
         }
-        for _ in 0..YIELDS {
+        let alone = self.lane.key.launches() && self.lane.idle.searching() == 1;
+        let mut turns = 0;
+        while turns < YIELDS || alone && begin.elapsed() < LOOK_ON {
             yield_now();
             if self.has_work(core) {
                 return;
             }
+            turns += 1;
         }
         block_pool::flush();
         let is_over = || self.is_dismissed(core);

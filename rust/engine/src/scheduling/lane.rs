@@ -69,6 +69,11 @@ impl LaneKey {
         (self.gpu.map_or(Device::CPU, Device::gpu), property)
     }
 
+    /// Whether its operations start something on a device.
+    pub(crate) fn launches(self) -> bool {
+        self.gpu.is_some() && self.class == Class::Compute
+    }
+
     pub(crate) fn label(self) -> String {
         let class = match self.class {
             Class::Compute => "run",

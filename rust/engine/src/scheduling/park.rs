@@ -84,6 +84,12 @@ impl Idle {
         count
     }
 
+    /// Workers that search. Approximate while that changes.
+    pub(crate) fn searching(&self) -> u64 {
+        // Relaxed: a hint.
+        (self.word.load(Relaxed) & SEARCH_MASK) / SEARCH_ONE
+    }
+
     /// A worker begins to search (or is about to be started, searching).
     pub(crate) fn start_search(&self) {
         self.word.fetch_add(SEARCH_ONE, AcqRel);

@@ -124,7 +124,8 @@ impl GpuConvolution {
 
 /// How the library of convolutions does what is asked for: `way` is `""`, `"data_"` or `"weight_"`, for the
 /// output and the gradients; shapes are those of data, weights and output, steps are strides, dilations
-/// and paddings. None where it does not, in so many bytes of temporary memory.
+/// and paddings. It times its algorithms where `timed`, and else guesses. None where it does not, in so many
+/// bytes of temporary memory.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // the parts of a problem
 fn gpu_plan_convolution(
@@ -135,6 +136,7 @@ fn gpu_plan_convolution(
     shapes: [Vec<usize>; 3],
     steps: [Vec<usize>; 3],
     groups: usize,
+    timed: bool,
     room: usize,
 ) -> PyResult<Option<GpuConvolution>> {
     let problem = Problem {
@@ -147,6 +149,7 @@ fn gpu_plan_convolution(
         shapes,
         steps,
         groups,
+        timed,
     };
     let gpus = runtime()?.gpus().map_err(to_py)?;
     let plan = py.detach(|| gpus.plan_convolution(number, problem, room));

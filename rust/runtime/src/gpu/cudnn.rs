@@ -22,7 +22,7 @@ pub(super) struct Rated {
     pub(super) memory: usize,
     pub(super) deterministic: c_int,
     pub(super) math: c_int,
-    reserved: [c_int; 3],
+    pub(super) reserved: [c_int; 3],
 }
 
 type Make = unsafe extern "C" fn(*mut Object) -> c_int;
@@ -39,6 +39,8 @@ type SetConvolution = unsafe extern "C" fn(
 type Rate = unsafe extern "C" fn(
     Object, Object, Object, Object, Object, c_int, *mut c_int, *mut Rated,
 ) -> c_int;
+type Measure =
+    unsafe extern "C" fn(Object, Object, Object, Object, Object, c_int, *mut usize) -> c_int;
 #[rustfmt::skip]
 type Run = unsafe extern "C" fn(
     Object, *const c_void, Object, *const c_void, Object, *const c_void, Object, c_int, *mut c_void, usize,
@@ -80,6 +82,12 @@ functions! {
     rate_forward: Rate = "cudnnGetConvolutionForwardAlgorithm_v7";
     rate_data: Rate = "cudnnGetConvolutionBackwardDataAlgorithm_v7";
     rate_weight: Rate = "cudnnGetConvolutionBackwardFilterAlgorithm_v7";
+    time_forward: Rate = "cudnnFindConvolutionForwardAlgorithm";
+    time_data: Rate = "cudnnFindConvolutionBackwardDataAlgorithm";
+    time_weight: Rate = "cudnnFindConvolutionBackwardFilterAlgorithm";
+    size_forward: Measure = "cudnnGetConvolutionForwardWorkspaceSize";
+    size_data: Measure = "cudnnGetConvolutionBackwardDataWorkspaceSize";
+    size_weight: Measure = "cudnnGetConvolutionBackwardFilterWorkspaceSize";
     forward: Run = "cudnnConvolutionForward";
     data: Run = "cudnnConvolutionBackwardData";
     weight: Run = "cudnnConvolutionBackwardFilter";

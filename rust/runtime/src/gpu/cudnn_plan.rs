@@ -61,6 +61,8 @@ pub struct Problem {
     pub steps: [Vec<usize>; 3],
     /// Groups of channels.
     pub groups: usize,
+    /// Whether the library times its algorithms, on memory of its own, rather than guess.
+    pub timed: bool,
 }
 
 impl Problem {
@@ -199,48 +201,99 @@ impl ConvolutionPlan {
         {
             return Ok(None); // a shape that the library does not take
         }
-        let rated = library.with_handle(port, |handle| {
-            Ok(rated(library, handle, &problem, &descriptors))
-        })?;
-        let way = problem.way;
-        let fits = |found: &&Rated| {
-            found.status == 0
-                && found.deterministic == 1
-                && found.memory <= room
-                && !way.by_transforms().contains(&found.algorithm)
-                && (library.may.1 || !way.by_few_products().contains(&found.algorithm))
-        };
-        let Some(best) = rated.iter().find(fits) else {
-            return Ok(None);
-        };
-        let convolution = descriptors.raw[3];
-        // SAFETY: a descriptor that is this function's own still.
-        check("cudnnSetConvolutionMathType", unsafe {
-            (library.table.set_math)(convolution, best.math)
-        })?;
-        Ok(Some(ConvolutionPlan {
-            library: library.clone(),
-            problem,
-            descriptors,
-            algorithm: best.algorithm,
-            workspace: best.memory,
-        }))
+        library.with_handle(port, |handle| {
+            let Some(best) = chosen(library, handle, &problem, &descriptors, room) else {
+                return Ok(None);
+            };
+            // SAFETY: a descriptor that is this function's own still.
+            check("cudnnSetConvolutionMathType", unsafe {
+                (library.table.set_math)(descriptors.raw[3], best.math)
+            })?;
+            let workspace = workspace(library, handle, problem.way, &descriptors, best.algorithm);
+            Ok(workspace
+                .filter(|&bytes| bytes <= room)
+                .map(|workspace| ConvolutionPlan {
+                    library: library.clone(),
+                    problem,
+                    descriptors,
+                    algorithm: best.algorithm,
+                    workspace,
+                }))
+        })
     }
 }
 
-/// The library's algorithms, the one that it takes for the fastest first; none where it refuses.
+/// The fastest algorithm that may be used, with the math that it is to use.
+fn chosen(
+    library: &Convolutions,
+    handle: Object,
+    problem: &Problem,
+    descriptors: &Descriptors,
+    room: usize,
+) -> Option<Rated> {
+    let (way, math) = (problem.way, problem.math(library.may.0));
+    let fits = |found: &&Rated| {
+        found.status == 0
+            && found.deterministic == 1
+            && found.memory <= room
+            && !way.by_transforms().contains(&found.algorithm)
+            && (library.may.1 || !way.by_few_products().contains(&found.algorithm))
+    };
+    let timed = match problem.timed {
+        true => rated(library, handle, problem, descriptors, true),
+        false => Vec::new(),
+    };
+    // Where there was no memory to try them in.
+    let guessed = match timed.iter().any(|found| fits(&found)) {
+        true => Vec::new(),
+        false => rated(library, handle, problem, descriptors, false),
+    };
+    let fitting = || timed.iter().chain(&guessed).filter(fits);
+    if math != MULTIPLY_ADD {
+        return fitting().next().copied();
+    }
+    // What was rated with float32 rounded to tf32 says little of what does not round.
+    let exact = fitting().find(|found| found.math == math);
+    let best = exact.or_else(|| fitting().next())?;
+    Some(Rated { math, ..*best })
+}
+
+/// Bytes of temporary memory that an algorithm takes; `None` where it cannot do it.
+fn workspace(
+    library: &Convolutions,
+    handle: Object,
+    way: Way,
+    descriptors: &Descriptors,
+    algorithm: c_int,
+) -> Option<usize> {
+    let (table, [x, w, y, c]) = (&library.table, descriptors.raw());
+    let (measure, [first, second, third]) = match way {
+        Way::Forward => (table.size_forward, [x, w, y]),
+        Way::Data => (table.size_data, [w, y, x]),
+        Way::Weight => (table.size_weight, [x, y, w]),
+    };
+    let mut bytes = 0;
+    // SAFETY: descriptors that are filled, and a place for the result.
+    let status = unsafe { measure(handle, first, second, c, third, algorithm, &raw mut bytes) };
+    (status == 0).then_some(bytes)
+}
+
+/// The library's algorithms, the one that is the fastest, or that it takes for it, first; none where it
+/// refuses.
 fn rated(
     library: &Convolutions,
     handle: Object,
     problem: &Problem,
     descriptors: &Descriptors,
+    timed: bool,
 ) -> Vec<Rated> {
     let (table, [x, w, y, c]) = (&library.table, descriptors.raw());
-    let (rate, [first, second, third]) = match problem.way {
-        Way::Forward => (table.rate_forward, [x, w, y]),
-        Way::Data => (table.rate_data, [w, y, x]),
-        Way::Weight => (table.rate_weight, [x, y, w]),
+    let (guess, time, [first, second, third]) = match problem.way {
+        Way::Forward => (table.rate_forward, table.time_forward, [x, w, y]),
+        Way::Data => (table.rate_data, table.time_data, [w, y, x]),
+        Way::Weight => (table.rate_weight, table.time_weight, [x, y, w]),
     };
+    let rate = if timed { time } else { guess };
     let mut found = vec![Rated::default(); MOST];
     let mut count = 0;
     let most = MOST as c_int;
