@@ -38,8 +38,9 @@ class Split:
     parts: int
 
 
-TILES = [("large", 128, 256), ("medium", 64, 256), ("small", 32, 64)]
-"""Names, rows and columns, and threads, as kernels/include/gemm.cuh has them."""
+TILES = [("large", 128, 256, 1), ("medium", 64, 256, 2), ("small", 32, 64, 8)]
+"""Names, rows and columns, threads, and blocks that a processor runs at once, as
+kernels/include/gemm.cuh has them."""
 TENSOR_THREADS = 256
 """Those of tiles that tensor cores multiply."""
 
@@ -50,12 +51,13 @@ def split(limits: Limits, dtype: str, m: int, n: int, depth: int, count: int) ->
     Blocks that share the depth help to fill it; their sums are joined afterwards.
     """
     most = max(1, min(depth // LEAST_DEPTH, MOST_PARTS))
-    for size, extent, threads in TILES:
+    for size, extent, threads, resident in TILES:
         tiles = -(-m // extent) * -(-n // extent)
         blocks = tiles * count
         wide = min(m, n) > extent // 2 and blocks * most >= limits.processors
         if extent == 32 or (wide and (size, dtype) != ("large", "float64")):
-            parts = min(most, -(-limits.processors // max(blocks, 1)))
+            room = limits.processors * resident
+            parts = max(1, min(most, room // max(blocks, 1)))
             rounded = limits.tf32 and dtype == "float32" and threads == TENSOR_THREADS
             return Split(f"tf32_{size}" if rounded else size, threads, tiles, parts)
     raise AssertionError("the smallest tile is for any product")
