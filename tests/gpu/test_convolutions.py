@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,10 +34,10 @@ CASES = {
 }
 
 
-def run(name, operator, context, dtype, request="write"):
-    """The output and the gradients, in two passes: the second may be the first one again."""
+def run(name, operator, context, dtype, request="write", **more):
+    """The output and the gradients, in three passes: the last may be the one before again."""
     shape, attrs = CASES[name]
-    net = getattr(mx.sym, operator)(mx.sym.Variable("data"), name="layer", **attrs)
+    net = getattr(mx.sym, operator)(mx.sym.Variable("data"), name="layer", **attrs, **more)
     shapes, outs, _ = net.infer_shape(data=shape)
     random = np.random.default_rng(1)
     names = net.list_arguments()
@@ -68,6 +69,38 @@ def test_gradients_are_added():
     expected = run("strided", "Convolution", mx.cpu(), "float64", "add")
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=4e-6 * np.abs(b).max())
+
+
+@pytest.mark.parametrize("tune", ["fastest", "limited_workspace"])
+def test_algorithms_that_were_timed(tune):
+    found = run("dilated", "Convolution", GPU, "float32", cudnn_tune=tune)
+    expected = run("dilated", "Convolution", mx.cpu(), "float64")
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=4e-6 * np.abs(b).max())
+
+
+@pytest.mark.skipif(not HOST, reason="only the stand-in tells")
+def test_attributes_and_a_variable_choose(monkeypatch):
+    asked = []
+
+    def plan(*problem):
+        asked.append(problem[-2:])
+
+    limits = replace(gpu.limits(0), plan_convolution=plan)
+    monkeypatch.setattr(gpu, "limits", lambda number: limits)
+    x, w = mx.nd.ones((1, 1, 4, 6), GPU), mx.nd.ones((1, 1, 3, 3), GPU)
+
+    def convolve(**attrs):
+        mx.nd.Convolution(x, w, kernel=(3, 3), num_filter=1, no_bias=True, **attrs)
+        return asked.pop() if asked else None
+
+    assert convolve(pad=(1, 1)) == (False, 1024 << 20)
+    assert convolve(pad=(2, 1), workspace=3, cudnn_tune="limited_workspace") == (True, 3 << 20)
+    assert convolve(pad=(1, 2), cudnn_tune="fastest") == (True, 2**62)
+    assert convolve(pad=(2, 2), cudnn_off=True) is None
+    monkeypatch.setenv("MXNET_CUDNN_AUTOTUNE_DEFAULT", "1")
+    assert convolve(pad=(3, 2)) == (True, 1024 << 20)
+    assert convolve(pad=(2, 3), cudnn_tune="off") == (False, 1024 << 20)
 
 
 @pytest.mark.skipif(not HOST, reason="a GPU may be without cuDNN")
