@@ -30,6 +30,8 @@ CASES = {
     ),
     "groups": ((2, 12, 6, 5), {"kernel": (3, 3), "pad": (1, 1), "num_group": 2, "num_filter": 14}),
     "line": ((2, 4, 13), {"kernel": (4,), "stride": (2,), "num_filter": 3}),
+    "pointwise again": ((3, 5, 4, 7), {"kernel": (1, 1), "num_filter": 6}),
+    "line of points": ((2, 5, 9), {"kernel": (1,), "num_filter": 3, "no_bias": True}),
     "solid": ((1, 3, 5, 6, 4), {"kernel": (2, 3, 2), "pad": (1, 0, 1), "num_filter": 4}),
 }
 
@@ -69,6 +71,23 @@ def test_gradients_are_added():
     expected = run("strided", "Convolution", mx.cpu(), "float64", "add")
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=4e-6 * np.abs(b).max())
+
+
+@pytest.mark.parametrize("request_", ["write", "add"])
+@pytest.mark.parametrize("dtype", list(ROUNDING))
+@pytest.mark.parametrize("operator", ["Convolution", "Deconvolution"])
+@pytest.mark.parametrize("name", ["pointwise again", "line of points"])
+def test_kernels_of_one_element_are_products(name, operator, dtype, request_, monkeypatch):
+    """Without a library of convolutions, by the one of matrices."""
+    limits = replace(gpu.limits(0), plan_convolution=None)
+    monkeypatch.setattr(gpu, "limits", lambda number: limits)
+    # Recipes are kept by shapes and attributes: some that no other test has.
+    more = {"workspace": 77}
+    found = run(name, operator, GPU, dtype, request_, **more)
+    expected = run(name, operator, mx.cpu(), "float64", request_, **more)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=3 * ROUNDING[dtype] * np.abs(b).max())
+    assert races() == ""
 
 
 @pytest.mark.parametrize("tune", ["fastest", "limited_workspace"])

@@ -172,6 +172,8 @@ class Product:
         Whether they are added to what is there, whatever the request.
     workspace
         Bytes at the start of the temporary memory that the library may use.
+    shared
+        Whether a factor is the same in all pairs.
     """
 
     factors: tuple[Arg, Arg]
@@ -183,6 +185,7 @@ class Product:
     extents: tuple[int, int, int]
     adds: bool
     workspace: int
+    shared: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ..recipe import (
     Convolved,
     Job,
     Launch,
+    Product,
     Recipe,
     Shape,
     Step,
@@ -26,6 +27,7 @@ from ..recipe import (
     workspace,
 )
 from ..recipe_folds import fold, packed_walk, strides_of
+from .dot import library_room
 from .gemm import WIDTH, Split, split
 
 __all__ = [
@@ -114,6 +116,11 @@ class Geometry:
         return plan(way, of, shapes, steps, self.groups, tune != "off", room)
 
     @property
+    def pointwise(self) -> bool:
+        """Whether an element of the output is of one position."""
+        return self.groups == 1 and all((*a[2:4], a[5]) == (1, 1, 0) for a in self.axes)
+
+    @property
     def least(self) -> int:
         """Channels of a group, or filters, whichever are fewer."""
         return min(self.channels, self.filters)
@@ -192,20 +199,43 @@ def launches(
 def by_library(
     job: Job, g: Geometry, way: str, args: tuple[Arg, ...], out: int
 ) -> tuple[list[Step], int] | None:
-    """The same by the vendor's library, if it does: the bias goes everywhere, the rest is added."""
-    (first, second, bias), made = args, []
+    """The same by one of the vendor's libraries, if it does."""
+    made = biased(job, args[2], out)
+    plan = g.planned(job, way) if prod(job.outputs[out][0]) else None
+    if plan is not None:
+        step = Convolved(plan, (args[0], args[1]), output_at(out), out, bool(made))
+        return [*made, step], plan.workspace
+    step = as_product(job, g, way, args, out, bool(made))
+    return None if step is None else ([*made, step], step.workspace)
+
+
+def biased(job: Job, bias: Arg, out: int) -> list[Step]:
+    """What puts a bias, if there is one, where a library adds the rest."""
+    if bias == nothing():
+        return []
     shape, dtype = job.outputs[out]
-    plan = g.planned(job, way) if prod(shape) else None
-    if plan is None:
+    planes = shape[0], shape[1], prod(shape[2:])
+    layout = packed_walk(planes, strides_of(planes), [0, 1, 0])
+    assert layout is not None, "three axes are not too many"
+    rows = bias, output_at(out), layout, req(out)
+    return [job.spread("elemwise", f"elemwise_copy_{dtype}", prod(shape), *rows)]
+
+
+def as_product(
+    job: Job, g: Geometry, way: str, args: tuple[Arg, ...], out: int, adds: bool
+) -> Product | None:
+    """A kernel of one element as a product of matrices for each image, with the same weights."""
+    if not (job.limits.has_blas and g.pointwise and prod(job.outputs[out][0])):
         return None
-    if bias != nothing():
-        planes = shape[0], shape[1], prod(shape[2:])
-        layout = packed_walk(planes, strides_of(planes), [0, 1, 0])
-        assert layout is not None, "three axes are not too many"
-        rows = bias, output_at(out), layout, req(out)
-        made.append(job.spread("elemwise", f"elemwise_copy_{dtype}", prod(shape), *rows))
-    made.append(Convolved(plan, (first, second), output_at(out), out, bool(made)))
-    return made, plan.workspace
+    if way == "weight_":
+        return None  # whose products are summed over the images
+    plane, dtype = g.positions // g.batch, job.inputs[0][1]
+    m, depth = (g.channels, g.filters) if way else (g.filters, g.channels)
+    room = library_room(g.batch * m * plane, dtype)
+    flips, extents = (way == "data_", False), (m, plane, depth)
+    factors, both = (args[1], args[0]), (True, False)
+    given = factors, flips, output_at(out), out, dtype, g.batch, extents, adds, room, both
+    return Product(*given)
 
 
 def shared(job: Job, rows: int, columns: int, depth: int, count: int) -> Split:

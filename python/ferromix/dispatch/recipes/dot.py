@@ -27,7 +27,7 @@ from ..recipe import (
 from ..recipe_folds import packed_walk
 from .gemm import WIDTH, split
 
-__all__ = ["Matrices", "Operand", "product", "products"]
+__all__ = ["Matrices", "Operand", "library_room", "product", "products"]
 
 
 @dataclass(frozen=True)
@@ -160,6 +160,11 @@ def product(
     return launches, sums
 
 
+def library_room(elements: int, dtype: str) -> int:
+    """Bytes of temporary memory for products of so many elements."""
+    return -(-min(LIBRARY_ROOM, 16 * elements * WIDTH[dtype]) // 256) * 256
+
+
 def by_library(
     job: Job,
     a: Operand,
@@ -174,7 +179,7 @@ def by_library(
     dtype = job.inputs[0][1]
     m, n, depth = a.rows, b.columns, a.columns
     elements = count * m * n
-    room = -(-min(LIBRARY_ROOM, 16 * elements * WIDTH[dtype]) // 256) * 256
+    room = library_room(elements, dtype)
     if elements == 0:
         return [], 0
     launches: list[Step] = []

@@ -193,7 +193,7 @@ pub(crate) enum PyLaunch<'py> {
     /// Function, blocks, threads, bytes of shared memory, arguments.
     Kernel(usize, [u32; 3], [u32; 3], u32, Vec<Bound<'py, PyTuple>>),
     /// Factors, whether each is flipped, where products go, whose request counts, type, batch, extents,
-    /// whether it adds, workspace.
+    /// whether it adds, workspace, whether each factor is the same in all pairs.
     #[allow(clippy::type_complexity)] // the fields of a product, in their order
     Product(
         [Bound<'py, PyTuple>; 2],
@@ -205,6 +205,7 @@ pub(crate) enum PyLaunch<'py> {
         [usize; 3],
         bool,
         usize,
+        [bool; 2],
     ),
     /// How, operands, where the result goes, whose request counts, whether it adds.
     Convolution(
@@ -275,7 +276,7 @@ fn launch(given: &PyLaunch<'_>) -> PyResult<Step> {
             shared: *shared,
             args: args.iter().map(arg).collect::<PyResult<_>>()?,
         }),
-        PyLaunch::Product([a, b], flips, out, req, of, batch, extents, adds, workspace) => {
+        PyLaunch::Product([a, b], flips, out, req, of, batch, extents, adds, workspace, shared) => {
             Step::Product(Product {
                 factors: [arg(a)?, arg(b)?],
                 flips: *flips,
@@ -286,6 +287,7 @@ fn launch(given: &PyLaunch<'_>) -> PyResult<Step> {
                 extents: *extents,
                 adds: *adds,
                 workspace: *workspace,
+                shared: *shared,
             })
         }
         PyLaunch::Convolution(plan, [a, b], out, req, adds) => Step::Convolution(Convolution {

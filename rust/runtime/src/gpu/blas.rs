@@ -119,7 +119,7 @@ fn check(call: &str, status: c_int) -> Result<()> {
     )))
 }
 
-/// Products of a batch of pairs of matrices, which lie one after another without gaps.
+/// Products of a batch of pairs of matrices, which lie one after another without gaps, or are the same in all pairs.
 #[derive(Clone, Debug)]
 pub struct Product {
     /// Where the first factors start.
@@ -140,6 +140,8 @@ pub struct Product {
     pub adds: bool,
     /// Bytes at the start of the temporary memory that the library may use.
     pub workspace: usize,
+    /// Whether a factor is the same in all pairs.
+    pub shared: [bool; 2],
 }
 
 /// An extent as the library takes it.
@@ -211,13 +213,17 @@ impl Product {
         };
         let (rows, columns, terms) = (int(n)?, int(m)?, int(depth)?);
         let step = |x: usize, y: usize| (x * y) as c_longlong;
+        let [left_step, right_step] = [
+            if self.shared[0] { 0 } else { step(m, depth) },
+            if self.shared[1] { 0 } else { step(depth, n) },
+        ];
         #[rustfmt::skip]
         // SAFETY: addresses are those of live blocks of the shapes that the operator was prepared for; the
         // scales live until the return.
         let status = unsafe {
             (blas.gemm)(
                 handle, flip_right, flip_left, rows, columns, terms, scale(0),
-                right, code, widths[1], step(depth, n), left, code, widths[0], step(m, depth), scale(1),
+                right, code, widths[1], right_step, left, code, widths[0], left_step, scale(1),
                 out, code, rows, step(m, n), int(self.batch)?, compute, ANY_ALGORITHM,
             )
         };
