@@ -67,3 +67,13 @@ def test_what_does_not_compile_says_where(counted, tmp_path):
     with pytest.raises(InvalidArgumentError, match="unrecognized option"):
         compiler.compiled(counted[0], TEXT, ("--no-such-thing",), (), (8, 0))
     assert not list(tmp_path.glob("cuda/*.cubin"))
+
+
+def test_without_a_folder_to_write_to_kernels_are_compiled_anew(counted, monkeypatch, tmp_path):
+    nvrtc, calls = counted
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FERROMIX_CACHE", str(tmp_path / "file"))
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match=r"not kept .*set FERROMIX_CACHE"):
+            assert compiler.kept(nvrtc, TEXT, (), (8, 0)).startswith(b"\x7fELF")
+    assert len(calls) == 2

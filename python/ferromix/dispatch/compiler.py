@@ -6,6 +6,7 @@ CuPy's own ``RawModule`` has the compiler take subnormal numbers for zero, whate
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ _LOCK = threading.Lock()
 
 
 def kept(nvrtc: Any, text: str, options: Sequence[str], capability: tuple[int, int]) -> bytes:
-    """Machine code of a text of ours, which stays on disk.
+    """Machine code of a text of ours, which stays on disk; a warning says where it cannot.
 
     Parameters
     ----------
@@ -46,7 +47,16 @@ def kept(nvrtc: Any, text: str, options: Sequence[str], capability: tuple[int, i
         done.write_bytes(_compiled(nvrtc, text, options, ())[0])
         return done
 
-    return once(place("cuda", "kernels.cubin", map(str.encode, parts)), make).read_bytes()
+    try:
+        return once(place("cuda", "kernels.cubin", map(str.encode, parts)), make).read_bytes()
+    except OSError as error:
+        warnings.warn(
+            f"compiled kernels are not kept ({error}), so that each process compiles them anew; set "
+            "FERROMIX_CACHE to a folder that it may write to",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return _compiled(nvrtc, text, options, ())[0]
 
 
 def compiled(
