@@ -51,8 +51,8 @@ def kept(nvrtc: Any, text: str, options: Sequence[str], capability: tuple[int, i
         return once(place("cuda", "kernels.cubin", map(str.encode, parts)), make).read_bytes()
     except OSError as error:
         warnings.warn(
-            f"compiled kernels are not kept ({error}), so that each process compiles them anew; set "
-            "FERROMIX_CACHE to a folder that it may write to",
+            f"compiled kernels are not kept ({error}), so that each process compiles them anew; "
+            "set FERROMIX_CACHE to a folder that it may write to",
             RuntimeWarning,
             stacklevel=2,
         )
