@@ -221,6 +221,7 @@ class Prepared:
         launches: Sequence[GpuLaunch],
         temporary: int,
         strided: bool,
+        random: bool,
         refusals: Sequence[tuple[str, str]],
         inputs: Sequence[Desc],
         outputs: Sequence[Desc],
@@ -228,6 +229,8 @@ class Prepared:
         card: object,
         scalars: Sequence[float],
     ) -> Prepared: ...
+    @property
+    def random(self) -> bool: ...
     def invoke(
         self, inputs: Sequence[Array], outputs: Sequence[Array | None], reqs: Sequence[int]
     ) -> None: ...

@@ -162,6 +162,7 @@ class CudaKernel:
             [launch],
             0,
             False,
+            False,
             (),
             [(a.shape, a.handle.dtype) for a in inputs],
             [(a.shape, a.handle.dtype) for a in outputs],

@@ -117,6 +117,7 @@ def test_attributes_and_a_variable_choose(monkeypatch):
     assert convolve(pad=(2, 1), workspace=3, cudnn_tune="limited_workspace") == (True, 3 << 20)
     assert convolve(pad=(1, 2), cudnn_tune="fastest") == (True, 2**62)
     assert convolve(pad=(2, 2), cudnn_off=True) is None
+    assert convolve(pad=(3, 3), workspace=2**60) == (False, 2**62)
     monkeypatch.setenv("MXNET_CUDNN_AUTOTUNE_DEFAULT", "1")
     assert convolve(pad=(3, 2)) == (True, 1024 << 20)
     assert convolve(pad=(2, 3), cudnn_tune="off") == (False, 1024 << 20)

@@ -52,10 +52,12 @@ class GpuBackend:
         attrs = card.kernel_attrs(is_train)
         limits = gpu.limits(number)
         job = Job(card, card.kernel_name(), attrs, given, made, is_train, dynamic, limits)
+        random = False
         if isinstance(card, Fused):
             found = fusion.recipe_of(job, card)
         else:
             on_cpu = self._cpu.prepare(card, inputs, outputs, is_train, device)
+            random = on_cpu.random
             make = find(job.name)
             found = make(job) if make else None
             if found is None:
@@ -69,6 +71,7 @@ class GpuBackend:
             launches,
             found.temporary,
             found.strided,
+            random,
             found.refusals,
             given,
             made,

@@ -250,7 +250,8 @@ impl Prepared {
     }
 
     /// Launches on GPU `number` as the operator `operator`: function, blocks, threads and arguments of
-    /// each, which share `temporary` bytes. Without `strided` the arrays come without gaps. `refusals` are
+    /// each, which share `temporary` bytes. Without `strided` the arrays come without gaps. Runs take random
+    /// numbers, of which they may draw none, if they are `random`. `refusals` are
     /// kinds of errors and sentences, by the codes that kernels give. `scalars` are the dynamic attributes
     /// of runs that bring none.
     #[staticmethod]
@@ -261,6 +262,7 @@ impl Prepared {
         launches: Vec<gpu::PyLaunch<'_>>,
         temporary: usize,
         strided: bool,
+        random: bool,
         refusals: Vec<(String, String)>,
         inputs: Vec<(Vec<usize>, String)>,
         outputs: Vec<(Vec<usize>, String)>,
@@ -273,6 +275,7 @@ impl Prepared {
             launches,
             temporary,
             strided,
+            random,
             refusals,
         };
         let prepared = gpu::prepared(operator, what, inputs, outputs, scalars)?;
@@ -309,6 +312,12 @@ impl Prepared {
             reads: OnceLock::new(),
             binding: BindingCache::default(),
         })
+    }
+
+    /// Whether a run takes random numbers.
+    #[getter]
+    fn random(&self) -> bool {
+        matches!(&self.work, Work::Kernel(prepared) if prepared.is_random())
     }
 
     /// Pushes one run, and records it where this thread records and an input is on the tape.

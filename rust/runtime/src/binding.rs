@@ -6,7 +6,7 @@ use crate::gpu::{self, There};
 use crate::prepared::Work;
 use crate::scratch::{Scratch, padded};
 use crate::{About, Array, Prepared, Runtime, held};
-use ferromix_base::{Error, Result};
+use ferromix_base::{Context, Error, Result};
 use ferromix_engine::{Device as Lane, Name, OpSpec, Var};
 use ferromix_kernels::random::Stream;
 use ferromix_kernels::{self as kernels, Call, Req, SMALL_WORK, View};
@@ -302,6 +302,13 @@ impl Binding {
     /// Whether a run needs random numbers.
     pub(crate) fn is_random(&self) -> bool {
         self.prepared.is_random()
+    }
+
+    /// Where it runs.
+    pub(crate) fn context(&self) -> Context {
+        self.there
+            .as_ref()
+            .map_or(Context::cpu(), |there| there.context())
     }
 
     /// How long a run takes, as a number of additions, if that is known.

@@ -2,8 +2,9 @@
 //! one launch.
 
 use crate::gpu::{self, Origin, Segment};
+use crate::random::Shares;
 use crate::{Array, Binding, Chunk, Runtime, fork, held};
-use ferromix_base::{Error, Result};
+use ferromix_base::{Context, Error, Result};
 use ferromix_engine::{
     Device, LaunchArgs, LocalVar, Name, OnComplete, OpSpec, Program, ProgramBuilder, Var,
 };
@@ -98,8 +99,12 @@ impl Step {
         }
     }
 
-    fn is_random(&self) -> bool {
-        matches!(self, Step::Kernel(binding) if binding.is_random())
+    /// The device whose random numbers it takes, if it does.
+    fn random_on(&self) -> Option<Context> {
+        match self {
+            Step::Kernel(binding) if binding.is_random() => Some(binding.context()),
+            _ => None,
+        }
     }
 
     fn is_async(&self) -> bool {
@@ -135,7 +140,7 @@ pub struct About {
 
 /// What a launch gives to its steps, and what lives until it is over.
 struct Given {
-    stream: Option<Stream>,
+    streams: Vec<Stream>,
     _guard: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -155,8 +160,8 @@ pub struct Plan {
 struct Compiled {
     range: Range<usize>,
     program: Program,
-    /// How many steps draw random numbers.
-    random: u64,
+    /// What steps take of random numbers.
+    random: Shares,
 }
 
 impl Plan {
@@ -247,11 +252,9 @@ impl Plan {
         }
         let compiled = self.compiled(range, steps);
         let mut args = LaunchArgs::new().tag(site).threads(par::budget());
-        let random = compiled.random;
-        if random > 0 || guard.is_some() {
-            let stream = (random > 0).then(|| self.runtime.random().take(random));
+        if !compiled.random.is_empty() || guard.is_some() {
             let given = Given {
-                stream,
+                streams: compiled.random.take(self.runtime.random())?,
                 _guard: guard,
             };
             args = args.argument(Arc::new(given));
@@ -320,17 +323,19 @@ impl Plan {
             });
             builder = builder.locals(&[], &memory);
         }
-        let mut random = 0;
+        let mut random = Shares::default();
         for part in parts(steps) {
             let step = match part {
                 Part::Segment(steps) => {
+                    for context in steps.iter().filter_map(Step::random_on) {
+                        random.add(context); // which draw nothing, and count like others of theirs
+                    }
                     builder = self.add_segment(builder, steps);
                     continue;
                 }
                 Part::Step(step) => step,
             };
-            let number = step.is_random().then_some(random);
-            random += u64::from(step.is_random());
+            let share = step.random_on().map(|context| random.add(context));
             let (reads, local_reads) = self.split(step.reads());
             let (writes, local_writes) = self.split(step.writes());
             let spec = OpSpec::new(step.name())
@@ -341,13 +346,8 @@ impl Plan {
             let (spec, runtime) = (spec.inline(small), self.runtime.clone());
             builder = match step.clone() {
                 Step::Kernel(step) => builder.op(&spec, move |context| {
-                    let stream = number.and_then(|number| {
-                        let first = context.argument::<Given>()?.stream?;
-                        Some(Stream {
-                            number: first.number + number,
-                            ..first
-                        })
-                    });
+                    let stream =
+                        share.and_then(|share| share.of(&context.argument::<Given>()?.streams));
                     let run = || step.run_step(&runtime, stream, context.tag());
                     held::within_budget(context, run).map_err(|e| Box::new(e) as _)
                 }),

@@ -47,11 +47,19 @@ impl Prepared {
         matches!(&self.work, Work::Kernel(row, _) if row.shrinking)
     }
 
-    /// Whether a run needs random numbers.
-    pub(crate) fn is_random(&self) -> bool {
+    /// Whether a run takes random numbers, though it may draw none.
+    pub fn is_random(&self) -> bool {
         match &self.work {
             Work::Kernel(row, _) => row.random,
             Work::Launches(recipe) => recipe.random,
+        }
+    }
+
+    /// Whether a run draws some of them, as far as is known.
+    pub(crate) fn draws(&self) -> bool {
+        match &self.work {
+            Work::Kernel(row, _) => row.random,
+            Work::Launches(recipe) => recipe.draws,
         }
     }
 

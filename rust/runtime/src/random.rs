@@ -145,6 +145,15 @@ impl RandomState {
         Ok(self.generator(context)?.take(1))
     }
 
+    /// The numbers of the next operation on a device, for the first of `count`; the others' follow. On
+    /// the host as [`take`](RandomState::take).
+    fn take_on(&self, context: Context, count: u64) -> Result<Stream> {
+        match context.device_type {
+            DeviceType::Gpu => Ok(self.generator(context)?.take(count)),
+            _ => Ok(self.take(count)),
+        }
+    }
+
     /// All host memory has one generator, whatever the number and kind of its device.
     fn generator(&self, context: Context) -> Result<&Generator> {
         if context.device_type != DeviceType::Gpu {
@@ -158,6 +167,52 @@ impl RandomState {
                     GPUS - 1
                 ))
             })
+    }
+}
+
+/// How many numbers several operations take together, of each device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shares(Vec<(Context, u64)>);
+
+/// What one of them has: of which device in the list, and after how many others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share(usize, u64);
+
+impl Shares {
+    /// Adds an operation on a device.
+    pub(crate) fn add(&mut self, context: Context) -> Share {
+        let known = self.0.iter().position(|(known, _)| *known == context);
+        let at = known.unwrap_or_else(|| {
+            self.0.push((context, 0));
+            self.0.len() - 1
+        });
+        let share = Share(at, self.0[at].1);
+        self.0[at].1 += 1;
+        share
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes all of them.
+    ///
+    /// # Errors
+    /// A GPU of a number that none has.
+    pub(crate) fn take(&self, random: &RandomState) -> Result<Vec<Stream>> {
+        let take = |&(context, count): &(Context, u64)| random.take_on(context, count);
+        self.0.iter().map(take).collect()
+    }
+}
+
+impl Share {
+    /// This one's, of what was taken.
+    pub(crate) fn of(self, taken: &[Stream]) -> Option<Stream> {
+        let first = taken.get(self.0)?;
+        Some(Stream {
+            number: first.number + self.1,
+            ..*first
+        })
     }
 }
 

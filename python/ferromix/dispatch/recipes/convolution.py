@@ -112,7 +112,8 @@ class Geometry:
             [self.batch, filters, *outputs],
         )
         tune, of = job.attrs.get("cudnn_tune") or tuning(), job.inputs[0][1]
-        room = ANY_ROOM if tune == "fastest" else (job.attrs.get("workspace") or ROOM) << 20
+        room = min(ANY_ROOM, (job.attrs.get("workspace") or ROOM) << 20)
+        room = ANY_ROOM if tune == "fastest" else room
         return plan(way, of, shapes, steps, self.groups, tune != "off", room)
 
     @property

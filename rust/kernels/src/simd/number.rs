@@ -172,8 +172,19 @@ from_plain! {
     bool: x => x != 0.0, x != 0.0, x != 0;
     f32: x => x, x as f32, x as f32;
     f64: x => f64::from(x), x, x as f64;
-    f16: x => f16::from_f32(x), f16::from_f64(x), f16::from_f64(x as f64);
-    bf16: x => bf16::from_f32(x), bf16::from_f64(x), bf16::from_f64(x as f64);
+    f16: x => f16::from_f32(x), f16::from_f32(to_odd(x)), f16::from_f32(to_odd(x as f64));
+    bf16: x => bf16::from_f32(x), bf16::from_f32(to_odd(x)), bf16::from_f32(to_odd(x as f64));
+}
+
+/// A number from which halves round as from `x` itself: `x` rounded towards zero, with the last bit set
+/// where something is lost, so that no tie comes of it (Boldo and Melquiond, "Emulation of FMA and correctly
+/// rounded sums: proved algorithms using rounding to odd", 2008).
+#[inline(always)]
+fn to_odd(x: f64) -> f32 {
+    let near = x as f32;
+    let back = f64::from(near);
+    let towards_zero = near.to_bits() - u32::from(back.abs() > x.abs());
+    f32::from_bits(towards_zero | u32::from(back != x))
 }
 
 /// Conversion sources: each type goes through the widest of `f32`, `f64`, `i64` that holds it.
@@ -202,6 +213,31 @@ sources! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn halves_round_once() {
+        // Just above and below what lies between two halves, by less than float32 has.
+        for (step, tiny) in [(2f64.powi(-11), 1e-12), (2f64.powi(-11), -1e-12)] {
+            let up = 1.0 + 2.0 * step * f64::from(u8::from(tiny > 0.0));
+            assert_eq!((1.0 + step + tiny).convert::<f16>().to_f64(), up);
+            assert_eq!((-1.0 - step - tiny).convert::<f16>().to_f64(), -up);
+            let (step, up) = (8.0 * step, 1.0 + 8.0 * (up - 1.0));
+            assert_eq!((1.0 + step + tiny).convert::<bf16>().to_f64(), up);
+        }
+        // A tie goes to the even one; the largest, what is beyond it, and the least.
+        assert_eq!((1.0 + 2f64.powi(-11)).convert::<f16>().to_f64(), 1.0);
+        assert_eq!(65519.999_999_999f64.convert::<f16>(), f16::MAX);
+        assert_eq!(65520f64.convert::<f16>(), f16::INFINITY);
+        assert_eq!(1e300f64.convert::<bf16>(), bf16::INFINITY);
+        assert_eq!((-1e-300f64).convert::<f16>().to_bits(), 0x8000);
+        assert_eq!(2f64.powi(-25).convert::<f16>().to_bits(), 0);
+        assert_eq!(
+            (2f64.powi(-25) * (1.0 + 1e-12)).convert::<f16>().to_bits(),
+            1
+        );
+        assert!(f64::NAN.convert::<f16>().is_nan());
+        assert_eq!(f64::NEG_INFINITY.convert::<bf16>(), bf16::NEG_INFINITY);
+    }
 
     #[test]
     fn remainders_take_the_sign_of_the_divisor() {

@@ -223,6 +223,7 @@ pub(crate) struct Launches<'py> {
     pub(crate) launches: Vec<PyLaunch<'py>>,
     pub(crate) temporary: usize,
     pub(crate) strided: bool,
+    pub(crate) random: bool,
     /// Kinds of errors, and what these say.
     pub(crate) refusals: Vec<(String, String)>,
 }
@@ -246,7 +247,7 @@ pub(crate) fn prepared(
         .collect::<PyResult<Vec<_>>>()?;
     let counts = (inputs.len(), outputs.len(), scalars.len());
     let gpus = runtime()?.gpus().map_err(to_py)?;
-    let (temporary, strided) = (what.temporary, what.strided);
+    let (temporary, kind) = (what.temporary, (what.strided, what.random));
     let sentences = what.refusals.into_iter();
     let sentences = sentences.map(|(kind, text)| Sentence::new(&kind, text));
     let recipe = sentences.collect::<Result<_, _>>().and_then(|sentences| {
@@ -255,7 +256,7 @@ pub(crate) fn prepared(
             what.number,
             launches,
             temporary,
-            strided,
+            kind,
             counts,
             sentences,
         )

@@ -85,14 +85,17 @@ pub struct Recipe {
     /// Bytes of temporary memory.
     pub(crate) temporary: usize,
     pub(crate) strided: bool,
+    /// Whether runs take random numbers, as the CPU's kernel does, and whether they draw some.
     pub(crate) random: bool,
+    pub(crate) draws: bool,
     /// Where there are sentences.
     pub(crate) refusals: Option<Arc<Refusals>>,
 }
 
 impl Recipe {
     /// A recipe for device `id` of `gpus`, for an operator with so many inputs, outputs and dynamic
-    /// attributes, whose kernels may refuse what `sentences` say.
+    /// attributes, which takes random numbers though its kernels may draw none if it is `random`, and whose
+    /// kernels may refuse what `sentences` say.
     ///
     /// # Errors
     /// A device that there is not, arguments that the operator does not have, or a product without a
@@ -102,7 +105,7 @@ impl Recipe {
         id: u16,
         steps: Vec<Step>,
         temporary: usize,
-        strided: bool,
+        (strided, random): (bool, bool),
         counts: (usize, usize, usize),
         sentences: Vec<Sentence>,
     ) -> Result<Self> {
@@ -133,7 +136,7 @@ impl Recipe {
                 }
             }
         }
-        let random = args().any(draws);
+        let draws = args().any(draws);
         let device = gpus.device(id)?.clone();
         let refusals = match sentences.is_empty() {
             true => None,
@@ -146,7 +149,8 @@ impl Recipe {
             blas,
             temporary,
             strided,
-            random,
+            random: random || draws,
+            draws,
         })
     }
 

@@ -173,7 +173,7 @@ impl Binding {
     pub(crate) fn capturable(&self) -> Option<&Arc<Device>> {
         let there = self.there.as_ref()?;
         let launches = matches!(self.prepared.work, Work::Launches(_));
-        let fixed = launches && !there.is_across() && !self.is_random();
+        let fixed = launches && !there.is_across() && !self.prepared.draws();
         fixed.then_some(&there.device)
     }
 
