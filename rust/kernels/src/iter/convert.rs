@@ -1,7 +1,7 @@
 //! Conversions between all element types, as loops.
 
 use crate::simd::body::{Body, Run, change};
-use crate::simd::number::Convert;
+use crate::simd::number::{Convert, to_odd};
 use ferromix_base::{DType, Element, f16};
 use half::slice::HalfFloatSliceExt;
 
@@ -57,6 +57,7 @@ pub(crate) fn converter(from: DType, to: DType) -> &'static dyn Body<2> {
         _ if from == to => mover(from.size()),
         (DType::F16, DType::F32) => &FromHalf,
         (DType::F32, DType::F16) => &ToHalf,
+        (DType::F64, DType::F16) => &DoubleToHalf,
         _ => with_type!(from, S => to_any::<S>(to)),
     }
 }
@@ -120,6 +121,25 @@ impl Body<2> for ToHalf {
             out.fill(f16::from_f32(*x));
         } else {
             out.convert_from_f32_slice(src);
+        }
+    }
+}
+
+/// By way of float32, from which halves round as from the number itself.
+struct DoubleToHalf;
+
+impl Body<2> for DoubleToHalf {
+    unsafe fn run(&self, [d, s]: [Run; 2], n: usize) {
+        // SAFETY: as for FromHalf.
+        let (out, src) = unsafe { halves::<f16, f64>(d, s, n) };
+        if let (true, [x, ..]) = (s.uniform, src) {
+            return out.fill(x.convert());
+        }
+        let mut odd = [0.0; 64];
+        for (out, src) in out.chunks_mut(odd.len()).zip(src.chunks(odd.len())) {
+            let odd = &mut odd[..src.len()];
+            odd.iter_mut().zip(src).for_each(|(y, x)| *y = to_odd(*x));
+            out.convert_from_f32_slice(odd);
         }
     }
 }

@@ -180,7 +180,7 @@ from_plain! {
 /// where something is lost, so that no tie comes of it (Boldo and Melquiond, "Emulation of FMA and correctly
 /// rounded sums: proved algorithms using rounding to odd", 2008).
 #[inline(always)]
-fn to_odd(x: f64) -> f32 {
+pub(crate) fn to_odd(x: f64) -> f32 {
     let near = x as f32;
     let back = f64::from(near);
     let towards_zero = near.to_bits() - u32::from(back.abs() > x.abs());
