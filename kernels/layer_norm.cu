@@ -60,31 +60,34 @@ __device__ __forceinline__ void forward(
     rows_of(rows, [&](int64 row, int64 start, int64 count) {
         const int64 step = rows.along.inner;
         const C length = (C)(rows.along.count < 1 ? 1 : rows.along.count);
-        C sum = 0, squares = 0;
+        // Distances from an element have all digits where these are far from 0.
+        const C from = anchor(convert<C>(data[start]));
+        C sum = 0, left = 0, squares = 0;
 #pragma unroll 1
         for (int64 i = threadIdx.y; i < count; i += blockDim.y) {
-            sum = plus(sum, convert<C>(data[start + i * step]));
+            sum = plus(sum, minus(convert<C>(data[start + i * step]), from));
         }
-        const C mean = over(sum_of(sum, part), length);
+        const C mean = plus(from, over(sum_of(sum, part), length));
 #pragma unroll 1
         for (int64 i = threadIdx.y; i < count; i += blockDim.y) {
             const C apart = minus(convert<C>(data[start + i * step]), mean);
+            left = plus(left, apart);
             squares = plus(squares, times(apart, apart));
         }
-        const C root = square_root(plus(over(sum_of(squares, part), length), (C)eps));
-        const C scale = reciprocal(root);
+        const Spread<C> spread(sum_of(left, part), sum_of(squares, part), length, (C)eps);
+        const C scale = reciprocal(spread.root);
         if (threadIdx.y == 0 && count > 0) {
             if (reqs.of[1] != Null) {
-                put(means[row], mean, reqs.of[1] == Add);
+                put(means[row], plus(mean, spread.rest), reqs.of[1] == Add);
             }
             if (reqs.of[2] != Null) {
-                put(roots[row], root, reqs.of[2] == Add);
+                put(roots[row], spread.root, reqs.of[2] == Add);
             }
         }
 #pragma unroll 1
         for (int64 i = threadIdx.y; i < (reqs.of[0] == Null ? 0 : count); i += blockDim.y) {
             const int64 at = start + i * step, s = rows.scale_of(row, i);
-            const C x = times(minus(convert<C>(data[at]), mean), scale);
+            const C x = times(minus(minus(convert<C>(data[at]), mean), spread.rest), scale);
             const C y = plus(times(x, convert<C>(gamma[s])), convert<C>(beta[s]));
             put(out[at], y, opaque(reqs.of[0] == Add));
         }

@@ -180,22 +180,68 @@ template <class T> __device__ __forceinline__ bool have_packs(const Along &along
     return along.count % LANES == 0 && bits % sizeof(Pack<T, LANES>) == 0;
 }
 
-/// Sets x to the elements of packs `apart` from each other, over the temperature: the lowest behind the
-/// length, and from the end of the row on what is there already.
+/// Divides by a temperature; IS_ONE where that is 1, as mostly. For float32 it multiplies by the reciprocal
+/// in float64, which has range and digits enough, and takes fewer registers than a division.
+template <class C, bool IS_ONE> struct Divisor {
+    float64 by;
+
+    __device__ __forceinline__ explicit Divisor(C t)
+        : by(sizeof(C) == 8 ? (float64)t : __drcp_rn((float64)t)) {}
+
+    __device__ __forceinline__ C of(C x) const {
+        if constexpr (IS_ONE) {
+            return x;
+        } else if constexpr (sizeof(C) == 8) {
+            return over(x, by);
+        } else {
+            return (C)((float64)x * by);
+        }
+    }
+};
+
+/// The temperature of softmax: the data change their signs where it is negative, so that the highest
+/// ones always count most.
+template <class C, bool IS_ONE> struct Temperature {
+    Divisor<C, IS_ONE> size;
+    C sign;
+
+    __device__ __forceinline__ explicit Temperature(float64 t)
+        : size((C)(t < 0 ? -t : t)), sign(!IS_ONE && t < 0 ? (C)-1 : (C)1) {}
+};
+
+/// Sets x to the elements of packs `apart` from each other, with the temperature's sign: the lowest
+/// behind the length, and from the end of the row on what is there already.
 template <bool LAST, int PACKS, int LANES, class T, class C>
 __device__ __forceinline__ void take(
     C (&x)[PACKS][LANES], const T *data, const Line<T, LANES> &line, unsigned p, unsigned apart,
-    C factor) {
+    C sign) {
     Pack<T, LANES> found[PACKS];
     line.template get<LAST>(found, data, p, apart);
 #pragma unroll
     for (int k = 0; k < PACKS; ++k) {
 #pragma unroll
         for (int j = 0; j < LANES; ++j) {
-            x[k][j] = convert<C>(found[k].at[j]) * factor;
+            x[k][j] = convert<C>(found[k].at[j]) * sign;
         }
     }
     if (!line.whole()) {
+        line.fill(x, p, apart, lowest<C>());
+    }
+}
+
+/// Takes `top` from the elements before it divides them: quotients may be too large for a difference.
+template <int PACKS, int LANES, class T, class C, bool IS_ONE>
+__device__ __forceinline__ void lower(
+    C (&x)[PACKS][LANES], const Line<T, LANES> &line, unsigned p, unsigned apart, C top,
+    const Temperature<C, IS_ONE> &t) {
+#pragma unroll
+    for (int k = 0; k < PACKS; ++k) {
+#pragma unroll
+        for (int j = 0; j < LANES; ++j) {
+            x[k][j] = t.size.of(x[k][j] - top);
+        }
+    }
+    if (!IS_ONE && !line.whole()) { // an infinite temperature makes NaN of the lowest
         line.fill(x, p, apart, lowest<C>());
     }
 }

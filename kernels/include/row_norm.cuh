@@ -85,6 +85,15 @@ struct RowLanes {
             each(is_one ? first + row : first, is_one);
         }
     }
+    /// The sums over the lanes of a row, in all of them.
+    template <class C, int N> __device__ __forceinline__ void sums(C (&x)[N]) const {
+        for (unsigned far = lanes / 2; far > 0; far /= 2) {
+#pragma unroll
+            for (int k = 0; k < N; ++k) {
+                x[k] = plus(x[k], __shfl_xor_sync(ALL_LANES, x[k], far));
+            }
+        }
+    }
     template <class C> __device__ __forceinline__ C sum(C x) const {
         for (unsigned far = lanes / 2; far > 0; far /= 2) {
             x = plus(x, __shfl_xor_sync(ALL_LANES, x, far));
@@ -113,6 +122,17 @@ template <class T> struct Normed {
     T *out, *means, *roots;
 };
 
+/// What rounding left of a row's mean, and the root of the variance plus `eps`.
+template <class C> struct Spread {
+    C rest, root;
+
+    /// By the sums of distances from the rounded mean, and of their squares.
+    __device__ __forceinline__ Spread(C sum, C squares, C length, C eps) : rest(over(sum, length)) {
+        const C found = minus(over(squares, length), times(rest, rest));
+        root = square_root(plus(found < 0 ? (C)0 : found, eps)); // rounding may take it below; NaN stays
+    }
+};
+
 template <class T, class C>
 __device__ __forceinline__ void
 give_row(const Normed<T> &by, int64 row, C mean, C root, const Reqs &reqs) {
@@ -139,7 +159,7 @@ __device__ __forceinline__ void narrow_forward(
     team.each_row(count, [&](unsigned row, bool is_one) {
         const int64 start = (int64)row * length;
         x.load(by.data + start, team, aligned);
-        C sum = 0, squares = 0;
+        C sum = 0, apart[2] = {0, 0};
 #pragma unroll
         for (int k = 0; k < K; ++k) {
 #pragma unroll
@@ -152,14 +172,16 @@ __device__ __forceinline__ void narrow_forward(
         for (int k = 0; k < K; ++k) {
 #pragma unroll
             for (int i = 0; i < LANES; ++i) {
-                const C apart = team.has(k) ? x.at(k, i) - mean : (C)0;
-                squares += apart * apart;
+                const C distance = team.has(k) ? x.at(k, i) - mean : (C)0;
+                apart[0] += distance;
+                apart[1] += distance * distance;
             }
         }
-        const C root = square_root(plus(over(team.sum(squares), (C)length), (C)eps));
-        const C scale = reciprocal(root);
+        team.sums(apart);
+        const Spread<C> spread(apart[0], apart[1], (C)length, (C)eps);
+        const C scale = reciprocal(spread.root);
         if (is_one && team.lane == 0) {
-            give_row(by, row, mean, root, reqs);
+            give_row(by, row, plus(mean, spread.rest), spread.root, reqs);
         }
 #pragma unroll
         for (int k = 0; k < K; ++k) {
@@ -170,7 +192,7 @@ __device__ __forceinline__ void narrow_forward(
             C y[LANES];
 #pragma unroll
             for (int i = 0; i < LANES; ++i) {
-                y[i] = (x.at(k, i) - mean) * scale * gamma.at(k, i) + beta.at(k, i);
+                y[i] = (x.at(k, i) - mean - spread.rest) * scale * gamma.at(k, i) + beta.at(k, i);
             }
             if (is_one && team.has(k) && reqs.of[0] != Null) {
                 put_pack<LANES>(by.out + start, team.pack(k), y, aligned, opaque(reqs.of[0] == Add));

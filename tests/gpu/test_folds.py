@@ -134,3 +134,56 @@ def test_infinite_elements_of_a_row(width):
     found = mx.nd.softmax(mx.nd.array(values, ctx=GPU), axis=-1).asnumpy()
     np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
     np.testing.assert_allclose(found[0], wanted[0], rtol=1e-6)
+
+
+HOT = [
+    ([3e38, 1, 0], 0.5),
+    ([1000.1, 1000.2, 1000.3], 0.01),
+    ([1, 2, 3], 1e-40),
+    ([1, 2, 3], -0.5),
+    ([3e38, 1, 0], -0.5),
+    ([1, 2, 3], np.inf),
+]
+
+
+@pytest.mark.parametrize(("values", "t"), HOT)
+@pytest.mark.parametrize("times", [1, 21, 700])
+@pytest.mark.parametrize("strided", [False, True])
+def test_temperatures(values, t, times, strided):
+    """The highest element comes off before the division, which may overflow."""
+    row = np.tile(np.float32(values), times)
+    data = np.stack([row, row[::-1]]).copy()
+    x = mx.nd.array(data.T.copy() if strided else data, ctx=GPU)
+    axis = 0 if strided else 1
+    wide, t = data.astype(float), float(np.float32(t))
+    top = wide.max(1, keepdims=True) if t > 0 else wide.min(1, keepdims=True)
+    y = softmax((wide - top) / t, np.ones(data.shape, bool))
+    with np.errstate(all="ignore"):
+        log = (wide - top) / t
+        log = (log - np.log(np.exp(log).sum(1, keepdims=True))).astype(np.float32)
+    head = np.cos(np.arange(data.size)).reshape(data.shape).astype(np.float32)
+    with np.errstate(all="ignore"):
+        slope = (y * (head - (head * y).sum(1, keepdims=True)) / t).astype(np.float32)
+    for name, by in (("softmax", t), ("softmin", -t), ("log_softmax", t)):
+        x.attach_grad()
+        with mx.autograd.record():
+            found = getattr(mx.nd, name)(x, axis=axis, temperature=by)
+        found.backward(mx.nd.array(head.T.copy() if strided else head, ctx=GPU))
+        assert races() == ""
+        assert x.grad is not None
+        found, grad = found.asnumpy(), x.grad.asnumpy()
+        if strided:
+            found, grad = found.T, grad.T
+        np.testing.assert_allclose(found, log if name == "log_softmax" else y, 2e-5, 1e-7)
+        if name == "softmax" and abs(t) > 1e-30:  # else rounding is divided by nearly nothing
+            np.testing.assert_allclose(grad, slope, 1e-4, 1e-5)
+        elif times == 1:
+            assert not np.isnan(grad).any()
+
+
+def test_an_infinite_temperature_leaves_out_what_is_behind_the_length():
+    x = mx.nd.array(np.zeros((2, 3000)), ctx=GPU)
+    lengths = mx.nd.array([1000, 3000], ctx=GPU, dtype="int32")
+    found = mx.nd.softmax(x, lengths, use_length=True, temperature=np.inf).asnumpy()
+    np.testing.assert_allclose(found.sum(1), 1, 1e-5)
+    assert not found[0, 1000:].any()

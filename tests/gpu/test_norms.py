@@ -109,3 +109,46 @@ def test_dropped_elements(more, count, dtype, skip):
     assert races() == ""
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("value", [123456.7, 1000.1, 0.1])
+@pytest.mark.parametrize("axis", [-1, 0])
+@pytest.mark.parametrize("length", [3, 7, 64, 100, 1000, 1501, 9000])
+def test_constant_rows_are_zero(more, length, axis, value):
+    """What rounding leaves of the mean is not divided by a deviation of nearly nothing."""
+    shape = (2 + more, length) if axis else (length, 2 + more)
+    x = mx.nd.full(shape, value, ctx=mx.gpu(0))
+    one, zero = mx.nd.ones(length, ctx=mx.gpu(0)), mx.nd.zeros(length, ctx=mx.gpu(0))
+    one.attach_grad()
+    with mx.autograd.record():
+        found = mx.nd.LayerNorm(x, one, zero, axis=axis, eps=1e-5, output_mean_var=True)
+    found[0].backward()
+    assert races() == ""
+    assert not found[0].asnumpy().any()
+    assert one.grad is not None
+    assert not one.grad.asnumpy().any()
+    np.testing.assert_array_equal(found[1].asnumpy(), np.float32(value))
+
+
+@pytest.mark.parametrize("name", ["InstanceNorm", "GroupNorm"])
+@pytest.mark.parametrize("size", [3, 1000, 40000])
+def test_constant_images_are_zero(more, name, size):
+    count, attrs = (2, {"num_groups": 2}) if name == "GroupNorm" else (4, {})
+    x = mx.nd.full((1 + more, 4, size), 1000.1, ctx=mx.gpu(0))
+    one, zero = mx.nd.ones(count, ctx=mx.gpu(0)), mx.nd.zeros(count, ctx=mx.gpu(0))
+    found = getattr(mx.nd, name)(x, one, zero, eps=1e-5, **attrs)
+    assert races() == ""
+    assert not found.asnumpy().any()
+
+
+@pytest.mark.parametrize("axis", [-1, 0])
+@pytest.mark.parametrize("length", [7, 100, 1000])
+def test_rows_far_from_zero(more, length, axis):
+    near = np.random.default_rng(3).normal(size=(3 + more, length))
+    data = (1e6 + near).astype("float32")
+    x = mx.nd.array(data if axis else data.T.copy(), ctx=mx.gpu(0))
+    one, zero = mx.nd.ones(length, ctx=mx.gpu(0)), mx.nd.zeros(length, ctx=mx.gpu(0))
+    found = mx.nd.LayerNorm(x, one, zero, axis=axis, eps=1e-5).asnumpy()
+    wide = data.astype(float)
+    wanted = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found if axis else found.T, wanted, 1e-4, 1e-4)

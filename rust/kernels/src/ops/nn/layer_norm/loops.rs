@@ -22,7 +22,8 @@ fn moments<R: Real>(x: &[R]) -> (f64, f64) {
         squares += own + apart * apart * (n * m / total);
         n = total;
     }
-    (mean, squares.max(0.0))
+    // Rounding may take it below 0; NaN stays.
+    (mean, if squares < 0.0 { 0.0 } else { squares })
 }
 
 multiversion! {
