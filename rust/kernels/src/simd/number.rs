@@ -226,8 +226,8 @@ mod tests {
         }
         // A tie goes to the even one; the largest, what is beyond it, and the least.
         assert_eq!((1.0 + 2f64.powi(-11)).convert::<f16>().to_f64(), 1.0);
-        assert_eq!(65519.999_999_999f64.convert::<f16>(), f16::MAX);
-        assert_eq!(65520f64.convert::<f16>(), f16::INFINITY);
+        assert_eq!(65_519.999_999_999f64.convert::<f16>(), f16::MAX);
+        assert_eq!(65_520f64.convert::<f16>(), f16::INFINITY);
         assert_eq!(1e300f64.convert::<bf16>(), bf16::INFINITY);
         assert_eq!((-1e-300f64).convert::<f16>().to_bits(), 0x8000);
         assert_eq!(2f64.powi(-25).convert::<f16>().to_bits(), 0);
