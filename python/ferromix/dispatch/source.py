@@ -1,7 +1,6 @@
 """Finds the CUDA sources of the package, as single texts for a compiler without include paths.
 
-CuPy's cache of compiled kernels does not look into headers, so a changed header would go unnoticed;
-here headers become part of the text.
+What was compiled is kept by its text, so headers are part of it: a changed one is noticed.
 """
 
 from __future__ import annotations
