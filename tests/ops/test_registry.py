@@ -82,6 +82,7 @@ def test_every_kernel_has_an_operator():
     used |= {"_call_address", "_map_address"}  # of operators that users compile
     # Of cards that passes make.
     used |= {"_fused", "_convolution_block", "_backward_batch_norm_relu", "_batch_norm_relu_again"}
+    used |= {"_channel_blocks", "_norm_block"}
     used |= {make("LeakyReLU", {"act_type": "rrelu"}).kernel_name()}
     assert sorted(set(_core.kernel_names()) - used) == []
 

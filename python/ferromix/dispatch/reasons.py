@@ -14,7 +14,9 @@ _WITHOUT = {
     "_contrib_calibrate_entropy": "ranges are chosen by their entropy on the CPU",
     "_batch_norm_relu_again": _BLOCKS,
     "_backward_batch_norm_relu": _BLOCKS,
+    "_channel_blocks": _BLOCKS,
     "_convolution_block": _BLOCKS,
+    "_norm_block": _BLOCKS,
     "_fused": "chains of operators are one kernel on the CPU, GPUs have generated ones",
     "_needs_csr": _GRAPHS,
 }

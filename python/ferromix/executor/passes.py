@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ..dispatch import device_of, state_request
 from ..dispatch.backend import CPU
+from ..graph.block_channels import block_channels
 from ..graph.eliminate import live, may_shrink, merge, mutated_entries
 from ..graph.fold import fold
 from ..graph.fuse_convolution import fuse_convolutions
@@ -31,6 +32,7 @@ _SETTINGS = (
     "FERROMIX_FOLD_CONSTANTS",
     "FERROMIX_SWAP_POOLING",
     "FERROMIX_FUSE_CONVOLUTION",
+    "FERROMIX_BLOCK_CHANNELS",
     "FERROMIX_FUSE_NORM",
     "FERROMIX_RECOMPUTE",
     "MXNET_BACKWARD_DO_MIRROR",
@@ -68,6 +70,8 @@ def optimise(
         order = _fuse_norms(order, kept)
     if predicts and _flag("FERROMIX_FUSE_CONVOLUTION"):
         order = _fuse_convolutions(order, kept)
+    if predicts and _flag("FERROMIX_BLOCK_CHANNELS"):
+        order = _block_channels(order, kept)
     return recompute(order, kept) if order.backward else order
 
 
@@ -184,3 +188,20 @@ def _fuse_convolutions(order: Order, kept: Collection[Entry]) -> Order:
 
     forward = fuse_convolutions(order.forward, kept, may_join, alike)
     return Alike(order).with_nodes(forward, order.backward)
+
+
+# -- channels in blocks ------------------------------------------------------------------------
+
+
+def _block_channels(order: Order, kept: Collection[Entry]) -> Order:
+    changed = mutated_entries([n for n in order.forward if n.op and state_request(n.op, False)])
+
+    def may_block(node: Node) -> bool:
+        output = node.outputs()[0]
+        near = device_of(order.devices[output.node]) == CPU
+        types = {order.types[e] for e in (output, *node.inputs)}
+        return near and types == {"float32"} and changed.isdisjoint(node.inputs)
+
+    alike = Alike(order)
+    forward = block_channels(order.forward, kept, may_block, order.shapes, alike)
+    return alike.with_nodes(forward, order.backward)

@@ -19,7 +19,7 @@ from .fuse import Readers, readers_of
 from .node import Entry, Node
 from .rewired import Rewired, entries_of
 
-__all__ = ["BlockNode", "fuse_convolutions", "is_relu"]
+__all__ = ["BlockNode", "fuse_convolutions", "is_relu", "normalises_channels"]
 
 SUMS = ("elemwise_add", "broadcast_add")
 
@@ -120,13 +120,18 @@ def _block_of(
 
 def _is_norm(node: Node, before: Node, readers: Readers, kept: Collection[Entry]) -> bool:
     """Whether a node normalises the channels of `before`, and nobody asks for the statistics."""
-    statistics = node.outputs()[1:]
-    if type(node.op) is not BatchNorm or node.inputs[0] != before.outputs()[0]:
-        return False
     assert before.op is not None
     rank = len(before.op.attrs["kernel"]) + 2
+    follows = node.inputs[:1] == before.outputs()[:1]
+    return follows and normalises_channels(node, rank, readers, kept)
+
+
+def normalises_channels(node: Node, rank: int, readers: Readers, kept: Collection[Entry]) -> bool:
+    """Whether a node normalises channels of so many axes, and nobody asks for the statistics."""
+    if type(node.op) is not BatchNorm:
+        return False
     by_channel = normal_axis(node.op.name, node.op.attrs["axis"], rank) == 1
-    return by_channel and not any(e in kept or readers.get(e) for e in statistics)
+    return by_channel and not any(e in kept or readers.get(e) for e in node.outputs()[1:])
 
 
 def is_relu(node: Node) -> bool:

@@ -27,6 +27,9 @@ class ConvolutionBlock(OperatorProperty):
         Whether the last input is added.
     relu
         Whether what is negative becomes 0 in the end.
+    blocks
+        Whose channels lie in blocks (:mod:`ferromix.ops.channel_blocks`): 0 for nobody's, 1 for
+        those of the result and of what is added, 2 for those of the data, too.
     """
 
     name = "_convolution_block"
@@ -35,13 +38,19 @@ class ConvolutionBlock(OperatorProperty):
     open_inputs: ClassVar[bool] = True
 
     def __init__(
-        self, convolution: Convolution, norm: BatchNorm | None, added: bool, relu: bool
+        self,
+        convolution: Convolution,
+        norm: BatchNorm | None,
+        added: bool,
+        relu: bool,
+        blocks: int = 0,
     ) -> None:
         super().__init__()
         self.convolution = convolution
         self.norm = norm
         self.added = added
         self.relu = relu
+        self.blocks = blocks
         # What errors call it: the operators in their order.
         parts = [convolution.label, norm and norm.label, added and "add", relu and "relu"]
         self.label = "+".join(part for part in parts if part)
@@ -55,20 +64,23 @@ class ConvolutionBlock(OperatorProperty):
         """Those of the convolution, and what follows."""
         normed = {} if self.norm is None else {a: self.norm.attrs[a] for a in ("eps", "fix_gamma")}
         follows = {"norm": self.norm is not None, "added": self.added, "relu": self.relu}
-        return {**self.convolution.kernel_attrs(is_train), **normed, **follows}
+        layout = {"blocks": self.blocks} if self.blocks else {}
+        return {**self.convolution.kernel_attrs(is_train), **normed, **follows, **layout}
 
     def inplace_options(self) -> list[tuple[int, int]]:
         """What is added is read where the sum is written."""
         return [(len(self.list_arguments()) - 1, 0)] if self.added else []
 
     def cpu_inplace_options(self) -> list[tuple[int, int]]:
-        """Those of the convolution."""
+        """Those of the convolution; where channels in blocks go one by one, nothing is copied."""
+        if self.blocks and self.convolution.attrs["num_group"] > 1:
+            return []
         return self.convolution.cpu_inplace_options()
 
 
 @lru_cache(maxsize=1024)
 def convolution_block(
-    convolution: Convolution, norm: BatchNorm | None, added: bool, relu: bool
+    convolution: Convolution, norm: BatchNorm | None, added: bool, relu: bool, blocks: int = 0
 ) -> ConvolutionBlock:
     """The card of these parts, the same object for the same ones."""
-    return ConvolutionBlock(convolution, norm, added, relu)
+    return ConvolutionBlock(convolution, norm, added, relu, blocks)

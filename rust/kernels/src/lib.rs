@@ -31,6 +31,7 @@ pub use api::random;
 pub use api::{
     Attrs, Call, Desc, Kept, Kernel, Prepare, Req, Row, SMALL_WORK, Scalar, Value, View,
 };
+pub use convolve::blocked::channel_block;
 pub use copy::copy;
 #[cfg(not(any(test, loom)))]
 pub use table::{find, names, rows};

@@ -3,7 +3,7 @@
 mod nn_support;
 
 use ferromix_base::DType;
-use ferromix_kernels::{Attrs, Value};
+use ferromix_kernels::{Attrs, Req, Value};
 use nn_support::*;
 
 /// Batch, channels, filters, groups; extent, kernel, stride and padding of both axes.
@@ -105,6 +105,97 @@ fn blocks_agree_with_operators_one_by_one() {
                 &want,
                 &types,
                 &partners,
+            );
+        }
+    }
+}
+
+/// Sizes whose channels, or at least those of the result, fill blocks of 16.
+const IN_BLOCKS: [Sizes; 13] = [
+    ([2, 32, 48, 1], [9, 13], 3, 1, 1),
+    ([2, 64, 80, 1], [7, 5], 3, 1, 0),
+    // As one line; by rows, of one and of several tiles; of several chunks of weights.
+    ([2, 32, 80, 1], [6, 9], 1, 1, 0),
+    ([1, 16, 32, 1], [8, 33], 1, 1, 0),
+    ([1, 16, 16, 1], [1, 1], 1, 1, 0),
+    ([2, 48, 32, 1], [9, 35], 1, 2, 0),
+    ([1, 528, 48, 1], [5, 7], 1, 1, 0),
+    ([2, 112, 16, 1], [15, 11], 5, 2, 2),
+    ([1, 32, 32, 1], [5, 7], 3, 2, 1),
+    ([2, 16, 96, 1], [40, 31], 7, 2, 3),
+    // Plane by plane.
+    ([3, 32, 32, 32], [9, 21], 3, 1, 1),
+    ([2, 16, 16, 16], [12, 33], 3, 2, 1),
+    ([2, 48, 48, 48], [6, 2], 5, 1, 2),
+];
+
+/// The same numbers with blocks of 16 channels side by side.
+fn to_blocks(t: &Tensor) -> Tensor {
+    let plane: usize = t.shape[2..].iter().product();
+    let place = |i: usize| {
+        let (block, at) = (i / (16 * plane), i % (16 * plane));
+        (block * 16 + at % 16) * plane + at / 16
+    };
+    Tensor {
+        shape: t.shape.clone(),
+        data: (0..t.data.len()).map(|i| t.data[place(i)]).collect(),
+    }
+}
+
+/// The case with its data and what is added in blocks, as `blocks` says, and the attributes for that.
+fn in_blocks(case: &Case, blocks: i64, added: bool) -> (Attrs, Vec<Tensor>) {
+    let mut inputs = case.inputs.clone();
+    if blocks == 2 {
+        inputs[0] = to_blocks(&inputs[0]);
+    }
+    if added && let Some(last) = inputs.last_mut() {
+        *last = to_blocks(last);
+    }
+    (case.attrs.with("blocks", Value::Int(blocks)), inputs)
+}
+
+#[test]
+fn channels_in_blocks_give_the_same_results() {
+    if ferromix_kernels::channel_block() == 0 {
+        return;
+    }
+    for (sizes, bits) in IN_BLOCKS
+        .into_iter()
+        .flat_map(|s| (0..8).map(move |b| (s, b)))
+    {
+        let follows @ [_, added, _] = [bits & 1 > 0, bits & 2 > 0, bits & 4 > 0];
+        let case = case(sizes, follows);
+        let want = to_blocks(&parts(&case, follows));
+        let most = want.data.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+        for blocks in if sizes.0[3] > 1 { 2..=2 } else { 1..=2 } {
+            let (attrs, inputs) = in_blocks(&case, blocks, added);
+            let mut setup = Setup {
+                dtype: DType::F32,
+                ..Setup::write(1)
+            };
+            let out = [Tensor::filled(&case.out, f64::NAN)];
+            let name = "_convolution_block";
+            let check = |setup: &Setup| {
+                let got = run_with(setup, name, &attrs, &inputs, &out).remove(0);
+                for (got, want) in got.data.iter().zip(&want.data) {
+                    assert!(
+                        (got - want).abs() < 1e-5 * most,
+                        "{sizes:?} {follows:?}: {got} {want}"
+                    );
+                }
+            };
+            check(&setup);
+            if added {
+                setup.alias = vec![(0, inputs.len() - 1)];
+                check(&setup);
+            }
+            check_threads_of(
+                &[Req::Write],
+                DType::F32,
+                name,
+                &attrs,
+                &inputs,
+                &[&case.out],
             );
         }
     }

@@ -372,9 +372,16 @@ fn pointwise_kernels() -> Vec<&'static str> {
     rows.map(|r| r.name).collect()
 }
 
+/// The channels that lie side by side where convolutions have results in blocks of them; else 0.
+#[pyfunction]
+fn channel_block() -> usize {
+    kernels::channel_block()
+}
+
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Maker>()?;
     m.add_function(wrap_pyfunction!(kernel_names, m)?)?;
+    m.add_function(wrap_pyfunction!(channel_block, m)?)?;
     m.add_function(wrap_pyfunction!(random_kernels, m)?)?;
     m.add_function(wrap_pyfunction!(pointwise_kernels, m)?)
 }

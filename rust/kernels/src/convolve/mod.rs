@@ -3,6 +3,7 @@
 
 mod ahead;
 pub(crate) mod apply;
+pub(crate) mod blocked;
 pub(crate) mod direct;
 mod field;
 pub(crate) mod finish;
@@ -19,4 +20,3 @@ pub(crate) mod transforms;
 pub(crate) mod weight;
 mod windows;
 pub(crate) mod winograd;
-pub(crate) mod winograd_weight;

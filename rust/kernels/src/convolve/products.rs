@@ -14,7 +14,7 @@ use super::weight::WeightSums;
 use super::windows::Windows;
 use super::windows::spread::Spread;
 use super::winograd::Winograd;
-use super::winograd_weight::WinogradSums;
+use super::winograd::sums::WinogradSums;
 use crate::api::{Req, View};
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Scratch, Source, Target, numbers, scratch_bytes};

@@ -10,7 +10,7 @@ use super::field::Run;
 use super::gather::take_every;
 use super::geometry::Geometry;
 use super::plan;
-use super::winograd_weight::WinogradSums;
+use super::winograd::sums::WinogradSums;
 use crate::api::Req;
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Target, scratch_bytes};

@@ -4,6 +4,8 @@
 //! that vectors hold channels throughout.
 
 pub(super) mod channels;
+mod in_blocks;
+pub(super) mod sums;
 
 use super::apply::summed::Summed;
 use super::field::Run;
@@ -46,6 +48,8 @@ pub(crate) struct Winograd {
     pub(super) pad: [usize; 2],
     /// Whether weights go from filters to channels, turned by half a circle.
     back: bool,
+    /// Where channels of the result lie in blocks: whether those of the data do so, too.
+    blocks: Option<bool>,
 }
 
 /// Distance between matrices of so many numbers, a multiple of [`VECTOR`]: an odd number of vectors, so
@@ -77,6 +81,7 @@ impl Winograd {
                 output: plane(g.input),
                 pad: [2usize.checked_sub(pad[0])?, 2usize.checked_sub(pad[1])?],
                 back,
+                blocks: None,
             }
         } else {
             Winograd {
@@ -87,6 +92,7 @@ impl Winograd {
                 output: plane(g.output),
                 pad,
                 back,
+                blocks: None,
             }
         };
         this.pays(part).then_some(this)
@@ -168,7 +174,11 @@ impl Winograd {
     ) {
         let tiles = self.tiles_of::<T::Real>();
         let sizes = (self.channels, self.input);
-        channels_last(data, sizes, (self.pad, self.extents()), field);
+        let fill = match self.blocks {
+            Some(true) => in_blocks::channels_last,
+            _ => channels_last,
+        };
+        fill(data, sizes, (self.pad, self.extents()), field);
         let field = &*field;
         let (held, block) = (self.held(), self.block());
         let chunks = self.tiles().div_ceil(held);
@@ -189,7 +199,13 @@ impl Winograd {
                 self.multiply(&tiles, (seen, places.len()), packed, filters.clone(), sums);
                 for (i, place) in places.clone().enumerate() {
                     let room = &mut scratch[..2 * STEP * STEP * filters.len()];
-                    let tile = self.finish(&sums[i * block..], filters.len(), room);
+                    let sums = &sums[i * block..];
+                    if self.blocks.is_some() {
+                        // SAFETY: as below.
+                        unsafe { self.to_memory(sums, place, filters.clone(), room, finish) };
+                        continue;
+                    }
+                    let tile = self.finish(sums, filters.len(), room);
                     // SAFETY: a tile of these filters belongs to one task.
                     unsafe { self.store(tile, place, filters.clone(), finish) };
                 }

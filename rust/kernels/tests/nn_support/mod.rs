@@ -349,8 +349,20 @@ pub(crate) fn check_threads(
     inputs: &[Tensor],
     outputs: &[&[usize]],
 ) {
+    check_threads_of(&[Req::Write, Req::Add], dtype, name, attrs, inputs, outputs);
+}
+
+/// The same with these requests alone.
+pub(crate) fn check_threads_of(
+    reqs: &[Req],
+    dtype: DType,
+    name: &str,
+    attrs: &Attrs,
+    inputs: &[Tensor],
+    outputs: &[&[usize]],
+) {
     let outputs: Vec<Tensor> = outputs.iter().map(|s| Tensor::filled(s, 0.25)).collect();
-    for req in [Req::Write, Req::Add] {
+    for &req in reqs {
         let setup = Setup {
             dtype,
             reqs: vec![req; outputs.len()],

@@ -2,6 +2,7 @@
 
 pub(crate) mod activation;
 pub(crate) mod batch_norm;
+pub(crate) mod channel_blocks;
 pub(crate) mod convolution;
 pub(crate) mod correlation;
 pub(crate) mod ctc_loss;

@@ -7,6 +7,7 @@
 //! element that has it.
 
 mod geometry;
+mod in_blocks;
 mod reduce;
 mod route;
 
@@ -90,6 +91,9 @@ multiversion! {
 fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
     check_args("Pooling", (ins, 1), (outs, 1))?;
     let pool = Pool::new(attrs, &ins[0], &outs[0])?;
+    if attrs.has("blocks") {
+        return in_blocks::prepare(pool, &ins[0]);
+    }
     by_float!("Pooling", ins[0].dtype, T => boxed(move |call: &mut Call<'_>| forward::<T>(&pool, call)))
 }
 

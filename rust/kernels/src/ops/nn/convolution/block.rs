@@ -7,13 +7,18 @@ use crate::api::prepared::{check_args, check_count, check_shape};
 use crate::api::{Attrs, Call, Desc, Kept, Kernel, View};
 use crate::blocks::raw::Source;
 use crate::blocks::widened::widened_mixed;
+use crate::convolve::blocked::Blocked;
 use crate::convolve::finish::{Addend, Finish};
 use crate::convolve::geometry::Geometry;
 use crate::convolve::products::paired::Paired;
 use crate::convolve::products::{Products, Way};
 use crate::math::real::{Float, Real, by_real};
-use ferromix_base::{DType, Result, bf16};
+use ferromix_base::{DType, Error, Result, bf16};
 use std::marker::PhantomData;
+
+const NAME: &str = "_convolution_block";
+/// The attribute that says whose channels lie in blocks: 1 for the result's, 2 for those of the data, too.
+const BLOCKS: &str = "blocks";
 
 /// What follows the convolution, and so which inputs there are.
 #[derive(Clone, Copy)]
@@ -54,6 +59,9 @@ struct Block<T, W> {
 }
 
 pub(super) fn prepare(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
+    if attrs.has(BLOCKS) {
+        return prepare_blocked(attrs.int(BLOCKS)? == 2, attrs, ins, outs);
+    }
     let parts = Parts::new(attrs)?;
     let [norm, added] = parts.places();
     let dtype = |(i, d): (usize, &Desc)| {
@@ -75,29 +83,51 @@ pub(super) fn prepare(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<
 
 /// Checks the shapes of the arguments; gives the sizes.
 fn checked(parts: Parts, attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Geometry> {
-    let name = "_convolution_block";
     let added = parts.places()[1];
-    check_count(name, (ins, added + usize::from(parts.added)), (outs, 1))?;
+    check_count(NAME, (ins, added + usize::from(parts.added)), (outs, 1))?;
     let g = Geometry::new(attrs, &ins[0], &ins[1], &outs[0])?;
     for of_channels in &ins[2..added] {
-        check_shape(name, "channel argument", of_channels, &outs[0].shape[1..2])?;
+        check_shape(NAME, "channel argument", of_channels, &outs[0].shape[1..2])?;
     }
     if parts.added {
-        check_shape(name, "addend", &ins[added], &outs[0].shape)?;
+        check_shape(NAME, "addend", &ins[added], &outs[0].shape)?;
     }
     Ok(g)
 }
 
 fn prepare_numbers(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
-    let name = "_convolution_block";
     let parts = Parts::new(attrs)?;
     let g = checked(parts, attrs, ins, outs)?;
-    check_args(name, (ins, ins.len()), (outs, 1))?;
+    check_args(NAME, (ins, ins.len()), (outs, 1))?;
     let way = products(&g, true);
-    by_real!(name, ins[0].dtype, T => {
+    by_real!(NAME, ins[0].dtype, T => {
         let kernel = Block::<T, Products> { way, parts, element: PhantomData };
         Ok(Box::new(kernel) as Box<dyn Kernel>)
     })
+}
+
+/// A block whose result has its channels in [blocks](crate::convolve::blocked), and its data where `data` says so.
+fn prepare_blocked(
+    data: bool,
+    attrs: &Attrs,
+    ins: &[Desc],
+    outs: &[Desc],
+) -> Result<Box<dyn Kernel>> {
+    let parts = Parts::new(attrs)?;
+    let g = checked(parts, attrs, ins, outs)?;
+    check_args(NAME, (ins, ins.len()), (outs, 1))?;
+    let way = Blocked::of(&g, data).filter(|_| outs[0].dtype == DType::F32);
+    let Some(way) = way else {
+        return Err(Error::internal(format!(
+            "{NAME}: no way to channels in blocks"
+        )));
+    };
+    let element = PhantomData::<fn() -> f32>;
+    Ok(Box::new(Block {
+        way,
+        parts,
+        element,
+    }))
 }
 
 impl<T: Float, W: Way<T>> Kernel for Block<T, W> {

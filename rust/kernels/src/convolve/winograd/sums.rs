@@ -1,14 +1,14 @@
 //! The gradient of the weights of convolutions of 3 by 3 by Winograd's minimal filtering: what
-//! [`super::winograd`] computes is linear in the weights, and this is the transposed map. Tiles of the
+//! [`super::Winograd`] computes is linear in the weights, and this is the transposed map. Tiles of the
 //! data and of the gradient are transformed, multiplied point by point, and summed over all tiles.
 
-use super::geometry::Geometry;
-use super::transforms::{POINTS, SIDE, STEP, Transformed};
-use super::winograd::channels::channels_last;
-use super::winograd::{Winograd, apart};
+use super::channels::channels_last;
+use super::{Winograd, apart};
 use crate::api::Req;
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Target, scratch_bytes};
+use crate::convolve::geometry::Geometry;
+use crate::convolve::transforms::{POINTS, SIDE, STEP, Transformed};
 use crate::copy::transpose::transpose;
 use crate::linalg::tile::tile_rows;
 use crate::par;

@@ -1,0 +1,173 @@
+//! Convolutions of images whose channels lie in blocks: [`BLOCK`] channels of a position are neighbours, then come
+//! the positions of a plane, then the blocks. What a tile multiplies is read where it lies, whole lines of the
+//! cache at a time, nothing is turned, and no vector is cut by the end of a row. Graphs have results between
+//! convolutions lie so.
+
+mod depthwise;
+mod products;
+mod tile;
+
+use super::field::Field;
+use super::finish::{Addend, Finish};
+use super::geometry::Geometry;
+use super::products::{WINOGRAD, Way};
+use super::winograd::Winograd;
+use crate::api::{Req, View};
+use crate::blocks::raw::{Scratch, Source, Target, numbers, scratch_bytes};
+use crate::par;
+use ferromix_base::{Error, Result};
+use products::Products;
+use tile::End;
+
+/// Channels of a block.
+pub(crate) const BLOCK: usize = 16;
+
+/// The channels that lie side by side in blocks where convolutions have such a way on this CPU, else 0.
+pub fn channel_block() -> usize {
+    if tile::tiles(true, 1, false).is_some() {
+        BLOCK
+    } else {
+        0
+    }
+}
+
+/// A convolution to a result in blocks.
+pub(crate) struct Blocked {
+    g: Geometry,
+    kind: Kind,
+}
+
+/// How it goes.
+enum Kind {
+    /// Each channel by itself.
+    Depthwise,
+    Products(Box<Products>),
+    Winograd(Winograd),
+}
+
+impl Blocked {
+    /// Of data in blocks, or of planes; nothing where this is not open.
+    pub(crate) fn of(g: &Geometry, data: bool) -> Option<Self> {
+        let flat = [g.input[0], g.output[0], g.kernel[0]] == [1; 3] && g.pad[0] == 0;
+        let channels = g.groups * g.channels;
+        let whole = |n: usize| n > 0 && n.is_multiple_of(BLOCK);
+        if !flat
+            || channels == 0
+            || channel_block() == 0
+            || !whole(g.groups * g.filters)
+            || data && !whole(channels)
+        {
+            return None;
+        }
+        let kind = match (g.groups, g.channels, g.filters) {
+            (1, ..) => match Winograd::of(g, false) {
+                Some(winograd) => Kind::Winograd(winograd.in_blocks(data)),
+                None => Kind::Products(Box::new(Products::of(g, data)?)),
+            },
+            (_, 1, 1) if data => Kind::Depthwise,
+            _ => return None,
+        };
+        let g = g.clone();
+        Some(Blocked { g, kind })
+    }
+
+    /// Scratch numbers: field, weights, threads.
+    fn scratch(&self) -> [usize; 3] {
+        match &self.kind {
+            Kind::Depthwise => [0, self.g.groups * self.g.depth(), 0],
+            Kind::Products(products) => products.scratch(),
+            Kind::Winograd(winograd) => winograd.scratch::<f32>(),
+        }
+    }
+
+    fn pack(&self, weights: &[f32], scale: Option<&[f32]>, packed: &mut [f32]) {
+        match &self.kind {
+            Kind::Depthwise => {
+                let taps = self.g.depth();
+                for (i, to) in packed.iter_mut().enumerate() {
+                    let (row, lane) = (i / BLOCK, i % BLOCK);
+                    let channel = row / taps * BLOCK + lane;
+                    *to = weights[channel * taps + row % taps] * scale.map_or(1.0, |s| s[channel]);
+                }
+            }
+            Kind::Products(products) => products.pack(weights, scale, packed),
+            Kind::Winograd(winograd) => winograd.pack(weights, scale, packed),
+        }
+    }
+
+    /// What becomes of sums from a filter on, which go to that place.
+    fn end(&self, finish: &Finish<'_, f32>, filter: usize, at: usize) -> End {
+        End {
+            shift: finish
+                .shift
+                .map_or(std::ptr::null(), |s| s[filter..].as_ptr()),
+            addend: match finish.addend {
+                Addend::Nothing => std::ptr::null(),
+                Addend::Held => finish.target.source().near(at),
+                Addend::Of(other) => other.near(at),
+            },
+            relu: finish.relu,
+        }
+    }
+}
+
+impl Way<f32> for Blocked {
+    fn workspace(&self) -> usize {
+        self.scratch().map(scratch_bytes::<f32>).iter().sum()
+    }
+
+    fn choice(&self) -> String {
+        let how = match &self.kind {
+            Kind::Depthwise => "plane by plane".into(),
+            Kind::Products(products) => products.choice(),
+            Kind::Winograd(_) => WINOGRAD.into(),
+        };
+        format!("{how}, channels in blocks")
+    }
+
+    fn kept(&self) -> usize {
+        scratch_bytes::<f32>(self.scratch()[1])
+    }
+
+    fn keep(&self, weights: &View, scale: Option<&[f32]>, memory: &mut [u8]) -> Result<()> {
+        let packed = Scratch::new(memory).take(self.scratch()[1])?;
+        self.pack(weights.read()?, scale, packed);
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        (data, weights, kept): (&View, &View, Option<&[u8]>),
+        workspace: &mut [u8],
+        finish: &Finish<'_, f32>,
+    ) -> Result<()> {
+        if finish.req == Req::Add || finish.factor.is_some() {
+            return Err(Error::internal(
+                "results in blocks are written, not added to",
+            ));
+        }
+        let sizes = self.scratch();
+        let mut scratch = Scratch::new(workspace);
+        let field = scratch.take(sizes[0])?;
+        let room = scratch.take(sizes[1])?;
+        let threads = scratch.take(sizes[2])?;
+        let packed = match kept {
+            Some(kept) => numbers(kept, sizes[1])?,
+            None => {
+                self.pack(weights.read()?, finish.scale, room);
+                room
+            }
+        };
+        match &self.kind {
+            Kind::Depthwise => self.run_depthwise((Source::of(data)?, packed), finish),
+            Kind::Products(products) => {
+                let source = products.field.fill(data.read()?, field);
+                self.run_products(products, (source, packed), threads, finish);
+            }
+            Kind::Winograd(winograd) => {
+                winograd.run((data.read::<f32>()?, packed), (field, threads), finish);
+            }
+        }
+        Ok(())
+    }
+}
