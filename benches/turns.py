@@ -12,6 +12,8 @@ from typing import Any
 
 # Seconds of calls in a turn, as far as two calls do not take longer; of the processor.
 TURN, LONG_TURN = 0.03, 0.15
+# Seconds before a turn, in which threads of the package before, which look for work, go to sleep.
+PAUSE = 0.3
 ONE = {"OMP_NUM_THREADS": "1", "FERROMIX_NUM_THREADS": "1", "FERROMIX_CPU_WORKER_NTHREADS": "1"}
 # MXNet takes half of the processors otherwise.
 ALL = {"OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
@@ -85,6 +87,7 @@ class Package:
     def turn(self, row: Any) -> float | str:
         """The time of a call in milliseconds, or why there is none."""
         assert self.process.stdin is not None
+        time.sleep(PAUSE)
         print(json.dumps(row), file=self.process.stdin, flush=True)
         found = self.answer()
         if found is None:
