@@ -20,6 +20,9 @@ const WIDE: usize = ROOM / DEPTH;
 /// Columns of a task at least, so that packing its rows does not count.
 const COLUMNS: usize = 512;
 
+/// Chunks of rows up to which there are several tasks for each, of fewer columns, where nothing is packed.
+const FEW: usize = 2;
+
 /// Blocks of columns that a task's rows are packed for at least, where these are pages apart: else they are
 /// read as they lie.
 const REUSED: usize = 4;
@@ -50,6 +53,24 @@ fn parts<T: Tiled>(n: usize, k: usize) -> impl Iterator<Item = (usize, usize, Sh
         let shape = Shape::new::<T>(1, WIDE.min(n - j), depth.min(k - p));
         (j, p, shape)
     })
+}
+
+/// A packed part of a `B`, with its first column and row.
+struct Part<'a, T: 'static> {
+    first: usize,
+    start: usize,
+    panels: Panels<'a, T>,
+}
+
+impl<'a, T: Tiled> Part<'a, T> {
+    fn new(tiles: Tiles<T>, (first, start, shape): (usize, usize, Shape), data: &'a [T]) -> Self {
+        let panels = Panels::with(tiles, data, shape);
+        Part {
+            first,
+            start,
+            panels,
+        }
+    }
 }
 
 /// Numbers of a packed `B` of so many columns and rows.
@@ -89,44 +110,50 @@ pub(super) unsafe fn product<T: Tiled>(
             chunks.for_each(|chunk| lying(tiles, (&rows, chunk), (n, k), a, b.lies, from, c));
         });
     }
-    let largest = parts::<T>(n, k).map(|(_, _, shape)| shape.size()).max();
-    let mut room = match b.packed {
-        None => T::borrow_room(largest.unwrap_or(0)),
-        Some(_) => Vec::new(),
-    };
-    let mut kept = b.packed.unwrap_or_default();
-    for (first, start, shape) in parts::<T>(n, k) {
-        let data = if b.packed.is_some() {
-            let (part, rest) = kept.split_at(shape.size());
-            kept = rest;
-            part
+    let in_place = a.cols == 1 && !apart_by_pages(a);
+    let run = |columns: &[Part<'_, T>]| {
+        let first = columns[0].first;
+        let (shape, c) = (columns[0].panels.shape(), (c.0, c.1 + first, c.2));
+        let fewest = if in_place && rows.chunks() <= FEW {
+            COLUMNS / 4
         } else {
-            let columns = &mut room[..shape.size()];
-            shape.pack(
-                b.lies.from(start, first).data,
-                [b.lies.rows, 0, b.lies.cols],
-                columns,
-            );
-            columns
+            COLUMNS
         };
-        let panels = Panels::with(tiles, data, shape);
-        let from = if start > 0 {
-            Start::There
-        } else {
-            from.right(first)
-        };
-        let c = (c.0, c.1 + first, c.2);
-        let across = (COLUMNS / shape.width()).max(1);
+        let across = (fewest / shape.width()).max(1);
         let tasks = shape.blocks().div_ceil(across);
         par::for_each(rows.chunks() * tasks, |i| {
-            let (chunk, first) = (i / tasks, i % tasks * across);
-            let blocks = first..shape.blocks().min(first + across);
-            // SAFETY: these rows and columns belong to this task; the caller vouches for the whole.
-            unsafe {
-                let a = a.from(0, start);
-                part((&rows, chunk), a, &panels, blocks, c, from);
+            let (chunk, block) = (i / tasks, i % tasks * across);
+            let blocks = block..shape.blocks().min(block + across);
+            for Part { start, panels, .. } in columns {
+                let from = if *start > 0 {
+                    Start::There
+                } else {
+                    from.right(first)
+                };
+                // SAFETY: these rows and columns belong to this task; the caller vouches for the whole.
+                unsafe {
+                    let a = a.from(0, *start);
+                    multiply((&rows, chunk), a, panels, blocks.clone(), c, from);
+                }
             }
         });
+    };
+    if let Some(mut kept) = b.packed {
+        let cut = |place: (usize, usize, Shape)| {
+            let (data, rest) = kept.split_at(place.2.size());
+            kept = rest;
+            Part::new(tiles, place, data)
+        };
+        let all: Vec<_> = parts::<T>(n, k).map(cut).collect();
+        return all.chunk_by(|a, b| a.first == b.first).for_each(run);
+    }
+    let largest = parts::<T>(n, k).map(|(_, _, shape)| shape.size()).max();
+    let mut room = T::borrow_room(largest.unwrap_or(0));
+    for (first, start, shape) in parts::<T>(n, k) {
+        let columns = &mut room[..shape.size()];
+        let lies = b.lies.from(start, first);
+        shape.pack(lies.data, [lies.rows, 0, lies.cols], columns);
+        run(&[Part::new(tiles, (first, start, shape), columns)]);
     }
     T::return_room(room);
 }
@@ -159,11 +186,16 @@ unsafe fn lying<T: Tiled>(
     }
 }
 
+/// Whether the rows of a matrix are pages apart.
+fn apart_by_pages<T>(a: Operand<'_, T>) -> bool {
+    (a.rows * size_of::<T>()).is_multiple_of(PAGE)
+}
+
 /// The product of a chunk of rows with some blocks of columns.
 ///
 /// # Safety
 /// Nobody else uses these rows and columns of `c` meanwhile; what sums begin with has them.
-unsafe fn part<T: Tiled>(
+unsafe fn multiply<T: Tiled>(
     (rows, chunk): (&Rows, usize),
     a: Operand<'_, T>,
     panels: &Panels<'_, T>,
@@ -173,9 +205,8 @@ unsafe fn part<T: Tiled>(
 ) {
     let shape = panels.shape();
     let range = rows.range(chunk);
-    let pages = (a.rows * size_of::<T>()).is_multiple_of(PAGE);
     let mut packed = Vec::new();
-    let left = if a.cols == 1 && (blocks.len() < REUSED || !pages) {
+    let left = if a.cols == 1 && (blocks.len() < REUSED || !apart_by_pages(a)) {
         Left::Lines(a.data, a.rows)
     } else {
         packed = T::borrow_room(range.len() * shape.depth);
@@ -201,7 +232,7 @@ unsafe fn part<T: Tiled>(
 /// The product with a block that is not whole.
 ///
 /// # Safety
-/// As [`part`].
+/// As [`multiply`].
 unsafe fn rest<T: Tiled>(
     (rows, chunk): (&Rows, usize),
     left: Left<'_, T>,
