@@ -114,15 +114,17 @@ pub(super) unsafe fn product<T: Tiled>(
     let run = |columns: &[Part<'_, T>]| {
         let first = columns[0].first;
         let (shape, c) = (columns[0].panels.shape(), (c.0, c.1 + first, c.2));
-        let fewest = if in_place && rows.chunks() <= FEW {
-            COLUMNS / 4
-        } else {
-            COLUMNS
-        };
+        let few = in_place && rows.chunks() <= FEW;
+        let fewest = if few { COLUMNS / 4 } else { COLUMNS };
         let across = (fewest / shape.width()).max(1);
         let tasks = shape.blocks().div_ceil(across);
         par::for_each(rows.chunks() * tasks, |i| {
-            let (chunk, block) = (i / tasks, i % tasks * across);
+            // A thread that takes neighbouring tasks each time has its columns in its cache, or its rows.
+            let (chunk, number) = match few {
+                true => (i % rows.chunks(), i / rows.chunks()),
+                false => (i / tasks, i % tasks),
+            };
+            let block = number * across;
             let blocks = block..shape.blocks().min(block + across);
             for Part { start, panels, .. } in columns {
                 let from = if *start > 0 {
