@@ -291,3 +291,22 @@ def test_networks_that_are_drawn_give_what_they_give_with_planes(seed, monkeypat
     got = bound(net, True, monkeypatch, shape).forward()
     for a, b in zip(got, want, strict=True):
         close(a.asnumpy(), b.asnumpy())
+
+
+def test_results_that_are_weights_lie_as_weights(monkeypatch):
+    x = unit(unit(S.Variable("x"), "a", 16, 3, 1, 1), "b", 32)
+    made = unit(unit(x, "c", 16, 1), "d", 16)
+    weight = S.slice_axis(made, axis=0, begin=0, end=1)
+    weight = S.relu(S.broadcast_to(weight, shape=(16, 16, 3, 3)))
+    both = S.Convolution(made, weight, num_filter=16, kernel=(3, 3), no_bias=True, name="both")
+    net = conv(conv(both, "e", 16), "f", 16)
+    want = bound(net, False, monkeypatch, (1, 3, 3, 3)).forward()[0].asnumpy()
+    close(bound(net, True, monkeypatch, (1, 3, 3, 3)).forward()[0].asnumpy(), want)
+    # The same result as data and as weight.
+    square = conv(conv(unit(S.Variable("x"), "a", 16, 3, 1, 1), "b", 16), "c", 16)
+    twice = S.Convolution(square, square, num_filter=16, kernel=(3, 3), no_bias=True, name="twice")
+    net = conv(conv(twice, "d", 16), "e", 16)
+    want = bound(net, False, monkeypatch, (16, 3, 3, 3)).forward()[0].asnumpy()
+    executor = bound(net, True, monkeypatch, (16, 3, 3, 3))
+    assert 2 in blocks_of(executor)
+    close(executor.forward()[0].asnumpy(), want)

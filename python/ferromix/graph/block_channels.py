@@ -35,10 +35,10 @@ WORTH = 2
 
 
 class _Reads(NamedTuple):
-    """Which inputs of a node have to be in blocks, and which may be."""
+    """By their numbers, the inputs that a node has to read in blocks, and those that it does."""
 
-    needed: list[Entry]
-    taken: list[Entry]
+    needed: list[int]
+    taken: list[int]
 
 
 def block_channels(
@@ -72,7 +72,7 @@ def block_channels(
     _drop_useless(order, reads, readers, shapes)
     turned = _turned_back(reads, readers, kept, shapes)
     for part in _parts(reads):
-        gained = sum(_is_convolution(n) and _data(n) in reads[n].taken for n in part)
+        gained = sum(_reads_blocks(n, reads) for n in part)
         if gained < WORTH * len(turned.intersection(part)) or not gained:
             for node in part:
                 del reads[node]
@@ -91,54 +91,57 @@ def _candidates(
     for node in order:
         out = node.outputs()[0]
         shape = shapes[out]
-        whole = shape[1] % BLOCK == 0 and 0 not in shape
         needed = None
-        if whole and may_block(node):
-            needed = node.inputs[:1] if node in norms else _needed(node, shapes)
-        if needed is None or not made.issuperset(needed):
+        if shape[1] % BLOCK == 0 and 0 not in shape and may_block(node):
+            needed = [0] if node in norms else _needed(node, shapes)
+        if needed is None or not all(node.inputs[i] in made for i in needed):
             continue
-        found[node] = _Reads(needed, [e for e in node.inputs if e in made])
+        # Only a convolution may do without its data in blocks.
+        more = _is_convolution(node) and 0 not in needed and node.inputs[0] in made
+        found[node] = _Reads(needed, [0, *needed] if more else needed)
         made.add(out)
     return found
 
 
-def _needed(node: Node, shapes: dict[Entry, Shape]) -> list[Entry] | None:
-    """What a node has to read in blocks to give its result so; None where it cannot."""
+def _needed(node: Node, shapes: dict[Entry, Shape]) -> list[int] | None:
+    """The inputs that have to be in blocks for a result in blocks; None where there is no way."""
     card = node.op
     assert card is not None
+    every = list(range(len(node.inputs)))
     if _is_convolution(node):
         return _needed_of_convolution(node, shapes)
     if type(card) is Pooling:
         flat = card.attrs["layout"] in (None, "NCHW") and card.attrs["pool_type"] != "lp"
-        return node.inputs if flat else None
+        return every if flat else None
     if type(card) is Concat:
-        return node.inputs if normal_axis(card.name, card.attrs["dim"], 4) == 1 else None
+        return every if normal_axis(card.name, card.attrs["dim"], 4) == 1 else None
     same = all(shapes[e] == shapes[node.outputs()[0]] for e in node.inputs)
     one = len(card.output_names) == 1 and bool(node.inputs)
-    return node.inputs if one and same and card.kernel_name() in POINTWISE else None
+    return every if one and same and card.kernel_name() in POINTWISE else None
 
 
-def _needed_of_convolution(node: Node, shapes: dict[Entry, Shape]) -> list[Entry] | None:
+def _needed_of_convolution(node: Node, shapes: dict[Entry, Shape]) -> list[int] | None:
     card = node.op
     convolution = card.convolution if isinstance(card, ConvolutionBlock) else card
     assert isinstance(convolution, Convolution)
-    attrs, channels = convolution.attrs, shapes[_data(node)][1]
+    attrs, channels = convolution.attrs, shapes[node.inputs[0]][1]
     if attrs["layout"] not in (None, "NCHW"):
         return None
     added = isinstance(card, ConvolutionBlock) and card.added
-    needed = node.inputs[-1:] if added else []
+    needed = [len(node.inputs) - 1] if added else []
     if attrs["num_group"] == 1:
         return needed if attrs["stride"][1] <= 2 else None
     alone = attrs["num_group"] == channels == attrs["num_filter"]
-    return [_data(node), *needed] if alone else None
+    return [0, *needed] if alone else None
 
 
 def _is_convolution(node: Node) -> bool:
     return type(node.op) in (Convolution, ConvolutionBlock)
 
 
-def _data(node: Node) -> Entry:
-    return node.inputs[0]
+def _reads_blocks(node: Node, reads: dict[Node, _Reads]) -> bool:
+    """Whether a node is a convolution of data in blocks."""
+    return _is_convolution(node) and 0 in reads[node].taken
 
 
 def _is_one(shape: Shape) -> bool:
@@ -157,10 +160,17 @@ def _drop_useless(
         if node not in reads:
             continue
         out = node.outputs()[0]
-        gains = _is_convolution(node) and _data(node) in reads[node].taken
+        gains = _reads_blocks(node, reads)
         gains = gains or (_is_one(shapes[out]) and bool(reads[node].taken))
-        if not gains and not any(out in reads[n].taken for n in readers.get(out, []) if n in reads):
+        if not gains and not any(_takes(n, out, reads) for n in readers.get(out, [])):
             del reads[node]
+
+
+def _takes(node: Node, entry: Entry, reads: dict[Node, _Reads], *, all_of_it: bool = False) -> bool:
+    """Whether a node reads a result in blocks, in one place or in all where it reads it."""
+    taken = reads[node].taken if node in reads else []
+    found = [i in taken for i, e in enumerate(node.inputs) if e == entry]
+    return all(found) if all_of_it else any(found)
 
 
 def _turned_back(
@@ -172,7 +182,7 @@ def _turned_back(
     """The nodes whose results somebody needs as planes."""
 
     def is_plain(out: Entry) -> bool:
-        plain = any(n not in reads for n in readers.get(out, []))
+        plain = not all(_takes(n, out, reads, all_of_it=True) for n in readers.get(out, []))
         return (plain or out in kept) and not _is_one(shapes[out])
 
     return {node for node in reads if is_plain(node.outputs()[0])}
@@ -180,14 +190,22 @@ def _turned_back(
 
 def _parts(reads: dict[Node, _Reads]) -> list[list[Node]]:
     """The nodes by those that hang together."""
-    parts: dict[Entry, list[Node]] = {}
+    makers = {node.outputs()[0]: node for node in reads}
+    parents = {node: node for node in reads}
+
+    def root(node: Node) -> Node:
+        while parents[node] is not node:
+            parents[node] = parents[parents[node]]
+            node = parents[node]
+        return node
+
     for node, (_, taken) in reads.items():
-        mine = [node]
-        for part in {id(parts[e]): parts[e] for e in taken}.values():
-            mine = part + mine
-        for member in mine:
-            parts[member.outputs()[0]] = mine
-    return list({id(part): part for part in parts.values()}.values())
+        for i in taken:
+            parents[root(makers[node.inputs[i]])] = root(node)
+    parts: dict[Node, list[Node]] = {}
+    for node in reads:
+        parts.setdefault(root(node), []).append(node)
+    return list(parts.values())
 
 
 def _rewritten(
@@ -204,7 +222,9 @@ def _rewritten(
             continue
         out = node.outputs()[0]
         card = _card(node, reads[node])
-        inputs = [inner.get(e, e) for e in node.inputs]
+        inputs = list(node.inputs)
+        for i in reads[node].taken:
+            inputs[i] = inner.get(inputs[i], inputs[i])
         if node not in turned:
             new = rewired(node, inputs) if card is node.op else None
             result.append(new or BlockNode(card, entries_of(node), inputs))
@@ -219,7 +239,7 @@ def _rewritten(
 def _card(node: Node, reads: _Reads) -> OperatorProperty:
     card = node.op
     assert card is not None
-    blocks = 2 if _data(node) in reads.taken else 1
+    blocks = 2 if 0 in reads.taken else 1
     if isinstance(card, ConvolutionBlock):
         return convolution_block(card.convolution, card.norm, card.added, card.relu, blocks)
     if isinstance(card, Convolution):

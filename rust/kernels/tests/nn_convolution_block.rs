@@ -33,9 +33,33 @@ struct Case {
     out: Vec<usize>,
 }
 
+/// The attributes; with channels in blocks where a number says whose.
+fn attributes(
+    ([_, _, filters, groups], _, kernel, stride, pad): Sizes,
+    [norm, added, relu]: [bool; 3],
+    blocks: Option<i64>,
+) -> Attrs {
+    let pair = |x: usize| ints(&[x, x]);
+    let blocks = blocks.map_or(Value::None, Value::Int);
+    Attrs::from([
+        ("kernel", pair(kernel)),
+        ("stride", pair(stride)),
+        ("dilate", pair(1)),
+        ("pad", pair(pad)),
+        ("num_filter", Value::Int(filters as i64)),
+        ("num_group", Value::Int(groups as i64)),
+        ("no_bias", Value::Bool(false)),
+        ("norm", Value::Bool(norm)),
+        ("added", Value::Bool(added)),
+        ("relu", Value::Bool(relu)),
+        ("eps", Value::Float(1e-3)),
+        ("fix_gamma", Value::Bool(false)),
+        ("blocks", blocks),
+    ])
+}
+
 fn case((n, extents, kernel, stride, pad): Sizes, [norm, added, relu]: [bool; 3]) -> Case {
     let [batch, channels, filters, groups] = n;
-    let pair = |x: usize| ints(&[x, x]);
     let out = extents.map(|e| (e + 2 * pad - kernel) / stride + 1);
     let out = vec![batch, filters, out[0], out[1]];
     let mut inputs = vec![
@@ -50,20 +74,7 @@ fn case((n, extents, kernel, stride, pad): Sizes, [norm, added, relu]: [bool; 3]
     if added {
         inputs.push(Tensor::noise(&out, 8));
     }
-    let attrs = Attrs::from([
-        ("kernel", pair(kernel)),
-        ("stride", pair(stride)),
-        ("dilate", pair(1)),
-        ("pad", pair(pad)),
-        ("num_filter", Value::Int(filters as i64)),
-        ("num_group", Value::Int(groups as i64)),
-        ("no_bias", Value::Bool(false)),
-        ("norm", Value::Bool(norm)),
-        ("added", Value::Bool(added)),
-        ("relu", Value::Bool(relu)),
-        ("eps", Value::Float(1e-3)),
-        ("fix_gamma", Value::Bool(false)),
-    ]);
+    let attrs = attributes((n, extents, kernel, stride, pad), [norm, added, relu], None);
     Case { attrs, inputs, out }
 }
 
@@ -142,8 +153,8 @@ fn to_blocks(t: &Tensor) -> Tensor {
     }
 }
 
-/// The case with its data and what is added in blocks, as `blocks` says, and the attributes for that.
-fn in_blocks(case: &Case, blocks: i64, added: bool) -> (Attrs, Vec<Tensor>) {
+/// The inputs with the data, as `blocks` says, and what is added in blocks.
+fn in_blocks(case: &Case, blocks: i64, added: bool) -> Vec<Tensor> {
     let mut inputs = case.inputs.clone();
     if blocks == 2 {
         inputs[0] = to_blocks(&inputs[0]);
@@ -151,7 +162,7 @@ fn in_blocks(case: &Case, blocks: i64, added: bool) -> (Attrs, Vec<Tensor>) {
     if added && let Some(last) = inputs.last_mut() {
         *last = to_blocks(last);
     }
-    (case.attrs.with("blocks", Value::Int(blocks)), inputs)
+    inputs
 }
 
 #[test]
@@ -168,7 +179,8 @@ fn channels_in_blocks_give_the_same_results() {
         let want = to_blocks(&parts(&case, follows));
         let most = want.data.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
         for blocks in if sizes.0[3] > 1 { 2..=2 } else { 1..=2 } {
-            let (attrs, inputs) = in_blocks(&case, blocks, added);
+            let attrs = attributes(sizes, follows, Some(blocks));
+            let inputs = in_blocks(&case, blocks, added);
             let mut setup = Setup {
                 dtype: DType::F32,
                 ..Setup::write(1)

@@ -77,14 +77,6 @@ impl Attrs {
         Attrs { rows }
     }
 
-    /// These and one more.
-    #[must_use]
-    pub fn with(&self, name: &str, value: Value) -> Attrs {
-        let mut rows = self.rows.clone();
-        rows.push((name.to_owned(), value));
-        Attrs::new(rows)
-    }
-
     /// Those whose names begin with `prefix`, without it.
     #[must_use]
     pub fn within(&self, prefix: &str) -> Attrs {
