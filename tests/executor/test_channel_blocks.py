@@ -126,6 +126,7 @@ def test_networks_give_what_they_give_with_planes(name, batch, monkeypatch):
 
 
 def test_only_those_results_are_turned_back_that_somebody_needs(monkeypatch):
+    monkeypatch.setenv("FERROMIX_FUSE_CONVOLUTION", "1")
     assert kinds(bound(residual(), True, monkeypatch)).count("_channel_blocks") == 0
     assert kinds(bound(separable(), True, monkeypatch)).count("_channel_blocks") == 1
     # The grouped convolution reads planes, and the last result has to be there.
