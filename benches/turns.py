@@ -87,7 +87,8 @@ class Package:
     def turn(self, row: Any) -> float | str:
         """The time of a call in milliseconds, or why there is none."""
         assert self.process.stdin is not None
-        time.sleep(PAUSE)
+        if not self.one_thread:
+            time.sleep(PAUSE)
         print(json.dumps(row), file=self.process.stdin, flush=True)
         found = self.answer()
         if found is None:

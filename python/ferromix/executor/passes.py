@@ -174,8 +174,7 @@ JOINED = (*REALS, "bfloat16")
 
 
 def _fuse_convolutions(order: Order, kept: Collection[Entry]) -> Order:
-    # What keeps a state for training alone only reads it here.
-    changed = mutated_entries([n for n in order.forward if n.op and state_request(n.op, False)])
+    changed = _changed(order)
 
     def may_join(node: Node) -> bool:
         output = node.outputs()[0]
@@ -190,11 +189,16 @@ def _fuse_convolutions(order: Order, kept: Collection[Entry]) -> Order:
     return Alike(order).with_nodes(forward, order.backward)
 
 
+def _changed(order: Order) -> set[Entry]:
+    """What nodes change. What keeps a state for training alone only reads it in prediction."""
+    return mutated_entries([n for n in order.forward if n.op and state_request(n.op, False)])
+
+
 # -- channels in blocks ------------------------------------------------------------------------
 
 
 def _block_channels(order: Order, kept: Collection[Entry]) -> Order:
-    changed = mutated_entries([n for n in order.forward if n.op and state_request(n.op, False)])
+    changed = _changed(order)
 
     def may_block(node: Node) -> bool:
         output = node.outputs()[0]

@@ -122,7 +122,7 @@ fn blocks_agree_with_operators_one_by_one() {
 }
 
 /// Sizes whose channels, or at least those of the result, fill blocks of 16.
-const IN_BLOCKS: [Sizes; 13] = [
+const IN_BLOCKS: [Sizes; 16] = [
     ([2, 32, 48, 1], [9, 13], 3, 1, 1),
     ([2, 64, 80, 1], [7, 5], 3, 1, 0),
     // As one line; by rows, of one and of several tiles; of several chunks of weights.
@@ -138,6 +138,10 @@ const IN_BLOCKS: [Sizes; 13] = [
     ([3, 32, 32, 32], [9, 21], 3, 1, 1),
     ([2, 16, 16, 16], [12, 33], 3, 2, 1),
     ([2, 48, 48, 48], [6, 2], 5, 1, 2),
+    ([1, 16, 16, 16], [7, 11], 3, 3, 0),
+    // Positions that no tap reaches.
+    ([1, 32, 32, 32], [4, 5], 3, 1, 4),
+    ([1, 16, 32, 1], [4, 5], 2, 1, 3),
 ];
 
 /// The same numbers with blocks of 16 channels side by side.

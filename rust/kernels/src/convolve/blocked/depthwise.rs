@@ -224,7 +224,8 @@ unsafe fn alone<V: Lanes<f32>, const W: usize>(this: &Blocked, row: &Row, x: usi
         for j in 0..W {
             let mut acc = V::zero();
             for i in 0..row.rows {
-                let from = row.from.0.add(i * row.from.1 + left + j * V::N);
+                // Of no use where no tap reaches anything, and then perhaps of no number.
+                let from = row.from.0.wrapping_add(i * row.from.1 + left + j * V::N);
                 let w = row
                     .weights
                     .add((i * g.kernel[2] + taken.start) * BLOCK + j * V::N);

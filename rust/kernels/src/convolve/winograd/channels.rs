@@ -13,8 +13,22 @@ use ferromix_base::bf16;
 pub(in crate::convolve) fn channels_last<T: Summed>(
     data: &[T],
     (c, [rows, columns]): (usize, [usize; 2]),
+    border: ([usize; 2], [usize; 2]),
+    field: &mut [T],
+) {
+    bordered((c, [rows, columns]), border, field, |image, y, to| {
+        let from = &data[(image * c * rows + y) * columns..];
+        T::turn((from, rows * columns), (columns, c), to);
+    });
+}
+
+/// Fills images with channels last, which begin so far within a border and have such extents with it: zeros, and
+/// in each row of an image what `fill` makes of it.
+pub(super) fn bordered<T: Summed>(
+    (c, [rows, columns]): (usize, [usize; 2]),
     (pad, [high, wide]): ([usize; 2], [usize; 2]),
     field: &mut [T],
+    fill: impl Fn(usize, usize, &mut [T]) + Sync + Send,
 ) {
     let lines = field.len() / (wide * c).max(1);
     let field = Target::of_slice(field);
@@ -31,8 +45,7 @@ pub(in crate::convolve) fn channels_last<T: Summed>(
             let (inner, after) = rest.split_at_mut(columns * c);
             before.fill(T::zero());
             after.fill(T::zero());
-            let from = &data[(image * c * rows + y) * columns..];
-            T::turn((from, rows * columns), (columns, c), inner);
+            fill(image, y, inner);
         }
     });
 }

@@ -1,14 +1,13 @@
 //! Minimal filtering of images whose channels lie in blocks, of which each position is a line of the cache: nothing
 //! is turned on either side.
 
+use super::channels::bordered;
 use super::{STEP, Winograd};
-use crate::blocks::raw::Target;
 use crate::convolve::apply::summed::Summed;
 use crate::convolve::blocked::BLOCK;
 use crate::convolve::finish::{Addend, Finish};
 use crate::convolve::transforms::Transformed;
 use crate::math::real::{Float, Real};
-use crate::par;
 use crate::simd::vector::multiversion;
 use std::ops::Range;
 
@@ -117,30 +116,15 @@ fn lines<T: Float>(
 pub(super) fn channels_last<T: Summed>(
     data: &[T],
     (c, [rows, columns]): (usize, [usize; 2]),
-    (pad, [high, wide]): ([usize; 2], [usize; 2]),
+    border: ([usize; 2], [usize; 2]),
     field: &mut [T],
 ) {
-    let lines = field.len() / (wide * c).max(1);
-    let field = Target::of_slice(field);
-    par::for_ranges(lines, (16_384 / (wide * c).max(1)).max(1), |lines| {
-        for line in lines {
-            // SAFETY: lines belong to one task each.
-            let to = unsafe { field.slice(line * wide * c..(line + 1) * wide * c) };
-            let (image, y) = (line / high, line % high);
-            let Some(y) = y.checked_sub(pad[0]).filter(|&y| y < rows) else {
-                to.fill(T::zero());
-                continue;
-            };
-            let (before, rest) = to.split_at_mut(pad[1] * c);
-            let (inner, after) = rest.split_at_mut(columns * c);
-            before.fill(T::zero());
-            after.fill(T::zero());
-            for block in 0..c / BLOCK {
-                let at = ((image * c + block * BLOCK) * rows + y * BLOCK) * columns;
-                let from = data[at..at + columns * BLOCK].chunks_exact(BLOCK);
-                for (to, from) in inner[block * BLOCK..].chunks_mut(c).zip(from) {
-                    to[..BLOCK].copy_from_slice(from);
-                }
+    bordered((c, [rows, columns]), border, field, |image, y, to| {
+        for block in 0..c / BLOCK {
+            let at = ((image * c + block * BLOCK) * rows + y * BLOCK) * columns;
+            let from = data[at..at + columns * BLOCK].chunks_exact(BLOCK);
+            for (to, from) in to[block * BLOCK..].chunks_mut(c).zip(from) {
+                to[..BLOCK].copy_from_slice(from);
             }
         }
     });
