@@ -144,11 +144,10 @@ def test_pools_go_up_and_down():
     assert used() - before == 2 << 20  # a view keeps its memory
     del y, z
     assert used() == before
-    assert mx.storage.stats(GPU)["cached"] >= 2 << 20
-    for _ in range(3):  # what an earlier test held may come back meanwhile
-        used()
-        GPU.empty_cache()
-    assert mx.storage.stats(GPU)["cached"] < 1 << 20
+    kept = mx.storage.stats(GPU)["cached"]
+    GPU.empty_cache()
+    # Small blocks that a worker keeps for itself go at its next call.
+    assert mx.storage.stats(GPU)["cached"] <= kept - (2 << 20)
 
 
 def test_what_the_driver_says_is_free():
