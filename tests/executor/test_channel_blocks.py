@@ -10,7 +10,10 @@ from ferromix import _core
 from ferromix import sym as S
 
 SWITCH = "FERROMIX_BLOCK_CHANNELS"
-BLOCK = _core.channel_block()
+BLOCK = _core.channel_block("float32")
+halves = pytest.mark.skipif(
+    not _core.channel_block("bfloat16"), reason="this CPU multiplies no pairs of bfloat16"
+)
 pytestmark = pytest.mark.skipif(not BLOCK, reason="this CPU has no convolutions of such")
 
 
@@ -188,7 +191,59 @@ def test_monitors_see_planes(monkeypatch):
         close(got[name], value)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+@halves
+@pytest.mark.parametrize("name", NETS)
+def test_halves_give_what_single_precision_gives(name, monkeypatch):
+    half = bound(NETS[name](), True, monkeypatch, dtype="bfloat16")
+    assert 2 in blocks_of(half)
+    plain = bound(NETS[name](), False, monkeypatch, dtype="bfloat16")
+    single = bound(NETS[name](), False, monkeypatch)
+    for source, target in ((half.arg_dict, single.arg_dict), (half.aux_dict, single.aux_dict)):
+        for key, array in source.items():
+            plain_of = plain.arg_dict if key in plain.arg_dict else plain.aux_dict
+            assert (plain_of[key].astype("float32") == array.astype("float32")).min().asscalar()
+            target[key][:] = array.astype("float32")
+    want = [o.asnumpy() for o in single.forward()]
+    for _ in range(2):  # the second time with weights that are kept
+        outputs = zip(half.forward(), plain.forward(), want, strict=True)
+        for got, other, value in outputs:
+            error, usual = (
+                np.abs(o.astype("float32").asnumpy() - value).max() for o in (got, other)
+            )
+            # Every result is rounded on its way, in either layout: to 8 bits.
+            assert error <= max(2 * usual, np.abs(value).max() / 64)
+
+
+@halves
+@pytest.mark.parametrize("seed", range(20))
+def test_halves_of_networks_that_are_drawn(seed, monkeypatch):
+    draw = np.random.RandomState(seed)
+    shape = (int(draw.randint(1, 3)), int(draw.choice([3, 16])), *map(int, draw.randint(1, 20, 2)))
+    with mx.name.NameManager():
+        net = drawn(draw)
+    want = bound(net, False, monkeypatch, shape, "bfloat16").forward()
+    got = bound(net, True, monkeypatch, shape, "bfloat16").forward()
+    for a, b in zip(got, want, strict=True):
+        a, b = (o.astype("float32").asnumpy() for o in (a, b))
+        assert np.abs(a - b).max() <= np.abs(b).max() / 16
+
+
+@halves
+def test_what_no_window_reaches_does_not_spoil_halves(monkeypatch):
+    net = conv(conv(conv(S.Variable("x"), "a", 16, 7, 2, 3), "b", 16, 3, 1, 1), "c", 16)
+    executor = bound(net, True, monkeypatch, dtype="bfloat16")
+    assert blocks_of(executor)[:3] == [1, 2, 2]
+    clean = executor.forward()[0].astype("float32").asnumpy()
+    executor.arg_dict["x"][1, 2, 20, 11] = np.inf
+    spoilt = ~np.isfinite(executor.forward()[0].astype("float32").asnumpy())
+    # Rows 9 to 11 and columns 4 to 7 read it; a window of 3 by 3 reads one more around.
+    rows, columns = (np.flatnonzero(spoilt.any(axis=(0, 1, a))) for a in (3, 2))
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (8, 12, 3, 8)
+    got = executor.outputs[0].astype("float32").asnumpy()
+    assert not spoilt[0].any() and (got[~spoilt] == clean[~spoilt]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
 def test_other_types_stay_as_they_are(dtype, monkeypatch):
     executor = bound(residual(), True, monkeypatch, dtype=dtype)
     assert not {1, 2}.intersection(blocks_of(executor))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..dispatch import device_of, state_request
 from ..dispatch.backend import CPU
-from ..graph.block_channels import block_channels
+from ..graph.block_channels import TYPES, block_channels
 from ..graph.eliminate import live, may_shrink, merge, mutated_entries
 from ..graph.fold import fold
 from ..graph.fuse_convolution import fuse_convolutions
@@ -204,7 +204,7 @@ def _block_channels(order: Order, kept: Collection[Entry]) -> Order:
         output = node.outputs()[0]
         near = device_of(order.devices[output.node]) == CPU
         types = {order.types[e] for e in (output, *node.inputs)}
-        return near and types == {"float32"} and changed.isdisjoint(node.inputs)
+        return near and types <= TYPES and changed.isdisjoint(node.inputs)
 
     alike = Alike(order)
     forward = block_channels(order.forward, kept, may_block, order.shapes, alike)

@@ -25,10 +25,12 @@ from .fuse_convolution import BlockNode, normalises_channels
 from .node import Entry, Node
 from .rewired import entries_of, rewired
 
-__all__ = ["block_channels"]
+__all__ = ["TYPES", "block_channels"]
 
-BLOCK = _core.channel_block()
+BLOCK = _core.channel_block("float32")
 """Channels of a block; 0 where this CPU has no such convolutions."""
+TYPES = frozenset(t for t in ("float32", "bfloat16") if _core.channel_block(t))
+"""The types that are laid so."""
 POINTWISE = frozenset(_core.pointwise_kernels())
 WORTH = 2
 """Convolutions of data in blocks for each result that is turned back, at least."""

@@ -16,7 +16,7 @@ use crate::support::errors::to_py;
 use crate::support::memory::attached;
 use crate::support::site;
 use crate::tape::{Reads, Recording};
-use ferromix_base::Error;
+use ferromix_base::{DType, Error};
 use ferromix_engine::Name;
 use ferromix_kernels::{self as kernels, Req};
 use ferromix_runtime as rt;
@@ -372,10 +372,13 @@ fn pointwise_kernels() -> Vec<&'static str> {
     rows.map(|r| r.name).collect()
 }
 
-/// The channels that lie side by side where convolutions have results in blocks of them; else 0.
+/// The channels that lie side by side where convolutions of a type have results in blocks of them; else 0.
+///
+/// # Errors
+/// A name of no type.
 #[pyfunction]
-fn channel_block() -> usize {
-    kernels::channel_block()
+fn channel_block(dtype: &str) -> PyResult<usize> {
+    Ok(kernels::channel_block(DType::from_name(dtype).map_err(to_py)?))
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -6,6 +6,7 @@
 mod depthwise;
 mod products;
 mod tile;
+pub(crate) mod words;
 
 use super::field::Field;
 use super::finish::{Addend, Finish};
@@ -15,37 +16,40 @@ use super::winograd::Winograd;
 use crate::api::{Req, View};
 use crate::blocks::raw::{Scratch, Source, Target, numbers, scratch_bytes};
 use crate::par;
-use ferromix_base::{Error, Result};
+use ferromix_base::{DType, Error, Result, bf16};
 use products::Products;
 use tile::End;
+use words::Words;
 
 /// Channels of a block.
 pub(crate) const BLOCK: usize = 16;
 
-/// The channels that lie side by side in blocks where convolutions have such a way on this CPU, else 0.
-pub fn channel_block() -> usize {
-    if tile::tiles(true, 1, false).is_some() {
-        BLOCK
-    } else {
-        0
-    }
+/// The channels that lie side by side in blocks where convolutions of these elements have such a way on this CPU,
+/// else 0.
+pub fn channel_block(dtype: DType) -> usize {
+    let there = match dtype {
+        DType::F32 => f32::tiles(BLOCK, BLOCK, false).is_some(),
+        DType::BF16 => bf16::tiles(BLOCK / 2, BLOCK / 2, false).is_some(),
+        _ => false,
+    };
+    if there { BLOCK } else { 0 }
 }
 
 /// A convolution to a result in blocks.
-pub(crate) struct Blocked {
+pub(crate) struct Blocked<T: Words> {
     g: Geometry,
-    kind: Kind,
+    kind: Kind<T>,
 }
 
 /// How it goes.
-enum Kind {
+enum Kind<T: Words> {
     /// Each channel by itself.
     Depthwise,
-    Products(Box<Products>),
+    Products(Box<Products<T>>),
     Winograd(Winograd),
 }
 
-impl Blocked {
+impl<T: Words> Blocked<T> {
     /// Of data in blocks, or of planes; nothing where this is not open.
     pub(crate) fn of(g: &Geometry, data: bool) -> Option<Self> {
         let flat = [g.input[0], g.output[0], g.kernel[0]] == [1; 3] && g.pad[0] == 0;
@@ -53,14 +57,14 @@ impl Blocked {
         let whole = |n: usize| n > 0 && n.is_multiple_of(BLOCK);
         if !flat
             || channels == 0
-            || channel_block() == 0
+            || channel_block(T::DTYPE) == 0
             || !whole(g.groups * g.filters)
             || data && !whole(channels)
         {
             return None;
         }
         let kind = match (g.groups, g.channels, g.filters) {
-            (1, ..) => match Winograd::of(g, false) {
+            (1, ..) => match T::winograd(g) {
                 Some(winograd) => Kind::Winograd(winograd.in_blocks(data)),
                 None => Kind::Products(Box::new(Products::of(g, data)?)),
             },
@@ -71,7 +75,7 @@ impl Blocked {
         Some(Blocked { g, kind })
     }
 
-    /// Scratch numbers: field, weights, threads.
+    /// Scratch elements of the field, and numbers of weights and of threads.
     fn scratch(&self) -> [usize; 3] {
         match &self.kind {
             Kind::Depthwise => [0, self.g.groups * self.g.depth(), 0],
@@ -80,27 +84,35 @@ impl Blocked {
         }
     }
 
-    fn pack(&self, weights: &[f32], scale: Option<&[f32]>, packed: &mut [f32]) {
+    /// Whether the weights of each filter are multiplied by its scale, as numbers are; else its sums are, as weights
+    /// of fewer bits would be rounded.
+    fn scales_weights(&self) -> bool {
+        T::IN_WORD == 1 || !matches!(self.kind, Kind::Products(_))
+    }
+
+    fn pack(&self, weights: &[T], scale: Option<&[f32]>, packed: &mut [f32]) {
         match &self.kind {
             Kind::Depthwise => {
                 let taps = self.g.depth();
                 for (i, to) in packed.iter_mut().enumerate() {
                     let (row, lane) = (i / BLOCK, i % BLOCK);
                     let channel = row / taps * BLOCK + lane;
-                    *to = weights[channel * taps + row % taps] * scale.map_or(1.0, |s| s[channel]);
+                    let weight = weights[channel * taps + row % taps].up();
+                    *to = weight * scale.map_or(1.0, |s| s[channel]);
                 }
             }
             Kind::Products(products) => products.pack(weights, scale, packed),
-            Kind::Winograd(winograd) => winograd.pack(weights, scale, packed),
+            Kind::Winograd(winograd) => winograd.pack(&T::wide(weights), scale, packed),
         }
     }
 
     /// What becomes of sums from a filter on, which go to that place.
-    fn end(&self, finish: &Finish<'_, f32>, filter: usize, at: usize) -> End {
+    fn end(&self, finish: &Finish<'_, T>, filter: usize, at: usize) -> End<T> {
+        let from =
+            |of: Option<&[f32]>| of.map_or(std::ptr::null(), |numbers| numbers[filter..].as_ptr());
         End {
-            shift: finish
-                .shift
-                .map_or(std::ptr::null(), |s| s[filter..].as_ptr()),
+            factor: from(finish.factor),
+            shift: from(finish.shift),
             addend: match finish.addend {
                 Addend::Nothing => std::ptr::null(),
                 Addend::Held => finish.target.source().near(at),
@@ -111,9 +123,10 @@ impl Blocked {
     }
 }
 
-impl Way<f32> for Blocked {
+impl<T: Words> Way<T> for Blocked<T> {
     fn workspace(&self) -> usize {
-        self.scratch().map(scratch_bytes::<f32>).iter().sum()
+        let [field, packed, threads] = self.scratch();
+        scratch_bytes::<T>(field) + scratch_bytes::<f32>(packed) + scratch_bytes::<f32>(threads)
     }
 
     fn choice(&self) -> String {
@@ -139,7 +152,7 @@ impl Way<f32> for Blocked {
         &self,
         (data, weights, kept): (&View, &View, Option<&[u8]>),
         workspace: &mut [u8],
-        finish: &Finish<'_, f32>,
+        finish: &Finish<'_, T>,
     ) -> Result<()> {
         if finish.req == Req::Add || finish.factor.is_some() {
             return Err(Error::internal(
@@ -148,7 +161,7 @@ impl Way<f32> for Blocked {
         }
         let sizes = self.scratch();
         let mut scratch = Scratch::new(workspace);
-        let field = scratch.take(sizes[0])?;
+        let field = scratch.take::<T>(sizes[0])?;
         let room = scratch.take(sizes[1])?;
         let threads = scratch.take(sizes[2])?;
         let packed = match kept {
@@ -158,14 +171,16 @@ impl Way<f32> for Blocked {
                 room
             }
         };
+        let factor = finish.scale.filter(|_| !self.scales_weights());
+        let finish = &Finish { factor, ..*finish };
         match &self.kind {
             Kind::Depthwise => self.run_depthwise((Source::of(data)?, packed), finish),
             Kind::Products(products) => {
-                let source = products.field.fill(data.read()?, field);
+                let source = products.fill_field(data.read()?, field);
                 self.run_products(products, (source, packed), threads, finish);
             }
             Kind::Winograd(winograd) => {
-                winograd.run((data.read::<f32>()?, packed), (field, threads), finish);
+                winograd.run((data.read::<T>()?, packed), (field, threads), finish);
             }
         }
         Ok(())

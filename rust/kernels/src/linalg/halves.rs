@@ -5,9 +5,10 @@ use crate::api::Req;
 use crate::blocks::blockwise::store;
 use crate::blocks::raw::{Source, Target};
 use crate::linalg::ends::Start;
+use crate::linalg::{amx, by_unit};
 use crate::linalg::gemm::{Operand, runs_along, tile};
 use crate::linalg::packed::{self, Right};
-use crate::linalg::pairs::{PAIR, pair, there};
+use crate::linalg::pairs::{PAIR, pair};
 use crate::linalg::rows_dot::{self, Table, pair_table};
 use crate::linalg::tile::{Tiled, Tiles, pair_tiles};
 use crate::par;
@@ -36,6 +37,11 @@ fn way((m, n, k): (usize, usize, usize), along: bool) -> Option<Way> {
     }
 }
 
+/// Whether a product of these sizes goes by the matrix unit.
+fn goes_by_unit((m, n, k): (usize, usize, usize)) -> bool {
+    packed::pays::<f32>((m, n, k.div_ceil(PAIR))) && amx::there()
+}
+
 /// Whether [`product`] takes a product of these sizes.
 pub(crate) fn takes(
     size: (usize, usize, usize),
@@ -48,10 +54,10 @@ pub(crate) fn takes(
 /// Numbers of a packed `B` for [`product`]; none where it is taken as it lies.
 pub(crate) fn packed_size((m, n, k): (usize, usize, usize)) -> usize {
     let pairs = k.div_ceil(PAIR);
-    if there() && packed::pays::<f32>((m, n, pairs)) {
-        packed::size::<f32>((n, pairs))
-    } else {
-        0
+    match way((m, n, k), false) {
+        Some(_) if goes_by_unit((m, n, k)) => by_unit::size((n, pairs)),
+        Some(_) => packed::size::<f32>((n, pairs)),
+        None => 0,
     }
 }
 
@@ -59,7 +65,11 @@ pub(crate) fn packed_size((m, n, k): (usize, usize, usize)) -> usize {
 pub(crate) fn pack((n, k): (usize, usize), b: Operand<'_, bf16>, to: &mut [f32]) {
     let mut room = Vec::new();
     let b = in_pairs(b.transposed(), (n, k), &mut room).transposed();
-    packed::pack((n, k.div_ceil(PAIR)), b, to);
+    let size = (n, k.div_ceil(PAIR));
+    match amx::there() {
+        true => by_unit::pack(size, b, to),
+        false => packed::pack(size, b, to),
+    }
     f32::return_room(room);
 }
 
@@ -80,7 +90,7 @@ pub(crate) fn product(
     };
     assert!(a.fits(m, k) && b.fits(k, n) && c.len() >= m * n);
     assert!(row.is_none_or(|row| row.len() >= n));
-    let (mut rooms, mut sums) = ((Vec::new(), Vec::new()), f32::borrow_room(m * n));
+    let mut rooms = (Vec::new(), Vec::new());
     let pairs = k.div_ceil(PAIR);
     let a = in_pairs(a, (m, k), &mut rooms.0);
     let lies = match packed {
@@ -88,6 +98,18 @@ pub(crate) fn product(
         Some(_) => Operand::new(&[], 0).transposed(),
         None => in_pairs(b.transposed(), (n, k), &mut rooms.1).transposed(),
     };
+    if goes_by_unit((m, n, k)) {
+        let mut room = Vec::new();
+        let packed = packed.unwrap_or_else(|| {
+            room = f32::borrow_room(by_unit::size((n, pairs)));
+            by_unit::pack((n, pairs), lies, &mut room);
+            &room
+        });
+        by_unit::product((m, n, pairs), a, packed, row, (c, req));
+        [rooms.0, rooms.1, room].into_iter().for_each(f32::return_room);
+        return true;
+    }
+    let mut sums = f32::borrow_room(m * n);
     let from = match row {
         Some(row) => Start::Rows(Source::of_slice(row), 0, 0),
         None => Start::Zero,

@@ -1,6 +1,8 @@
 //! Products of matrices, and what factors them.
 
+pub(crate) mod amx;
 pub(crate) mod batch;
+mod by_unit;
 pub(crate) mod cholesky;
 pub(crate) mod eigen;
 pub(crate) mod ends;

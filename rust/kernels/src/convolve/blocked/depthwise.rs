@@ -1,13 +1,15 @@
 //! Convolutions of each channel by itself, of blocks of channels: a position is a vector, or two.
 
 use super::tile::End;
+use super::words::Words;
 use super::{BLOCK, Blocked};
 use crate::blocks::raw::Source;
 use crate::convolve::finish::Finish;
-use crate::linalg::lanes::Lanes;
+use crate::linalg::results::Results;
 use crate::linalg::tile::tile_rows;
 use crate::par;
 use crate::simd::vector::{Level, level};
+use ferromix_base::bf16;
 use std::ops::Range;
 
 /// Numbers that a task reads, about.
@@ -17,16 +19,16 @@ const TOGETHER: usize = 6;
 
 /// A row of results: where its taps' rows and columns begin, and the steps between them.
 #[derive(Clone, Copy)]
-struct Row {
-    /// The first number of the first row that is read, and the distance to the next one.
-    from: (*const f32, usize),
+pub(crate) struct Row<T> {
+    /// The first element of the first row that is read, and the distance to the next one.
+    from: (*const T, usize),
     /// The weights of the first tap of that row.
     weights: *const f32,
     /// Rows that are read.
     rows: usize,
     /// Where the first result goes, and the one from which it takes what is added.
-    to: *mut f32,
-    end: End,
+    to: *mut T,
+    end: End<T>,
 }
 
 /// The taps of an axis that are within it for position `o`.
@@ -55,12 +57,12 @@ fn reached(
     first..last.clamp(first, positions)
 }
 
-impl Blocked {
+impl<T: Words> Blocked<T> {
     /// Runs a convolution of each channel by itself.
     pub(super) fn run_depthwise(
         &self,
-        (data, packed): (Source<f32>, &[f32]),
-        finish: &Finish<'_, f32>,
+        (data, packed): (Source<T>, &[f32]),
+        finish: &Finish<'_, T>,
     ) {
         let g = &self.g;
         let [_, high, wide] = g.output;
@@ -91,7 +93,7 @@ impl Blocked {
                         to: finish.target.at(at),
                         end: self.end(finish, block * BLOCK, at),
                     };
-                    self.row(&row, &whole);
+                    T::row(self, &row, &whole);
                 }
             }
         });
@@ -101,43 +103,63 @@ impl Blocked {
     fn axis(&self, i: usize) -> (usize, usize, usize) {
         (self.g.stride[i], self.g.dilate[i], self.g.pad[i])
     }
+}
 
-    /// # Safety
-    /// What the row names can be read and written, and nobody else uses what it writes meanwhile.
-    unsafe fn row(&self, row: &Row, whole: &Range<usize>) {
-        // SAFETY: `level` found the instructions on this CPU; the rest as the caller vouches.
-        unsafe {
-            match level() {
-                #[cfg(target_arch = "x86_64")]
-                Level::V4 => v4(self, row, whole),
-                #[cfg(target_arch = "x86_64")]
-                Level::V3 => v3(self, row, whole),
-                Level::Base => body::<crate::linalg::plain::Plain<f32, 4>, 4>(self, row, whole),
-            }
+/// Computes a row.
+///
+/// # Safety
+/// What the row names can be read and written, and nobody else uses what it writes meanwhile.
+pub(super) unsafe fn row(this: &Blocked<f32>, row: &Row<f32>, whole: &Range<usize>) {
+    // SAFETY: `level` found the instructions on this CPU; the rest as the caller vouches.
+    unsafe {
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::V4 => v4(this, row, whole),
+            #[cfg(target_arch = "x86_64")]
+            Level::V3 => v3(this, row, whole),
+            Level::Base => body::<_, crate::linalg::plain::Plain<f32, 4>, 4>(this, row, whole),
         }
+    }
+}
+
+/// The same of bfloat16.
+///
+/// # Safety
+/// As [`row`]; the CPU multiplies pairs.
+pub(super) unsafe fn half_row(this: &Blocked<bf16>, row: &Row<bf16>, whole: &Range<usize>) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        halves(this, row, whole);
+        #[cfg(not(target_arch = "x86_64"))]
+        body::<_, crate::linalg::plain::Plain<f32, 4>, 4>(this, row, whole);
     }
 }
 
 /// A row of results: positions that all taps reach, some at a time, and those at either end one by one.
 ///
 /// # Safety
-/// As [`Blocked::row`]; the CPU has the instructions of `V`.
+/// As [`row`]; the CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn body<V: Lanes<f32>, const W: usize>(this: &Blocked, row: &Row, whole: &Range<usize>) {
+unsafe fn body<T: Words, V: Results<T>, const W: usize>(
+    this: &Blocked<T>,
+    row: &Row<T>,
+    whole: &Range<usize>,
+) {
     let g = &this.g;
     let wide = g.output[2];
     let threes = g.kernel[1..] == [3, 3] && g.dilate[2] == 1 && row.rows == 3;
     // SAFETY: as the caller vouches.
     unsafe {
         for x in (0..whole.start).chain(whole.end..wide) {
-            alone::<V, W>(this, row, x);
+            alone::<T, V, W>(this, row, x);
         }
         for (x, n) in tile_rows(whole.len(), TOGETHER) {
             let x = whole.start + x;
             match (threes, g.stride[2]) {
-                (true, 1) => some::<V, W, 3, 1>(this, row, x, n),
-                (true, 2) => some::<V, W, 3, 2>(this, row, x, n),
-                _ => some::<V, W, 0, 0>(this, row, x, n),
+                (true, 1) => some::<T, V, W, 3, 1>(this, row, x, n),
+                (true, 2) => some::<T, V, W, 3, 2>(this, row, x, n),
+                _ => some::<T, V, W, 0, 0>(this, row, x, n),
             }
         }
     }
@@ -148,21 +170,21 @@ unsafe fn body<V: Lanes<f32>, const W: usize>(this: &Blocked, row: &Row, whole: 
 /// # Safety
 /// As [`body`].
 #[inline(always)]
-unsafe fn some<V: Lanes<f32>, const W: usize, const K: usize, const S: usize>(
-    this: &Blocked,
-    row: &Row,
+unsafe fn some<T: Words, V: Results<T>, const W: usize, const K: usize, const S: usize>(
+    this: &Blocked<T>,
+    row: &Row<T>,
     x: usize,
     n: usize,
 ) {
     // SAFETY: as the caller vouches.
     unsafe {
         match n {
-            1 => positions::<V, W, 1, K, S>(this, row, x),
-            2 => positions::<V, W, 2, K, S>(this, row, x),
-            3 => positions::<V, W, 3, K, S>(this, row, x),
-            4 => positions::<V, W, 4, K, S>(this, row, x),
-            5 => positions::<V, W, 5, K, S>(this, row, x),
-            _ => positions::<V, W, TOGETHER, K, S>(this, row, x),
+            1 => positions::<T, V, W, 1, K, S>(this, row, x),
+            2 => positions::<T, V, W, 2, K, S>(this, row, x),
+            3 => positions::<T, V, W, 3, K, S>(this, row, x),
+            4 => positions::<T, V, W, 4, K, S>(this, row, x),
+            5 => positions::<T, V, W, 5, K, S>(this, row, x),
+            _ => positions::<T, V, W, TOGETHER, K, S>(this, row, x),
         }
     }
 }
@@ -173,12 +195,13 @@ unsafe fn some<V: Lanes<f32>, const W: usize, const K: usize, const S: usize>(
 /// # Safety
 /// As [`body`].
 #[inline(always)]
-unsafe fn positions<V, const W: usize, const P: usize, const K: usize, const S: usize>(
-    this: &Blocked,
-    row: &Row,
+unsafe fn positions<T, V, const W: usize, const P: usize, const K: usize, const S: usize>(
+    this: &Blocked<T>,
+    row: &Row<T>,
     x: usize,
 ) where
-    V: Lanes<f32>,
+    T: Words,
+    V: Results<T>,
 {
     let (stride, dilate, pad) = this.axis(2);
     let (stride, dilate) = if K > 0 { (S, 1) } else { (stride, dilate) };
@@ -199,7 +222,7 @@ unsafe fn positions<V, const W: usize, const P: usize, const K: usize, const S: 
                     let w = V::load(w.add(k * BLOCK));
                     for (p, acc) in acc.iter_mut().enumerate() {
                         let at = (p * stride + k * dilate) * BLOCK;
-                        *acc = acc.fma(V::load(from.add(at)), w);
+                        *acc = acc.fma(V::read(from.add(at)), w);
                     }
                 }
             }
@@ -215,7 +238,11 @@ unsafe fn positions<V, const W: usize, const P: usize, const K: usize, const S: 
 /// # Safety
 /// As [`body`].
 #[inline(always)]
-unsafe fn alone<V: Lanes<f32>, const W: usize>(this: &Blocked, row: &Row, x: usize) {
+unsafe fn alone<T, V, const W: usize>(this: &Blocked<T>, row: &Row<T>, x: usize)
+where
+    T: Words,
+    V: Results<T>,
+{
     let (g, axis) = (&this.g, this.axis(2));
     let taken = within(x, axis, g.kernel[2], g.input[2]);
     let left = (x * axis.0 + taken.start * axis.1).saturating_sub(axis.2) * BLOCK;
@@ -230,7 +257,7 @@ unsafe fn alone<V: Lanes<f32>, const W: usize>(this: &Blocked, row: &Row, x: usi
                     .weights
                     .add((i * g.kernel[2] + taken.start) * BLOCK + j * V::N);
                 for k in 0..taken.len() {
-                    let x = V::load(from.add(k * axis.1 * BLOCK));
+                    let x = V::read(from.add(k * axis.1 * BLOCK));
                     acc = acc.fma(x, V::load(w.add(k * BLOCK)));
                 }
             }
@@ -244,37 +271,42 @@ unsafe fn alone<V: Lanes<f32>, const W: usize>(this: &Blocked, row: &Row, x: usi
 /// # Safety
 /// As [`body`].
 #[inline(always)]
-unsafe fn store<V: Lanes<f32>>(sum: V, row: &Row, at: usize, lane: usize) {
+unsafe fn store<T: Words, V: Results<T>>(sum: V, row: &Row<T>, at: usize, lane: usize) {
     let end = &row.end;
     // SAFETY: as the caller vouches.
     unsafe {
         let mut sum = sum;
+        if !end.factor.is_null() {
+            sum = sum.mul(V::load(end.factor.add(lane)));
+        }
         if !end.shift.is_null() {
             sum = sum.add(V::load(end.shift.add(lane)));
         }
         if !end.addend.is_null() {
-            sum = sum.add(V::load(end.addend.add(at)));
+            sum = sum.add(V::read(end.addend.add(at)));
         }
         if end.relu {
             sum = sum.relu();
         }
-        sum.store(row.to.add(at));
+        sum.write(row.to.add(at));
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 macro_rules! compiled_for {
-    ($($name:ident: $v:ident, $w:literal, $features:literal),*) => {$(
+    ($($name:ident: $v:ident, $t:ty, $w:literal, $features:literal),*) => {$(
         /// # Safety
         /// As [`body`].
-        #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name(this: &Blocked, row: &Row, whole: &Range<usize>) {
+        unsafe fn $name(this: &Blocked<$t>, row: &Row<$t>, whole: &Range<usize>) {
             // SAFETY: as the caller vouches.
-            unsafe { body::<std::arch::x86_64::$v, $w>(this, row, whole) }
+            unsafe { body::<$t, std::arch::x86_64::$v, $w>(this, row, whole) }
         }
     )*};
 }
+#[cfg(target_arch = "x86_64")]
 compiled_for!(
-    v4: __m512, 1, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
-    v3: __m256, 2, "avx2,fma"
+    v4: __m512, f32, 1, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
+    v3: __m256, f32, 2, "avx2,fma",
+    halves: __m512, bf16, 1, "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma"
 );

@@ -1,9 +1,12 @@
 //! Convolutions of all channels as products of positions with filters.
 
-use super::tile::{LINE, Tile, Tiles, tiles};
+use super::tile::{LINE, Tile, Tiles};
+use super::words::Words;
 use super::{BLOCK, Blocked, Field, Finish, Geometry, Target, par};
 use crate::blocks::raw::scratch_bytes;
+use crate::convolve::winograd::channels::bordered;
 use crate::copy::transpose::transpose;
+use crate::linalg::amx;
 use crate::linalg::tile::tile_rows;
 
 /// Steps of a panel of weights that are multiplied with all positions of a task before the next ones: they stay
@@ -19,22 +22,32 @@ const TASKS: usize = 4;
 /// Numbers of weights that a task orders, at least.
 const PACKED: usize = 1 << 14;
 
+/// Most positions of a piece for the matrix unit.
+const PIECE: usize = amx::ROWS;
+/// Channels up to which those of planes are a block of so many, where elements make words.
+const FEW: usize = 4;
+
 /// A convolution as products.
-pub(super) struct Products {
-    pub(super) field: Field,
+pub(super) struct Products<T: 'static> {
+    field: Field,
+    /// Whether planes of the data become blocks of the field.
+    turns: bool,
     /// For whole panels of filters, and for a last one of one block.
-    tiles: [Tiles; 2],
-    /// Neighbours that a tap reads: the channels of a block, where data lie so.
+    tiles: [Tiles<T>; 2],
+    /// Whether the matrix unit makes sums of up to two pieces at a time.
+    unit: bool,
+    order: Order,
+    /// Words that a tap reads, which are neighbours.
     inner: usize,
-    /// Where each tap reads, the first of its neighbours.
+    /// Words from a position to the next one.
+    step: usize,
+    /// Where each tap reads, the first of its words.
     taps: Vec<usize>,
-    /// Taps of a channel.
-    window: usize,
     /// The tiles of an image.
     pieces: Vec<Piece>,
     filters: usize,
     batch: usize,
-    /// Positions of an image of the result, and numbers of one of the field.
+    /// Positions of an image of the result, and elements of one of the field.
     positions: usize,
     image: usize,
     /// Tiles of a task, and its most positions.
@@ -42,7 +55,35 @@ pub(super) struct Products {
     most: usize,
 }
 
-/// Neighbouring positions: the number of the first one in its image, how many there are, and what the first reads.
+/// The order in which products go through what a position reads: blocks of channels, steps of a window, positions
+/// that are neighbours, and channels of these.
+#[derive(Clone, Copy)]
+struct Order {
+    channels: usize,
+    /// Channels that are neighbours.
+    block: usize,
+    /// Places of a window, and those that are read together.
+    window: usize,
+    joined: usize,
+}
+
+impl Order {
+    /// Which of the weights of a filter stands at a place; none for a channel that is there for the sake of words.
+    fn weight(&self, at: usize) -> Option<usize> {
+        let (lane, at) = (at % self.block, at / self.block);
+        let (place, block) = (at % self.window, at / self.window);
+        let channel = block * self.block + lane;
+        (channel < self.channels).then_some(channel * self.window + place)
+    }
+
+    /// Blocks of channels.
+    fn blocks(&self) -> usize {
+        self.channels.div_ceil(self.block)
+    }
+}
+
+/// Neighbouring positions: the number of the first one in its image, how many there are, and the word that the first
+/// reads.
 #[derive(Clone, Copy)]
 struct Piece {
     at: usize,
@@ -50,41 +91,44 @@ struct Piece {
     source: usize,
 }
 
-impl Products {
+impl<T: Words> Products<T> {
     /// Of data in blocks, or of planes. Nothing where there are no tiles for it.
     pub(super) fn of(g: &Geometry, blocked: bool) -> Option<Self> {
-        let [wide, narrow] = [false, true].map(|narrow| tiles(blocked, g.stride[2], narrow));
-        let tiles = [wide?, narrow?];
-        let inner = if blocked { BLOCK } else { 1 };
-        let field = field(g, inner);
+        let order = order::<T>(g, blocked);
+        let field = field(g, &order);
         let (plane, row) = (field.plane(), field.steps()[1]);
-        let within = g
-            .positions()
-            .map(|[_, y, x]| y * g.dilate[1] * row + x * g.dilate[2] * inner);
+        let words = |elements: usize| elements / T::IN_WORD;
+        let inner = words(order.block * order.joined);
+        let step = words(g.stride[2] * order.block);
+        let [wide, narrow] = [false, true].map(|narrow| T::tiles(step, inner, narrow));
+        let tiles = [wide?, narrow?];
+        let place = |[_, y, x]: [usize; 3]| y * g.dilate[1] * row + x * g.dilate[2] * order.block;
+        let within = g.positions().map(place).step_by(order.joined);
         let within: Vec<usize> = within.collect();
-        let taps = |c| within.iter().map(move |p| c * plane + p);
-        let pieces = pieces(
-            g,
-            tiles[0].most_rows,
-            [g.stride[1] * row, g.stride[2] * inner],
-        );
+        let taps = |block| within.iter().map(move |p| words(block * plane + p));
+        let unit = T::has_unit();
+        let rows = if unit { PIECE } else { tiles[0].most_rows };
+        let pieces = pieces(g, rows, [words(g.stride[1] * row), step]);
         let positions = g.output[1] * g.output[2];
-        let read = g.channels * g.stride[1] * g.stride[2];
+        let read = words(g.channels * g.stride[1] * g.stride[2]);
         let wanted = (READ / read.max(1)).clamp(FEWEST, MOST);
         let blocks = positions.div_ceil(wanted).max(1);
         let together = pieces.len().div_ceil(blocks).max(1);
         let sum = |some: &[Piece]| some.iter().map(|p| p.len).sum();
         Some(Products {
+            turns: !blocked && T::IN_WORD > 1,
             tiles,
+            unit,
+            order,
             inner,
-            taps: (0..g.channels / inner).flat_map(taps).collect(),
-            window: within.len(),
+            step,
+            taps: (0..order.blocks()).flat_map(taps).collect(),
             most: pieces.chunks(together).map(sum).max().unwrap_or(0),
             pieces,
             filters: g.filters,
             batch: g.batch,
             positions,
-            image: g.channels / inner * plane,
+            image: order.blocks() * plane,
             together,
             field,
         })
@@ -99,34 +143,67 @@ impl Products {
         self.tiles[0].width
     }
 
-    /// Numbers of a thread.
+    /// Numbers of sums of a thread.
     fn per_thread(&self) -> usize {
         scratch_bytes::<f32>(self.most * self.width()) / size_of::<f32>()
     }
 
-    /// Scratch numbers: field, weights, threads.
+    /// Scratch elements of the field, and numbers of weights and of threads.
     pub(super) fn scratch(&self) -> [usize; 3] {
+        let field = match self.turns {
+            true => self.batch * self.image,
+            false => self.field.scratch(),
+        };
         let threads = self.per_thread() * par::threads();
-        [self.field.scratch(), self.filters * self.depth(), threads]
+        [field, self.filters * self.depth(), threads]
     }
 
     /// How it goes, for people.
     pub(super) fn choice(&self) -> String {
-        format!("product of {} by {}", self.filters, self.depth())
+        let unit = if self.unit { ", by the matrix unit" } else { "" };
+        format!("product of {} by {}{unit}", self.filters, self.depth() * T::IN_WORD)
     }
 
-    /// Where the weight of each step stands among those of a filter.
-    fn places(&self) -> impl Iterator<Item = usize> {
-        let (inner, window) = (self.inner, self.window);
-        let within = move |first: usize| {
-            (0..window).flat_map(move |tap| (0..inner).map(move |k| (first + k) * window + tap))
-        };
-        (0..self.depth() / window).step_by(inner).flat_map(within)
+    /// What is read, with its border, from the data.
+    pub(super) fn fill_field<'a>(&self, data: &'a [T], room: &'a mut [T]) -> &'a [T] {
+        if !self.turns {
+            return self.field.fill(data, room);
+        }
+        let (block, channels) = (self.order.block, self.order.channels);
+        let (f, blocks) = (&self.field, self.order.blocks());
+        let size = [f.inner[1], f.inner[2] / block];
+        let plane = size[0] * size[1];
+        let border = [f.before[1], f.before[2] / block];
+        let extents = [f.extents()[1], f.extents()[2] / block];
+        bordered((block, size), (border, extents), room, |image, y, to| {
+            let first = image % blocks * block;
+            let n = block.min(channels - first);
+            let at = (image / blocks * channels + first) * plane + y * size[1];
+            if n == block {
+                return T::turn((&data[at..], plane), (size[1], block), to);
+            }
+            to.fill(T::zero());
+            for c in 0..n {
+                let from = &data[at + c * plane..][..size[1]];
+                let to = to[c..].iter_mut().step_by(block);
+                to.zip(from).for_each(|(to, &x)| *to = x);
+            }
+        });
+        room
     }
 
-    /// Orders the weights as tiles read them, those of each filter times its scale.
-    pub(super) fn pack(&self, weights: &[f32], scale: Option<&[f32]>, packed: &mut [f32]) {
+    /// Orders the weights as tiles read them, numbers times the scale of their filter.
+    pub(super) fn pack(&self, weights: &[T], scale: Option<&[f32]>, packed: &mut [f32]) {
         let (depth, width) = (self.depth(), self.width());
+        let of_filter = self.order.channels * self.order.window;
+        let places: Vec<_> = (0..depth * T::IN_WORD)
+            .map(|at| self.order.weight(at))
+            .collect();
+        // Of windows of one place they lie in this order, but by filters.
+        // SAFETY: any bits are a number, which is moved, and not computed with where it is a pair.
+        let (before, words, _) = unsafe { weights.align_to::<f32>() };
+        let as_they_lie =
+            self.order.window == 1 && of_filter == depth * T::IN_WORD && before.is_empty();
         let packed = Target::of_slice(packed);
         let grain = (PACKED / (depth * width).max(1)).max(1);
         par::for_ranges(self.filters.div_ceil(width), grain, |panels| {
@@ -135,18 +212,18 @@ impl Products {
                 let n = width.min(self.filters - first);
                 // SAFETY: panels belong to one task each.
                 let to = unsafe { packed.slice(first * depth..(first + n) * depth) };
-                let from = &weights[first * depth..];
-                if self.window == 1 {
-                    transpose((from, depth), (depth, n), (&mut *to, n));
+                if as_they_lie {
+                    transpose((&words[first * depth..], depth), (depth, n), (&mut *to, n));
                 } else {
-                    let mut rows = to.chunks_exact_mut(n);
-                    for (place, row) in self.places().zip(&mut rows) {
+                    let from = &weights[first * of_filter..];
+                    for (places, row) in places.chunks(T::IN_WORD).zip(to.chunks_exact_mut(n)) {
                         for (f, to) in row.iter_mut().enumerate() {
-                            *to = from[f * depth + place];
+                            let at = |p: usize| from[f * of_filter + p];
+                            *to = T::word(|i| places[i].map_or(T::zero(), at));
                         }
                     }
                 }
-                if let Some(scale) = scale {
+                if let Some(scale) = scale.filter(|_| T::IN_WORD == 1) {
                     for row in to.chunks_exact_mut(n) {
                         row.iter_mut()
                             .zip(&scale[first..])
@@ -158,14 +235,14 @@ impl Products {
     }
 }
 
-impl Blocked {
+impl<T: Words> Blocked<T> {
     /// Runs the products of a field with packed weights.
     pub(super) fn run_products(
         &self,
-        products: &Products,
-        (source, packed): (&[f32], &[f32]),
+        products: &Products<T>,
+        (source, packed): (&[T], &[f32]),
         threads: &mut [f32],
-        finish: &Finish<'_, f32>,
+        finish: &Finish<'_, T>,
     ) {
         let p = products;
         let blocks = p.pieces.len().div_ceil(p.together);
@@ -185,9 +262,11 @@ impl Blocked {
             let pieces = &p.pieces[block * p.together..];
             let pieces = &pieces[..pieces.len().min(p.together)];
             let from = &source[image * p.image..(image + 1) * p.image];
+            let mut unit = if p.unit { amx::Unit::take() } else { None };
             for panel in share * panels / shares..(share + 1) * panels / shares {
+                let place = (image, pieces, panel);
                 // SAFETY: positions and filters belong to one task each.
-                unsafe { self.fill(p, (from, packed), (image, pieces, panel), sums, finish) };
+                unsafe { self.fill(p, (from.as_ptr(), packed), place, (sums, &mut unit), finish) };
             }
         });
     }
@@ -195,18 +274,18 @@ impl Blocked {
     /// Computes a panel of filters at some positions of an image.
     ///
     /// # Safety
-    /// Nobody else uses what this writes meanwhile.
+    /// The image of the field is at `source`; nobody else uses what this writes meanwhile.
     unsafe fn fill(
         &self,
-        p: &Products,
-        (source, packed): (&[f32], &[f32]),
+        p: &Products<T>,
+        (source, packed): (*const T, &[f32]),
         (image, pieces, panel): (usize, &[Piece], usize),
-        sums: &mut [f32],
-        finish: &Finish<'_, f32>,
+        (sums, unit): (&mut [f32], &mut Option<amx::Unit>),
+        finish: &Finish<'_, T>,
     ) {
         let first = panel * p.width();
         let n = p.width().min(p.filters - first);
-        let tiles = p.tiles[usize::from(n < p.width())];
+        let tiles = &p.tiles[usize::from(n < p.width())];
         let plane = p.positions * BLOCK;
         let target = (image * p.filters + first) * p.positions;
         // Of narrower vectors both are of one block.
@@ -217,19 +296,30 @@ impl Blocked {
         for (number, taps) in p.taps.chunks(chunk).enumerate() {
             let from = first * p.depth() + number * chunk * p.inner * n;
             let weights = &packed[from..from + taps.len() * p.inner * n];
+            let mut taps = taps;
+            if let Some(unit) = unit {
+                let factors = (source, taps, weights);
+                // SAFETY: as the caller vouches.
+                unsafe { p.sum_by_unit(unit, factors, pieces, (n, number > 0, sums)) };
+                if number < last {
+                    continue;
+                }
+                // All is added; what is left is what becomes of it.
+                taps = &[];
+            }
             // Those behind are next, and are fetched little by little.
-            let share = weights.len() / LINE / (taps.len() * pieces.len());
+            let share = weights.len() / LINE / (taps.len() * pieces.len()).max(1);
             let mut ahead = (weights.as_ptr_range().end, share + 1);
             let mut row = 0;
-            for piece in pieces {
-                let room = &mut sums[row * n..(row + piece.len) * n];
-                let at = target + piece.at * BLOCK;
+            for (piece, start, len) in pieces.iter().flat_map(|p| parts(p, tiles.most_rows)) {
+                let room = &mut sums[row * n..(row + len) * n];
+                let at = target + (piece.at + start) * BLOCK;
                 // SAFETY: taps read within the field, and the tile lies within the result, as it was planned.
                 unsafe {
                     let tile = Tile {
-                        a: source.as_ptr().add(piece.source),
+                        a: (source.cast::<f32>().add(piece.source), p.inner),
                         b: weights.as_ptr(),
-                        start: if number == 0 {
+                        start: if number == 0 && unit.is_none() {
                             std::ptr::null()
                         } else {
                             room.as_ptr()
@@ -243,25 +333,86 @@ impl Blocked {
                         end: self.end(finish, first, at),
                         ahead,
                     };
-                    tiles.run(piece.len, taps, &tile);
+                    tiles.run(len, taps, &tile);
                 }
-                row += piece.len;
+                row += len;
                 ahead.0 = ahead.0.wrapping_add(ahead.1 * taps.len() * LINE);
             }
         }
     }
 }
 
-/// What is read, with its border; `inner` channels are neighbours.
-fn field(g: &Geometry, inner: usize) -> Field {
+/// A piece in parts of at most so many positions, each with its first one: where those end that are as long.
+fn parts(piece: &Piece, most: usize) -> impl Iterator<Item = (&Piece, usize, usize)> {
+    tile_rows(piece.len, most).map(move |(start, len)| (piece, start, len))
+}
+
+impl<T: Words> Products<T> {
+    /// Writes sums of pieces, or adds to them, by the matrix unit: a row of `n` for each position.
+    ///
+    /// # Safety
+    /// The image of the field is at `source`.
+    unsafe fn sum_by_unit(
+        &self,
+        unit: &mut amx::Unit,
+        (source, taps, weights): (*const T, &[usize], &[f32]),
+        pieces: &[Piece],
+        (n, add, sums): (usize, bool, &mut [f32]),
+    ) {
+        let mut row = 0;
+        for two in pieces.chunks(2) {
+            let rows = |piece: &Piece| {
+                (source.cast::<u32>().wrapping_add(piece.source), piece.len)
+            };
+            let second = two.get(1).map_or((std::ptr::null(), 0), rows);
+            let count = two[0].len + second.1;
+            let factors = amx::Factors {
+                a: [rows(&two[0]), second],
+                step: self.step * size_of::<u32>(),
+                taps,
+                pairs: self.inner,
+                b: weights.as_ptr(),
+                columns: n,
+            };
+            let room = &mut sums[row * n..(row + count) * n];
+            // SAFETY: taps read within the field, as it was planned; there is room for all sums.
+            unsafe { unit.multiply(&factors, add, room.as_mut_ptr()) };
+            row += count;
+        }
+    }
+}
+
+/// The order for data in blocks, or of planes.
+fn order<T: Words>(g: &Geometry, blocked: bool) -> Order {
+    let few = !blocked && T::IN_WORD > 1 && g.channels <= FEW;
+    let [_, _, wide] = g.kernel;
+    Order {
+        channels: g.channels,
+        block: match (blocked, T::IN_WORD) {
+            (false, 1) => 1,
+            (false, _) if few => FEW,
+            _ => BLOCK,
+        },
+        window: g.kernel[1] * wide,
+        joined: if few && g.dilate[2] == 1 && wide * FEW <= 2 * BLOCK {
+            wide
+        } else {
+            1
+        },
+    }
+}
+
+/// What is read, with its border: elements of blocks of channels.
+fn field(g: &Geometry, order: &Order) -> Field {
+    let block = order.block;
     let last = |i: usize| (g.output[i].max(1) - 1) * g.stride[i] + (g.kernel[i] - 1) * g.dilate[i];
     let after = |i: usize| (last(i) + 1).saturating_sub(g.input[i] + g.pad[i]);
     Field::whole(
-        g.batch * g.channels / inner,
-        [1, g.input[1], g.input[2] * inner],
+        g.batch * order.blocks(),
+        [1, g.input[1], g.input[2] * block],
         [
-            [0, g.pad[1], g.pad[2] * inner],
-            [0, after(1), after(2) * inner],
+            [0, g.pad[1], g.pad[2] * block],
+            [0, after(1), after(2) * block],
         ],
     )
 }

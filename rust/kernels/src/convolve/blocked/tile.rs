@@ -1,32 +1,40 @@
 //! Register tiles of convolutions whose channels lie in blocks: rows are neighbouring positions, vectors go
-//! along filters, and what is multiplied with them is read where it lies.
+//! along filters, and what is multiplied with them is read where it lies, by words.
 
 use crate::blocks::raw::fetch_far;
-use crate::linalg::lanes::Lanes;
+use crate::linalg::results::Results;
+#[cfg(target_arch = "x86_64")]
+use crate::linalg::{pairs, pairs::Pairs};
+use crate::math::real::Float;
+#[cfg(target_arch = "x86_64")]
 use crate::simd::vector::{Level, level};
+use ferromix_base::bf16;
 
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 14;
 
-/// Numbers of a line of the cache.
+/// Words of a line of the cache.
 pub(super) const LINE: usize = 16;
 
 /// What becomes of the sums of a tile before they go to memory.
 #[derive(Clone, Copy)]
-pub(super) struct End {
-    /// What is added to those of each filter; or null.
+pub(super) struct End<T> {
+    /// What those of each filter are multiplied by; or null.
+    pub(super) factor: *const f32,
+    /// What is added to them then; or null.
     pub(super) shift: *const f32,
     /// What is added to each, which lies as the result does; or null.
-    pub(super) addend: *const f32,
+    pub(super) addend: *const T,
     /// Whether what is negative becomes 0.
     pub(super) relu: bool,
 }
 
 /// A tile in memory.
 #[derive(Clone, Copy)]
-pub(super) struct Tile {
-    /// What the first row reads for a tap at place 0.
-    pub(super) a: *const f32,
+pub(super) struct Tile<T> {
+    /// What the first row reads for a tap at place 0, and the words that each tap reads, where that is not known
+    /// before.
+    pub(super) a: (*const f32, usize),
     /// The panel of weights, a row for each step of each tap.
     pub(super) b: *const f32,
     /// What the sums begin with, a row for each position; or null.
@@ -34,49 +42,52 @@ pub(super) struct Tile {
     /// Where unfinished sums go, a row for each position; or null.
     pub(super) sums: *mut f32,
     /// Else where the results of the first position go, and how far on those of the second vector are.
-    pub(super) c: (*mut f32, usize),
-    pub(super) end: End,
+    pub(super) c: (*mut T, usize),
+    pub(super) end: End<T>,
     /// What is multiplied next, of which the cache is told, so many lines of it for each tap.
     pub(super) ahead: (*const f32, usize),
 }
 
 /// Computes a tile from what stands at these places.
-type Loop = unsafe fn(&[usize], &Tile);
+type Loop<T> = unsafe fn(&[usize], &Tile<T>);
 
 /// The tiles for this CPU of one way to read the data, by rows.
 #[derive(Clone, Copy)]
-pub(super) struct Tiles {
+pub(crate) struct Tiles<T: 'static> {
     /// Filters of a tile.
     pub(super) width: usize,
     /// Most rows.
     pub(super) most_rows: usize,
-    loops: &'static [Loop; MOST_ROWS],
+    loops: &'static [Loop<T>; MOST_ROWS],
 }
 
-impl Tiles {
+impl<T: Float> Tiles<T> {
     /// Computes a tile of `n` rows.
     ///
     /// # Safety
     /// What the tile names can be read and written, as far as these rows go, and nobody else uses what it
     /// writes meanwhile.
     #[inline]
-    pub(super) unsafe fn run(&self, n: usize, taps: &[usize], tile: &Tile) {
+    pub(super) unsafe fn run(&self, n: usize, taps: &[usize], tile: &Tile<T>) {
         // SAFETY: the table is for this CPU; the rest as the caller vouches.
         unsafe { self.loops[n - 1](taps, tile) };
     }
 }
 
-/// `N` rows by `W` vectors. Rows read what is `STEP` apart, `INNER` neighbours for each tap.
+/// `N` rows by `W` vectors. Rows read what is `STEP` words apart, `INNER` neighbours for each tap, or as many as
+/// the tile says where that is 0.
 ///
 /// # Safety
 /// As [`Tiles::run`]; the CPU has the instructions of `V`.
 #[inline(always)]
-unsafe fn body<V, const N: usize, const W: usize, const STEP: usize, const INNER: usize>(
+unsafe fn body<T, V, const N: usize, const W: usize, const STEP: usize, const INNER: usize>(
     taps: &[usize],
-    tile: &Tile,
+    tile: &Tile<T>,
 ) where
-    V: Lanes<f32>,
+    T: Float<Real = f32>,
+    V: Results<T>,
 {
+    let inner = if INNER > 0 { INNER } else { tile.a.1 };
     // SAFETY: as the caller vouches.
     unsafe {
         let mut acc = [[V::zero(); W]; N];
@@ -88,15 +99,15 @@ unsafe fn body<V, const N: usize, const W: usize, const STEP: usize, const INNER
         }
         let (mut b, (mut ahead, lines)) = (tile.b, tile.ahead);
         for &tap in taps {
-            let a = tile.a.add(tap);
+            let a = tile.a.0.add(tap);
             for _ in 0..lines {
                 fetch_far(ahead, LINE);
                 ahead = ahead.wrapping_add(LINE);
             }
-            for k in 0..INNER {
+            for k in 0..inner {
                 let w: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
                 for (r, acc) in acc.iter_mut().enumerate() {
-                    let x = V::splat(*a.add(r * STEP + k));
+                    let x = V::splat(a.add(r * STEP + k).read_unaligned());
                     for (acc, &w) in acc.iter_mut().zip(&w) {
                         *acc = acc.fma(x, w);
                     }
@@ -104,7 +115,7 @@ unsafe fn body<V, const N: usize, const W: usize, const STEP: usize, const INNER
                 b = b.add(W * V::N);
             }
         }
-        finish::<V, N, W>(acc, tile);
+        finish::<T, V, N, W>(acc, tile);
     }
 }
 
@@ -113,7 +124,11 @@ unsafe fn body<V, const N: usize, const W: usize, const STEP: usize, const INNER
 /// # Safety
 /// As [`body`].
 #[inline(always)]
-unsafe fn finish<V: Lanes<f32>, const N: usize, const W: usize>(acc: [[V; W]; N], tile: &Tile) {
+unsafe fn finish<T, V, const N: usize, const W: usize>(acc: [[V; W]; N], tile: &Tile<T>)
+where
+    T: Float<Real = f32>,
+    V: Results<T>,
+{
     // SAFETY: as the caller vouches.
     unsafe {
         if !tile.sums.is_null() {
@@ -124,26 +139,30 @@ unsafe fn finish<V: Lanes<f32>, const N: usize, const W: usize>(acc: [[V; W]; N]
             }
             return;
         }
-        let End {
-            shift,
-            addend,
-            relu,
-        } = tile.end;
-        let shifts: [V; W] = match shift.is_null() {
-            true => [V::zero(); W],
-            false => std::array::from_fn(|j| V::load(shift.add(j * V::N))),
+        let End { addend, relu, .. } = tile.end;
+        let of_filters = |from: *const f32, other: f32| -> [V; W] {
+            match from.is_null() {
+                true => [V::splat(other); W],
+                false => std::array::from_fn(|j| V::load(from.add(j * V::N))),
+            }
         };
+        let shifts = of_filters(tile.end.shift, 0.0);
+        let factors = of_filters(tile.end.factor, 1.0);
+        let scaled = !tile.end.factor.is_null();
         for (r, acc) in acc.iter().enumerate() {
-            for (j, (&acc, &shift)) in acc.iter().zip(&shifts).enumerate() {
+            for (j, &(mut sum)) in acc.iter().enumerate() {
                 let at = r * super::BLOCK + j * tile.c.1;
-                let mut sum = acc.add(shift);
+                if scaled {
+                    sum = sum.mul(factors[j]);
+                }
+                sum = sum.add(shifts[j]);
                 if !addend.is_null() {
-                    sum = sum.add(V::load(addend.add(at)));
+                    sum = sum.add(V::read(addend.add(at)));
                 }
                 if relu {
                     sum = sum.relu();
                 }
-                sum.store(tile.c.0.add(at));
+                sum.write(tile.c.0.add(at));
             }
         }
     }
@@ -151,72 +170,95 @@ unsafe fn finish<V: Lanes<f32>, const N: usize, const W: usize>(acc: [[V; W]; N]
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! compiled_for {
-    ($($name:ident: $v:ident, $features:literal),*) => {$(
+    ($($name:ident: $v:ty, $t:ty, $features:literal),*) => {$(
         /// # Safety
         /// As [`body`].
         #[target_feature(enable = $features)]
         unsafe fn $name<const N: usize, const W: usize, const STEP: usize, const INNER: usize>(
             taps: &[usize],
-            tile: &Tile,
+            tile: &Tile<$t>,
         ) {
             // SAFETY: as the caller vouches.
-            unsafe { body::<std::arch::x86_64::$v, N, W, STEP, INNER>(taps, tile) }
+            unsafe { body::<$t, $v, N, W, STEP, INNER>(taps, tile) }
         }
     )*};
 }
 #[cfg(target_arch = "x86_64")]
 compiled_for!(
-    v4: __m512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
-    v3: __m256, "avx2,fma"
+    v4: std::arch::x86_64::__m512, f32, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma",
+    v3: std::arch::x86_64::__m256, f32, "avx2,fma",
+    in_pairs: Pairs, bf16, "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma"
 );
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! table {
-    ($loop:ident, $w:literal, $step:literal, $inner:literal: $($n:literal)*) => {
-        &[$($loop::<$n, $w, $step, $inner>),*]
+    ($loop:ident, $width:literal, $w:literal, $step:literal, $inner:literal: $($n:literal)*) => {
+        Some(Tiles {
+            width: $width,
+            most_rows: const { [$($n),*][MOST_ROWS - 1] },
+            loops: &[$($loop::<$n, $w, $step, $inner>),*],
+        })
     };
 }
 
+/// Those with registers for 14 rows of two vectors.
 #[cfg(target_arch = "x86_64")]
-macro_rules! tiles {
-    ($step:literal, $inner:literal, $narrow:expr) => {
-        match (level(), $narrow) {
-            (Level::V4, false) => Some(Tiles {
-                width: 32,
-                most_rows: 14,
-                loops: table!(v4, 2, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
-            }),
-            (Level::V4, true) => Some(Tiles {
-                width: 16,
-                most_rows: 14,
-                loops: table!(v4, 1, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
-            }),
-            // More rows than there are registers for are not asked for.
-            (Level::V3, _) => Some(Tiles {
-                width: 16,
-                most_rows: 6,
-                loops: table!(v3, 2, $step, $inner: 1 2 3 4 5 6 6 6 6 6 6 6 6 6),
-            }),
-            (Level::Base, _) => None,
+macro_rules! large {
+    ($loop:ident, $step:literal, $inner:literal, $narrow:expr) => {
+        if $narrow {
+            table!($loop, 16, 1, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+        } else {
+            table!($loop, 32, 2, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
         }
     };
 }
 
-/// The tiles for rows that are `step` positions apart: of data in blocks, or of planes. Narrow ones are of one
-/// block. None where there are no such.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn tiles(blocked: bool, step: usize, narrow: bool) -> Option<Tiles> {
-    match (blocked, step) {
-        (true, 1) => tiles!(16, 16, narrow),
-        (true, 2) => tiles!(32, 16, narrow),
-        (false, 1) => tiles!(1, 1, narrow),
-        (false, 2) => tiles!(2, 1, narrow),
+macro_rules! numbers {
+    ($step:literal, $inner:literal, $narrow:expr) => {
+        match level() {
+            Level::V4 => large!(v4, $step, $inner, $narrow),
+            // More rows than there are registers for are not asked for.
+            Level::V3 => table!(v3, 16, 2, $step, $inner: 1 2 3 4 5 6 6 6 6 6 6 6 6 6),
+            Level::Base => None,
+        }
+    };
+}
+
+/// The tiles for rows that are so many words apart, of which each tap reads neighbours: `inner` of them, or as many
+/// as the tile says. Narrow ones are of one block. None where there are no such.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn tiles(step: usize, inner: usize, narrow: bool) -> Option<Tiles<f32>> {
+    match (step, inner) {
+        (16, 16) => numbers!(16, 16, narrow),
+        (32, 16) => numbers!(32, 16, narrow),
+        (1, 1) => numbers!(1, 1, narrow),
+        (2, 1) => numbers!(2, 1, narrow),
+        _ => None,
+    }
+}
+
+/// The same of bfloat16, whose words are pairs.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn pair_tiles(step: usize, inner: usize, narrow: bool) -> Option<Tiles<bf16>> {
+    match (step, inner) {
+        _ if !pairs::there() => None,
+        (8, 8) => large!(in_pairs, 8, 8, narrow),
+        (16, 8) => large!(in_pairs, 16, 8, narrow),
+        (2, _) => large!(in_pairs, 2, 0, narrow),
+        (4, _) => large!(in_pairs, 4, 0, narrow),
         _ => None,
     }
 }
 
 /// There are none.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn tiles(_: bool, _: usize, _: bool) -> Option<Tiles> {
+pub(super) fn tiles(_: usize, _: usize, _: bool) -> Option<Tiles<f32>> {
+    None
+}
+
+/// There are none.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn pair_tiles(_: usize, _: usize, _: bool) -> Option<Tiles<bf16>> {
     None
 }

@@ -24,7 +24,7 @@ pub(crate) struct Paired {
 
 /// The time of a multiplication in pairs, as a part of that of one of minimal filtering: half of one in single
 /// precision, and what gathering takes, which that way does not have.
-const SHARE: f64 = 0.75;
+pub(in crate::convolve) const SHARE: f64 = 0.75;
 
 impl Paired {
     /// Where this CPU multiplies pairs, and channels are not in groups.

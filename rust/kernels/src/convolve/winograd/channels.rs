@@ -24,7 +24,7 @@ pub(in crate::convolve) fn channels_last<T: Summed>(
 
 /// Fills images with channels last, which begin so far within a border and have such extents with it: zeros, and
 /// in each row of an image what `fill` makes of it.
-pub(super) fn bordered<T: Summed>(
+pub(in crate::convolve) fn bordered<T: Summed>(
     (c, [rows, columns]): (usize, [usize; 2]),
     (pad, [high, wide]): ([usize; 2], [usize; 2]),
     field: &mut [T],

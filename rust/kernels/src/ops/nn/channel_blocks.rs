@@ -1,14 +1,15 @@
 //! `_channel_blocks`: images to channels in [blocks](crate::convolve::blocked), and back; and `_norm_block`:
 //! normalisation of such by running statistics.
 
-use crate::api::prepared::{boxed, check_args, check_shape};
+use crate::api::prepared::{boxed, check_args, check_count, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row};
 use crate::blocks::raw::{Source, Target};
 use crate::convolve::blocked::BLOCK;
+use crate::convolve::blocked::words::Words;
 use crate::copy::transpose::transpose;
 use crate::par;
 use crate::simd::vector::multiversion;
-use ferromix_base::{DType, Error, Result};
+use ferromix_base::{DType, Error, Result, bf16};
 use std::ops::Range;
 
 pub(crate) const ROWS: &[Row] = &[
@@ -18,6 +19,23 @@ pub(crate) const ROWS: &[Row] = &[
 
 /// Numbers of a task, at least.
 const TASK: usize = 1 << 14;
+
+/// Evaluates the expression for the element type of images in blocks.
+macro_rules! by_words {
+    ($name:expr, $dtype:expr, $t:ident => $value:expr) => {
+        match $dtype {
+            DType::F32 => {
+                type $t = f32;
+                $value
+            }
+            DType::BF16 => {
+                type $t = bf16;
+                $value
+            }
+            other => Err(Error::internal(format!("{}: no {other} in blocks", $name))),
+        }
+    };
+}
 
 /// Blocks of a tensor, and the positions of a plane.
 #[derive(Clone, Copy)]
@@ -29,7 +47,7 @@ struct Blocks {
 impl Blocks {
     fn of(name: &str, data: &Desc) -> Result<Self> {
         let shape = &data.shape[..];
-        if shape.len() < 3 || !shape[1].is_multiple_of(BLOCK) || data.dtype != DType::F32 {
+        if shape.len() < 3 || !shape[1].is_multiple_of(BLOCK) {
             return Err(Error::internal(format!(
                 "{name}: {shape:?} of {} has no whole blocks of channels",
                 data.dtype
@@ -63,15 +81,19 @@ fn prepare_order(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn K
     check_args(name, (ins, 1), (outs, 1))?;
     check_shape(name, "output", &outs[0], &ins[0].shape)?;
     let (back, blocks) = (attrs.bool("back")?, Blocks::of(name, &ins[0])?);
+    by_words!(name, ins[0].dtype, T => order::<T>(back, blocks))
+}
+
+fn order<T: Words>(back: bool, blocks: Blocks) -> Result<Box<dyn Kernel>> {
     boxed(move |call: &mut Call<'_>| {
-        let source = Source::<f32>::of(&call.inputs[0])?;
-        let target = Target::<f32>::of(&mut call.outputs[0])?;
+        let source = Source::<T>::of(&call.inputs[0])?;
+        let target = Target::<T>::of(&mut call.outputs[0])?;
         blocks.each(call.reqs[0], |_, range| {
             // SAFETY: blocks belong to one task each; the result is no memory of the data.
             let (from, to) = unsafe { (source.slice(range.clone()), target.slice(range)) };
             match back {
                 true => transpose((from, BLOCK), (BLOCK, blocks.plane), (to, blocks.plane)),
-                false => transpose((from, blocks.plane), (blocks.plane, BLOCK), (to, BLOCK)),
+                false => T::turn((from, blocks.plane), (blocks.plane, BLOCK), to),
             }
         })
     })
@@ -79,14 +101,22 @@ fn prepare_order(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn K
 
 fn prepare_norm(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
     let name = "_norm_block";
-    check_args(name, (ins, 5), (outs, 1))?;
+    check_count(name, (ins, 5), (outs, 1))?;
     check_shape(name, "output", &outs[0], &ins[0].shape)?;
     let blocks = Blocks::of(name, &ins[0])?;
     for of_channels in &ins[1..] {
         check_shape(name, "channel argument", of_channels, &ins[0].shape[1..2])?;
     }
-    let (eps, fixed) = (attrs.float("eps")?, attrs.bool("fix_gamma")?);
+    let of = (attrs.float("eps")?, attrs.bool("fix_gamma")?);
     let channels = ins[0].shape[1];
+    by_words!(name, ins[0].dtype, T => norm::<T>(of, channels, blocks))
+}
+
+fn norm<T: Words>(
+    (eps, fixed): (f64, bool),
+    channels: usize,
+    blocks: Blocks,
+) -> Result<Box<dyn Kernel>> {
     boxed(move |call: &mut Call<'_>| {
         let numbers = |i: usize| call.inputs[i].read::<f32>();
         let (gamma, beta, mean, var) = (numbers(1)?, numbers(2)?, numbers(3)?, numbers(4)?);
@@ -95,14 +125,14 @@ fn prepare_norm(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Ke
             (gamma / (f64::from(var[c]) + eps).sqrt()) as f32
         };
         let scales: Vec<f32> = (0..channels).map(scale).collect();
-        let source = Source::<f32>::of(&call.inputs[0])?;
-        let target = Target::<f32>::of(&mut call.outputs[0])?;
+        let source = Source::<T>::of(&call.inputs[0])?;
+        let target = Target::<T>::of(&mut call.outputs[0])?;
         blocks.each(call.reqs[0], |block, range| {
             let first = block * BLOCK % channels;
             let of = [mean, &scales, beta].map(|x| &x[first..first + BLOCK]);
             for start in range.step_by(BLOCK * PIECE) {
                 let end = (start + BLOCK * PIECE).min((block + 1) * blocks.plane * BLOCK);
-                let mut piece = [0.0; BLOCK * PIECE];
+                let mut piece = [T::zero(); BLOCK * PIECE];
                 let piece = &mut piece[..end - start];
                 // SAFETY: blocks belong to one task each. The result may take the place of the data, of which
                 // a piece is copied before it is written.
@@ -120,11 +150,11 @@ const PIECE: usize = 16;
 
 multiversion! {
     /// Each channel less its mean, times its scale, and shifted.
-    fn normalise<>(from: &[f32], of: [&[f32]; 3], to: &mut [f32]) {
+    fn normalise<T: Words>(from: &[T], of: [&[f32]; 3], to: &mut [T]) {
         let [mean, scale, shift] = of.map(|x| std::array::from_fn::<f32, BLOCK, _>(|k| x[k]));
         for (from, to) in from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK)) {
             for k in 0..BLOCK {
-                to[k] = (from[k] - mean[k]) * scale[k] + shift[k];
+                to[k] = T::down((from[k].up() - mean[k]) * scale[k] + shift[k]);
             }
         }
     }

@@ -45,6 +45,16 @@ impl Parts {
         })
     }
 
+    /// Whether all arguments are bfloat16, but those of the normalisation, which are single.
+    fn are_halves(self, ins: &[Desc], outs: &[Desc]) -> bool {
+        let [norm, added] = self.places();
+        let fits = |(i, d): (usize, &Desc)| {
+            let single = self.norm.is_some() && (norm..added).contains(&i);
+            d.dtype == if single { DType::F32 } else { DType::BF16 }
+        };
+        ins.iter().enumerate().all(fits) && outs.iter().all(|d| d.dtype == DType::BF16)
+    }
+
     /// Where the first input of the normalisation is, and where that which is added.
     fn places(self) -> [usize; 2] {
         let norm = 2 + usize::from(self.bias);
@@ -58,25 +68,25 @@ struct Block<T, W> {
     element: PhantomData<fn() -> T>,
 }
 
+impl<T: Float, W: Way<T> + 'static> Block<T, W> {
+    fn boxed(way: W, parts: Parts) -> Box<dyn Kernel> {
+        Box::new(Block {
+            way,
+            parts,
+            element: PhantomData::<fn() -> T>,
+        })
+    }
+}
+
 pub(super) fn prepare(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn Kernel>> {
     if attrs.has(BLOCKS) {
         return prepare_blocked(attrs.int(BLOCKS)? == 2, attrs, ins, outs);
     }
     let parts = Parts::new(attrs)?;
-    let [norm, added] = parts.places();
-    let dtype = |(i, d): (usize, &Desc)| {
-        // Halves are normalised by numbers of single precision.
-        let single = parts.norm.is_some() && (norm..added).contains(&i);
-        d.dtype == if single { DType::F32 } else { DType::BF16 }
-    };
-    let halves = ins.iter().enumerate().all(dtype) && outs.iter().all(|d| d.dtype == DType::BF16);
-    if halves && let Some(way) = Paired::of(&checked(parts, attrs, ins, outs)?) {
-        let element = PhantomData::<fn() -> bf16>;
-        return Ok(Box::new(Block {
-            way,
-            parts,
-            element,
-        }));
+    if parts.are_halves(ins, outs)
+        && let Some(way) = Paired::of(&checked(parts, attrs, ins, outs)?)
+    {
+        return Ok(Block::<bf16, _>::boxed(way, parts));
     }
     widened_mixed(prepare_numbers, attrs, ins, outs)
 }
@@ -101,8 +111,7 @@ fn prepare_numbers(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     check_args(NAME, (ins, ins.len()), (outs, 1))?;
     let way = products(&g, true);
     by_real!(NAME, ins[0].dtype, T => {
-        let kernel = Block::<T, Products> { way, parts, element: PhantomData };
-        Ok(Box::new(kernel) as Box<dyn Kernel>)
+        Ok(Block::<T, Products>::boxed(way, parts))
     })
 }
 
@@ -115,19 +124,14 @@ fn prepare_blocked(
 ) -> Result<Box<dyn Kernel>> {
     let parts = Parts::new(attrs)?;
     let g = checked(parts, attrs, ins, outs)?;
-    check_args(NAME, (ins, ins.len()), (outs, 1))?;
-    let way = Blocked::of(&g, data).filter(|_| outs[0].dtype == DType::F32);
-    let Some(way) = way else {
-        return Err(Error::internal(format!(
-            "{NAME}: no way to channels in blocks"
-        )));
+    let way = if parts.are_halves(ins, outs) {
+        Blocked::of(&g, data).map(|way| Block::<bf16, _>::boxed(way, parts))
+    } else {
+        check_args(NAME, (ins, ins.len()), (outs, 1))?;
+        let way = Blocked::of(&g, data).filter(|_| outs[0].dtype == DType::F32);
+        way.map(|way| Block::<f32, _>::boxed(way, parts))
     };
-    let element = PhantomData::<fn() -> f32>;
-    Ok(Box::new(Block {
-        way,
-        parts,
-        element,
-    }))
+    way.ok_or_else(|| Error::internal(format!("{NAME}: no way to channels in blocks")))
 }
 
 impl<T: Float, W: Way<T>> Kernel for Block<T, W> {

@@ -9,15 +9,23 @@ use crate::blocks::planes::{self, Planes};
 use crate::convolve::blocked::BLOCK;
 use crate::math::real::{Float, Real};
 use crate::simd::vector::multiversion;
-use ferromix_base::{DType, Error, Result};
+use ferromix_base::{DType, Error, Result, bf16};
 
 pub(super) fn prepare(pool: Pool, data: &Desc) -> Result<Box<dyn Kernel>> {
     let taken = matches!(pool.kind, Kind::Max | Kind::Avg | Kind::Sum);
     let flat = pool.axes[0].input == 1 && pool.axes[0].kernel == 1;
     let Planes { channels, last, .. } = pool.planes;
-    if !taken || !flat || last || data.dtype != DType::F32 || !channels.is_multiple_of(BLOCK) {
-        return Err(Error::internal("Pooling: no way to channels in blocks"));
+    match data.dtype {
+        _ if !taken || !flat || last || !channels.is_multiple_of(BLOCK) => {}
+        DType::F32 => return of::<f32>(pool),
+        DType::BF16 => return of::<bf16>(pool),
+        _ => {}
     }
+    Err(Error::internal("Pooling: no way to channels in blocks"))
+}
+
+fn of<T: Float<Real = f32>>(pool: Pool) -> Result<Box<dyn Kernel>> {
+    let channels = pool.planes.channels;
     boxed(move |call: &mut Call<'_>| {
         let planes = Planes {
             channels: channels / BLOCK,
@@ -26,7 +34,7 @@ pub(super) fn prepare(pool: Pool, data: &Desc) -> Result<Box<dyn Kernel>> {
         };
         let data = [(&call.inputs[0], pool.input_plane() * BLOCK)];
         let result = (&mut call.outputs[0], pool.output_plane() * BLOCK);
-        planes::each::<f32, 1, _>(&planes, data, result, call.reqs[0], || {
+        planes::each::<T, 1, _>(&planes, data, result, call.reqs[0], || {
             |[x]: [&[f32]; 1], out: &mut [f32]| match pool.kind {
                 Kind::Max => windows(&pool, x, out, (f32::LEAST, &Larger)),
                 _ => windows(&pool, x, out, (f32::LEAST, &Plus)),
