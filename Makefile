@@ -54,7 +54,7 @@ MODEL  := cargo test --release --quiet $(ASSERT)
 test-rust:  ## Unit, integration and documentation tests of the crates
 	$(MODEL) --workspace --exclude ferromix-py
 
-# What CPUs without AVX-512, and without AVX2, run.
+# What CPUs without a matrix unit, without AVX-512, and without AVX2, run.
 test-isa: dev $(VENV)/checkers  ## Kernels, and the operators on them, with fewer instructions than the CPU has
 	@for level in avx2 base; do \
 	    echo "$$level"; FERROMIX_ISA=$$level $(MODEL) -p ferromix-kernels || exit 1; \

@@ -16,7 +16,7 @@ LEAST = 2.0**-126
 """What is less counts as nothing in products of pairs."""
 
 CPUS = Path("/proc/cpuinfo")
-WHOLE = os.environ.get("FERROMIX_ISA", "avx512") == "avx512"
+WHOLE = os.environ.get("FERROMIX_ISA") not in ("avx2", "base")
 PAIRS = CPUS.exists() and " avx512_bf16" in CPUS.read_text() and WHOLE
 
 

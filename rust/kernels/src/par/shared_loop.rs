@@ -91,6 +91,11 @@ impl Loop {
         self.admits(&locked(&self.state))
     }
 
+    /// Whether its owner is still in it.
+    pub(super) fn is_open(&self) -> bool {
+        !locked(&self.state).closed
+    }
+
     fn admits(&self, state: &State) -> bool {
         let full = state.closed || state.free.is_empty();
         !full && self.left(self.taken.load(Ordering::Relaxed)).is_some()

@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// How long a helper without work looks for some before it sleeps: about what waking it takes.
 const LINGER: Duration = Duration::from_micros(60);
 
+/// How long it looks, at most, while the loop that it was in goes on: its owner has a task left, and often begins
+/// another loop then.
+const STAY: Duration = Duration::from_millis(1);
+
 /// How long a thread that waits helps with a loop: it may have to look for signals.
 const VISIT: Duration = Duration::from_millis(40);
 
@@ -92,8 +96,9 @@ impl Team {
     /// Helps with loops until there was none for a while, or until `ended`, as long as `go_on`. The
     /// caller has counted this thread as idle.
     fn help(&'static self, ended: &dyn Fn() -> bool, go_on: &dyn Fn() -> bool) {
+        let mut before = None;
         loop {
-            let found = self.look(ended);
+            let found = self.look(ended, before.as_deref(), go_on);
             self.idle.fetch_sub(1, Ordering::Relaxed);
             // Who opened a loop before this has counted on this thread.
             let found = found.or_else(|| self.last_look(ended));
@@ -111,6 +116,7 @@ impl Team {
             if !stays {
                 return self.replace();
             }
+            before = Some(this);
         }
     }
 
@@ -133,9 +139,15 @@ impl Team {
         self.help(ended, &|| begin.elapsed() < VISIT);
     }
 
-    /// A loop, if one opens soon.
-    fn look(&self, ended: &dyn Fn() -> bool) -> Option<(Arc<Loop>, usize)> {
+    /// A loop, if one opens soon, or soon after that which the thread was in `before`.
+    fn look(
+        &self,
+        ended: &dyn Fn() -> bool,
+        before: Option<&Loop>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<(Arc<Loop>, usize)> {
         let begin = Instant::now();
+        let mut until = begin + LINGER;
         for look in 1_usize.. {
             if ended() {
                 break;
@@ -148,7 +160,11 @@ impl Team {
             if look % LOOKS == 0 {
                 rayon::yield_now();
                 std::thread::yield_now();
-                if begin.elapsed() > LINGER {
+                let now = Instant::now();
+                if now < begin + STAY && before.is_some_and(Loop::is_open) {
+                    until = now + LINGER;
+                }
+                if now > until || !go_on() {
                     break;
                 }
             }

@@ -18,7 +18,7 @@ const READ: usize = 1 << 16;
 const FEWEST: usize = 28;
 const MOST: usize = 512;
 /// Tasks of each thread, where there are so many panels.
-const TASKS: usize = 4;
+const TASKS: usize = 8;
 /// Numbers of weights that a task orders, at least.
 const PACKED: usize = 1 << 14;
 
