@@ -237,24 +237,37 @@ def runtime_step(name: str, batch: int, threads: int) -> Call:
 
 
 def symbol_layer(package: str, layer: Layer, gradient: str) -> Call:
-    """One layer of MXNet or Ferromix: forward alone, or with a gradient by `data` or `weight`."""
+    """One layer of MXNet or Ferromix: forward alone, bound, or a gradient by `data` or `weight`."""
     mx = import_module(package)
+    if gradient:
+        return _layer_gradient(mx, layer, gradient)
     build, x = Symbols(mx.sym), mx.sym.Variable("data")
     if layer.kernel:
         sizes = (layer.filters, layer.kernel, layer.stride, layer.pad)
         net = build.conv(x, *sizes, groups=layer.groups)
     else:
         net = build.dense(x, layer.filters)
-    asked = {"data": gradient == "data"}
-    asked |= {n: gradient == "weight" and n.endswith("weight") for n in net.list_arguments()[1:]}
-    wanted = {n: "write" if ask else "null" for n, ask in asked.items()}
-    executor = net.simple_bind(mx.cpu(), grad_req=wanted, data=layer.shape)
+    executor = net.simple_bind(mx.cpu(), grad_req="null", data=layer.shape)
     fill(executor, net.list_arguments()[1:], 1)
-    if not gradient:
-        return lambda: (executor.forward(), mx.nd.waitall())
-    executor.forward(is_train=True)
-    head = mx.nd.ones(executor.outputs[0].shape)
-    return lambda: (executor.backward([head]), mx.nd.waitall())
+    return lambda: (executor.forward(), mx.nd.waitall())
+
+
+def _layer_gradient(mx: Any, layer: Layer, gradient: str) -> Call:
+    """Recorded once and gone back from again and again: executors copy the gradient of a head."""
+    x = mx.nd.random.uniform(-1, 1, layer.shape)
+    window = [layer.kernel] * 2 if layer.kernel else []
+    columns = layer.shape[1] // layer.groups
+    weight = mx.nd.random.uniform(-1, 1, (layer.filters, columns, *window))
+    (x if gradient == "data" else weight).attach_grad()
+    with mx.autograd.record():
+        if layer.kernel:
+            sizes = {"stride": (layer.stride,) * 2, "pad": (layer.pad,) * 2, "kernel": window}
+            sizes |= {"num_filter": layer.filters, "num_group": layer.groups}
+            out = mx.nd.Convolution(x, weight, no_bias=True, **sizes)
+        else:
+            out = mx.nd.FullyConnected(x, weight, no_bias=True, num_hidden=layer.filters)
+    head = mx.nd.ones(out.shape)
+    return lambda: (out.backward(head, retain_graph=True), mx.nd.waitall())
 
 
 def torch_layer(layer: Layer, gradient: str) -> Call:

@@ -2,6 +2,8 @@
 
 usage: python benches/instructions.py [--workers N] [--shapes NAME,NAME] [--calls [FOLDER]]
                                       [--networks NAME:BATCH:train|infer ... [--mxnet PYTHON]]
+                                      [--layers BATCH,CHANNELS,SIDE,FILTERS,KERNEL,STRIDE:PASS ...
+                                       [--mxnet PYTHON] [--torch PYTHON]]
 
 With ``--calls``, instructions of small operations from Python, allocation, deallocation and the
 interpreter's loop included; those of the package in FOLDER, if that is given.
@@ -9,7 +11,8 @@ interpreter's loop included; those of the package in FOLDER, if that is given.
 With ``--networks``, those of a step of each network of `zoo`, in millions, and lines that miss a
 first-level cache of 32 KB and a second-level one of 1 MB, which nothing is fetched into ahead of
 its use; the same of MXNet, by an interpreter that has it. Valgrind knows no AVX-512, so both
-packages run their code for AVX2.
+packages run their code for AVX2. With ``--layers``, the same of single convolutions, of which PASS
+is ``forward``, ``data`` or ``weight``, also of torch.
 
 Otherwise runs rust/engine/examples/patterns.rs under valgrind twice for each shape, once with twice
 as many operations, and divides what the second run takes more: set-up drops out. Counts are of all
@@ -27,6 +30,7 @@ import tempfile
 from pathlib import Path
 
 from contenders import cargo_example
+from zoo import Layer
 
 SHAPES = "independent,chain,fan,random,wide"
 # More operations than the shapes have different ones, so that none is made up in between.
@@ -116,8 +120,9 @@ def calls(package: str) -> None:
 STEP = """
 import os, sys
 sys.path.insert(0, {folder!r})
-from builders import symbol_step
-step = symbol_step({package!r}, {name!r}, {batch}, {train})
+from builders import symbol_layer, symbol_step, torch_layer
+from zoo import Layer
+step = {step}
 step()
 os.getppid()
 step()
@@ -126,22 +131,46 @@ os.getppid()
 CACHES = ["--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,8,64", "--dump-before=getppid"]
 
 
-def networks(rows: list[str], mxnet: str | None) -> None:
-    """Prints the table of networks."""
-    pythons = {"ferromix": sys.executable} | ({"mxnet": mxnet} if mxnet else {})
-    print("| network, batch | package | instructions | first-level misses | second-level misses |")
+def steps(first: str, rows: dict[str, dict[str, str]], pythons: dict[str, str | None]) -> None:
+    """Prints the table of a step of each row, by the expressions that make it for packages."""
+    print(f"| {first} | package | instructions | first-level misses | second-level misses |")
     print("|---|---|---|---|---|")
-    for row in rows:
-        name, batch, mode = row.split(":")
-        for package, python in pythons.items():
-            what = {"package": package, "name": name, "batch": int(batch), "train": mode == "train"}
-            program = STEP.format(folder=str(Path(__file__).parent), **what)
+    for label, by_package in rows.items():
+        for package, step in by_package.items():
+            python = pythons.get(package)
+            if not python:
+                continue
+            program = STEP.format(folder=str(Path(__file__).parent), step=step)
             # The second part is the second step.
             found = callgrind([python, "-c", program], *CACHES)[1]
             near = sum(found[event] for event in ("D1mr", "D1mw", "I1mr"))
             far = sum(found[event] for event in ("DLmr", "DLmw", "ILmr"))
             figures = " | ".join(f"{n / 1e6:,.1f}" for n in (found["Ir"], near, far))
-            print(f"| {name}, {batch}, {mode} | {package} | {figures} |", flush=True)
+            print(f"| {label} | {package} | {figures} |", flush=True)
+
+
+def networks(rows: list[str], pythons: dict[str, str | None]) -> None:
+    """Prints the table of networks."""
+    found = {}
+    for row in rows:
+        name, batch, mode = row.split(":")
+        what = f"{name!r}, {int(batch)}, {mode == 'train'}"
+        of = {p: f"symbol_step({p!r}, {what})" for p in ("ferromix", "mxnet")}
+        found[f"{name}, {batch}, {mode}"] = of
+    steps("network, batch", found, pythons)
+
+
+def layers(rows: list[str], pythons: dict[str, str | None]) -> None:
+    """Prints the table of layers."""
+    found = {}
+    for row in rows:
+        sizes, kind = row.split(":")
+        batch, channels, side, filters, kernel, stride = map(int, sizes.split(","))
+        layer = Layer((batch, channels, side, side), filters, kernel, stride, kernel // 2)
+        what = f"{layer!r}, {'' if kind == 'forward' else kind!r}"
+        of = {p: f"symbol_layer({p!r}, {what})" for p in ("ferromix", "mxnet")}
+        found[f"{layer}, {batch}, {kind}"] = of | {"torch": f"torch_layer({what})"}
+    steps("layer, batch, pass", found, pythons)
 
 
 def main() -> None:
@@ -150,10 +179,15 @@ def main() -> None:
     parser.add_argument("--shapes", default=SHAPES)
     parser.add_argument("--calls", nargs="?", const="", metavar="FOLDER")
     parser.add_argument("--networks", nargs="+")
+    parser.add_argument("--layers", nargs="+")
     parser.add_argument("--mxnet")
+    parser.add_argument("--torch")
     options = parser.parse_args()
+    pythons = {"ferromix": sys.executable, "mxnet": options.mxnet, "torch": options.torch}
     if options.networks:
-        return networks(options.networks, options.mxnet)
+        return networks(options.networks, pythons)
+    if options.layers:
+        return layers(options.layers, pythons)
     if options.calls is not None:
         return calls(options.calls)
     program = cargo_example("ferromix-engine", "patterns")

@@ -1,14 +1,15 @@
 """Networks and their single layers in Ferromix, MXNet, torch and ONNX Runtime, in turn in one run.
 
     python benches/network.py [--mxnet PYTHON] [--torch PYTHON] [--runtime] [--networks NAME ...]
-                              [--layers NAME ...] [--batch N] [--rounds N] [--one-thread]
-                              [--inference]
+                              [--layers NAME ... [--share SHARE]] [--batch N] [--rounds N]
+                              [--one-thread] [--inference]
 
 The interpreters have MXNet 1.9.1 (and NumPy before 1.24), and torch; ONNX Runtime is where Ferromix
 is. Each package has a process of its own, and they take short turns, so that other work on the
 machine meets all of them. Without `--layers`, the table has training and inference of the networks;
 with it, the distinct convolutions and dense layers of those networks, forward and backward by data
-and by weight, and their share of the best product of matrices that any package reaches in the run.
+and by weight, and their part of the best product of matrices that any package reaches in the run;
+with `--share`, those alone that have such a share of the multiplications of a network.
 `of best` is the time of the better of MXNet and torch, by that of Ferromix: above 1, Ferromix is
 faster. With `--one-thread` each package uses one thread, and times are those of the processor; with
 `--inference` nothing is trained, nor are gradients of layers taken.
@@ -112,26 +113,33 @@ def networks(
         print(f"\nof best: geometric mean {mean:.2f}, least {min(ratios):.2f}")
 
 
-def distinct(names: list[str], batch: int) -> Iterator[Layer]:
-    """Layers of the networks, each once; an image of three channels has no gradient by data."""
+def distinct(names: list[str], batch: int, share: float) -> Iterator[Layer]:
+    """Layers of the networks, each once, that have such a share of a network's multiplications."""
     seen: set[Layer] = set()
     for name in names:
-        for layer in layers_of(name, batch or NETWORKS[name].batch):
-            if layer not in seen:
+        found = layers_of(name, batch or NETWORKS[name].batch)
+        least = share * sum(layer.flops for layer in found)
+        for layer in found:
+            if layer not in seen and found.count(layer) * layer.flops >= least:
                 seen.add(layer)
                 yield layer
 
 
 def layers(
-    packages: dict[str, Package], names: list[str], batch: int, rounds: int, modes: tuple[bool, ...]
+    packages: dict[str, Package],
+    names: list[str],
+    batch: int,
+    rounds: int,
+    modes: tuple[bool, ...],
+    share: float,
 ) -> None:
-    """Prints the table of layers."""
+    """Prints the table of layers; an image of three channels has no gradient by data."""
     product = take_turns(packages, ["layer", row_of(PRODUCT), ""], 3)
     ceiling = PRODUCT.flops / min(product.values()) / 1e6
     print(f"The best product of 1024 by 1024 matrices: {ceiling:.0f} GFLOP/s\n")
     head("layer, batch, pass", packages, "GFLOP/s", "of ceiling")
     ratios: dict[str, list[float]] = {}
-    for layer in distinct(names, batch):
+    for layer in distinct(names, batch, share):
         for gradient in ("", "data", "weight") if True in modes else ("",):
             if gradient == "data" and layer.shape[1] <= 3:
                 continue
@@ -158,6 +166,9 @@ def main() -> None:
     parser.add_argument("--runtime", action="store_true", help="ONNX Runtime's inference, too")
     parser.add_argument("--networks", nargs="+", default=LISTED, choices=list(NETWORKS))
     parser.add_argument("--layers", nargs="+", default=[], choices=list(NETWORKS))
+    parser.add_argument(
+        "--share", type=float, default=0, help="of a network's multiplications that a layer has"
+    )
     parser.add_argument("--batch", type=int, default=0, help="instead of each network's own")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each package")
     parser.add_argument("--one-thread", action="store_true", help="of each, and times of it")
@@ -175,9 +186,12 @@ def main() -> None:
         for name, python in pythons.items()
         if python
     }
-    table, names = (layers, options.layers) if options.layers else (networks, options.networks)
     modes = (False,) if options.inference else (True, False)
-    table(packages, names, options.batch, options.rounds, modes)
+    if options.layers:
+        share = options.share
+        layers(packages, options.layers, options.batch, options.rounds, modes, share)
+    else:
+        networks(packages, options.networks, options.batch, options.rounds, modes)
 
 
 if __name__ == "__main__":

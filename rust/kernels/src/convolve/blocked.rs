@@ -4,6 +4,7 @@
 //! convolutions lie so.
 
 mod depthwise;
+mod order;
 mod products;
 mod tile;
 pub(crate) mod words;
@@ -101,7 +102,7 @@ impl<T: Words> Blocked<T> {
                     *to = weight * scale.map_or(1.0, |s| s[channel]);
                 }
             }
-            Kind::Products(products) => products.pack(weights, scale, packed),
+            Kind::Products(p) => p.order.pack(p.panels(), (weights, scale), packed),
             Kind::Winograd(winograd) => winograd.pack(&T::wide(weights), scale, packed),
         }
     }

@@ -62,6 +62,21 @@ fn find() -> (Level, u8) {
     (Level::Base, 1)
 }
 
+/// Whether this CPU is one of Intel's.
+pub(crate) fn is_intel() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        static FOUND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        let name = || {
+            let found = std::arch::x86_64::__cpuid(0);
+            [found.ebx, found.edx, found.ecx].map(u32::to_le_bytes)
+        };
+        *FOUND.get_or_init(|| name().as_flattened() == b"GenuineIntel")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Compiles functions once per [`Level`] and calls the copy for this CPU. The bodies are plain
 /// loops which the compiler vectorises.
 macro_rules! multiversion {

@@ -1,11 +1,11 @@
 //! Convolutions of all channels as products of positions with filters.
 
+use super::order::Order;
 use super::tile::{LINE, Tile, Tiles};
 use super::words::Words;
 use super::{BLOCK, Blocked, Field, Finish, Geometry, Target, par};
 use crate::blocks::raw::scratch_bytes;
 use crate::convolve::winograd::channels::bordered;
-use crate::copy::transpose::transpose;
 use crate::linalg::amx;
 use crate::linalg::tile::tile_rows;
 
@@ -19,14 +19,8 @@ const FEWEST: usize = 28;
 const MOST: usize = 512;
 /// Tasks of each thread, where there are so many panels.
 const TASKS: usize = 8;
-/// Numbers of weights that a task orders, at least.
-const PACKED: usize = 1 << 14;
-
 /// Most positions of a piece for the matrix unit.
 const PIECE: usize = amx::ROWS;
-/// Channels up to which those of planes are a block of so many, where elements make words.
-const FEW: usize = 4;
-
 /// A convolution as products.
 pub(super) struct Products<T: 'static> {
     field: Field,
@@ -36,7 +30,7 @@ pub(super) struct Products<T: 'static> {
     tiles: [Tiles<T>; 2],
     /// Whether the matrix unit makes sums of up to two pieces at a time.
     unit: bool,
-    order: Order,
+    pub(super) order: Order,
     /// Words that a tap reads, which are neighbours.
     inner: usize,
     /// Words from a position to the next one.
@@ -55,33 +49,6 @@ pub(super) struct Products<T: 'static> {
     most: usize,
 }
 
-/// The order in which products go through what a position reads: blocks of channels, steps of a window, positions
-/// that are neighbours, and channels of these.
-#[derive(Clone, Copy)]
-struct Order {
-    channels: usize,
-    /// Channels that are neighbours.
-    block: usize,
-    /// Places of a window, and those that are read together.
-    window: usize,
-    joined: usize,
-}
-
-impl Order {
-    /// Which of the weights of a filter stands at a place; none for a channel that is there for the sake of words.
-    fn weight(&self, at: usize) -> Option<usize> {
-        let (lane, at) = (at % self.block, at / self.block);
-        let (place, block) = (at % self.window, at / self.window);
-        let channel = block * self.block + lane;
-        (channel < self.channels).then_some(channel * self.window + place)
-    }
-
-    /// Blocks of channels.
-    fn blocks(&self) -> usize {
-        self.channels.div_ceil(self.block)
-    }
-}
-
 /// Neighbouring positions: the number of the first one in its image, how many there are, and the word that the first
 /// reads.
 #[derive(Clone, Copy)]
@@ -94,7 +61,7 @@ struct Piece {
 impl<T: Words> Products<T> {
     /// Of data in blocks, or of planes. Nothing where there are no tiles for it.
     pub(super) fn of(g: &Geometry, blocked: bool) -> Option<Self> {
-        let order = order::<T>(g, blocked);
+        let order = Order::of::<T>(g, blocked);
         let field = field(g, &order);
         let (plane, row) = (field.plane(), field.steps()[1]);
         let words = |elements: usize| elements / T::IN_WORD;
@@ -134,13 +101,18 @@ impl<T: Words> Products<T> {
         })
     }
 
-    /// Steps of all taps.
+    /// Words of all taps.
     fn depth(&self) -> usize {
         self.taps.len() * self.inner
     }
 
     fn width(&self) -> usize {
         self.tiles[0].width
+    }
+
+    /// Filters, and how many of them a panel of weights has.
+    pub(super) fn panels(&self) -> (usize, usize) {
+        (self.filters, self.width())
     }
 
     /// Numbers of sums of a thread.
@@ -190,48 +162,6 @@ impl<T: Words> Products<T> {
             }
         });
         room
-    }
-
-    /// Orders the weights as tiles read them, numbers times the scale of their filter.
-    pub(super) fn pack(&self, weights: &[T], scale: Option<&[f32]>, packed: &mut [f32]) {
-        let (depth, width) = (self.depth(), self.width());
-        let of_filter = self.order.channels * self.order.window;
-        let places: Vec<_> = (0..depth * T::IN_WORD)
-            .map(|at| self.order.weight(at))
-            .collect();
-        // Of windows of one place they lie in this order, but by filters.
-        // SAFETY: any bits are a number, which is moved, and not computed with where it is a pair.
-        let (before, words, _) = unsafe { weights.align_to::<f32>() };
-        let as_they_lie =
-            self.order.window == 1 && of_filter == depth * T::IN_WORD && before.is_empty();
-        let packed = Target::of_slice(packed);
-        let grain = (PACKED / (depth * width).max(1)).max(1);
-        par::for_ranges(self.filters.div_ceil(width), grain, |panels| {
-            for panel in panels {
-                let first = panel * width;
-                let n = width.min(self.filters - first);
-                // SAFETY: panels belong to one task each.
-                let to = unsafe { packed.slice(first * depth..(first + n) * depth) };
-                if as_they_lie {
-                    transpose((&words[first * depth..], depth), (depth, n), (&mut *to, n));
-                } else {
-                    let from = &weights[first * of_filter..];
-                    for (places, row) in places.chunks(T::IN_WORD).zip(to.chunks_exact_mut(n)) {
-                        for (f, to) in row.iter_mut().enumerate() {
-                            let at = |p: usize| from[f * of_filter + p];
-                            *to = T::word(|i| places[i].map_or(T::zero(), at));
-                        }
-                    }
-                }
-                if let Some(scale) = scale.filter(|_| T::IN_WORD == 1) {
-                    for row in to.chunks_exact_mut(n) {
-                        row.iter_mut()
-                            .zip(&scale[first..])
-                            .for_each(|(x, &s)| *x *= s);
-                    }
-                }
-            }
-        });
     }
 }
 
@@ -379,26 +309,6 @@ impl<T: Words> Products<T> {
             unsafe { unit.multiply(&factors, add, room.as_mut_ptr()) };
             row += count;
         }
-    }
-}
-
-/// The order for data in blocks, or of planes.
-fn order<T: Words>(g: &Geometry, blocked: bool) -> Order {
-    let few = !blocked && T::IN_WORD > 1 && g.channels <= FEW;
-    let [_, _, wide] = g.kernel;
-    Order {
-        channels: g.channels,
-        block: match (blocked, T::IN_WORD) {
-            (false, 1) => 1,
-            (false, _) if few => FEW,
-            _ => BLOCK,
-        },
-        window: g.kernel[1] * wide,
-        joined: if few && g.dilate[2] == 1 && wide * FEW <= 2 * BLOCK {
-            wide
-        } else {
-            1
-        },
     }
 }
 
