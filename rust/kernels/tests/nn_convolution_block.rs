@@ -175,7 +175,7 @@ fn check_in_blocks(sizes: Sizes, follows: [bool; 3], case: &Case, (dtype, off): 
     let want = to_blocks(&parts(case, follows));
     let most = want.data.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
     for blocks in if sizes.0[3] > 1 { 2..=2 } else { 1..=2 } {
-        if blocks == 2 && sizes.0[1] % 16 > 0 {
+        if blocks == 2 && !sizes.0[1].is_multiple_of(16) {
             continue;
         }
         let attrs = attributes(sizes, follows, Some(blocks));

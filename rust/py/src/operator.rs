@@ -378,7 +378,9 @@ fn pointwise_kernels() -> Vec<&'static str> {
 /// A name of no type.
 #[pyfunction]
 fn channel_block(dtype: &str) -> PyResult<usize> {
-    Ok(kernels::channel_block(DType::from_name(dtype).map_err(to_py)?))
+    Ok(kernels::channel_block(
+        DType::from_name(dtype).map_err(to_py)?,
+    ))
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -147,10 +147,10 @@ impl Unit {
                 to.bytes[register] = 4 * words as u16;
             }
         };
-        for i in 0..2 {
-            set(2 * i, rows[i], WORDS);
-            set(2 * i + 1, rows[i], WORDS);
-            set(4 + i, rows[i], pairs);
+        for (i, rows) in rows.into_iter().enumerate() {
+            set(2 * i, rows, WORDS);
+            set(2 * i + 1, rows, WORDS);
+            set(4 + i, rows, pairs);
             set(6 + i, pairs, WORDS);
         }
         #[cfg(target_arch = "x86_64")]
@@ -175,7 +175,10 @@ impl Unit {
             pairs: of.pairs,
         });
         #[cfg(not(target_arch = "x86_64"))]
-        unreachable!("there is no unit, which would write {} sums: {add} {sums:?}", rows[0]);
+        unreachable!(
+            "there is no unit, which would write {} sums: {add} {sums:?}",
+            rows[0]
+        );
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the registers are cut as the loops have them; the rest as the caller vouches.
         unsafe {

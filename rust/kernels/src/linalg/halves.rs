@@ -1,11 +1,13 @@
 //! Products of matrices of bfloat16, by the products of [pairs](crate::linalg::pairs): what is multiplied
 //! are matrices of pairs of half the depth, what is summed is single, and results are rounded once.
 
+mod by_unit;
+
 use crate::api::Req;
 use crate::blocks::blockwise::store;
 use crate::blocks::raw::{Source, Target};
+use crate::linalg::amx;
 use crate::linalg::ends::Start;
-use crate::linalg::{amx, by_unit};
 use crate::linalg::gemm::{Operand, runs_along, tile};
 use crate::linalg::packed::{self, Right};
 use crate::linalg::pairs::{PAIR, pair};
@@ -106,7 +108,9 @@ pub(crate) fn product(
             &room
         });
         by_unit::product((m, n, pairs), a, packed, row, (c, req));
-        [rooms.0, rooms.1, room].into_iter().for_each(f32::return_room);
+        [rooms.0, rooms.1, room]
+            .into_iter()
+            .for_each(f32::return_room);
         return true;
     }
     let mut sums = f32::borrow_room(m * n);

@@ -2,7 +2,6 @@
 
 pub(crate) mod amx;
 pub(crate) mod batch;
-mod by_unit;
 pub(crate) mod cholesky;
 pub(crate) mod eigen;
 pub(crate) mod ends;

@@ -21,6 +21,7 @@ const MOST: usize = 512;
 const TASKS: usize = 8;
 /// Most positions of a piece for the matrix unit.
 const PIECE: usize = amx::ROWS;
+
 /// A convolution as products.
 pub(super) struct Products<T: 'static> {
     field: Field,
@@ -132,8 +133,16 @@ impl<T: Words> Products<T> {
 
     /// How it goes, for people.
     pub(super) fn choice(&self) -> String {
-        let unit = if self.unit { ", by the matrix unit" } else { "" };
-        format!("product of {} by {}{unit}", self.filters, self.depth() * T::IN_WORD)
+        let unit = if self.unit {
+            ", by the matrix unit"
+        } else {
+            ""
+        };
+        format!(
+            "product of {} by {}{unit}",
+            self.filters,
+            self.depth() * T::IN_WORD
+        )
     }
 
     /// What is read, with its border, from the data.
@@ -291,9 +300,7 @@ impl<T: Words> Products<T> {
     ) {
         let mut row = 0;
         for two in pieces.chunks(2) {
-            let rows = |piece: &Piece| {
-                (source.cast::<u32>().wrapping_add(piece.source), piece.len)
-            };
+            let rows = |piece: &Piece| (source.cast::<u32>().wrapping_add(piece.source), piece.len);
             let second = two.get(1).map_or((std::ptr::null(), 0), rows);
             let count = two[0].len + second.1;
             let factors = amx::Factors {

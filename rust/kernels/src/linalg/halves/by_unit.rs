@@ -31,25 +31,32 @@ pub(super) fn size((n, pairs): (usize, usize)) -> usize {
 pub(super) fn pack((n, pairs): (usize, usize), b: Operand<'_, f32>, to: &mut [f32]) {
     let panel = WIDTH * pairs;
     let to = Target::of_slice(to);
-    par::for_ranges(n.div_ceil(WIDTH), (PACKED / panel.max(1)).max(1), |panels| {
-        for i in panels {
-            // SAFETY: panels belong to one task each.
-            let to = unsafe { to.slice(i * panel..(i + 1) * panel) };
-            let (first, count) = (i * WIDTH, WIDTH.min(n - i * WIDTH));
-            if count < WIDTH {
-                to.fill(0.0);
+    par::for_ranges(
+        n.div_ceil(WIDTH),
+        (PACKED / panel.max(1)).max(1),
+        |panels| {
+            for i in panels {
+                // SAFETY: panels belong to one task each.
+                let to = unsafe { to.slice(i * panel..(i + 1) * panel) };
+                let (first, count) = (i * WIDTH, WIDTH.min(n - i * WIDTH));
+                if count < WIDTH {
+                    to.fill(0.0);
+                }
+                let from = b.from(0, first);
+                if b.rows == 1 {
+                    transpose((from.data, b.cols), (pairs, count), (&mut *to, WIDTH));
+                    continue;
+                }
+                for (p, row) in to.chunks_exact_mut(WIDTH).enumerate() {
+                    let from = from.from(p, 0).data.iter().step_by(b.cols.max(1));
+                    row.iter_mut()
+                        .zip(from)
+                        .take(count)
+                        .for_each(|(to, &x)| *to = x);
+                }
             }
-            let from = b.from(0, first);
-            if b.rows == 1 {
-                transpose((from.data, b.cols), (pairs, count), (&mut *to, WIDTH));
-                continue;
-            }
-            for (p, row) in to.chunks_exact_mut(WIDTH).enumerate() {
-                let from = from.from(p, 0).data.iter().step_by(b.cols.max(1));
-                row.iter_mut().zip(from).take(count).for_each(|(to, &x)| *to = x);
-            }
-        }
-    });
+        },
+    );
 }
 
 /// `C = A B` plus a row, or `C += A B` plus a row where `req` says so, for a row-major `C` of `n` columns and a packed
@@ -80,7 +87,13 @@ pub(super) fn product(
             let count = WIDTH.min(n - first);
             for top in (chunk * CHUNK..m.min((chunk + 1) * CHUNK)).step_by(TOGETHER) {
                 let rows = TOGETHER.min(m - top);
-                multiply(&mut unit, (a.from(top, 0), rows), (b, pairs), &steps, &mut sums);
+                multiply(
+                    &mut unit,
+                    (a.from(top, 0), rows),
+                    (b, pairs),
+                    &steps,
+                    &mut sums,
+                );
                 for (r, sums) in sums.chunks_exact_mut(WIDTH).take(rows).enumerate() {
                     let at = (top + r) * n + first;
                     // SAFETY: these rows and columns belong to one task.
