@@ -229,6 +229,19 @@ def test_halves_of_networks_that_are_drawn(seed, monkeypatch):
 
 
 @halves
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_poolings_of_no_numbers_in_halves(kind, monkeypatch):
+    x = conv(conv(conv(S.Variable("x"), "a", 16, 3, 1, 1), "b", 16), "c", 16)
+    net = pool(conv(pool(x, kind, 2, 2), "d", 16), kind, 2, 2)
+    got = []
+    for blocks in (True, False):
+        executor = bound(net, blocks, monkeypatch, (1, 3, 8, 8), "bfloat16")
+        executor.arg_dict["x"][:] = np.nan
+        got.append(executor.forward()[0].astype("float32").asnumpy())
+    np.testing.assert_array_equal(*got)
+
+
+@halves
 def test_what_no_window_reaches_does_not_spoil_halves(monkeypatch):
     net = conv(conv(conv(S.Variable("x"), "a", 16, 7, 2, 3), "b", 16, 3, 1, 1), "c", 16)
     executor = bound(net, True, monkeypatch, dtype="bfloat16")
@@ -288,10 +301,14 @@ def test_small_images(shape, monkeypatch):
     close(bound(separable(), True, monkeypatch, shape).forward()[0].asnumpy(), want)
 
 
-def test_plans_are_no_larger(monkeypatch):
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_plans_are_no_larger(dtype, monkeypatch):
     for make in NETS.values():
-        plain = bound(make(), False, monkeypatch, (4, 3, 64, 64)).memory_planned()
-        assert bound(make(), True, monkeypatch, (4, 3, 64, 64)).memory_planned() <= plain * 1.001
+        plain, blocks = (
+            bound(make(), on, monkeypatch, (4, 3, 64, 64), dtype).memory_planned()
+            for on in (False, True)
+        )
+        assert blocks <= plain * 1.001
 
 
 def drawn(draw):

@@ -52,6 +52,8 @@ fn dense_layers() {
         [300, 1000, 90],
         [3, 4, 1],
         [2, 3, 0],
+        [0, 40, 64],
+        [0, 5, 40],
     ] {
         for bias in [false, true] {
             let attrs = Attrs::from([
@@ -77,6 +79,9 @@ fn matrices_of_all_orders() {
         [40, 192, 601],
         [100, 9, 64],
         [70, 64, 0],
+        [0, 70, 64],
+        [30, 0, 64],
+        [0, 0, 40],
     ] {
         for case in 0..4 {
             let (ta, tb) = (case & 1 > 0, case & 2 > 0);

@@ -90,6 +90,9 @@ pub(crate) fn product(
     let Some(way) = way((m, n, k), runs_along(a, b, (m, n, k))) else {
         return false;
     };
+    if m == 0 || n == 0 {
+        return true;
+    }
     assert!(a.fits(m, k) && b.fits(k, n) && c.len() >= m * n);
     assert!(row.is_none_or(|row| row.len() >= n));
     let mut rooms = (Vec::new(), Vec::new());

@@ -36,8 +36,8 @@ fn of<T: Float<Real = f32>>(pool: Pool) -> Result<Box<dyn Kernel>> {
         let result = (&mut call.outputs[0], pool.output_plane() * BLOCK);
         planes::each::<T, 1, _>(&planes, data, result, call.reqs[0], || {
             |[x]: [&[f32]; 1], out: &mut [f32]| match pool.kind {
-                Kind::Max => windows(&pool, x, out, (f32::LEAST, &Larger)),
-                _ => windows(&pool, x, out, (f32::LEAST, &Plus)),
+                Kind::Max => windows(&pool, x, out, (T::LEAST, &Larger)),
+                _ => windows(&pool, x, out, (T::LEAST, &Plus)),
             }
         })
     })
