@@ -56,7 +56,7 @@ test-rust:  ## Unit, integration and documentation tests of the crates
 
 # What CPUs without a matrix unit, without AVX-512, and without AVX2, run.
 test-isa: dev $(VENV)/checkers  ## Kernels, and the operators on them, with fewer instructions than the CPU has
-	@for level in avx2 base; do \
+	@for level in avx512 avx2 base; do \
 	    echo "$$level"; FERROMIX_ISA=$$level $(MODEL) -p ferromix-kernels || exit 1; \
 	    FERROMIX_ISA=$$level $(BIN)/python -m pytest -q -n auto --dist worksteal tests/ops/test_forward.py || exit 1; \
 	done

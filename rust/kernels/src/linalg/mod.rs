@@ -1,5 +1,6 @@
 //! Products of matrices, and what factors them.
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) mod amx;
 pub(crate) mod batch;
 pub(crate) mod cholesky;

@@ -256,7 +256,10 @@ impl<T: Words> Blocked<T> {
                 // SAFETY: taps read within the field, and the tile lies within the result, as it was planned.
                 unsafe {
                     let tile = Tile {
-                        a: (source.cast::<f32>().add(piece.source), p.inner),
+                        a: (
+                            source.cast::<f32>().add(piece.source + start * p.step),
+                            p.inner,
+                        ),
                         b: weights.as_ptr(),
                         start: if number == 0 && unit.is_none() {
                             std::ptr::null()
@@ -281,7 +284,7 @@ impl<T: Words> Blocked<T> {
     }
 }
 
-/// A piece in parts of at most so many positions, each with its first one: where those end that are as long.
+/// A piece in parts of at most so many positions: where each begins in it, and how many it has.
 fn parts(piece: &Piece, most: usize) -> impl Iterator<Item = (&Piece, usize, usize)> {
     tile_rows(piece.len, most).map(move |(start, len)| (piece, start, len))
 }

@@ -60,7 +60,7 @@ pub(super) fn pack((n, pairs): (usize, usize), b: Operand<'_, f32>, to: &mut [f3
 }
 
 /// `C = A B` plus a row, or `C += A B` plus a row where `req` says so, for a row-major `C` of `n` columns and a packed
-/// `B`. Whether it was done: there may be no unit.
+/// `B`, on a CPU that has the unit.
 pub(super) fn product(
     (m, n, pairs): (usize, usize, usize),
     a: Operand<'_, f32>,
