@@ -23,10 +23,13 @@ use std::ops::Range;
 
 /// Positions that are worked on at a time, at most.
 const POSITIONS: usize = 512;
-/// Rows of sums of a task, at least.
-const ROWS: usize = 192;
-/// Tasks to aim for.
-const TASKS: usize = 16;
+/// Rows of sums of a task, at most: what they read at the positions of a block stays in the second-level cache
+/// for all panels.
+const ROWS: usize = 256;
+/// Parts to aim for.
+const PARTS: usize = 16;
+/// Tasks of each thread to aim for, on several.
+const TASKS: usize = 4;
 /// Columns whose partial sums are added up together.
 const COLUMNS: usize = 16;
 /// Numbers that partial sums may take.
@@ -136,18 +139,21 @@ impl WeightSums {
         }
         let width = tiles::<T>(columns).width;
         let most = PARTIALS / (rows * columns * a.groups).max(1);
-        let parts = TASKS.min(most).clamp(1, a.grid.batch.max(1));
+        let parts = PARTS.min(most).clamp(1, a.grid.batch.max(1));
         let all = columns.div_ceil(width);
-        let cuts = TASKS.div_ceil(parts * a.groups);
-        let panels = all.div_ceil(cuts).max(1);
-        let cuts = cuts.div_ceil(all.div_ceil(panels).max(1));
+        let down = rows.div_ceil(ROWS).max(1);
+        let wanted = match par::threads() {
+            1 => 1,
+            threads => threads * TASKS,
+        };
+        let across = wanted.div_ceil(parts * a.groups * down);
         Cuts {
             rows,
             columns,
             padded: all * width,
             parts,
-            panels,
-            some: rows.div_ceil(cuts).max(ROWS),
+            panels: all.div_ceil(across).max(1),
+            some: rows.div_ceil(down).max(1),
         }
     }
 
