@@ -223,6 +223,22 @@ fn many_taps_filters_and_positions_span_every_block() {
 }
 
 #[test]
+fn planes_that_windows_reach_far_beyond() {
+    let square = |axis| [axis, axis];
+    // Whole vectors of images and rests of them, several tiles of planes, one filter; steps and gaps.
+    Case::new([16, 5, 7, 1], &square([8, 5, 1, 1, 0])).check(&REALS);
+    Case::new([35, 14, 13, 1], &[[7, 4, 1, 1, 0], [6, 5, 1, 1, 1]]).check(&REALS);
+    Case::new([64, 26, 1, 1], &square([5, 5, 1, 1, 0])).check(&REALS);
+    Case::new([20, 3, 4, 1], &[[9, 3, 2, 2, 0], [8, 4, 1, 2, 0]]).check(&REALS);
+    Case::new([48, 3, 4, 1], &[[6, 6, 1, 1, 4]]).check(&REALS);
+    Case::new(
+        [17, 2, 3, 1],
+        &[[3, 3, 1, 1, 0], [4, 3, 1, 1, 0], [3, 2, 1, 1, 0]],
+    )
+    .check(&REALS);
+}
+
+#[test]
 fn few_positions_leave_vectors_to_filters() {
     let square = |axis| [axis, axis];
     // One position; one tile; two blocks of tiles; the taps of two blocks; a window; groups; a step; a batch.
@@ -402,6 +418,9 @@ fn minimal_filtering_is_near_double_precision() {
         Case::new([2, 48, 64, 1], &[[57, 3, 1, 1, 2], [31, 3, 1, 1, 0]]),
         Case::new([1, 128, 80, 1], &[[41, 3, 1, 1, 1], [38, 3, 1, 1, 1]]),
         Case::new([16, 512, 128, 1], &[[7, 3, 1, 1, 1], [7, 3, 1, 1, 1]]),
+        // Tiles of one task, whose weights are transformed piece by piece: forward and back.
+        Case::new([8, 144, 512, 1], &[[7, 3, 1, 1, 1], [7, 3, 1, 1, 1]]),
+        Case::new([8, 512, 144, 1], &[[7, 3, 1, 1, 1], [7, 3, 1, 1, 1]]),
     ] {
         let [data, weight, out] = case.shapes();
         let (x, w) = (Tensor::noise(&data, 1), Tensor::noise(&weight, 2));
@@ -452,6 +471,9 @@ fn bits_do_not_depend_on_threads() {
         Case::new([1, 256, 203, 1], &[[7, 3, 1, 1, 1], [6, 3, 1, 1, 1]]),
         Case::new([1, 512, 512, 1], &[[7, 1, 1, 1, 0], [7, 1, 1, 1, 0]]),
         Case::new([1, 256, 256, 2], &[[14, 3, 2, 1, 1], [14, 3, 2, 1, 1]]),
+        // Images side by side; weights that are transformed piece by piece.
+        Case::new([32, 20, 30, 1], &[[8, 5, 1, 1, 0], [9, 5, 1, 1, 0]]),
+        Case::new([8, 512, 512, 1], &[[7, 3, 1, 1, 1], [7, 3, 1, 1, 1]]),
         // Three blocks of positions, and a small one.
         Case::new([8, 256, 512, 1], &[[7, 1, 1, 1, 0], [7, 1, 1, 1, 0]]),
     ] {

@@ -14,6 +14,7 @@ use super::finish::{Addend, Finish};
 use super::geometry::Geometry;
 use super::products::{WINOGRAD, Way};
 use super::winograd::Winograd;
+use super::winograd::weights::Weights;
 use crate::api::{Req, View};
 use crate::blocks::raw::{Scratch, Source, Target, numbers, scratch_bytes};
 use crate::par;
@@ -181,7 +182,8 @@ impl<T: Words> Way<T> for Blocked<T> {
                 self.run_products(products, (source, packed), threads, finish);
             }
             Kind::Winograd(winograd) => {
-                winograd.run((data.read::<T>()?, packed), (field, threads), finish);
+                let args = (data.read::<T>()?, Weights::Packed(packed));
+                winograd.run(args, (field, threads), finish);
             }
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! What operators run: products with the weights, sums of their gradients, and those of the bias. Each
 //! brings its scratch memory.
 
+mod by_weight;
+mod images;
 pub(crate) mod paired;
 mod pairs;
 
@@ -10,11 +12,10 @@ use super::finish::{Addend, Finish};
 use super::geometry::Geometry;
 use super::planes;
 use super::transforms::Transformed;
-use super::weight::WeightSums;
 use super::windows::Windows;
 use super::windows::spread::Spread;
 use super::winograd::Winograd;
-use super::winograd::sums::WinogradSums;
+use super::winograd::weights::Weights;
 use crate::api::{Req, View};
 use crate::blocks::blockwise;
 use crate::blocks::raw::{Scratch, Source, Target, numbers, scratch_bytes};
@@ -22,6 +23,7 @@ use crate::blocks::sums;
 use crate::math::real::Float;
 use crate::par;
 use ferromix_base::Result;
+use images::Images;
 use std::sync::OnceLock;
 
 /// What people read of the ways that are no one product.
@@ -89,6 +91,8 @@ pub(crate) struct Products {
     pub(crate) winograd: Option<Winograd>,
     /// Another way to gradients of the data of planes.
     spread: Option<Spread>,
+    /// Another way to gradients of the data of planes that windows reach far beyond.
+    images: Option<Images>,
     /// How planes are read where they lie, if they are. Known when first needed: it takes memory.
     windows: OnceLock<Option<Windows>>,
 }
@@ -99,6 +103,7 @@ impl Products {
             parts,
             winograd,
             spread: None,
+            images: None,
             windows: OnceLock::new(),
         }
     }
@@ -106,13 +111,43 @@ impl Products {
     /// The same, which are a gradient of the data of a convolution.
     pub(crate) fn backward(self, g: &Geometry) -> Self {
         let spread = Spread::of(g);
-        Products { spread, ..self }
+        let images = Images::of(g, &self.parts);
+        Products {
+            spread,
+            images,
+            ..self
+        }
+    }
+
+    /// How images lie side by side, if they do.
+    fn images<T>(&self) -> Option<&Images> {
+        self.images
+            .as_ref()
+            .filter(|_| self.winograd::<T>().is_none())
     }
 
     /// How planes are filled all at once, where nothing else becomes of the sums.
     fn spread<T: Transformed>(&self, finish: &Finish<'_, T>) -> Option<&Spread> {
         let alone = finish.is_plain() && finish.scale.is_none() && finish.req != Req::Add;
         self.spread.as_ref().filter(|_| alone)
+    }
+
+    /// By minimal filtering. Weights that are wanted once are transformed where they are.
+    fn run_winograd<T: Transformed>(
+        winograd: &Winograd,
+        (data, weights, kept): (&[T], &[T], Option<&[T]>),
+        [field, room, threads]: [&mut [T]; 3],
+        finish: &Finish<'_, T>,
+    ) {
+        let weights = match kept {
+            Some(kept) => Weights::Packed(kept),
+            None if winograd.wants_weights_once() => Weights::Lying(weights, finish.scale),
+            None => {
+                winograd.pack(weights, finish.scale, room);
+                Weights::Packed(room)
+            }
+        };
+        winograd.run((data, weights), (field, threads), finish);
     }
 
     /// How planes are read where they lie; nothing where they are copied. What is added to the target after
@@ -155,15 +190,38 @@ impl Products {
         self.parts.iter().all(Apply::planewise)
     }
 
+    /// Scratch numbers that a run takes, whichever way it goes: weights have no room where it makes none of
+    /// them, as those that are kept have their own.
+    fn rooms<T: Transformed>(&self) -> [usize; 3] {
+        let mut rooms = self.scratch::<T>();
+        if self
+            .winograd::<T>()
+            .is_some_and(Winograd::wants_weights_once)
+        {
+            rooms[1] = 0;
+        }
+        if let Some(images) = self.images::<T>() {
+            let wanted = images.scratch();
+            rooms
+                .iter_mut()
+                .zip(wanted)
+                .for_each(|(room, n)| *room = n.max(*room));
+        }
+        rooms
+    }
+
     /// Bytes of scratch memory.
     pub(crate) fn workspace<T: Transformed>(&self) -> usize {
-        bytes::<T, _>(self.scratch::<T>())
+        bytes::<T, _>(self.rooms::<T>())
     }
 
     /// The way that was chosen, for people.
     pub(crate) fn choice<T: Transformed>(&self) -> String {
         if self.winograd::<T>().is_some() {
             return WINOGRAD.into();
+        }
+        if let Some(images) = self.images::<T>() {
+            return images.choice();
         }
         if self.planewise() {
             return PLANEWISE.into();
@@ -229,20 +287,22 @@ impl Products {
         let Some(first) = self.parts.first() else {
             return Ok(());
         };
-        let sizes = self.scratch::<T>();
+        let sizes = self.rooms::<T>();
         let mut scratch = Scratch::new(workspace);
         let field = scratch.take(sizes[0])?;
         let room = scratch.take(sizes[1])?;
         let threads = scratch.take(sizes[2])?;
         let weights = weights.read::<T>()?;
-        let kept = kept.map(|kept| numbers(kept, sizes[1])).transpose()?;
+        let packed = self.scratch::<T>()[1];
+        let kept = kept.map(|kept| numbers(kept, packed)).transpose()?;
         if let Some(winograd) = self.winograd::<T>() {
-            let packed = kept.unwrap_or_else(|| {
-                winograd.pack(weights, finish.scale, room);
-                room
-            });
-            let args = (data.read::<T>()?, packed);
-            winograd.run(args, (field, threads), finish);
+            let args = (data.read::<T>()?, weights, kept);
+            Self::run_winograd(winograd, args, [field, room, threads], finish);
+            return Ok(());
+        }
+        let alone = finish.is_plain() && finish.scale.is_none() && kept.is_none();
+        if let Some(images) = self.images::<T>().filter(|_| alone) {
+            images.run((data.read()?, weights), [field, room, threads], finish);
             return Ok(());
         }
         if let Some(spread) = self.spread(finish) {
@@ -285,82 +345,6 @@ impl Products {
                 false => product.run(args),
             }
         }
-        Ok(())
-    }
-}
-
-impl WeightSums {
-    /// Scratch numbers: field, partial sums, threads.
-    fn scratch<T: Direct>(&self) -> [usize; 3] {
-        if self.apply.planewise() {
-            return [0, 0, self.apply.plane_scratch::<T>() * par::threads()];
-        }
-        [
-            self.apply.field.scratch(),
-            self.partials::<T>(),
-            self.per_thread::<T>() * par::threads(),
-        ]
-    }
-
-    /// Winograd's way, whose error is that of single precision.
-    fn winograd<T>(&self) -> Option<&WinogradSums> {
-        self.winograd.as_ref().filter(|_| size_of::<T>() == 4)
-    }
-
-    /// The way that was chosen, for people.
-    pub(crate) fn choice<T: Transformed>(&self) -> String {
-        if self.winograd::<T>().is_some() {
-            return WINOGRAD.into();
-        }
-        if self.apply.planewise() {
-            return PLANEWISE.into();
-        }
-        let [taps, rows] = [self.apply.taps.len(), self.apply.rows];
-        format!("product of {taps} by {rows}, gathered")
-    }
-
-    /// Bytes of scratch memory.
-    pub(crate) fn workspace<T: Transformed>(&self) -> usize {
-        match self.winograd::<T>() {
-            Some(winograd) => bytes::<T, _>(winograd.scratch::<T>()),
-            None => bytes::<T, _>(self.scratch::<T>()),
-        }
-    }
-
-    /// Sums the gradient of the weights from what the convolution reads and the gradient of what it
-    /// gives.
-    ///
-    /// # Errors
-    /// Arguments of other element types, or with gaps.
-    pub(crate) fn gradient<T: Transformed>(
-        &self,
-        (data, head): (&View, &View),
-        workspace: &mut [u8],
-        out: &mut View,
-        req: Req,
-    ) -> Result<()> {
-        if req == Req::Null {
-            return Ok(());
-        }
-        let mut scratch = Scratch::new(workspace);
-        if let Some(winograd) = self.winograd::<T>() {
-            let [a, b, c, d, e, f] = winograd.scratch::<T>().map(|n| scratch.take(n));
-            let room = [a?, b?, c?, d?, e?, f?];
-            let (pair, out) = ((data.read::<T>()?, head.read::<T>()?), out.write::<T>()?);
-            winograd.run(pair, room, (out, req));
-            return Ok(());
-        }
-        let sizes = self.scratch::<T>();
-        let field = scratch.take(sizes[0])?;
-        let partials = scratch.take(sizes[1])?;
-        let threads = scratch.take(sizes[2])?;
-        let (data, head, out) = (data.read::<T>()?, head.read::<T>()?, out.write::<T>()?);
-        if self.apply.planewise() {
-            self.apply.plane_gradient((data, head), threads, out, req);
-            return Ok(());
-        }
-        let source = self.apply.field.fill(data, field);
-        self.run((source, head), partials, threads, out, req);
         Ok(())
     }
 }

@@ -6,6 +6,7 @@
 pub(super) mod channels;
 mod in_blocks;
 pub(super) mod sums;
+pub(super) mod weights;
 
 use super::apply::summed::Summed;
 use super::field::Run;
@@ -19,21 +20,19 @@ use crate::math::real::Float;
 use crate::par;
 use channels::channels_last;
 use std::ops::Range;
+use weights::{PIECE, Panels, Weights};
 
 /// Channels and filters are multiples of this, the numbers of the widest vector.
 const VECTOR: usize = 16;
 /// Numbers of transformed tiles that a task holds at once, about: they stay in the second-level cache.
 const HELD: usize = 1 << 18;
 /// Tiles that a task holds: at least, where there is much of them, and at most.
-const LEAST: usize = 48;
+const LEAST: usize = 64;
 const MOST: usize = 120;
 /// Tasks that there are at least, where filters can be shared out.
 const TASKS: usize = 8;
 /// Filters whose results a task holds.
 const FILTERS: usize = 64;
-/// Channels whose weights are transformed together: they come from as many places as there are filters in a panel,
-/// and go to 36 matrices, far apart, some lines at a time.
-const TOGETHER: usize = 16;
 
 /// A convolution, or the gradient of the data of one.
 #[derive(Clone, Debug)]
@@ -147,8 +146,13 @@ impl Winograd {
     /// Scratch memory: elements of what is read, numbers of weights and of threads.
     pub(crate) fn scratch<R: Transformed>(&self) -> [usize; 3] {
         let [high, wide] = self.extents();
+        let piece = match self.wants_weights_once() {
+            true => POINTS * self.piece_apart(),
+            false => 0,
+        };
         let thread = POINTS * apart(self.held() * self.channels)
             + POINTS * apart(self.held() * self.block())
+            + piece
             + 2 * STEP * STEP * self.block();
         [
             self.batch * high * wide * self.channels,
@@ -165,14 +169,14 @@ impl Winograd {
         }
     }
 
-    /// Takes the sums of products of `data` with transformed weights to where they belong.
+    /// Takes the sums of products of `data` with the weights to where they belong. Weights that
+    /// [lie](Weights::Lying) are for where they are [wanted once](Winograd::wants_weights_once).
     pub(crate) fn run<T: Summed<Real: Transformed>>(
         &self,
-        (data, packed): (&[T], &[T::Real]),
+        (data, weights): (&[T], Weights<'_, T::Real>),
         (field, threads): (&mut [T], &mut [T::Real]),
         finish: &Finish<'_, T>,
     ) {
-        let tiles = self.tiles_of::<T::Real>();
         let sizes = (self.channels, self.input);
         let fill = match self.blocks {
             Some(true) => in_blocks::channels_last,
@@ -183,7 +187,10 @@ impl Winograd {
         let (held, block) = (self.held(), self.block());
         let chunks = self.tiles().div_ceil(held);
         let blocks = self.filters.div_ceil(block);
-        let shares = TASKS.div_ceil(chunks).min(blocks);
+        let shares = match par::threads() {
+            1 => 1,
+            _ => TASKS.div_ceil(chunks).min(blocks),
+        };
         let each = threads.len() / par::threads();
         let threads = Target::of_slice(threads);
         par::for_each_slot(chunks * shares, |slot, task| {
@@ -192,11 +199,13 @@ impl Winograd {
             let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
             let (seen, scratch) = scratch.split_at_mut(POINTS * apart(held * self.channels));
             let (sums, scratch) = scratch.split_at_mut(POINTS * apart(held * block));
+            let (scratch, piece) = scratch.split_at_mut(2 * STEP * STEP * block);
             let places = chunk * held..self.tiles().min((chunk + 1) * held);
             self.transform_input(field, places.clone(), seen);
             for b in share * blocks / shares..(share + 1) * blocks / shares {
                 let filters = b * block..self.filters.min((b + 1) * block);
-                self.multiply(&tiles, (seen, places.len()), packed, filters.clone(), sums);
+                let seen = (&*seen, places.len());
+                self.products(seen, weights, filters.clone(), piece, sums);
                 for (i, place) in places.clone().enumerate() {
                     let room = &mut scratch[..2 * STEP * STEP * filters.len()];
                     let sums = &sums[i * block..];
@@ -208,54 +217,6 @@ impl Winograd {
                     let tile = self.finish(sums, filters.len(), room);
                     // SAFETY: a tile of these filters belongs to one task.
                     unsafe { self.store(tile, place, filters.clone(), finish) };
-                }
-            }
-        });
-    }
-
-    /// Transforms the weights, those of each filter times its scale, to 36 matrices, in panels of the
-    /// tiles' width.
-    pub(crate) fn pack<T: Transformed>(
-        &self,
-        weights: &[T],
-        scale: Option<&[T]>,
-        packed: &mut [T],
-    ) {
-        let (width, c) = (self.tiles_of::<T>().width, self.channels);
-        let transforms = T::transforms();
-        let packed = Target::of_slice(packed);
-        // Distances in the weights between filters and between channels, by what they are here.
-        let (filter, channel) = if self.back {
-            (9, 9 * self.filters)
-        } else {
-            (9 * c, 9)
-        };
-        let apart = apart(self.filters * c);
-        par::for_ranges(self.filters / width * c, TOGETHER, |range| {
-            let mut room = vec![T::ZERO; POINTS * TOGETHER * width];
-            let mut taps = vec![[[T::ZERO; 2 * VECTOR]; 9]; TOGETHER];
-            for start in range.clone().step_by(TOGETHER) {
-                let some = start..range.end.min(start + TOGETHER);
-                for lane in 0..width {
-                    for (i, taps) in some.clone().zip(&mut taps) {
-                        let (first, from) = (i / c * width, i % c * channel);
-                        let one = &weights[from + (first + lane) * filter..][..9];
-                        let scale = scale.map_or(T::ONE, |s| s[first + lane]);
-                        for (t, &x) in one.iter().enumerate() {
-                            taps[if self.back { 8 - t } else { t }][lane] = x * scale;
-                        }
-                    }
-                }
-                for (i, taps) in taps[..some.len()].iter().enumerate() {
-                    let to = room[i * width..].as_mut_ptr();
-                    // SAFETY: the room has these places of each matrix.
-                    unsafe { transforms.weights(width, taps, (to, TOGETHER * width)) };
-                }
-                let len = some.len() * width;
-                for (point, from) in room.chunks_exact(TOGETHER * width).enumerate() {
-                    let at = point * apart + start * width;
-                    // SAFETY: the places of a channel of a panel belong to one task.
-                    unsafe { packed.slice(at..at + len) }.copy_from_slice(&from[..len]);
                 }
             }
         });
@@ -284,28 +245,59 @@ impl Winograd {
     }
 
     /// The 36 products for some tiles and filters.
+    fn products<T: Transformed>(
+        &self,
+        seen: (&[T], usize),
+        weights: Weights<'_, T>,
+        filters: Range<usize>,
+        piece: &mut [T],
+        sums: &mut [T],
+    ) {
+        let c = self.channels;
+        match weights {
+            Weights::Packed(data) => {
+                let panels = Panels {
+                    data,
+                    apart: apart(self.filters * c),
+                    filter: 0,
+                    room: c,
+                    channels: (0, c),
+                };
+                self.multiply(seen, &panels, filters, sums);
+            }
+            Weights::Lying(weights, scale) => {
+                for first in (0..c).step_by(PIECE) {
+                    let channels = first..c.min(first + PIECE);
+                    let panels = self.piece((weights, scale), &filters, channels, &mut *piece);
+                    self.multiply(seen, &panels, filters.clone(), sums);
+                }
+            }
+        }
+    }
+
+    /// Adds the products of some channels to the sums, which begin with the first ones.
     fn multiply<T: Transformed>(
         &self,
-        tiles: &Tiles<T>,
         (seen, count): (&[T], usize),
-        packed: &[T],
+        panels: &Panels<'_, T>,
         filters: Range<usize>,
         sums: &mut [T],
     ) {
+        let tiles = self.tiles_of::<T>();
         let (c, block, width) = (self.channels, self.block(), tiles.width);
-        let (seen_apart, packed_apart) = (apart(self.held() * c), apart(self.filters * c));
-        let sums_apart = apart(self.held() * block);
+        let (seen_apart, sums_apart) = (apart(self.held() * c), apart(self.held() * block));
+        let (first, depth) = panels.channels;
         for point in 0..POINTS {
-            let seen = &seen[point * seen_apart..];
+            let seen = &seen[point * seen_apart + first..];
             let sums = &mut sums[point * sums_apart..];
-            for first in filters.clone().step_by(width) {
-                let panel = &packed[point * packed_apart + first * c..][..c * width];
+            for filter in filters.clone().step_by(width) {
+                let panel = panels.at(point, filter, width);
                 for (row, n) in tile_rows(count, tiles.most_rows) {
-                    let operands = (c, (&seen[row * c..], c), (panel, width));
-                    let to = &mut sums[row * block + first - filters.start..];
+                    let operands = (depth, (&seen[row * c..], c), (panel, width));
+                    let to = &mut sums[row * block + filter - filters.start..];
                     assert!(to.len() >= (n - 1) * block + width);
                     // SAFETY: the tile is within the sums.
-                    unsafe { tiles.lines_at(n, operands, (to.as_mut_ptr(), block), true) };
+                    unsafe { tiles.lines_at(n, operands, (to.as_mut_ptr(), block), first == 0) };
                 }
             }
         }

@@ -345,6 +345,8 @@ mod tests {
             (25, 160, 33),
             (24, 250, 300),
             (37, 2200, 35),
+            // Rows for which all columns are packed before.
+            (110, 96, 70),
         ];
         for (m, n, k) in sizes {
             for case in 0..8 {

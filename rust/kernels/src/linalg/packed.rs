@@ -1,7 +1,7 @@
 //! Products of large matrices on the tiles of this crate, for CPUs that these are made for. `B` is packed once
 //! for all, `A` by each task for itself. What a task computes depends on the sizes alone.
 
-use crate::blocks::raw::Target;
+use crate::blocks::raw::{Target, fetch_far};
 use crate::linalg::ends::Start;
 use crate::linalg::gemm::{Operand, TASK};
 use crate::linalg::panels::{Left, PAGE, Panels, Rows, Shape};
@@ -26,6 +26,9 @@ const FEW: usize = 2;
 /// Blocks of columns that a task's rows are packed for at least, where these are pages apart: else they are
 /// read as they lie.
 const REUSED: usize = 4;
+
+/// Panels of a task at least, where each is packed before it is multiplied.
+const PANELS: usize = 2;
 
 /// Bytes of a `B` whose rows are read as they lie: these stay in the first-level cache meanwhile.
 const NEAR: usize = 1 << 14;
@@ -140,6 +143,10 @@ pub(super) unsafe fn product<T: Tiled>(
             }
         });
     };
+    if in_place && rows.chunks() <= FEW && b.packed.is_none() {
+        // SAFETY: as the caller vouches.
+        return unsafe { by_columns(tiles, (&rows, n, k), a, b.lies, from, c) };
+    }
     if let Some(mut kept) = b.packed {
         let cut = |place: (usize, usize, Shape)| {
             let (data, rest) = kept.split_at(place.2.size());
@@ -158,6 +165,96 @@ pub(super) unsafe fn product<T: Tiled>(
         run(&[Part::new(tiles, (first, start, shape), columns)]);
     }
     T::return_room(room);
+}
+
+/// The product of few rows with all columns: each task packs a panel of these and multiplies it while it is in the
+/// first-level cache. The second-level one fetches the next panel meanwhile, whose lines are far apart.
+///
+/// # Safety
+/// As [`product`].
+unsafe fn by_columns<T: Tiled>(
+    tiles: Tiles<T>,
+    (rows, n, k): (&Rows, usize, usize),
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    from: Start<T>,
+    (c, place, stride): (Target<T>, usize, usize),
+) {
+    let depth = k.div_ceil(k.div_ceil(DEPTH).max(1)).max(1);
+    let (width, parts) = (tiles.width, k.div_ceil(depth));
+    let count: usize = (0..rows.chunks()).map(|i| rows.tiles(i).len()).sum();
+    par::for_ranges(n.div_ceil(width), PANELS, |blocks| {
+        let mut room = T::borrow_room(depth * width);
+        for i in blocks.start * parts..blocks.end * parts {
+            let place_of = |i: usize| (i / parts * width, i % parts * depth);
+            let (column, start) = place_of(i);
+            let shape = Shape::new::<T>(1, width.min(n - column), depth.min(k - start));
+            let panel = &mut room[..shape.size()];
+            let lies = b.from(start, column);
+            shape.pack(lies.data, [lies.rows, 0, lies.cols], panel);
+            let panels = Panels::with(tiles, panel, shape);
+            let (column_next, start_next) = place_of(i + 1);
+            let sizes = (
+                depth.min(k - start_next),
+                width.min(n.saturating_sub(column_next)),
+            );
+            let mut ahead = Fetched::new(b.from(start_next, column_next), sizes, count);
+            let from = match start {
+                0 => from.right(column),
+                _ => Start::There,
+            };
+            for chunk in 0..rows.chunks() {
+                let a = a.from(0, start);
+                let (left, c) = (Left::Lines(a.data, a.rows), (c, place + column, stride));
+                // SAFETY: these columns belong to this task; the caller vouches for the whole.
+                unsafe {
+                    if shape.range(0).len() == width {
+                        let fetch = || ahead.some();
+                        panels.multiply_into((rows, chunk), left, 0, c, from, fetch);
+                    } else {
+                        rest((rows, chunk), left, &panels, 0, c, from);
+                    }
+                }
+            }
+        }
+        T::return_room(room);
+    });
+}
+
+/// Lines of a part of a matrix, of which the cache fetches some at a time.
+struct Fetched<'a, T> {
+    of: Operand<'a, T>,
+    /// Lines, and numbers of each; lines and neighbours run either way.
+    lines: Range<usize>,
+    len: usize,
+    some: usize,
+}
+
+impl<'a, T> Fetched<'a, T> {
+    /// So many rows and columns, in so many parts.
+    fn new(of: Operand<'a, T>, (rows, columns): (usize, usize), parts: usize) -> Self {
+        let (of, count, len) = match of.cols {
+            1 => (of, rows, columns),
+            _ => (of.transposed(), columns, rows),
+        };
+        let count = if len == 0 || of.cols != 1 { 0 } else { count };
+        Fetched {
+            of,
+            lines: 0..count,
+            len,
+            some: count.div_ceil(parts.max(1)),
+        }
+    }
+
+    /// Fetches some more.
+    fn some(&mut self) {
+        for line in self.lines.by_ref().take(self.some) {
+            fetch_far(
+                self.of.data.as_ptr().wrapping_add(line * self.of.rows),
+                self.len,
+            );
+        }
+    }
 }
 
 /// The product of a chunk of rows with all columns, which are whole blocks, of matrices of rows, without
@@ -220,7 +317,7 @@ unsafe fn multiply<T: Tiled>(
         // SAFETY: as the caller vouches.
         unsafe {
             if shape.range(block).len() == shape.width() {
-                panels.multiply_into((rows, chunk), left, block, c, from);
+                panels.multiply_into((rows, chunk), left, block, c, from, || {});
             } else {
                 rest((rows, chunk), left, panels, block, c, from);
             }

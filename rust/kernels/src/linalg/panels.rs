@@ -5,7 +5,10 @@ use crate::blocks::raw::Target;
 use crate::copy::transpose::transpose;
 use crate::linalg::ends::Start;
 use crate::linalg::tile::{Lines, Tiled, Tiles, tile_rows};
+use crate::math::real::Real;
 use crate::par;
+use crate::simd::vector::multiversion;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Tiles of rows that a task takes at once.
@@ -16,9 +19,6 @@ const GRAIN: usize = 1 << 17;
 
 /// Blocks of which lines are packed together.
 const TOGETHER: usize = 8;
-
-/// Numbers that are moved at once, of which tiles are a multiple wide.
-const PIECE: usize = 4;
 
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
@@ -195,19 +195,21 @@ impl Shape {
         blocks: Range<usize>,
         panel: impl Fn(usize) -> &'a mut [T],
     ) {
-        for k in 0..self.depth {
-            for block in blocks.clone() {
-                let columns = self.range(block);
-                let to = &mut panel(block)[k * self.width..][..self.width];
-                let line = &from[k * step + columns.start..][..columns.len()];
-                if line.len() == self.width {
-                    // Pieces of a known length are moved without a call.
-                    let pieces = to.chunks_exact_mut(PIECE).zip(line.chunks_exact(PIECE));
-                    pieces.for_each(|(to, from)| to.copy_from_slice(from));
-                    continue;
-                }
-                let (to, rest) = to.split_at_mut(line.len());
-                to.copy_from_slice(line);
+        let part = blocks.end - 1;
+        let all = if self.range(part).len() == self.width {
+            blocks.end
+        } else {
+            part
+        };
+        let mut panels: SmallVec<[&mut [T]; TOGETHER]> = (blocks.start..all).map(&panel).collect();
+        let first = &from[self.range(blocks.start).start..];
+        pack_whole(first, step, (self.depth, self.width), &mut panels);
+        for block in all..blocks.end {
+            let columns = self.range(block);
+            let lines = from[columns.start..].chunks(step.max(1));
+            for (to, line) in panel(block).chunks_exact_mut(self.width).zip(lines) {
+                let (to, rest) = to.split_at_mut(columns.len());
+                to.copy_from_slice(&line[..columns.len()]);
                 rest.fill(T::ZERO);
             }
         }
@@ -230,6 +232,40 @@ impl Shape {
     }
 }
 
+multiversion! {
+    /// Packs neighbouring blocks, of which each row is moved in one piece, without a call.
+    fn pack_whole<T: Real>(
+        from: &[T],
+        step: usize,
+        size: (usize, usize),
+        panels: &mut [&mut [T]],
+    ) {
+        match size.1 {
+            32 => rows::<T, 32>(from, step, size.0, panels),
+            16 => rows::<T, 16>(from, step, size.0, panels),
+            8 => rows::<T, 8>(from, step, size.0, panels),
+            _ => {
+                debug_assert_eq!(size.1, 4);
+                rows::<T, 4>(from, step, size.0, panels);
+            }
+        }
+    }
+}
+
+/// Rows of so many numbers for each panel.
+#[inline(always)]
+fn rows<T: Copy, const N: usize>(from: &[T], step: usize, depth: usize, panels: &mut [&mut [T]]) {
+    let len = panels.len() * N;
+    for k in 0..depth {
+        let line = from[k * step..][..len].as_chunks::<N>().0;
+        for (line, panel) in line.iter().zip(panels.iter_mut()) {
+            if let Some(to) = panel[k * N..].first_chunk_mut() {
+                *to = *line;
+            }
+        }
+    }
+}
+
 impl<'a, T: Tiled> Panels<'a, T> {
     /// A packed matrix.
     pub(crate) fn new(data: &'a [T], shape: Shape) -> Self {
@@ -243,7 +279,7 @@ impl<'a, T: Tiled> Panels<'a, T> {
     }
 
     /// The product of a chunk of rows with a block of columns that is whole, into rows of `c` that begin at
-    /// a place and are so far apart; `from` is what the sums begin with.
+    /// a place and are so far apart; `from` is what the sums begin with. `before` is called before each tile.
     ///
     /// # Safety
     /// `c` has these rows and columns, and so has what the sums begin with; nobody else uses those of `c`
@@ -255,10 +291,12 @@ impl<'a, T: Tiled> Panels<'a, T> {
         block: usize,
         (c, place, stride): (Target<T>, usize, usize),
         from: Start<T>,
+        mut before: impl FnMut(),
     ) {
         let (column, start) = (block * self.shape.width, rows.range(chunk).start);
         let (tiles, panel) = (&self.tiles, (self.shape.depth, self.panel(block)));
         for &(row, n) in rows.tiles(chunk) {
+            before();
             // SAFETY: as the caller vouches.
             unsafe {
                 let c = (c.at(place + row * stride + column), stride);

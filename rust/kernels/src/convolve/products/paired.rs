@@ -11,6 +11,7 @@ use crate::convolve::plan;
 use crate::convolve::products::pairs::tile_loops;
 use crate::convolve::products::{WINOGRAD, Way};
 use crate::convolve::winograd::Winograd;
+use crate::convolve::winograd::weights::Weights;
 use crate::par;
 use ferromix_base::{Result, bf16};
 
@@ -107,7 +108,8 @@ impl Way<bf16> for Paired {
             }
         };
         if let Some(winograd) = &self.winograd {
-            winograd.run((data, packed), (field, threads), finish);
+            let args = (data, Weights::Packed(packed));
+            winograd.run(args, (field, threads), finish);
             return Ok(());
         }
         let source = self.part.field.fill(data, field);
