@@ -1,5 +1,6 @@
 //! Kernels that work on contiguous blocks in scratch memory, with a task for each range.
 
+pub(crate) mod aligned;
 pub(crate) mod along_axis;
 pub(crate) mod bilinear;
 pub(crate) mod blockwise;

@@ -6,8 +6,7 @@ use ferromix_base::{Element, Result};
 use std::ops::Range;
 
 /// Bytes of a line of the cache.
-#[cfg(target_arch = "x86_64")]
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// The elements of a contiguous input.
 #[derive(Clone, Copy)]

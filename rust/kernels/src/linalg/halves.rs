@@ -4,6 +4,7 @@
 mod by_unit;
 
 use crate::api::Req;
+use crate::blocks::aligned::Aligned;
 use crate::blocks::blockwise::store;
 use crate::blocks::raw::{Source, Target};
 use crate::linalg::amx;
@@ -65,7 +66,7 @@ pub(crate) fn packed_size((m, n, k): (usize, usize, usize)) -> usize {
 
 /// Packs a `B` of so many columns and rows.
 pub(crate) fn pack((n, k): (usize, usize), b: Operand<'_, bf16>, to: &mut [f32]) {
-    let mut room = Vec::new();
+    let mut room = Aligned::default();
     let b = in_pairs(b.transposed(), (n, k), &mut room).transposed();
     let size = (n, k.div_ceil(PAIR));
     match amx::there() {
@@ -95,7 +96,7 @@ pub(crate) fn product(
     }
     assert!(a.fits(m, k) && b.fits(k, n) && c.len() >= m * n);
     assert!(row.is_none_or(|row| row.len() >= n));
-    let mut rooms = (Vec::new(), Vec::new());
+    let mut rooms = (Aligned::default(), Aligned::default());
     let pairs = k.div_ceil(PAIR);
     let a = in_pairs(a, (m, k), &mut rooms.0);
     let lies = match packed {
@@ -104,7 +105,7 @@ pub(crate) fn product(
         None => in_pairs(b.transposed(), (n, k), &mut rooms.1).transposed(),
     };
     if goes_by_unit((m, n, k)) {
-        let mut room = Vec::new();
+        let mut room = Aligned::default();
         let packed = packed.unwrap_or_else(|| {
             room = f32::borrow_room(by_unit::size((n, pairs)));
             by_unit::pack((n, pairs), lies, &mut room);
@@ -182,7 +183,7 @@ fn rows(
 fn in_pairs<'a>(
     x: Operand<'a, bf16>,
     (lines, k): (usize, usize),
-    room: &'a mut Vec<f32>,
+    room: &'a mut Aligned<f32>,
 ) -> Operand<'a, f32> {
     let pairs = k.div_ceil(PAIR);
     // SAFETY: any bits are a number, which is moved and not computed with.

@@ -1,6 +1,7 @@
 //! Products of large matrices on the tiles of this crate, for CPUs that these are made for. `B` is packed once
 //! for all, `A` by each task for itself. What a task computes depends on the sizes alone.
 
+use crate::blocks::aligned::Aligned;
 use crate::blocks::raw::{Target, fetch_far};
 use crate::linalg::ends::Start;
 use crate::linalg::gemm::{Operand, TASK};
@@ -304,7 +305,7 @@ unsafe fn multiply<T: Tiled>(
 ) {
     let shape = panels.shape();
     let range = rows.range(chunk);
-    let mut packed = Vec::new();
+    let mut packed = Aligned::default();
     let left = if a.cols == 1 && (blocks.len() < REUSED || !apart_by_pages(a)) {
         Left::Lines(a.data, a.rows)
     } else {

@@ -6,9 +6,11 @@
 //! What the instruction promises: the product of the second elements is added first, then that of the
 //! first ones, each sum rounded to the nearest; what is subnormal, given or found, counts as zero.
 
+#[cfg(any(test, target_arch = "x86_64"))]
 use crate::linalg::lanes::{Lanes, Places};
 #[cfg(test)]
 use crate::linalg::plain::Plain;
+#[cfg(any(test, target_arch = "x86_64"))]
 use crate::linalg::results::Results;
 use ferromix_base::bf16;
 #[cfg(target_arch = "x86_64")]
@@ -46,6 +48,7 @@ pub(crate) struct Pairs(__m512);
 pub(crate) struct PlainPairs(Plain<f32, 16>);
 
 /// The methods of registers that pairs have in common with numbers.
+#[cfg(any(test, target_arch = "x86_64"))]
 macro_rules! as_numbers {
     ($t:ident: $of:ty) => {
         #[inline(always)]
@@ -86,6 +89,7 @@ macro_rules! as_numbers {
     };
 }
 
+#[cfg(any(test, target_arch = "x86_64"))]
 macro_rules! places_as_numbers {
     ($t:ident: $of:ty) => {
         #[inline(always)]
@@ -147,6 +151,7 @@ unsafe impl Places<f32> for Pairs {
     places_as_numbers!(Pairs: __m512);
 }
 
+#[cfg(any(test, target_arch = "x86_64"))]
 macro_rules! results_as_numbers {
     ($t:ident: $of:ty) => {
         #[inline(always)]

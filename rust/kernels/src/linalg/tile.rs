@@ -3,6 +3,7 @@
 //! of the tile's rows. The scheme is that of Goto and van de Geijn,
 //! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
 
+use crate::blocks::aligned::Aligned;
 use crate::linalg::lanes::Lanes;
 #[cfg(target_arch = "x86_64")]
 use crate::linalg::pairs;
@@ -53,9 +54,9 @@ pub(crate) trait Tiled: Real + Default {
     /// Tiles of one vector of columns.
     fn narrow_tiles() -> Tiles<Self>;
     /// So many numbers of any value, or more: memory that this thread gave back, where it has some.
-    fn borrow_room(size: usize) -> Vec<Self>;
+    fn borrow_room(size: usize) -> Aligned<Self>;
     /// Gives it back; what is large goes back to the system.
-    fn return_room(room: Vec<Self>);
+    fn return_room(room: Aligned<Self>);
 }
 
 /// Most numbers of a room, and rooms, that a thread keeps.
@@ -281,8 +282,8 @@ macro_rules! tiles {
 }
 
 thread_local! {
-    static SINGLES: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
-    static DOUBLES: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
+    static SINGLES: RefCell<Vec<Aligned<f32>>> = const { RefCell::new(Vec::new()) };
+    static DOUBLES: RefCell<Vec<Aligned<f64>>> = const { RefCell::new(Vec::new()) };
 }
 
 macro_rules! tiled {
@@ -294,15 +295,13 @@ macro_rules! tiled {
             fn narrow_tiles() -> Tiles<$t> {
                 tiles!($t, $v4, $v3, $lanes, 1)
             }
-            fn borrow_room(size: usize) -> Vec<$t> {
+            fn borrow_room(size: usize) -> Aligned<$t> {
                 let kept = $rooms.with(|r| r.borrow_mut().pop());
                 let mut room = kept.unwrap_or_default();
-                if room.len() < size {
-                    room.resize(size, 0.0);
-                }
+                room.reserve(size);
                 room
             }
-            fn return_room(room: Vec<$t>) {
+            fn return_room(room: Aligned<$t>) {
                 $rooms.with(|r| {
                     let mut kept = r.borrow_mut();
                     if room.capacity() <= ROOM && kept.len() < ROOMS {

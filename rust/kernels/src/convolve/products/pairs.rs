@@ -4,7 +4,9 @@
 use crate::convolve::apply::Apply;
 use crate::convolve::direct::TileLoops;
 use crate::convolve::field::Run;
-use crate::linalg::pairs::{self, PAIR, pair};
+#[cfg(target_arch = "x86_64")]
+use crate::linalg::pairs;
+use crate::linalg::pairs::{PAIR, pair};
 use crate::linalg::tile::{Tiled, tile_rows};
 use ferromix_base::bf16;
 #[cfg(target_arch = "x86_64")]

@@ -2,6 +2,7 @@
 //! columns, the last one with zeros behind its own; `A` is read where it lies.
 
 use crate::api::Req;
+use crate::blocks::aligned::Aligned;
 use crate::blocks::blockwise::store;
 use crate::blocks::raw::Target;
 use crate::copy::transpose::transpose;
@@ -68,7 +69,7 @@ pub(super) fn product(
     row: Option<&[f32]>,
     (c, req): (&mut [bf16], Req),
 ) {
-    let mut room = Vec::new();
+    let mut room = Aligned::default();
     let a = lines(a, (m, pairs), &mut room);
     assert!(a.fits(m, pairs) && packed.len() >= size((n, pairs)) && c.len() >= m * n);
     let steps: Vec<usize> = (0..pairs / WORDS).map(|i| i * WORDS).collect();
@@ -144,7 +145,7 @@ fn multiply(
 fn lines<'a>(
     a: Operand<'a, f32>,
     (m, pairs): (usize, usize),
-    room: &'a mut Vec<f32>,
+    room: &'a mut Aligned<f32>,
 ) -> Operand<'a, f32> {
     if a.cols == 1 || pairs < 2 {
         return a;
