@@ -206,10 +206,9 @@ impl Shape {
         pack_whole(first, step, (self.depth, self.width), &mut panels);
         for block in all..blocks.end {
             let columns = self.range(block);
-            let lines = from[columns.start..].chunks(step.max(1));
-            for (to, line) in panel(block).chunks_exact_mut(self.width).zip(lines) {
+            for (k, to) in panel(block).chunks_exact_mut(self.width).enumerate() {
                 let (to, rest) = to.split_at_mut(columns.len());
-                to.copy_from_slice(&line[..columns.len()]);
+                to.copy_from_slice(&from[k * step + columns.start..][..columns.len()]);
                 rest.fill(T::ZERO);
             }
         }
