@@ -111,19 +111,13 @@ impl Products {
     /// The same, which are a gradient of the data of a convolution.
     pub(crate) fn backward(self, g: &Geometry) -> Self {
         let spread = Spread::of(g);
-        let images = Images::of(g, &self.parts);
-        Products {
-            spread,
-            images,
-            ..self
-        }
+        Products { spread, ..self }
     }
 
-    /// How images lie side by side, if they do.
-    fn images<T>(&self) -> Option<&Images> {
-        self.images
-            .as_ref()
-            .filter(|_| self.winograd::<T>().is_none())
+    /// The same, of which nothing else becomes and no weights are kept.
+    pub(crate) fn alone(self, g: &Geometry) -> Self {
+        let images = Images::of(g, &self.parts);
+        Products { images, ..self }
     }
 
     /// How planes are filled all at once, where nothing else becomes of the sums.
@@ -141,7 +135,9 @@ impl Products {
     ) {
         let weights = match kept {
             Some(kept) => Weights::Packed(kept),
-            None if winograd.wants_weights_once() => Weights::Lying(weights, finish.scale),
+            None if winograd.wants_weights_once() => {
+                Weights::Lying(weights, finish.scale, Target::of_slice(room))
+            }
             None => {
                 winograd.pack(weights, finish.scale, room);
                 Weights::Packed(room)
@@ -169,6 +165,9 @@ impl Products {
         if let Some(winograd) = self.winograd::<T>() {
             return winograd.scratch::<T>();
         }
+        if let Some(images) = &self.images {
+            return images.scratch();
+        }
         let most = |f: &dyn Fn(&Apply) -> usize| self.parts.iter().map(f).max().unwrap_or(0);
         if self.planewise() {
             return [0, 0, most(&Apply::plane_scratch::<T>) * par::threads()];
@@ -190,24 +189,14 @@ impl Products {
         self.parts.iter().all(Apply::planewise)
     }
 
-    /// Scratch numbers that a run takes, whichever way it goes: weights have no room where it makes none of
-    /// them, as those that are kept have their own.
+    /// Scratch numbers that a run takes: pieces of weights where these are wanted once, as those that are kept
+    /// have memory of their own.
     fn rooms<T: Transformed>(&self) -> [usize; 3] {
-        let mut rooms = self.scratch::<T>();
-        if self
-            .winograd::<T>()
-            .is_some_and(Winograd::wants_weights_once)
-        {
-            rooms[1] = 0;
+        let [field, weights, threads] = self.scratch::<T>();
+        match self.winograd::<T>() {
+            Some(w) if w.wants_weights_once() => [field, w.pieces(), threads],
+            _ => [field, weights, threads],
         }
-        if let Some(images) = self.images::<T>() {
-            let wanted = images.scratch();
-            rooms
-                .iter_mut()
-                .zip(wanted)
-                .for_each(|(room, n)| *room = n.max(*room));
-        }
-        rooms
     }
 
     /// Bytes of scratch memory.
@@ -220,7 +209,7 @@ impl Products {
         if self.winograd::<T>().is_some() {
             return WINOGRAD.into();
         }
-        if let Some(images) = self.images::<T>() {
+        if let Some(images) = &self.images {
             return images.choice();
         }
         if self.planewise() {
@@ -300,8 +289,7 @@ impl Products {
             Self::run_winograd(winograd, args, [field, room, threads], finish);
             return Ok(());
         }
-        let alone = finish.is_plain() && finish.scale.is_none() && kept.is_none();
-        if let Some(images) = self.images::<T>().filter(|_| alone) {
+        if let Some(images) = &self.images {
             images.run((data.read()?, weights), [field, room, threads], finish);
             return Ok(());
         }

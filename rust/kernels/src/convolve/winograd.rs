@@ -146,13 +146,8 @@ impl Winograd {
     /// Scratch memory: elements of what is read, numbers of weights and of threads.
     pub(crate) fn scratch<R: Transformed>(&self) -> [usize; 3] {
         let [high, wide] = self.extents();
-        let piece = match self.wants_weights_once() {
-            true => POINTS * self.piece_apart(),
-            false => 0,
-        };
         let thread = POINTS * apart(self.held() * self.channels)
             + POINTS * apart(self.held() * self.block())
-            + piece
             + 2 * STEP * STEP * self.block();
         [
             self.batch * high * wide * self.channels,
@@ -199,13 +194,12 @@ impl Winograd {
             let scratch = unsafe { threads.slice(slot * each..(slot + 1) * each) };
             let (seen, scratch) = scratch.split_at_mut(POINTS * apart(held * self.channels));
             let (sums, scratch) = scratch.split_at_mut(POINTS * apart(held * block));
-            let (scratch, piece) = scratch.split_at_mut(2 * STEP * STEP * block);
             let places = chunk * held..self.tiles().min((chunk + 1) * held);
             self.transform_input(field, places.clone(), seen);
             for b in share * blocks / shares..(share + 1) * blocks / shares {
                 let filters = b * block..self.filters.min((b + 1) * block);
                 let seen = (&*seen, places.len());
-                self.products(seen, weights, filters.clone(), piece, sums);
+                self.products(seen, (weights, slot), filters.clone(), sums);
                 for (i, place) in places.clone().enumerate() {
                     let room = &mut scratch[..2 * STEP * STEP * filters.len()];
                     let sums = &sums[i * block..];
@@ -244,13 +238,12 @@ impl Winograd {
         [line / rows, line % rows * STEP, x * STEP]
     }
 
-    /// The 36 products for some tiles and filters.
+    /// The 36 products for some tiles and filters, in a slot for tasks.
     fn products<T: Transformed>(
         &self,
         seen: (&[T], usize),
-        weights: Weights<'_, T>,
+        (weights, slot): (Weights<'_, T>, usize),
         filters: Range<usize>,
-        piece: &mut [T],
         sums: &mut [T],
     ) {
         let c = self.channels;
@@ -265,10 +258,13 @@ impl Winograd {
                 };
                 self.multiply(seen, &panels, filters, sums);
             }
-            Weights::Lying(weights, scale) => {
+            Weights::Lying(weights, scale, rooms) => {
+                let each = POINTS * self.piece_apart();
+                // SAFETY: tasks that run at the same time have different slots.
+                let room = unsafe { rooms.slice(slot * each..(slot + 1) * each) };
                 for first in (0..c).step_by(PIECE) {
                     let channels = first..c.min(first + PIECE);
-                    let panels = self.piece((weights, scale), &filters, channels, &mut *piece);
+                    let panels = self.piece((weights, scale), &filters, channels, &mut *room);
                     self.multiply(seen, &panels, filters.clone(), sums);
                 }
             }

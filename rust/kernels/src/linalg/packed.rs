@@ -2,7 +2,7 @@
 //! for all, `A` by each task for itself. What a task computes depends on the sizes alone.
 
 use crate::blocks::aligned::Aligned;
-use crate::blocks::raw::{Target, fetch_far};
+use crate::blocks::raw::Target;
 use crate::linalg::ends::Start;
 use crate::linalg::gemm::{Operand, TASK};
 use crate::linalg::panels::{Left, PAGE, Panels, Rows, Shape};
@@ -169,7 +169,7 @@ pub(super) unsafe fn product<T: Tiled>(
 }
 
 /// The product of few rows with all columns: each task packs a panel of these and multiplies it while it is in the
-/// first-level cache. The second-level one fetches the next panel meanwhile, whose lines are far apart.
+/// first-level cache.
 ///
 /// # Safety
 /// As [`product`].
@@ -183,23 +183,15 @@ unsafe fn by_columns<T: Tiled>(
 ) {
     let depth = k.div_ceil(k.div_ceil(DEPTH).max(1)).max(1);
     let (width, parts) = (tiles.width, k.div_ceil(depth));
-    let count: usize = (0..rows.chunks()).map(|i| rows.tiles(i).len()).sum();
     par::for_ranges(n.div_ceil(width), PANELS, |blocks| {
         let mut room = T::borrow_room(depth * width);
         for i in blocks.start * parts..blocks.end * parts {
-            let place_of = |i: usize| (i / parts * width, i % parts * depth);
-            let (column, start) = place_of(i);
+            let (column, start) = (i / parts * width, i % parts * depth);
             let shape = Shape::new::<T>(1, width.min(n - column), depth.min(k - start));
             let panel = &mut room[..shape.size()];
             let lies = b.from(start, column);
             shape.pack(lies.data, [lies.rows, 0, lies.cols], panel);
             let panels = Panels::with(tiles, panel, shape);
-            let (column_next, start_next) = place_of(i + 1);
-            let sizes = (
-                depth.min(k - start_next),
-                width.min(n.saturating_sub(column_next)),
-            );
-            let mut ahead = Fetched::new(b.from(start_next, column_next), sizes, count);
             let from = match start {
                 0 => from.right(column),
                 _ => Start::There,
@@ -210,8 +202,7 @@ unsafe fn by_columns<T: Tiled>(
                 // SAFETY: these columns belong to this task; the caller vouches for the whole.
                 unsafe {
                     if shape.range(0).len() == width {
-                        let fetch = || ahead.some();
-                        panels.multiply_into((rows, chunk), left, 0, c, from, fetch);
+                        panels.multiply_into((rows, chunk), left, 0, c, from);
                     } else {
                         rest((rows, chunk), left, &panels, 0, c, from);
                     }
@@ -220,42 +211,6 @@ unsafe fn by_columns<T: Tiled>(
         }
         T::return_room(room);
     });
-}
-
-/// Lines of a part of a matrix, of which the cache fetches some at a time.
-struct Fetched<'a, T> {
-    of: Operand<'a, T>,
-    /// Lines, and numbers of each; lines and neighbours run either way.
-    lines: Range<usize>,
-    len: usize,
-    some: usize,
-}
-
-impl<'a, T> Fetched<'a, T> {
-    /// So many rows and columns, in so many parts.
-    fn new(of: Operand<'a, T>, (rows, columns): (usize, usize), parts: usize) -> Self {
-        let (of, count, len) = match of.cols {
-            1 => (of, rows, columns),
-            _ => (of.transposed(), columns, rows),
-        };
-        let count = if len == 0 || of.cols != 1 { 0 } else { count };
-        Fetched {
-            of,
-            lines: 0..count,
-            len,
-            some: count.div_ceil(parts.max(1)),
-        }
-    }
-
-    /// Fetches some more.
-    fn some(&mut self) {
-        for line in self.lines.by_ref().take(self.some) {
-            fetch_far(
-                self.of.data.as_ptr().wrapping_add(line * self.of.rows),
-                self.len,
-            );
-        }
-    }
 }
 
 /// The product of a chunk of rows with all columns, which are whole blocks, of matrices of rows, without
@@ -318,7 +273,7 @@ unsafe fn multiply<T: Tiled>(
         // SAFETY: as the caller vouches.
         unsafe {
             if shape.range(block).len() == shape.width() {
-                panels.multiply_into((rows, chunk), left, block, c, from, || {});
+                panels.multiply_into((rows, chunk), left, block, c, from);
             } else {
                 rest((rows, chunk), left, panels, block, c, from);
             }

@@ -195,16 +195,12 @@ impl Shape {
         blocks: Range<usize>,
         panel: impl Fn(usize) -> &'a mut [T],
     ) {
-        let part = blocks.end - 1;
-        let all = if self.range(part).len() == self.width {
-            blocks.end
-        } else {
-            part
-        };
-        let mut panels: SmallVec<[&mut [T]; TOGETHER]> = (blocks.start..all).map(&panel).collect();
+        let whole = blocks.end.min(self.columns / self.width);
+        let mut panels: SmallVec<[&mut [T]; TOGETHER]> =
+            (blocks.start..whole).map(&panel).collect();
         let first = &from[self.range(blocks.start).start..];
         pack_whole(first, step, (self.depth, self.width), &mut panels);
-        for block in all..blocks.end {
+        for block in whole..blocks.end {
             let columns = self.range(block);
             for (k, to) in panel(block).chunks_exact_mut(self.width).enumerate() {
                 let (to, rest) = to.split_at_mut(columns.len());
@@ -278,7 +274,7 @@ impl<'a, T: Tiled> Panels<'a, T> {
     }
 
     /// The product of a chunk of rows with a block of columns that is whole, into rows of `c` that begin at
-    /// a place and are so far apart; `from` is what the sums begin with. `before` is called before each tile.
+    /// a place and are so far apart; `from` is what the sums begin with.
     ///
     /// # Safety
     /// `c` has these rows and columns, and so has what the sums begin with; nobody else uses those of `c`
@@ -290,12 +286,10 @@ impl<'a, T: Tiled> Panels<'a, T> {
         block: usize,
         (c, place, stride): (Target<T>, usize, usize),
         from: Start<T>,
-        mut before: impl FnMut(),
     ) {
         let (column, start) = (block * self.shape.width, rows.range(chunk).start);
         let (tiles, panel) = (&self.tiles, (self.shape.depth, self.panel(block)));
         for &(row, n) in rows.tiles(chunk) {
-            before();
             // SAFETY: as the caller vouches.
             unsafe {
                 let c = (c.at(place + row * stride + column), stride);
@@ -388,6 +382,38 @@ impl<T: Tiled> Left<'_, T> {
                 Left::Lines(a, apart) => {
                     let operands = (depth, (&a[row * apart..], apart), (panel, tiles.width));
                     tiles.lines_from(n, operands, c, from);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_matrices_agree_with_the_definition() {
+        let width = f32::tiles().width;
+        for columns in [1, 3, width, width + 3, 9 * width + 1] {
+            let depth = 5;
+            // Rows without gaps, some with gaps, columns; and rows that begin within the ones before.
+            for steps in [
+                [columns, 0, 1],
+                [columns + 7, 0, 1],
+                [1, 0, depth],
+                [1, 0, 1],
+            ] {
+                let at = |k: usize, j: usize| k * steps[0] + j * steps[2];
+                let from: Vec<f32> = (0..=at(depth - 1, columns - 1)).map(|i| i as f32).collect();
+                let shape = Shape::new::<f32>(1, columns, depth);
+                let mut packed = vec![f32::NAN; shape.size()];
+                shape.pack(&from, steps, &mut packed);
+                for (i, &found) in packed.iter().enumerate() {
+                    let (block, k) = (i / width / depth, i / width % depth);
+                    let j = block * width + i % width;
+                    let want = if j < columns { at(k, j) as f32 } else { 0.0 };
+                    assert_eq!(found, want, "{columns} columns, {steps:?}");
                 }
             }
         }

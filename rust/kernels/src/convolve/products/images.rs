@@ -12,6 +12,7 @@ use crate::copy::transpose::transpose;
 use crate::linalg::tile::tile_rows;
 use crate::par;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Numbers of the widest vector.
 const VECTOR: usize = 16;
@@ -34,29 +35,29 @@ struct Reach {
 
 /// The gradient of one group of planes.
 pub(super) struct Images {
-    batch: usize,
-    /// Planes that are filled, and those that are read.
-    channels: usize,
-    filters: usize,
+    g: Geometry,
     taps: usize,
     /// Positions of a plane that is filled, and of one that is read.
     plane: usize,
     head: usize,
-    reached: Vec<Vec<Reach>>,
+    /// What reaches each position. Known when first needed: it takes memory.
+    reached: OnceLock<Vec<Vec<Reach>>>,
+}
+
+/// The places of the head along an axis that reach one of the data, in order, each with its tap.
+fn along(g: &Geometry, i: usize, position: usize) -> impl Iterator<Item = (usize, usize)> {
+    let [kernel, stride, dilate, head] = [g.kernel, g.stride, g.dilate, g.output].map(|x| x[i]);
+    let at = position + g.pad[i];
+    (0..kernel).rev().filter_map(move |tap| {
+        let from = at.checked_sub(tap * dilate)?;
+        let place = from / stride;
+        (from.is_multiple_of(stride) && place < head).then_some((place, tap))
+    })
 }
 
 /// What reaches a position: the positions of the head, in order, with the number of the tap from the last one.
 fn reaches(g: &Geometry, position: [usize; 3]) -> Vec<Reach> {
-    let along = |i: usize| -> Vec<(usize, usize)> {
-        let at = position[i] + g.pad[i];
-        let read = |tap: usize| {
-            let from = at.checked_sub(tap * g.dilate[i])?;
-            let place = from / g.stride[i];
-            (from.is_multiple_of(g.stride[i]) && place < g.output[i]).then_some((place, tap))
-        };
-        (0..g.kernel[i]).rev().filter_map(read).collect()
-    };
-    let [zs, ys, xs] = [along(0), along(1), along(2)];
+    let [zs, ys, xs] = [0, 1, 2].map(|i| along(g, i, position[i]).collect::<Vec<_>>());
     let mut all: Vec<Reach> = Vec::new();
     let place = |[z, y, x]: [usize; 3], [_, high, wide]: [usize; 3]| (z * high + y) * wide + x;
     for &(z, tz) in &zs {
@@ -81,34 +82,43 @@ impl Images {
         if g.groups != 1 || g.batch < VECTOR || plane * taps > PAIRS {
             return None;
         }
-        let [_, high, wide] = g.input;
-        let position = |i: usize| [i / wide / high, i / wide % high, i % wide];
-        let reached: Vec<_> = (0..plane).map(|i| reaches(g, position(i))).collect();
-        let pairs: usize = reached.iter().flatten().map(|reach| reach.len).sum();
+        let on = |i: usize| {
+            (0..g.input[i])
+                .map(|p| along(g, i, p).count())
+                .sum::<usize>()
+        };
+        let pairs = on(0) * on(1) * on(2);
         let this = Images {
-            batch: g.batch,
-            channels: g.channels,
-            filters: g.filters,
+            g: g.clone(),
             taps,
             plane,
             head: volume(&g.output),
-            reached,
+            reached: OnceLock::new(),
         };
         let ordinary: usize = parts.iter().map(|p| p.grid.len() * p.taps.len()).sum();
-        let here = pairs * this.filters * this.lanes();
+        let here = pairs * this.g.filters * this.lanes();
         (ordinary * 10 >= here * PAYS && here > 0).then_some(this)
+    }
+
+    fn reached(&self) -> &[Vec<Reach>] {
+        let [_, high, wide] = self.g.input;
+        let position = |i: usize| [i / wide / high, i / wide % high, i % wide];
+        let all = || {
+            (0..self.plane)
+                .map(|i| reaches(&self.g, position(i)))
+                .collect()
+        };
+        self.reached.get_or_init(all)
     }
 
     /// Images with the rest of the last vector.
     fn lanes(&self) -> usize {
-        self.batch.next_multiple_of(VECTOR)
+        self.g.batch.next_multiple_of(VECTOR)
     }
 
     /// The way, for people.
     pub(super) fn choice(&self) -> String {
-        let Images {
-            channels, filters, ..
-        } = self;
+        let [channels, filters] = [self.g.channels, self.g.filters];
         format!("products of {channels} by {filters}, images side by side")
     }
 
@@ -116,9 +126,9 @@ impl Images {
     pub(super) fn scratch(&self) -> [usize; 3] {
         let lanes = self.lanes();
         [
-            self.head * self.filters * lanes,
-            self.taps * self.filters * self.channels,
-            self.plane * self.channels * lanes,
+            self.head * self.g.filters * lanes,
+            self.taps * self.g.filters * self.g.channels,
+            self.plane * self.g.channels * lanes,
         ]
     }
 
@@ -133,19 +143,26 @@ impl Images {
         let (turned, packed) = (&mut turned[..sizes[0]], &mut packed[..sizes[1]]);
         self.turn(head, turned);
         self.pack(weights, packed);
-        let steps: Vec<usize> = (0..self.taps * self.filters)
+        let reached = self.reached();
+        let longest = reached
+            .iter()
+            .flatten()
+            .map(|reach| reach.len)
+            .max()
+            .unwrap_or(0);
+        let steps: Vec<usize> = (0..longest * self.g.filters)
             .map(|i| i * self.lanes())
             .collect();
-        let taps: Vec<Taps<'_>> = (0..=self.taps)
-            .map(|len| Taps::new(&steps[..len * self.filters]))
+        let taps: Vec<Taps<'_>> = (0..=longest)
+            .map(|len| Taps::new(&steps[..len * self.g.filters]))
             .collect();
         let target = Target::of_slice(&mut result[..sizes[2]]);
-        let size = self.channels * self.lanes();
+        let size = self.g.channels * self.lanes();
         par::for_ranges(self.plane, 1, |positions| {
             for i in positions {
                 // SAFETY: each position belongs to one task.
                 let to = unsafe { target.slice(i * size..(i + 1) * size) };
-                self.position(&self.reached[i], (turned, packed, &taps), to);
+                self.position(&reached[i], (turned, packed, &taps), to);
             }
         });
         self.turn_back(&result[..sizes[2]], finish);
@@ -153,16 +170,16 @@ impl Images {
 
     /// Puts images side by side: positions, planes, images.
     fn turn<T: Direct>(&self, head: &[T], turned: &mut [T]) {
-        let (lanes, row) = (self.lanes(), self.filters * self.head);
-        let size = self.filters * lanes;
+        let (lanes, row) = (self.lanes(), self.g.filters * self.head);
+        let size = self.g.filters * lanes;
         let turned = Target::of_slice(turned);
         par::for_ranges(self.head, TURNED, |places| {
             // SAFETY: each position belongs to one task.
             let to = unsafe { turned.slice(places.start * size..places.end * size) };
-            for f in 0..self.filters {
+            for f in 0..self.g.filters {
                 let from = &head[f * self.head + places.start..];
                 let to = &mut to[f * lanes..];
-                transpose((from, row), (places.len(), self.batch), (to, size));
+                transpose((from, row), (places.len(), self.g.batch), (to, size));
             }
         });
     }
@@ -170,11 +187,11 @@ impl Images {
     /// Orders weights: tiles of planes that are filled; then taps, the last one first; then planes that are
     /// read.
     fn pack<T: Direct>(&self, weights: &[T], packed: &mut [T]) {
-        let (c, depth) = (self.channels, self.taps * self.filters);
+        let (c, depth) = (self.g.channels, self.taps * self.g.filters);
         for (first, n) in tile_rows(c, T::tiles().most_rows) {
             let tile = packed[first * depth..][..n * depth].chunks_exact_mut(n);
             for (k, row) in tile.enumerate() {
-                let (tap, filter) = (self.taps - 1 - k / self.filters, k % self.filters);
+                let (tap, filter) = (self.taps - 1 - k / self.g.filters, k % self.g.filters);
                 let from = &weights[(filter * c + first) * self.taps + tap..];
                 row.iter_mut()
                     .zip(from.iter().step_by(self.taps))
@@ -193,9 +210,9 @@ impl Images {
         if reached.is_empty() {
             return to.fill(T::ZERO);
         }
-        let (loops, lanes, filters) = (T::loops(), self.lanes(), self.filters);
+        let (loops, lanes, filters) = (T::loops(), self.lanes(), self.g.filters);
         let depth = self.taps * filters;
-        for (first, n) in tile_rows(self.channels, T::tiles().most_rows) {
+        for (first, n) in tile_rows(self.g.channels, T::tiles().most_rows) {
             let to = &mut to[first * lanes..(first + n) * lanes];
             for image in (0..lanes).step_by(2 * loops.lanes) {
                 let at = [image, (image + loops.lanes).min(lanes - loops.lanes)];
@@ -219,13 +236,14 @@ impl Images {
 
     /// Puts planes of images where they belong.
     fn turn_back<T: Direct>(&self, result: &[T], finish: &Finish<'_, T>) {
-        let (lanes, size) = (self.lanes(), self.channels * self.plane);
-        par::for_ranges(self.batch.div_ceil(TOGETHER), 1, |some| {
+        let (lanes, size) = (self.lanes(), self.g.channels * self.plane);
+        par::for_ranges(self.g.batch.div_ceil(TOGETHER), 1, |some| {
             let mut room = vec![T::ZERO; TOGETHER * size];
             for group in some {
-                let images: Range<usize> = group * TOGETHER..self.batch.min((group + 1) * TOGETHER);
-                for c in 0..self.channels {
-                    let from = (&result[c * lanes + images.start..], self.channels * lanes);
+                let images: Range<usize> =
+                    group * TOGETHER..self.g.batch.min((group + 1) * TOGETHER);
+                for c in 0..self.g.channels {
+                    let from = (&result[c * lanes + images.start..], self.g.channels * lanes);
                     let to = (&mut room[c * self.plane..], size);
                     transpose(from, (images.len(), self.plane), to);
                 }

@@ -22,8 +22,9 @@ type Taps<T> = [[T; 2 * VECTOR]; 9];
 pub(crate) enum Weights<'a, T> {
     /// As [`Winograd::pack`] gives them.
     Packed(&'a [T]),
-    /// Those of the convolution, and what those of each filter are multiplied by.
-    Lying(&'a [T], Option<&'a [T]>),
+    /// Those of the convolution, what those of each filter are multiplied by, and memory for
+    /// [`Winograd::pieces`].
+    Lying(&'a [T], Option<&'a [T]>, Target<T>),
 }
 
 /// Transformed weights of some channels, in panels of filters for each of the 36 products.
@@ -51,6 +52,11 @@ impl Winograd {
     /// Whether one task has all tiles of its filters, so that their weights are wanted once.
     pub(crate) fn wants_weights_once(&self) -> bool {
         self.tiles() <= self.held()
+    }
+
+    /// Numbers of a piece for each thread.
+    pub(crate) fn pieces(&self) -> usize {
+        POINTS * self.piece_apart() * par::threads()
     }
 
     /// Transforms the weights, those of each filter times its scale, to 36 matrices, in panels of the

@@ -203,6 +203,7 @@ fn prepare_backward(
         check_shape(name, "bias gradient", &outs[2], &head[1..2])?;
     }
     let data = products(&g, up);
+    let data = if up { data } else { data.alone(&g) };
     let weight = WeightSums::new(&g);
     let planes = [
         head[0],
