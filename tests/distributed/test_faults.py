@@ -234,6 +234,21 @@ def test_a_rank_that_ends_early():
     fails(2, TRAIN + _same(source) + "say_error(go)", "rank 1 ended", raising=[0])
 
 
+def test_a_rank_that_ends_before_what_is_slow_elsewhere():
+    # Rank 0 comes to 'w' again before 'v', which rank 1 has left to be done as it ends.
+    source = """
+        def go():
+            late = mx.nd.ones((400_000,))
+            if kv.rank == 0:
+                mx.engine.push(lambda: time.sleep(2), mutable_vars=[late])
+            kv.push("v", late)
+            if kv.rank == 1:
+                sys.exit()
+            step(1)
+        """
+    fails(2, TRAIN + _same(source) + "say_error(go)", "rank 1 ended before key 'w'", raising=[0])
+
+
 def test_an_updater_that_raises():
     source = """
     def updater(key, received, stored):

@@ -68,6 +68,7 @@ class Lane:
         self._joined: set[int] = set()
         self._joins = 0
         self._joining = False
+        self._ending = False
         self._left: dict[int, float] = {}
         self._unknown: Callable[[Name], None] | None = None
         self._needs_all = False
@@ -289,7 +290,7 @@ class Lane:
                     return item
                 other = None if item is not None else self._in_its_place(name)
                 unknown = None if asked or item is not None else self._unknown
-                ending = "leaving" in self._told or self.peers.rank in self._left
+                ending = self._ending
             if other is not None:
                 self.peers.fail(
                     f"KVStore: rank {leader} comes to {label}, and rank {self.peers.rank} to "
@@ -374,6 +375,9 @@ class Lane:
         elif self.service.is_used:
             with contextlib.suppress(MXNetError):  # raised where it was waited for, or not at all
                 engine.wait_for_all()  # pushes whose gradients are being computed
+        # What is issued by now may still be done; what others come to beyond it never will be.
+        with self._changed:
+            self._ending = True
         while (self._items or self.service.is_busy) and self.peers.failure is None:
             time.sleep(_NAP)
         with self._changed:
