@@ -21,10 +21,13 @@ pub(crate) struct Planes {
     pub(crate) last: bool,
     /// Planes per task.
     pub(crate) grain: usize,
+    /// How many planes that follow each other in memory are worked on together, at most.
+    pub(crate) together: usize,
 }
 
 /// Runs work on each plane, in parallel: from the planes of `inputs`, of so many elements, to that of
-/// the output. Each task makes its own work by `worker`.
+/// the output; or on several planes together, if they are to be and channels come second. Each task makes
+/// its own work by `worker`.
 ///
 /// # Errors
 /// Arguments of other element types, or with gaps.
@@ -63,16 +66,17 @@ fn channels_second<T: Float, const N: usize, W>(
 ) where
     W: FnMut([&[T::Real]; N], &mut [T::Real]),
 {
-    let count = planes.images * planes.channels;
-    let within = |n: usize, plane: usize| plane * n..(plane + 1) * n;
+    let (count, together) = (planes.images * planes.channels, planes.together);
     let some_planes = |range: Range<usize>| {
         let mut work = worker();
         let (mut buffers, mut result) = ([const { Vec::new() }; N], Vec::new());
-        for plane in range {
-            let place = within(size, plane);
+        for first in range.clone().step_by(together) {
+            let last = range.end.min(first + together);
+            let within = |n: usize| first * n..last * n;
+            let place = within(size);
             let mut args: [&[T::Real]; N] = [&[]; N];
             for ((arg, buffer), (source, n)) in args.iter_mut().zip(&mut buffers).zip(sources) {
-                let mine = within(*n, plane);
+                let mine = within(*n);
                 let shared = source.overlaps(&mine, &target, &place);
                 // SAFETY: inputs are only read.
                 let raw = unsafe { source.slice(mine) };
@@ -89,25 +93,30 @@ fn channels_second<T: Float, const N: usize, W>(
             match T::plain_mut(out) {
                 Some(out) if req != Req::Add => work(args, out),
                 _ => {
-                    result.resize(size, T::Real::ZERO);
+                    result.resize(out.len(), T::Real::ZERO);
                     work(args, &mut result);
                     store(&result, out, req);
                 }
             }
         }
     };
+    let in_parallel = |all: Range<usize>| {
+        let sets = all.len().div_ceil(together);
+        par::for_ranges(sets, planes.grain.div_ceil(together), |range| {
+            let end = all.end.min(all.start + range.end * together);
+            some_planes(all.start + range.start * together..end);
+        });
+    };
     let (first, n) = &sources[0];
     let shrinks = size < *n && first.overlaps(&(0..n * count), &target, &(0..size * count));
     if !shrinks {
-        return par::for_ranges(count, planes.grain, some_planes);
+        return in_parallel(0..count);
     }
     // The output begins where the first input does: what a wave writes lies before what it reads.
     let mut done = 0;
     while done < count {
         let end = (done * n / size).clamp(done + 1, count);
-        par::for_ranges(end - done, planes.grain, |range| {
-            some_planes(done + range.start..done + range.end);
-        });
+        in_parallel(done..end);
         done = end;
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct Tiles<T: 'static> {
 }
 
 /// Types that there are tiles for.
-pub(crate) trait Tiled: Real + Default {
+pub(crate) trait Tiled: Real {
     /// Tiles of two vectors of columns.
     fn tiles() -> Tiles<Self>;
     /// Tiles of one vector of columns.

@@ -11,6 +11,7 @@ pub(crate) trait Real:
     Float<Real = Self>
     + Math
     + PartialOrd
+    + Default
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>

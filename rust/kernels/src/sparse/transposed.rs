@@ -86,7 +86,7 @@ versions! {
 }
 
 /// The elements by parts of `1 << shift` rows of the result, and where each part ends.
-fn sorted<T: Real + Default>(
+fn sorted<T: Real>(
     data: &[T],
     pattern: Pattern<'_>,
     (parts, shift): (usize, u32),
@@ -117,7 +117,7 @@ fn sorted<T: Real + Default>(
 }
 
 /// `csrᵀ · rhs` as rows of `out`; `place` says which of them a column has. The structure was checked.
-pub(crate) fn multiply_transposed<T: Real + Default>(
+pub(crate) fn multiply_transposed<T: Real>(
     data: &[T],
     pattern: Pattern<'_>,
     rhs: &[T],

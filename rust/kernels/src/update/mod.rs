@@ -274,7 +274,7 @@ versions! {
 }
 
 /// Computes the targets, all contiguous and of the inputs' shape. They may be the memory of inputs.
-fn update<C: Real + Default, const I: usize, const O: usize>(
+fn update<C: Real, const I: usize, const O: usize>(
     inputs: &[View; I],
     targets: &[Target],
     f: impl Fn([C; I]) -> [C; O] + Sync,

@@ -167,7 +167,7 @@ pub(crate) fn run_with(
         .map(|(m, t)| view(m, &t.shape, d))
         .collect();
     for &(o, i) in &setup.alias {
-        out_views[o] = in_views[i].clone();
+        out_views[o] = view(&mut ins[i], &outputs[o].shape, d);
     }
     for (v, req) in out_views.iter_mut().zip(&setup.reqs) {
         if *req == Req::Null {

@@ -106,6 +106,7 @@ impl Windows {
             channels: shape[1],
             last: false,
             grain: (GRAIN / sizes[1].max(1)).max(1),
+            together: 1,
         };
         Ok(Windows {
             axes,

@@ -10,9 +10,10 @@ mod geometry;
 mod in_blocks;
 mod reduce;
 mod route;
+mod side_by_side;
 
 use crate::api::prepared::{boxed, check_args, check_shape};
-use crate::api::{Attrs, Call, Desc, Kernel, Row};
+use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::blocks::planes;
 use crate::math::Math;
 use crate::math::real::{Float, Real, by_float};
@@ -98,18 +99,29 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
 }
 
 fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
-    let data = [(&call.inputs[0], pool.input_plane())];
-    let result = (&mut call.outputs[0], pool.output_plane());
+    let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
+    let data = [(&call.inputs[0], n_in)];
+    let result = (&mut call.outputs[0], n_out);
     let border = if pool.kind == Kind::Max {
         T::LEAST
     } else {
         T::Real::ZERO
     };
-    planes::each::<T, 1, _>(&pool.planes, data, result, call.reqs[0], || {
+    let planes = side_by_side::planes(pool);
+    planes::each::<T, 1, _>(&planes, data, result, call.reqs[0], || {
         let mut row = vec![border; pool.axes[2].reached()];
         let mut powers = Vec::new();
+        let mut room = side_by_side::Room::default();
         move |[x]: [&[T::Real]; 1], out: &mut [T::Real]| match pool.kind {
-            Kind::Max => reduce(pool, x, &mut row, out, (T::LEAST, &Larger)),
+            Kind::Max if out.len() == n_out * side_by_side::LANES => {
+                side_by_side::maxima(pool, x, out, T::LEAST, &mut room);
+            }
+            Kind::Max => {
+                for (i, out) in out.chunks_exact_mut(n_out).enumerate() {
+                    let x = &x[i * n_in..][..n_in];
+                    reduce(pool, x, &mut row, out, (T::LEAST, &Larger));
+                }
+            }
             Kind::Sum => reduce(pool, x, &mut row, out, (T::LEAST, &Plus)),
             Kind::Avg => {
                 reduce(pool, x, &mut row, out, (T::LEAST, &Plus));
@@ -153,29 +165,51 @@ fn backward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
         (&call.inputs[2], n_out),
     ];
     let result = (&mut call.outputs[0], n_in);
-    if let (Kind::Max, Some(route)) = (pool.kind, route::way::<T::Real>(pool)) {
-        return planes::each::<T, 3, _>(&pool.planes, inputs, result, call.reqs[0], || {
-            let mut room = Room::new(pool);
-            move |[g, x, y]: [&[T::Real]; 3], dx: &mut [T::Real]| {
-                route(pool, g, x, y, dx, &mut room)
-            }
-        });
+    if pool.kind == Kind::Max {
+        return backward_maxima::<T>(pool, inputs, result, call.reqs[0]);
     }
     planes::each::<T, 3, _>(&pool.planes, inputs, result, call.reqs[0], || {
         let mut row = vec![T::Real::ZERO; pool.axes[2].input];
         let mut parts = Vec::new();
         move |[g, x, y]: [&[T::Real]; 3], dx: &mut [T::Real]| {
             dx.fill(T::Real::ZERO);
-            match pool.kind {
-                Kind::Max => route_plane(pool, g, x, y, dx),
-                Kind::Avg | Kind::Sum => spread_plane(pool, g, &mut row, dx),
-                Kind::Squares | Kind::Cubes => {
-                    let cubes = pool.kind == Kind::Cubes;
-                    parts.clear();
-                    parts.extend(g.iter().zip(y).map(|(&g, &y)| norm_part(cubes, g, y)));
-                    spread_plane(pool, &parts, &mut row, dx);
-                    let along = |x: T::Real| if cubes { x * x } else { x };
-                    dx.iter_mut().zip(x).for_each(|(d, &x)| *d *= along(x));
+            if matches!(pool.kind, Kind::Avg | Kind::Sum) {
+                return spread_plane(pool, g, &mut row, dx);
+            }
+            let cubes = pool.kind == Kind::Cubes;
+            parts.clear();
+            parts.extend(g.iter().zip(y).map(|(&g, &y)| norm_part(cubes, g, y)));
+            spread_plane(pool, &parts, &mut row, dx);
+            let along = |x: T::Real| if cubes { x * x } else { x };
+            dx.iter_mut().zip(x).for_each(|(d, &x)| *d *= along(x));
+        }
+    })
+}
+
+fn backward_maxima<T: Float>(
+    pool: &Pool,
+    inputs: [(&View, usize); 3],
+    result: (&mut View, usize),
+    req: Req,
+) -> Result<()> {
+    let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
+    let (planes, way) = (side_by_side::planes(pool), route::way::<T::Real>(pool));
+    planes::each::<T, 3, _>(&planes, inputs, result, req, || {
+        let mut beside = side_by_side::Room::default();
+        let mut room = way.map(|_| Room::new(pool));
+        move |args: [&[T::Real]; 3], dx: &mut [T::Real]| {
+            if dx.len() == n_in * side_by_side::LANES {
+                return side_by_side::route(pool, args, dx, &mut beside);
+            }
+            for (i, dx) in dx.chunks_exact_mut(n_in).enumerate() {
+                let [g, y] = [args[0], args[2]].map(|a| &a[i * n_out..][..n_out]);
+                let x = &args[1][i * n_in..][..n_in];
+                match (way, &mut room) {
+                    (Some(way), Some(room)) => way(pool, g, x, y, dx, room),
+                    _ => {
+                        dx.fill(T::Real::ZERO);
+                        route_plane(pool, g, x, y, dx);
+                    }
                 }
             }
         }

@@ -215,6 +215,7 @@ impl Resample {
                 channels,
                 last: false,
                 grain,
+                together: 1,
             },
         })
     }

@@ -140,6 +140,7 @@ impl Pool {
                 channels,
                 last,
                 grain: (16_384 / most.max(1)).max(1),
+                together: 1,
             },
             axes: all,
             kind,

@@ -5,6 +5,7 @@ use super::geometry::{Kind, Pool};
 use super::reduce::{Fold, Larger, Plus};
 use crate::api::prepared::boxed;
 use crate::api::{Call, Desc, Kernel};
+use crate::blocks::aligned::Aligned;
 use crate::blocks::planes::{self, Planes};
 use crate::convolve::blocked::BLOCK;
 use crate::math::real::{Float, Real};
@@ -35,35 +36,84 @@ fn of<T: Float<Real = f32>>(pool: Pool) -> Result<Box<dyn Kernel>> {
         let data = [(&call.inputs[0], pool.input_plane() * BLOCK)];
         let result = (&mut call.outputs[0], pool.output_plane() * BLOCK);
         planes::each::<T, 1, _>(&planes, data, result, call.reqs[0], || {
-            |[x]: [&[f32]; 1], out: &mut [f32]| match pool.kind {
-                Kind::Max => windows(&pool, x, out, (T::LEAST, &Larger)),
-                _ => windows(&pool, x, out, (T::LEAST, &Plus)),
+            let mut lines = Lines::default();
+            move |[x]: [&[f32]; 1], out: &mut [f32]| match pool.kind {
+                Kind::Max => windows(&pool, x, out, (T::LEAST, &Larger), &mut lines),
+                _ => windows(&pool, x, out, (T::LEAST, &Plus), &mut lines),
             }
         })
     })
 }
 
+/// Rows that are needed again for each row of windows.
+#[derive(Default)]
+pub(super) struct Lines<R> {
+    /// What the rows of the windows come to, with what a window without elements gives on either side.
+    across: Aligned<R>,
+    /// The windows that begin at each position, where those that are wanted are further apart.
+    along: Aligned<R>,
+}
+
 multiversion! {
-    /// Reduces every window of a block's planes: its rows, and then these.
-    fn windows<R: Real, F: Fold>(pool: &Pool, x: &[R], out: &mut [R], start: (R, &F)) {
-        let least = start.0;
+    /// Reduces every window of a block's planes: first across rows, and then along what comes of it. Either way
+    /// goes through all numbers of a row alike, of whatever position and channel.
+    pub(super) fn windows<R: Real, F: Fold>(
+        pool: &Pool,
+        x: &[R],
+        out: &mut [R],
+        fold: (R, &F),
+        lines: &mut Lines<R>,
+    ) {
+        let start = F::start(fold.0);
         let [_, high, wide] = pool.axes;
-        for (i, out) in out.chunks_exact_mut(BLOCK).enumerate() {
-            let (h, w) = (i / wide.output, i % wide.output);
-            let columns = wide.window(w);
-            let mut all = [F::start(least); BLOCK];
-            for y in high.window(h) {
-                let mut row = [F::start(least); BLOCK];
-                let line = &x[(y * wide.input + columns.start) * BLOCK..];
-                for x in line.chunks_exact(BLOCK).take(columns.len()) {
-                    row = std::array::from_fn(|k| F::fold(row[k], x[k]));
-                }
-                all = std::array::from_fn(|k| F::fold(all[k], row[k]));
+        let (row, taken) = (wide.input * BLOCK, (wide.output - 1) * wide.stride + 1);
+        lines.across.reserve(wide.reached() * BLOCK);
+        lines.across.fill(start);
+        lines.along.reserve(taken * BLOCK);
+        for (h, out) in out.chunks_exact_mut(wide.output * BLOCK).enumerate() {
+            let rows = high.window(h);
+            let inner = &mut lines.across[wide.pad * BLOCK..][..row];
+            fold_all::<R, F>(start, &x[rows.start * row..rows.end * row], row, rows.len(), inner);
+            if wide.stride == 1 {
+                fold_all::<R, F>(start, &lines.across, BLOCK, wide.kernel, out);
+            } else {
+                let all = &mut lines.along[..taken * BLOCK];
+                fold_all::<R, F>(start, &lines.across, BLOCK, wide.kernel, all);
+                let wanted = all.chunks_exact(BLOCK).step_by(wide.stride);
+                out.chunks_exact_mut(BLOCK).zip(wanted).for_each(|(to, all)| to.copy_from_slice(all));
             }
-            let share = pool.share(0, h, w);
-            for (out, x) in out.iter_mut().zip(all) {
-                *out = if pool.kind == Kind::Avg { x * share } else { x };
+            if pool.kind == Kind::Avg {
+                for (w, out) in out.chunks_exact_mut(BLOCK).enumerate() {
+                    let share = pool.share(0, h, w);
+                    out.iter_mut().for_each(|x| *x *= share);
+                }
             }
         }
+    }
+}
+
+/// `to[i]` is what `count` numbers of `x` come to, from `x[i]` on, each so many further.
+#[inline(always)]
+fn fold_all<R: Real, F: Fold>(start: R, x: &[R], step: usize, count: usize, to: &mut [R]) {
+    match count {
+        2 => folded::<R, F, 2>(start, x, step, to),
+        3 => folded::<R, F, 3>(start, x, step, to),
+        _ => {
+            to.fill(start);
+            for k in 0..count {
+                let from = &x[k * step..][..to.len()];
+                to.iter_mut()
+                    .zip(from)
+                    .for_each(|(to, &x)| *to = F::fold(*to, x));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn folded<R: Real, F: Fold, const K: usize>(start: R, x: &[R], step: usize, to: &mut [R]) {
+    let from: [&[R]; K] = std::array::from_fn(|k| &x[k * step..][..to.len()]);
+    for (i, to) in to.iter_mut().enumerate() {
+        *to = from.iter().fold(start, |all, from| F::fold(all, from[i]));
     }
 }
