@@ -3,7 +3,7 @@
 
 use super::depthwise::Row;
 use super::tile::{Tiles, pair_tiles, tiles};
-use super::{Blocked, depthwise};
+use super::{BLOCK, Blocked, depthwise};
 use crate::convolve::apply::summed::Summed;
 use crate::convolve::geometry::Geometry;
 use crate::convolve::products::paired::SHARE;
@@ -13,6 +13,10 @@ use crate::linalg::pairs::{PAIR, pair};
 use ferromix_base::bf16;
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// The time of a multiplication where each word that is read meets one vector of filters, as there are no more, in
+/// that of one of minimal filtering.
+const NARROW: f64 = 1.5;
 
 /// An element whose sums are single.
 pub(crate) trait Words: Summed<Real = f32> + Default {
@@ -56,7 +60,14 @@ impl Words for f32 {
         false
     }
     fn winograd(g: &Geometry) -> Option<Winograd> {
-        Winograd::of(g, false)
+        let [narrow, wide] =
+            [true, false].map(|narrow| tiles(BLOCK, BLOCK, narrow).map(|t| t.width));
+        let part = if g.filters == BLOCK && narrow < wide {
+            NARROW
+        } else {
+            1.0
+        };
+        Winograd::instead_of(g, false, part)
     }
     unsafe fn row(of: &Blocked<f32>, row: &Row<f32>, whole: &Range<usize>) {
         // SAFETY: as the caller vouches.
