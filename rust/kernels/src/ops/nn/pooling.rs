@@ -15,6 +15,7 @@ mod side_by_side;
 use crate::api::prepared::{boxed, check_args, check_shape};
 use crate::api::{Attrs, Call, Desc, Kernel, Req, Row, View};
 use crate::blocks::planes;
+use crate::linalg::tile::Tiled;
 use crate::math::Math;
 use crate::math::real::{Float, Real, by_float};
 use crate::simd::vector::multiversion;
@@ -98,7 +99,7 @@ fn prepare_forward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dyn
     by_float!("Pooling", ins[0].dtype, T => boxed(move |call: &mut Call<'_>| forward::<T>(&pool, call)))
 }
 
-fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
+fn forward<T: Float<Real: Tiled>>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
     let data = [(&call.inputs[0], n_in)];
     let result = (&mut call.outputs[0], n_out);
@@ -111,10 +112,10 @@ fn forward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     planes::each::<T, 1, _>(&planes, data, result, call.reqs[0], || {
         let mut row = vec![border; pool.axes[2].reached()];
         let mut powers = Vec::new();
-        let mut room = side_by_side::Room::default();
+        let mut lines = in_blocks::Lines::default();
         move |[x]: [&[T::Real]; 1], out: &mut [T::Real]| match pool.kind {
             Kind::Max if out.len() == n_out * side_by_side::LANES => {
-                side_by_side::maxima(pool, x, out, T::LEAST, &mut room);
+                side_by_side::maxima(pool, x, out, T::LEAST, &mut lines);
             }
             Kind::Max => {
                 for (i, out) in out.chunks_exact_mut(n_out).enumerate() {
@@ -157,7 +158,7 @@ fn prepare_backward(attrs: &Attrs, ins: &[Desc], outs: &[Desc]) -> Result<Box<dy
     by_float!(name, ins[0].dtype, T => boxed(move |call: &mut Call<'_>| backward::<T>(&pool, call)))
 }
 
-fn backward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
+fn backward<T: Float<Real: Tiled>>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
     let inputs = [
         (&call.inputs[0], n_out),
@@ -186,7 +187,7 @@ fn backward<T: Float>(pool: &Pool, call: &mut Call<'_>) -> Result<()> {
     })
 }
 
-fn backward_maxima<T: Float>(
+fn backward_maxima<T: Float<Real: Tiled>>(
     pool: &Pool,
     inputs: [(&View, usize); 3],
     result: (&mut View, usize),
@@ -195,11 +196,10 @@ fn backward_maxima<T: Float>(
     let (n_in, n_out) = (pool.input_plane(), pool.output_plane());
     let (planes, way) = (side_by_side::planes(pool), route::way::<T::Real>(pool));
     planes::each::<T, 3, _>(&planes, inputs, result, req, || {
-        let mut beside = side_by_side::Room::default();
         let mut room = way.map(|_| Room::new(pool));
         move |args: [&[T::Real]; 3], dx: &mut [T::Real]| {
             if dx.len() == n_in * side_by_side::LANES {
-                return side_by_side::route(pool, args, dx, &mut beside);
+                return side_by_side::route(pool, args, dx);
             }
             for (i, dx) in dx.chunks_exact_mut(n_in).enumerate() {
                 let [g, y] = [args[0], args[2]].map(|a| &a[i * n_out..][..n_out]);

@@ -4,9 +4,9 @@
 use super::geometry::{Kind, Pool};
 use super::in_blocks::{Lines, windows};
 use super::reduce::Larger;
-use crate::blocks::aligned::Aligned;
 use crate::blocks::planes::Planes;
 use crate::copy::transpose::transpose;
+use crate::linalg::tile::Tiled;
 use crate::math::real::Real;
 use crate::simd::vector::multiversion;
 
@@ -32,20 +32,10 @@ pub(super) fn planes(pool: &Pool) -> Planes {
     }
 }
 
-/// What is needed again for each set of planes.
-#[derive(Default)]
-pub(super) struct Room<R> {
-    input: Aligned<R>,
-    output: Aligned<R>,
-    gradient: Aligned<R>,
-    data_gradient: Aligned<R>,
-    lines: Lines<R>,
-}
-
-fn turn<R: Real>(planes: &[R], turned: &mut Aligned<R>) {
+/// Turns planes, so that the numbers at one place of all are neighbours.
+fn turn<R: Real>(planes: &[R], turned: &mut [R]) {
     let places = planes.len() / LANES;
-    turned.reserve(planes.len());
-    transpose((planes, places), (places, LANES), (&mut turned[..], LANES));
+    transpose((planes, places), (places, LANES), (turned, LANES));
 }
 
 fn turn_back<R: Real>(turned: &[R], planes: &mut [R]) {
@@ -53,44 +43,55 @@ fn turn_back<R: Real>(turned: &[R], planes: &mut [R]) {
     transpose((turned, LANES), (LANES, places), (planes, places));
 }
 
+/// The first `N` parts of the memory, of so many numbers each.
+fn parts<R: Real, const N: usize>(memory: &mut [R], sizes: [usize; N]) -> [&mut [R]; N] {
+    let mut rest = memory;
+    sizes.map(|n| rest.split_off_mut(..n).unwrap_or_default())
+}
+
 /// The maxima of all windows; `least` is what a window without elements gives.
-pub(super) fn maxima<R: Real>(pool: &Pool, x: &[R], out: &mut [R], least: R, room: &mut Room<R>) {
-    turn(x, &mut room.input);
-    room.output.reserve(out.len());
-    let results = &mut room.output[..out.len()];
-    windows(
-        pool,
-        &room.input,
-        results,
-        (least, &Larger),
-        &mut room.lines,
-    );
-    turn_back(results, out);
+pub(super) fn maxima<R: Tiled>(
+    pool: &Pool,
+    x: &[R],
+    out: &mut [R],
+    least: R,
+    lines: &mut Lines<R>,
+) {
+    let mut memory = R::borrow_room(x.len() + out.len());
+    let [input, output] = parts(&mut memory, [x.len(), out.len()]);
+    turn(x, input);
+    windows(pool, input, output, (least, &Larger), lines);
+    turn_back(output, out);
+    R::return_room(memory);
 }
 
 /// The gradient of all maxima, from the gradient `g` of the output `y`.
-pub(super) fn route<R: Real>(pool: &Pool, [g, x, y]: [&[R]; 3], dx: &mut [R], room: &mut Room<R>) {
-    turn(g, &mut room.gradient);
-    turn(x, &mut room.input);
-    turn(y, &mut room.output);
-    room.data_gradient.reserve(dx.len());
-    room.data_gradient[..dx.len()].fill(R::ZERO);
-    to_the_first(pool, room);
-    turn_back(&room.data_gradient, dx);
+pub(super) fn route<R: Tiled>(pool: &Pool, [g, x, y]: [&[R]; 3], dx: &mut [R]) {
+    let mut memory = R::borrow_room(2 * (x.len() + y.len()));
+    let [gradient, input, output, data_gradient] =
+        parts(&mut memory, [g, x, y, dx].map(<[R]>::len));
+    turn(g, gradient);
+    turn(x, input);
+    turn(y, output);
+    data_gradient.fill(R::ZERO);
+    to_the_first(pool, [gradient, input, output], data_gradient);
+    turn_back(data_gradient, dx);
+    R::return_room(memory);
 }
 
 multiversion! {
     /// Adds the gradient of each maximum to the first element that has it.
-    fn to_the_first<R: Real>(pool: &Pool, room: &mut Room<R>) {
+    fn to_the_first<R: Real>(pool: &Pool, args: [&[R]; 3], dx: &mut [R]) {
         let [_, high, wide] = &pool.axes;
-        let [y, g] = [&room.output, &room.gradient].map(|v| v.as_chunks::<LANES>().0);
+        let [g, x, y] = args;
+        let [g, y] = [g, y].map(|v| v.as_chunks::<LANES>().0);
         for h in 0..high.output {
             for w in 0..wide.output {
                 let (at, columns) = (h * wide.output + w, wide.window(w));
                 let mut left = g[at];
                 for row in high.window(h) {
                     let place = (row * wide.input + columns.start) * LANES;
-                    let (x, dx) = (&room.input[place..], &mut room.data_gradient[place..]);
+                    let (x, dx) = (&x[place..], &mut dx[place..]);
                     match columns.len() {
                         2 => along::<R, 2>(x, dx, &y[at], &mut left),
                         3 => along::<R, 3>(x, dx, &y[at], &mut left),
