@@ -177,19 +177,36 @@ impl<T: Element> Target<T> {
 /// Has the second-level cache fetch the lines of `len` numbers from `p` on; what there is not is not fetched.
 #[inline(always)]
 pub(crate) fn fetch_far<T>(p: *const T, len: usize) {
+    fetch_each::<T, true>(p, len);
+}
+
+/// As [`fetch_far`], the first-level cache.
+#[inline(always)]
+pub(crate) fn fetch_lines<T>(p: *const T, len: usize) {
+    fetch_each::<T, false>(p, len);
+}
+
+/// Has a cache fetch what is lines apart, as many lines as the numbers take: one that is `FAR` or near.
+#[inline(always)]
+fn fetch_each<T, const FAR: bool>(p: *const T, len: usize) {
     #[cfg(target_arch = "x86_64")]
-    for at in (0..len.next_multiple_of(LINE / size_of::<T>())).step_by(LINE / size_of::<T>()) {
+    for at in (0..len * size_of::<T>()).step_by(LINE) {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let p = p.wrapping_byte_add(at).cast();
         // SAFETY: an instruction that every CPU of this kind has, which faults nowhere.
         unsafe {
-            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T1>(p.wrapping_add(at).cast());
+            if FAR {
+                _mm_prefetch::<_MM_HINT_T1>(p);
+            } else {
+                _mm_prefetch::<_MM_HINT_T0>(p);
+            }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (p, len);
 }
 
-/// Has the first-level cache fetch the lines of `len` numbers from `p` on; what there is not is not fetched.
+/// As [`fetch_lines`], where `p` may be anywhere in a line.
 #[inline(always)]
 pub(crate) fn fetch_near<T>(p: *const T, len: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -30,8 +30,8 @@ pub(crate) const BLOCK: usize = 16;
 /// else 0.
 pub fn channel_block(dtype: DType) -> usize {
     let there = match dtype {
-        DType::F32 => f32::tiles(BLOCK, BLOCK, false).is_some(),
-        DType::BF16 => bf16::tiles(BLOCK / 2, BLOCK / 2, false).is_some(),
+        DType::F32 => f32::tiles(BLOCK, BLOCK, 2).is_some(),
+        DType::BF16 => bf16::tiles(BLOCK / 2, BLOCK / 2, 2).is_some(),
         _ => false,
     };
     if there { BLOCK } else { 0 }

@@ -4,6 +4,7 @@
 //! "Anatomy of high-performance matrix multiplication" (ACM TOMS, 2008).
 
 use crate::blocks::aligned::Aligned;
+use crate::blocks::raw::fetch_lines;
 use crate::linalg::lanes::Lanes;
 #[cfg(target_arch = "x86_64")]
 use crate::linalg::pairs;
@@ -14,6 +15,10 @@ use std::cell::RefCell;
 
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 12;
+
+/// Rows of `B` that the first-level cache is told of before they are multiplied. They come from the second-level one
+/// meanwhile, also where another thread of the core keeps the first-level one busy.
+const AHEAD: usize = 8;
 
 /// Rows whose elements are next to each other, and the distance between rows.
 type Rows<'a, T> = (&'a [T], usize);
@@ -178,6 +183,7 @@ unsafe fn body<T: Real, V: Lanes<T>, A: Left<T>, const N: usize, const W: usize>
         }
         for k in 0..depth {
             let b = b.add(k * b_stride);
+            fetch_lines(b.wrapping_add(AHEAD * b_stride), W * V::N);
             let b: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
             for (r, acc) in acc.iter_mut().enumerate() {
                 let x = V::splat(a.at::<N>(r, k));

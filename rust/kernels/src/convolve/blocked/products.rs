@@ -19,6 +19,8 @@ const FEWEST: usize = 28;
 const MOST: usize = 512;
 /// Tasks of each thread, where there are so many panels.
 const TASKS: usize = 8;
+/// Blocks of filters of a tile, where all filters are so many at a time.
+const WIDE: usize = 4;
 /// Most positions of a piece for the matrix unit.
 const PIECE: usize = amx::ROWS;
 
@@ -68,13 +70,17 @@ impl<T: Words> Products<T> {
         let words = |elements: usize| elements / T::IN_WORD;
         let inner = words(order.block * order.joined);
         let step = words(g.stride[2] * order.block);
-        let [wide, narrow] = [false, true].map(|narrow| T::tiles(step, inner, narrow));
-        let tiles = [wide?, narrow?];
+        let unit = T::has_unit();
+        let tiles = |blocks| T::tiles(step, inner, blocks);
+        let wide = match tiles(WIDE) {
+            Some(tiles) if !unit && g.filters.is_multiple_of(tiles.width) => tiles,
+            _ => tiles(2)?,
+        };
+        let tiles = [wide, tiles(1)?];
         let place = |[_, y, x]: [usize; 3]| y * g.dilate[1] * row + x * g.dilate[2] * order.block;
         let within = g.positions().map(place).step_by(order.joined);
         let within: Vec<usize> = within.collect();
         let taps = |block| within.iter().map(move |p| words(block * plane + p));
-        let unit = T::has_unit();
         let rows = if unit { PIECE } else { tiles[0].most_rows };
         let pieces = pieces(g, rows, [words(g.stride[1] * row), step]);
         let positions = g.output[1] * g.output[2];

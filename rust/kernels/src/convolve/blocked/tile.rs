@@ -1,7 +1,7 @@
 //! Register tiles of convolutions whose channels lie in blocks: rows are neighbouring positions, vectors go
 //! along filters, and what is multiplied with them is read where it lies, by words.
 
-use crate::blocks::raw::fetch_far;
+use crate::blocks::raw::{fetch_far, fetch_lines};
 use crate::linalg::results::Results;
 #[cfg(target_arch = "x86_64")]
 use crate::linalg::{pairs, pairs::Pairs};
@@ -15,6 +15,9 @@ const MOST_ROWS: usize = 14;
 
 /// Words of a line of the cache.
 pub(super) const LINE: usize = 16;
+
+/// Rows of a panel that the first-level cache is told of before they are multiplied.
+const AHEAD: usize = 8;
 
 /// What becomes of the sums of a tile before they go to memory.
 #[derive(Clone, Copy)]
@@ -106,6 +109,7 @@ unsafe fn body<T, V, const N: usize, const W: usize, const STEP: usize, const IN
             }
             for k in 0..inner {
                 let w: [V; W] = std::array::from_fn(|j| V::load(b.add(j * V::N)));
+                fetch_lines(b.wrapping_add(AHEAD * W * V::N), W * V::N);
                 for (r, acc) in acc.iter_mut().enumerate() {
                     let x = V::splat(a.add(r * STEP + k).read_unaligned());
                     for (acc, &w) in acc.iter_mut().zip(&w) {
@@ -191,6 +195,7 @@ compiled_for!(
 );
 
 #[cfg(target_arch = "x86_64")]
+// More rows than there are registers for are not asked for.
 macro_rules! table {
     ($loop:ident, $width:literal, $w:literal, $step:literal, $inner:literal: $($n:literal)*) => {
         Some(Tiles {
@@ -201,64 +206,67 @@ macro_rules! table {
     };
 }
 
-/// Those with registers for 14 rows of two vectors.
+/// Those with registers for 28 vectors of sums. The more of them are in a row, the fewer numbers are read for each.
 #[cfg(target_arch = "x86_64")]
 macro_rules! large {
-    ($loop:ident, $step:literal, $inner:literal, $narrow:expr) => {
-        if $narrow {
-            table!($loop, 16, 1, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
-        } else {
-            table!($loop, 32, 2, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+    ($loop:ident, $step:literal, $inner:literal, $blocks:expr) => {
+        match $blocks {
+            1 => table!($loop, 16, 1, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+            2 => table!($loop, 32, 2, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+            4 => table!($loop, 64, 4, $step, $inner: 1 2 3 4 5 6 7 7 7 7 7 7 7 7),
+            _ => None,
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! numbers {
-    ($step:literal, $inner:literal, $narrow:expr) => {
+    ($step:literal, $inner:literal, $blocks:expr) => {
         match level() {
-            Level::V4 => large!(v4, $step, $inner, $narrow),
-            // More rows than there are registers for are not asked for.
-            Level::V3 => table!(v3, 16, 2, $step, $inner: 1 2 3 4 5 6 6 6 6 6 6 6 6 6),
-            Level::Base => None,
+            Level::V4 => large!(v4, $step, $inner, $blocks),
+            Level::V3 if $blocks < 4 => {
+                table!(v3, 16, 2, $step, $inner: 1 2 3 4 5 6 6 6 6 6 6 6 6 6)
+            }
+            _ => None,
         }
     };
 }
 
 /// The tiles for rows that are so many words apart, of which each tap reads neighbours: `inner` of them, or as many
-/// as the tile says. Narrow ones are of one block. None where there are no such.
+/// as the tile says. They are of so many blocks of filters, one, two or four, or of one where there are no registers
+/// for two. None where there are no such.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn tiles(step: usize, inner: usize, narrow: bool) -> Option<Tiles<f32>> {
+pub(super) fn tiles(step: usize, inner: usize, blocks: usize) -> Option<Tiles<f32>> {
     match (step, inner) {
-        (16, 16) => numbers!(16, 16, narrow),
-        (32, 16) => numbers!(32, 16, narrow),
-        (1, 1) => numbers!(1, 1, narrow),
-        (2, 1) => numbers!(2, 1, narrow),
+        (16, 16) => numbers!(16, 16, blocks),
+        (32, 16) => numbers!(32, 16, blocks),
+        (1, 1) => numbers!(1, 1, blocks),
+        (2, 1) => numbers!(2, 1, blocks),
         _ => None,
     }
 }
 
 /// The same of bfloat16, whose words are pairs.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn pair_tiles(step: usize, inner: usize, narrow: bool) -> Option<Tiles<bf16>> {
+pub(super) fn pair_tiles(step: usize, inner: usize, blocks: usize) -> Option<Tiles<bf16>> {
     match (step, inner) {
         _ if !pairs::there() => None,
-        (8, 8) => large!(in_pairs, 8, 8, narrow),
-        (16, 8) => large!(in_pairs, 16, 8, narrow),
-        (2, _) => large!(in_pairs, 2, 0, narrow),
-        (4, _) => large!(in_pairs, 4, 0, narrow),
+        (8, 8) => large!(in_pairs, 8, 8, blocks),
+        (16, 8) => large!(in_pairs, 16, 8, blocks),
+        (2, _) => large!(in_pairs, 2, 0, blocks),
+        (4, _) => large!(in_pairs, 4, 0, blocks),
         _ => None,
     }
 }
 
 /// There are none.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn tiles(_: usize, _: usize, _: bool) -> Option<Tiles<f32>> {
+pub(super) fn tiles(_: usize, _: usize, _: usize) -> Option<Tiles<f32>> {
     None
 }
 
 /// There are none.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn pair_tiles(_: usize, _: usize, _: bool) -> Option<Tiles<bf16>> {
+pub(super) fn pair_tiles(_: usize, _: usize, _: usize) -> Option<Tiles<bf16>> {
     None
 }

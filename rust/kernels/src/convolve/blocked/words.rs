@@ -30,7 +30,7 @@ pub(crate) trait Words: Summed<Real = f32> + Default {
     fn wide(elements: &[Self]) -> Cow<'_, [f32]>;
 
     /// As [`tiles`].
-    fn tiles(step: usize, inner: usize, narrow: bool) -> Option<Tiles<Self>>;
+    fn tiles(step: usize, inner: usize, blocks: usize) -> Option<Tiles<Self>>;
 
     /// Whether products of words go by the matrix unit.
     fn has_unit() -> bool;
@@ -53,15 +53,14 @@ impl Words for f32 {
     fn wide(elements: &[f32]) -> Cow<'_, [f32]> {
         Cow::Borrowed(elements)
     }
-    fn tiles(step: usize, inner: usize, narrow: bool) -> Option<Tiles<f32>> {
-        tiles(step, inner, narrow)
+    fn tiles(step: usize, inner: usize, blocks: usize) -> Option<Tiles<f32>> {
+        tiles(step, inner, blocks)
     }
     fn has_unit() -> bool {
         false
     }
     fn winograd(g: &Geometry) -> Option<Winograd> {
-        let [narrow, wide] =
-            [true, false].map(|narrow| tiles(BLOCK, BLOCK, narrow).map(|t| t.width));
+        let [narrow, wide] = [1, 2].map(|blocks| tiles(BLOCK, BLOCK, blocks).map(|t| t.width));
         let part = if g.filters == BLOCK && narrow < wide {
             NARROW
         } else {
@@ -83,8 +82,8 @@ impl Words for bf16 {
     fn wide(elements: &[bf16]) -> Cow<'_, [f32]> {
         elements.iter().map(|x| x.to_f32()).collect()
     }
-    fn tiles(step: usize, inner: usize, narrow: bool) -> Option<Tiles<bf16>> {
-        pair_tiles(step, inner, narrow)
+    fn tiles(step: usize, inner: usize, blocks: usize) -> Option<Tiles<bf16>> {
+        pair_tiles(step, inner, blocks)
     }
     fn has_unit() -> bool {
         amx::there()
