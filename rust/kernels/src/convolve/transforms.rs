@@ -225,44 +225,39 @@ unsafe fn sums_line<T: Real, V: Lanes<T>>(m: [V; SIDE]) -> [V; 3] {
     }
 }
 
-/// A transform of lines and of columns: from `$in` by `$in` vectors, which `$load` reads, to `$out` by
-/// `$out`.
+/// A transform of columns and of lines: from as many vectors a side as the first list has numbers, which `$load`
+/// reads, to as many as the second one has. Written out, as loops that stay loops keep what is between in memory.
 macro_rules! transform {
-    ($name:ident, $line:ident, $in:expr, $out:expr, $load:expr) => {
+    ($name:ident, $line:ident, [$($x:literal)*], [$($y:literal)*], $load:expr) => {
         /// # Safety
         /// The CPU has the instructions of `V`; the memory is as the method of this name checks it.
         #[inline(always)]
         unsafe fn $name<T: Float, V: Results<T>>(channels: usize, from: From<T>, to: To<T::Real>) {
+            const OUT: usize = [$($y),*].len();
             let place: fn(usize, usize, usize, usize) -> usize = $load;
             for c in (0..channels).step_by(V::N) {
                 // SAFETY: as the caller vouches.
                 unsafe {
-                    let columns: [_; $in] = std::array::from_fn(|x| {
-                        let load = |y| V::read(from.0.add(place(y, x, from.1, channels) + c));
+                    let columns = [$({
+                        let load = |y| V::read(from.0.add(place(y, $x, from.1, channels) + c));
                         $line::<T::Real, V>(std::array::from_fn(load))
-                    });
-                    for y in 0..$out {
-                        let line = $line::<T::Real, V>(columns.map(|column| column[y]));
+                    }),*];
+                    $(
+                        let line = $line::<T::Real, V>(columns.map(|column| column[$y]));
                         for (x, v) in line.into_iter().enumerate() {
-                            v.store(to.0.add((y * $out + x) * to.1 + c));
+                            v.store(to.0.add(($y * OUT + x) * to.1 + c));
                         }
-                    }
+                    )*
                 }
             }
         }
     };
 }
-transform!(input, input_line, SIDE, SIDE, |y, x, step, n| y * step
-    + x * n);
-transform!(head, head_line, STEP, SIDE, |y, x, step, n| y * step
-    + x * n);
-transform!(weights, weight_line, 3, SIDE, |y, x, step, _| (y * 3 + x)
-    * step);
-transform!(output, output_line, SIDE, STEP, |y, x, step, _| (y * SIDE
-    + x)
-    * step);
-transform!(sums, sums_line, SIDE, 3, |y, x, step, _| (y * SIDE + x)
-    * step);
+transform!(input, input_line, [0 1 2 3 4 5], [0 1 2 3 4 5], |y, x, step, n| y * step + x * n);
+transform!(head, head_line, [0 1 2 3], [0 1 2 3 4 5], |y, x, step, n| y * step + x * n);
+transform!(weights, weight_line, [0 1 2], [0 1 2 3 4 5], |y, x, step, _| (y * 3 + x) * step);
+transform!(output, output_line, [0 1 2 3 4 5], [0 1 2 3], |y, x, step, _| (y * SIDE + x) * step);
+transform!(sums, sums_line, [0 1 2 3 4 5], [0 1 2], |y, x, step, _| (y * SIDE + x) * step);
 
 macro_rules! compiled_for {
     ($($level:ident: $features:literal, [$($name:ident),*];)*) => {$(

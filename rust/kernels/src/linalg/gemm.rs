@@ -163,7 +163,7 @@ pub(crate) unsafe fn gemm_into<T: RowsDot>(
             Start::Zero
         };
         // SAFETY: `C` fits, and the caller vouches for its elements.
-        return unsafe { packed::product(T::tiles(), (m, n, k), a, b, from, c) };
+        return unsafe { packed::product(T::tiles_for(n), (m, n, k), a, b, from, c) };
     }
     let by_rows = runs_along(a, b, (m, n, k));
     let (rows, cols) = tile(m, n, k);
@@ -250,7 +250,7 @@ pub(crate) fn affine<T: RowsDot>(
         assert!(row.is_none_or(|row| row.len() >= n));
         let c = (Target::of_slice(c), 0, n);
         // SAFETY: all of `c` is ours, and large enough; so is the row.
-        return unsafe { packed::product(T::tiles(), (m, n, k), a, b, from, c) };
+        return unsafe { packed::product(T::tiles_for(n), (m, n, k), a, b, from, c) };
     }
     let beta = match from {
         Start::Zero => T::ZERO,
@@ -262,7 +262,7 @@ pub(crate) fn affine<T: RowsDot>(
 /// Numbers of a packed `B` for [`affine`]; none where it is taken as it lies.
 pub(crate) fn packed_size<T: RowsDot>((m, n, k): (usize, usize, usize)) -> usize {
     if packed::pays::<T>((m, n, k)) {
-        packed::size::<T>((n, k))
+        packed::size(T::tiles_for(n), (n, k))
     } else {
         0
     }

@@ -59,8 +59,8 @@ pub(crate) fn packed_size((m, n, k): (usize, usize, usize)) -> usize {
     let pairs = k.div_ceil(PAIR);
     match way((m, n, k), false) {
         Some(_) if goes_by_unit((m, n, k)) => by_unit::size((n, pairs)),
-        Some(_) => packed::size::<f32>((n, pairs)),
-        None => 0,
+        Some(Way::Tiles(tiles)) => packed::size(tiles, (n, pairs)),
+        Some(Way::Rows(_)) | None => 0,
     }
 }
 
@@ -69,9 +69,10 @@ pub(crate) fn pack((n, k): (usize, usize), b: Operand<'_, bf16>, to: &mut [f32])
     let mut room = Aligned::default();
     let b = in_pairs(b.transposed(), (n, k), &mut room).transposed();
     let size = (n, k.div_ceil(PAIR));
-    match amx::there() {
-        true => by_unit::pack(size, b, to),
-        false => packed::pack(size, b, to),
+    if amx::there() {
+        by_unit::pack(size, b, to);
+    } else if let Some(tiles) = pair_tiles() {
+        packed::pack(tiles, size, b, to);
     }
     f32::return_room(room);
 }

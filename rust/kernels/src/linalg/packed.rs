@@ -24,9 +24,9 @@ const COLUMNS: usize = 512;
 /// Chunks of rows up to which there are several tasks for each, of fewer columns, where nothing is packed.
 const FEW: usize = 2;
 
-/// Blocks of columns that a task's rows are packed for at least, where these are pages apart: else they are
+/// Columns that a task's rows are packed for at least, where these are pages apart: else they are
 /// read as they lie.
-const REUSED: usize = 4;
+const REUSED: usize = 128;
 
 /// Panels of a task at least, where each is packed before it is multiplied.
 const PANELS: usize = 2;
@@ -50,11 +50,14 @@ pub(crate) struct Right<'a, T> {
 }
 
 /// The parts of a `B` of `n` columns and `k` rows that are packed at a time, with their first column and row.
-fn parts<T: Tiled>(n: usize, k: usize) -> impl Iterator<Item = (usize, usize, Shape)> {
+fn parts<T: Tiled>(
+    tiles: Tiles<T>,
+    (n, k): (usize, usize),
+) -> impl Iterator<Item = (usize, usize, Shape)> {
     let depth = k.div_ceil(k.div_ceil(DEPTH).max(1)).max(1);
     let starts = move |j| (0..k).step_by(depth).map(move |p| (j, p));
     (0..n).step_by(WIDE).flat_map(starts).map(move |(j, p)| {
-        let shape = Shape::new::<T>(1, WIDE.min(n - j), depth.min(k - p));
+        let shape = Shape::new(&tiles, 1, WIDE.min(n - j), depth.min(k - p));
         (j, p, shape)
     })
 }
@@ -68,7 +71,7 @@ struct Part<'a, T: 'static> {
 
 impl<'a, T: Tiled> Part<'a, T> {
     fn new(tiles: Tiles<T>, (first, start, shape): (usize, usize, Shape), data: &'a [T]) -> Self {
-        let panels = Panels::with(tiles, data, shape);
+        let panels = Panels::new(tiles, data, shape);
         Part {
             first,
             start,
@@ -77,14 +80,19 @@ impl<'a, T: Tiled> Part<'a, T> {
     }
 }
 
-/// Numbers of a packed `B` of so many columns and rows.
-pub(crate) fn size<T: Tiled>((n, k): (usize, usize)) -> usize {
-    parts::<T>(n, k).map(|(_, _, shape)| shape.size()).sum()
+/// Numbers of a `B` of so many columns and rows that is packed for such tiles.
+pub(crate) fn size<T: Tiled>(tiles: Tiles<T>, size: (usize, usize)) -> usize {
+    parts(tiles, size).map(|(_, _, shape)| shape.size()).sum()
 }
 
 /// Packs a `B` of so many columns and rows.
-pub(crate) fn pack<T: Tiled>((n, k): (usize, usize), b: Operand<'_, T>, mut to: &mut [T]) {
-    for (first, start, shape) in parts::<T>(n, k) {
+pub(crate) fn pack<T: Tiled>(
+    tiles: Tiles<T>,
+    size: (usize, usize),
+    b: Operand<'_, T>,
+    mut to: &mut [T],
+) {
+    for (first, start, shape) in parts(tiles, size) {
         let (part, rest) = std::mem::take(&mut to).split_at_mut(shape.size());
         shape.pack(b.from(start, first).data, [b.rows, 0, b.cols], part);
         to = rest;
@@ -105,7 +113,7 @@ pub(super) unsafe fn product<T: Tiled>(
     from: Start<T>,
     c: (Target<T>, usize, usize),
 ) {
-    let rows = Rows::new::<T>(m);
+    let rows = Rows::new(&tiles, m);
     let near = k <= DEPTH && n * k * size_of::<T>() <= NEAR;
     if near && a.cols == 1 && b.lies.cols == 1 && n.is_multiple_of(tiles.width) {
         let most = (TASK / (n * k)).div_ceil(rows.range(0).len());
@@ -154,12 +162,12 @@ pub(super) unsafe fn product<T: Tiled>(
             kept = rest;
             Part::new(tiles, place, data)
         };
-        let all: Vec<_> = parts::<T>(n, k).map(cut).collect();
+        let all: Vec<_> = parts(tiles, (n, k)).map(cut).collect();
         return all.chunk_by(|a, b| a.first == b.first).for_each(run);
     }
-    let largest = parts::<T>(n, k).map(|(_, _, shape)| shape.size()).max();
+    let largest = parts(tiles, (n, k)).map(|(_, _, shape)| shape.size()).max();
     let mut room = T::borrow_room(largest.unwrap_or(0));
-    for (first, start, shape) in parts::<T>(n, k) {
+    for (first, start, shape) in parts(tiles, (n, k)) {
         let columns = &mut room[..shape.size()];
         let lies = b.lies.from(start, first);
         shape.pack(lies.data, [lies.rows, 0, lies.cols], columns);
@@ -187,11 +195,11 @@ unsafe fn by_columns<T: Tiled>(
         let mut room = T::borrow_room(depth * width);
         for i in blocks.start * parts..blocks.end * parts {
             let (column, start) = (i / parts * width, i % parts * depth);
-            let shape = Shape::new::<T>(1, width.min(n - column), depth.min(k - start));
+            let shape = Shape::new(&tiles, 1, width.min(n - column), depth.min(k - start));
             let panel = &mut room[..shape.size()];
             let lies = b.from(start, column);
             shape.pack(lies.data, [lies.rows, 0, lies.cols], panel);
-            let panels = Panels::with(tiles, panel, shape);
+            let panels = Panels::new(tiles, panel, shape);
             let from = match start {
                 0 => from.right(column),
                 _ => Start::There,
@@ -261,7 +269,7 @@ unsafe fn multiply<T: Tiled>(
     let shape = panels.shape();
     let range = rows.range(chunk);
     let mut packed = Aligned::default();
-    let left = if a.cols == 1 && (blocks.len() < REUSED || !apart_by_pages(a)) {
+    let left = if a.cols == 1 && (blocks.len() * shape.width() < REUSED || !apart_by_pages(a)) {
         Left::Lines(a.data, a.rows)
     } else {
         packed = T::borrow_room(range.len() * shape.depth);
@@ -329,14 +337,20 @@ mod tests {
     #[test]
     fn what_was_packed_before_gives_the_same_bits_as_the_definition_but_for_rounding() {
         // Several parts of the depth; a rest of columns; rows that are pages apart; fewer than are packed.
-        for (m, n, k) in [(30, 64, 300), (25, 124, 33), (48, 160, 512), (5, 64, 40)] {
+        for (m, n, k) in [
+            (30, 64, 300),
+            (25, 124, 33),
+            (48, 160, 512),
+            (5, 64, 40),
+            (50, 256, 300),
+        ] {
             let (a, b, row) = (numbers(m * k, 1), numbers(n * k, 2), numbers(n, 3));
             let left = Operand::new(&a, k);
             let lies = Operand::new(&b, k).transposed();
             let mut room = vec![f64::NAN; packed_size::<f64>((m, n, k))];
             assert_eq!(room.is_empty(), !pays::<f64>((m, n, k)));
             if !room.is_empty() {
-                pack((n, k), lies, &mut room);
+                pack(f64::tiles_for(n), (n, k), lies, &mut room);
             }
             let packed = (!room.is_empty()).then_some(&room[..]);
             for (add, with) in [(false, false), (false, true), (true, false), (true, true)] {

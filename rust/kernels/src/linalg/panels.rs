@@ -11,8 +11,8 @@ use crate::simd::vector::multiversion;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Tiles of rows that a task takes at once.
-const TILES: usize = 4;
+/// Rows that a task takes at once, about.
+const ROWS: usize = 48;
 
 /// Multiplications that are worth a task.
 const GRAIN: usize = 1 << 17;
@@ -32,22 +32,24 @@ const PACK_GRAIN: usize = 16_384;
 /// Rows, cut into tiles and the tiles into chunks. Packed, they are a panel for each tile.
 pub(crate) struct Rows {
     tiles: Vec<(usize, usize)>,
+    together: usize,
 }
 
 impl Rows {
-    pub(crate) fn new<T: Tiled>(rows: usize) -> Self {
+    pub(crate) fn new<T: Tiled>(tiles: &Tiles<T>, rows: usize) -> Self {
         Rows {
-            tiles: tile_rows(rows, T::tiles().most_rows).collect(),
+            tiles: tile_rows(rows, tiles.most_rows).collect(),
+            together: tiles.together,
         }
     }
 
     pub(crate) fn chunks(&self) -> usize {
-        self.tiles.len().div_ceil(TILES)
+        self.tiles.len().div_ceil(self.together)
     }
 
     pub(crate) fn tiles(&self, chunk: usize) -> &[(usize, usize)] {
-        let first = chunk * TILES;
-        &self.tiles[first..self.tiles.len().min(first + TILES)]
+        let first = chunk * self.together;
+        &self.tiles[first..self.tiles.len().min(first + self.together)]
     }
 
     /// The rows of a chunk.
@@ -126,12 +128,17 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn new<T: Tiled>(groups: usize, columns: usize, depth: usize) -> Self {
+    pub(crate) fn new<T: Tiled>(
+        tiles: &Tiles<T>,
+        groups: usize,
+        columns: usize,
+        depth: usize,
+    ) -> Self {
         Shape {
             groups,
             columns,
             depth,
-            width: T::tiles().width,
+            width: tiles.width,
         }
     }
 
@@ -158,7 +165,7 @@ impl Shape {
 
     /// Blocks of rows and columns that are worth a task together.
     pub(crate) fn grain(&self, rows: usize) -> usize {
-        let work = rows.min(TILES * 12) * self.groups * self.depth * self.width;
+        let work = rows.min(ROWS) * self.groups * self.depth * self.width;
         GRAIN / work.max(1)
     }
 
@@ -236,6 +243,7 @@ multiversion! {
         panels: &mut [&mut [T]],
     ) {
         match size.1 {
+            64 => rows::<T, 64>(from, step, size.0, panels),
             32 => rows::<T, 32>(from, step, size.0, panels),
             16 => rows::<T, 16>(from, step, size.0, panels),
             8 => rows::<T, 8>(from, step, size.0, panels),
@@ -262,13 +270,8 @@ fn rows<T: Copy, const N: usize>(from: &[T], step: usize, depth: usize, panels: 
 }
 
 impl<'a, T: Tiled> Panels<'a, T> {
-    /// A packed matrix.
-    pub(crate) fn new(data: &'a [T], shape: Shape) -> Self {
-        Self::with(T::tiles(), data, shape)
-    }
-
-    /// One that tiles of another kind multiply, as wide as those of the type.
-    pub(super) fn with(tiles: Tiles<T>, data: &'a [T], shape: Shape) -> Self {
+    /// A packed matrix, and the tiles that multiply it, for which it was packed.
+    pub(crate) fn new(tiles: Tiles<T>, data: &'a [T], shape: Shape) -> Self {
         debug_assert_eq!(tiles.width, shape.width);
         Panels { data, shape, tiles }
     }
@@ -394,8 +397,12 @@ mod tests {
 
     #[test]
     fn packed_matrices_agree_with_the_definition() {
-        let width = f32::tiles().width;
-        for columns in [1, 3, width, width + 3, 9 * width + 1] {
+        let all = [f32::tiles()].into_iter().chain(f32::wide_tiles());
+        let columns = |t: Tiles<f32>| {
+            [1, 3, t.width, t.width + 3, 9 * t.width + 1].map(|columns| (t, columns))
+        };
+        for (tiles, columns) in all.flat_map(columns) {
+            let width = tiles.width;
             let depth = 5;
             // Rows without gaps, some with gaps, columns; and rows that begin within the ones before.
             for steps in [
@@ -406,7 +413,7 @@ mod tests {
             ] {
                 let at = |k: usize, j: usize| k * steps[0] + j * steps[2];
                 let from: Vec<f32> = (0..=at(depth - 1, columns - 1)).map(|i| i as f32).collect();
-                let shape = Shape::new::<f32>(1, columns, depth);
+                let shape = Shape::new(&tiles, 1, columns, depth);
                 let mut packed = vec![f32::NAN; shape.size()];
                 shape.pack(&from, steps, &mut packed);
                 for (i, &found) in packed.iter().enumerate() {

@@ -16,6 +16,9 @@ use std::cell::RefCell;
 /// Most rows of a tile, on any CPU.
 const MOST_ROWS: usize = 12;
 
+/// Tiles of rows that a task takes at once, but for wide ones.
+const TOGETHER: usize = 4;
+
 /// Rows of `B` that the first-level cache is told of before they are multiplied. They come from the second-level one
 /// meanwhile, also where another thread of the core keeps the first-level one busy.
 const AHEAD: usize = 8;
@@ -48,6 +51,8 @@ pub(crate) struct Tiles<T: 'static> {
     pub(crate) width: usize,
     /// Most rows of a tile.
     pub(crate) most_rows: usize,
+    /// Tiles of rows that a task takes at once.
+    pub(crate) together: usize,
     panels: &'static [Micro<T>; MOST_ROWS],
     lines: &'static [Micro<T, Lines<T>>; MOST_ROWS],
 }
@@ -58,11 +63,25 @@ pub(crate) trait Tiled: Real {
     fn tiles() -> Tiles<Self>;
     /// Tiles of one vector of columns.
     fn narrow_tiles() -> Tiles<Self>;
+    /// Tiles of four vectors of columns, where there are registers for them.
+    fn wide_tiles() -> Option<Tiles<Self>>;
+    /// Tiles for a matrix of so many columns. The wider they are, the fewer numbers are read for each product, and
+    /// the fewer tasks there are.
+    fn tiles_for(columns: usize) -> Tiles<Self> {
+        let many = |width: usize| columns.is_multiple_of(width) && columns >= FEWEST * width;
+        match Self::wide_tiles() {
+            Some(wide) if many(wide.width) => wide,
+            _ => Self::tiles(),
+        }
+    }
     /// So many numbers of any value, or more: memory that this thread gave back, where it has some.
     fn borrow_room(size: usize) -> Aligned<Self>;
     /// Gives it back; what is large goes back to the system.
     fn return_room(room: Aligned<Self>);
 }
+
+/// Wide tiles that a matrix has across, at least.
+const FEWEST: usize = 4;
 
 /// Most numbers of a room, and rooms, that a thread keeps.
 pub(crate) const ROOM: usize = 1 << 19;
@@ -253,6 +272,7 @@ pub(crate) fn pair_tiles() -> Option<Tiles<f32>> {
         return Some(Tiles {
             width: 2 * <Pairs as Lanes<f32>>::N,
             most_rows: MOST_ROWS,
+            together: TOGETHER,
             panels: table!(v4_pairs, f32, Pairs, *const f32, 2),
             lines: table!(v4_pairs, f32, Pairs, Lines<f32>, 2),
         });
@@ -267,6 +287,7 @@ macro_rules! tiles {
             Level::V4 => Tiles {
                 width: $w * <std::arch::x86_64::$v4 as Lanes<$t>>::N,
                 most_rows: 12,
+                together: TOGETHER,
                 panels: table!(v4, $t, std::arch::x86_64::$v4, *const $t, $w),
                 lines: table!(v4, $t, std::arch::x86_64::$v4, Lines<$t>, $w),
             },
@@ -274,15 +295,57 @@ macro_rules! tiles {
             Level::V3 => Tiles {
                 width: $w * <std::arch::x86_64::$v3 as Lanes<$t>>::N,
                 most_rows: 6,
+                together: TOGETHER,
                 panels: table!(v3, $t, std::arch::x86_64::$v3, *const $t, $w),
                 lines: table!(v3, $t, std::arch::x86_64::$v3, Lines<$t>, $w),
             },
             Level::Base => Tiles {
                 width: $w * $lanes,
                 most_rows: 4,
+                together: TOGETHER,
                 panels: table!(body, $t, Plain<$t, $lanes>, *const $t, $w),
                 lines: table!(body, $t, Plain<$t, $lanes>, Lines<$t>, $w),
             },
+        }
+    };
+}
+
+/// Those with registers for 6 rows of four vectors: the last ones of the tables are not asked for.
+#[cfg(target_arch = "x86_64")]
+macro_rules! wide_table {
+    ($t:ty, $v4:ident, $a:ty) => {
+        &[
+            v4::<$t, $v4, $a, 1, 4>,
+            v4::<$t, $v4, $a, 2, 4>,
+            v4::<$t, $v4, $a, 3, 4>,
+            v4::<$t, $v4, $a, 4, 4>,
+            v4::<$t, $v4, $a, 5, 4>,
+            v4::<$t, $v4, $a, 6, 4>,
+            v4::<$t, $v4, $a, 6, 4>,
+            v4::<$t, $v4, $a, 6, 4>,
+            v4::<$t, $v4, $a, 6, 4>,
+            v4::<$t, $v4, $a, 6, 4>,
+            v4::<$t, $v4, $a, 6, 4>,
+            v4::<$t, $v4, $a, 6, 4>,
+        ]
+    };
+}
+
+macro_rules! wide {
+    ($t:ty, $v4:ident) => {
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::V4 => {
+                use std::arch::x86_64::$v4;
+                Some(Tiles {
+                    width: 4 * <$v4 as Lanes<$t>>::N,
+                    most_rows: 6,
+                    together: 8,
+                    panels: wide_table!($t, $v4, *const $t),
+                    lines: wide_table!($t, $v4, Lines<$t>),
+                })
+            }
+            _ => None,
         }
     };
 }
@@ -300,6 +363,9 @@ macro_rules! tiled {
             }
             fn narrow_tiles() -> Tiles<$t> {
                 tiles!($t, $v4, $v3, $lanes, 1)
+            }
+            fn wide_tiles() -> Option<Tiles<$t>> {
+                wide!($t, $v4)
             }
             fn borrow_room(size: usize) -> Aligned<$t> {
                 let kept = $rooms.with(|r| r.borrow_mut().pop());
@@ -376,5 +442,7 @@ mod tests {
         check(f32::narrow_tiles());
         check(f64::tiles());
         check(f64::narrow_tiles());
+        f32::wide_tiles().into_iter().for_each(check);
+        f64::wide_tiles().into_iter().for_each(check);
     }
 }

@@ -206,14 +206,14 @@ macro_rules! table {
     };
 }
 
-/// Those with registers for 28 vectors of sums. The more of them are in a row, the fewer numbers are read for each.
+/// Those with registers for 24 to 28 vectors of sums. The more of them are in a row, the fewer numbers are read for each.
 #[cfg(target_arch = "x86_64")]
 macro_rules! large {
     ($loop:ident, $step:literal, $inner:literal, $blocks:expr) => {
         match $blocks {
             1 => table!($loop, 16, 1, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
             2 => table!($loop, 32, 2, $step, $inner: 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
-            4 => table!($loop, 64, 4, $step, $inner: 1 2 3 4 5 6 7 7 7 7 7 7 7 7),
+            4 => table!($loop, 64, 4, $step, $inner: 1 2 3 4 5 6 6 6 6 6 6 6 6 6),
             _ => None,
         }
     };

@@ -126,7 +126,7 @@ impl<T: RowsDot> Kernel for Forward<T> {
     fn keep(&self, inputs: &[View], memory: &mut [u8]) -> Result<()> {
         let packed = Scratch::new(memory).take(packed_size::<T>(self.size()))?;
         let size = (self.sizes.hidden, self.sizes.width);
-        packed::pack(size, self.right(&inputs[1])?, packed);
+        packed::pack(T::tiles_for(size.0), size, self.right(&inputs[1])?, packed);
         Ok(())
     }
 

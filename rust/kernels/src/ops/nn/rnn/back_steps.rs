@@ -171,7 +171,7 @@ impl<T: RowsDot> Steps<'_, T> {
                 let data = &self.recurrent[p.d * shape.size()..(p.d + 1) * shape.size()];
                 let (gates, far) = self.gates(p.d, next);
                 let (rows, left) = ((self.rows, p.chunk), Left::Lines(gates, far));
-                Panels::new(data, shape).multiply(rows, left, p.block, grad, |_| own);
+                Panels::new(net.tiles(), data, shape).multiply(rows, left, p.block, grad, |_| own);
             }
         }
         let lives = |&row: &usize| output && self.given.lengths.has(row, p.t);
@@ -214,6 +214,7 @@ impl<T: RowsDot> Steps<'_, T> {
         let mut room = T::borrow_room(p.size());
         let grad = &mut room[..p.size()];
         let panels = Panels::new(
+            self.net.tiles(),
             &self.projecting[p.d * shape.size()..(p.d + 1) * shape.size()],
             *shape,
         );

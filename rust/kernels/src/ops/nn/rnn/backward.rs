@@ -28,12 +28,13 @@ pub(super) struct Backward<T> {
 
 /// The weights that the gradients of gates are multiplied by.
 fn recurrent<T: RowsDot>(net: &Net) -> Shape {
-    Shape::new::<T>(1, net.out(), net.wide())
+    Shape::new(&net.tiles::<T>(), 1, net.out(), net.wide())
 }
 
 /// Those of the projection.
 fn projecting<T: RowsDot>(net: &Net) -> Option<Shape> {
-    net.projection.map(|p| Shape::new::<T>(1, net.hidden, p))
+    net.projection
+        .map(|p| Shape::new(&net.tiles::<T>(), 1, net.hidden, p))
 }
 
 /// Sizes of scratch memory, besides that of the steps: in the order of the fields of [`Pass`].
@@ -71,7 +72,7 @@ impl<T: RowsDot> Kernel for Backward<T> {
             state: Target::of_slice(state?),
             cell: Cells {
                 tiles: Target::of_slice(cell?),
-                shape: Shape::new::<T>(1, net.hidden, 0),
+                shape: Shape::new(&net.tiles::<T>(), 1, net.hidden, 0),
             },
         };
         let mut pass = Pass {
@@ -90,7 +91,7 @@ impl<T: RowsDot> Kernel for Backward<T> {
             panels: panels?,
             first: first?,
             room,
-            rows: Rows::new::<T>(net.batch),
+            rows: Rows::new(&net.tiles::<T>(), net.batch),
             given,
         };
         for layer in (0..net.layers).rev() {

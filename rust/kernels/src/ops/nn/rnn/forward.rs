@@ -97,7 +97,7 @@ impl<T: RowsDot> Kernel for Forward<T> {
                     shape: self.packing.recurrent,
                 },
             },
-            rows: Rows::new::<T>(net.batch),
+            rows: Rows::new(&net.tiles::<T>(), net.batch),
         };
         let hidden = call.outputs.len() - 1;
         let mut summand = Vec::new();

@@ -2,6 +2,7 @@
 
 use crate::api::{Attrs, Desc};
 use crate::blocks::coin::Coin;
+use crate::linalg::tile::{Tiled, Tiles};
 use crate::math::real::Real;
 use ferromix_base::{Error, Result};
 use std::ops::Range;
@@ -159,6 +160,16 @@ impl Net {
             lengths: attrs.bool("use_sequence_length")?,
             states: attrs.bool("state_outputs")?,
         })
+    }
+
+    /// The tiles of all products with states.
+    pub(super) fn tiles<T: Tiled>(&self) -> Tiles<T> {
+        let [states, units] = [self.out(), self.hidden].map(T::tiles_for);
+        if states.width == units.width {
+            units
+        } else {
+            T::tiles()
+        }
     }
 
     /// Gates of a unit.

@@ -42,8 +42,10 @@ impl Packing {
     pub(super) fn new<T: RowsDot>(net: &Net) -> Self {
         let input = |layer: usize| packed_size::<T>((net.rows(), net.wide(), net.input(layer)));
         Packing {
-            recurrent: Shape::new::<T>(net.gates(), net.hidden, net.out()),
-            projecting: net.projection.map(|p| Shape::new::<T>(1, p, net.hidden)),
+            recurrent: Shape::new(&net.tiles::<T>(), net.gates(), net.hidden, net.out()),
+            projecting: net
+                .projection
+                .map(|p| Shape::new(&net.tiles::<T>(), 1, p, net.hidden)),
             directions: net.directions,
             layers: net.layers,
             inputs: [input(0), input(1)],
@@ -106,7 +108,12 @@ impl Packing {
                 let weight = &parameters[net.weights(layer, d).input];
                 let weight = Operand::new(weight, size.1).transposed();
                 if n > 0 {
-                    packed::pack(size, weight, &mut inputs[d * n..(d + 1) * n]);
+                    packed::pack(
+                        T::tiles_for(size.0),
+                        size,
+                        weight,
+                        &mut inputs[d * n..(d + 1) * n],
+                    );
                 }
             }
         }

@@ -95,6 +95,7 @@ impl Place {
 fn copy<T: RowsDot>(from: &[T], to: &mut [T]) {
     // What tiles have is of a length that the compiler knows, and moved without a call.
     match to.len() {
+        64 => copy_exactly::<T, 64>(from, to),
         32 => copy_exactly::<T, 32>(from, to),
         16 => copy_exactly::<T, 16>(from, to),
         8 => copy_exactly::<T, 8>(from, to),
@@ -118,7 +119,7 @@ pub(super) struct Cells<T> {
 impl<T: RowsDot> Cells<T> {
     /// Numbers of all tiles.
     pub(super) fn size(net: &Net) -> usize {
-        let shape = Shape::new::<T>(1, net.hidden, 0);
+        let shape = Shape::new(&net.tiles::<T>(), 1, net.hidden, 0);
         let across = shape.blocks() * shape.width();
         if net.cells() {
             net.states_of(across)

@@ -175,6 +175,7 @@ impl<T: RowsDot> Steps<'_, T> {
     fn products(&self, p: &Place, gates: &mut [T]) {
         let (net, shape) = (self.net, self.packing.recurrent);
         let panels = Panels::new(
+            net.tiles(),
             &self.weights.recurrent[p.d * shape.size()..(p.d + 1) * shape.size()],
             shape,
         );
@@ -306,6 +307,7 @@ impl<T: RowsDot> Steps<'_, T> {
         let mut room = T::borrow_room(p.size());
         let sums = &mut room[..p.size()];
         let panels = Panels::new(
+            net.tiles(),
             &self.weights.projecting[p.d * shape.size()..(p.d + 1) * shape.size()],
             *shape,
         );
