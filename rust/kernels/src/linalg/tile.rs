@@ -21,7 +21,7 @@ const TOGETHER: usize = 4;
 
 /// Rows of `B` that the first-level cache is told of before they are multiplied. They come from the second-level one
 /// meanwhile, also where another thread of the core keeps the first-level one busy.
-const AHEAD: usize = 8;
+pub(crate) const AHEAD: usize = 8;
 
 /// Rows whose elements are next to each other, and the distance between rows.
 type Rows<'a, T> = (&'a [T], usize);

@@ -3,6 +3,7 @@
 
 use crate::blocks::raw::{fetch_far, fetch_lines};
 use crate::linalg::results::Results;
+use crate::linalg::tile::AHEAD;
 #[cfg(target_arch = "x86_64")]
 use crate::linalg::{pairs, pairs::Pairs};
 use crate::math::real::Float;
@@ -15,9 +16,6 @@ const MOST_ROWS: usize = 14;
 
 /// Words of a line of the cache.
 pub(super) const LINE: usize = 16;
-
-/// Rows of a panel that the first-level cache is told of before they are multiplied.
-const AHEAD: usize = 8;
 
 /// What becomes of the sums of a tile before they go to memory.
 #[derive(Clone, Copy)]
