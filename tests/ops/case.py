@@ -190,6 +190,9 @@ def _real(random: np.random.Generator, shape: tuple, domain: str) -> np.ndarray:
         return random.uniform(1.3, 3, shape)
     if domain == "unit":
         return random.uniform(-0.9, 0.9, shape)
+    if domain == "weights":
+        # Of so many that their sums stay near 1.
+        return random.standard_normal(shape) / 16
     if domain == "distinct":
         # Apart from each other and from zero, in steps that halves hold.
         steps = random.permutation(size) - size // 2

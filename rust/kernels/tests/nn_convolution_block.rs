@@ -122,7 +122,7 @@ fn blocks_agree_with_operators_one_by_one() {
 }
 
 /// Sizes whose channels, or at least those of the result, fill blocks of 16.
-const IN_BLOCKS: [Sizes; 16] = [
+const IN_BLOCKS: [Sizes; 20] = [
     ([2, 32, 48, 1], [9, 13], 3, 1, 1),
     ([2, 64, 80, 1], [7, 5], 3, 1, 0),
     // As one line; by rows, of one and of several tiles; of several chunks of weights.
@@ -134,6 +134,11 @@ const IN_BLOCKS: [Sizes; 16] = [
     ([2, 112, 16, 1], [15, 11], 5, 2, 2),
     ([1, 32, 32, 1], [5, 7], 3, 2, 1),
     ([2, 16, 96, 1], [40, 31], 7, 2, 3),
+    // By tiles of four blocks of filters: of one chunk of weights and of several, and of strides.
+    ([2, 32, 64, 1], [6, 9], 1, 1, 0),
+    ([1, 176, 128, 1], [5, 7], 1, 1, 0),
+    ([1, 48, 64, 1], [9, 35], 1, 2, 0),
+    ([2, 16, 192, 1], [11, 13], 5, 2, 2),
     // Plane by plane.
     ([3, 32, 32, 32], [9, 21], 3, 1, 1),
     ([2, 16, 16, 16], [12, 33], 3, 2, 1),
@@ -218,7 +223,8 @@ fn channels_in_blocks_give_the_same_results() {
 }
 
 /// Sizes of planes of few channels, whose positions are multiplied some at a time: those of a row of a window.
-const FEW: [Sizes; 5] = [
+const FEW: [Sizes; 6] = [
+    ([1, 3, 128, 1], [9, 20], 7, 1, 3),
     ([2, 3, 64, 1], [21, 40], 7, 2, 3),
     ([1, 1, 16, 1], [9, 33], 3, 1, 1),
     ([1, 4, 48, 1], [12, 11], 8, 1, 0),

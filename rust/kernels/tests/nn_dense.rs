@@ -37,8 +37,9 @@ fn fully_connected_agrees_with_its_definition() {
         (vec![0, 6], true),
         (vec![64, 100], true),
         (vec![2, 300], true),
+        (vec![50, 256], true),
     ] {
-        for hidden in [1, 10, 33] {
+        for hidden in [1, 10, 33, 256] {
             let cut = if flatten { 1 } else { shape.len() - 1 };
             let (rows, width) = (shape[..cut].iter().product(), shape[cut..].iter().product());
             let out: Vec<usize> = shape[..cut].iter().copied().chain([hidden]).collect();

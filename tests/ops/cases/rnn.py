@@ -77,7 +77,7 @@ def network(mode, state_size, num_layers, bidirectional=False, **attrs):
     return oracle
 
 
-def case(mode, sizes, layers=1, **attrs):
+def case(mode, sizes, layers=1, weights="normal", **attrs):
     steps, batch, features, hidden = sizes
     ways, size = 1 + attrs.get("bidirectional", False), attrs.get("projection_size") or hidden
     gates = {"lstm": 4, "gru": 3}.get(mode, 1) * hidden
@@ -86,6 +86,7 @@ def case(mode, sizes, layers=1, **attrs):
     shapes = [(steps, batch, features), (count,), (layers * ways, batch, size)]
     shapes += [(layers * ways, batch, hidden)] * (mode == "lstm")
     domains, mixed, fixed = ["normal"] * len(shapes), [None] * len(shapes), ()
+    domains[1] = weights
     if attrs.get("use_sequence_length"):
         shapes.append((batch,))
         domains.append("below3")
@@ -123,6 +124,10 @@ CASES = [
     case("gru", (1, 14, 2, 35)),
     # So many rows of inputs are multiplied by weights that are packed.
     case("lstm", (2, 13, 33, 16)),
+    # So many units are multiplied by tiles of four vectors, of single and of double precision.
+    case("lstm", (2, 9, 2, 256), weights="weights"),
+    case("gru", (2, 8, 1, 128), weights="weights", bidirectional=True),
+    case("lstm", (2, 8, 1, 128), weights="weights", projection_size=256),
     case("lstm", (0, 2, 3, 2), state_outputs=True),
     case("gru", (2, 0, 3, 2), bidirectional=True),
     case("rnn_tanh", (2, 2, 0, 2)),
