@@ -12,7 +12,7 @@ use crate::simd::vector::{Level, level};
 use std::ops::Range;
 
 /// The part of the contracted axis that is packed at a time: as much as leaves room in the first-level
-/// cache for other things than a panel of `B`.
+/// cache for other things than a panel of `B` of two vectors. Those of four come from the second-level one.
 const DEPTH: usize = 256;
 
 /// Columns that are packed at a time: as many as a thread keeps memory for.

@@ -192,8 +192,8 @@ compiled_for!(
     in_pairs: Pairs, bf16, "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma"
 );
 
+/// The last loops are of as many rows as there are registers for: more are not asked for.
 #[cfg(target_arch = "x86_64")]
-// More rows than there are registers for are not asked for.
 macro_rules! table {
     ($loop:ident, $width:literal, $w:literal, $step:literal, $inner:literal: $($n:literal)*) => {
         Some(Tiles {
