@@ -19,7 +19,7 @@ const FEWEST: usize = 28;
 const MOST: usize = 512;
 /// Tasks of each thread, where there are so many panels.
 const TASKS: usize = 8;
-/// Blocks of filters of a tile, where all filters are so many at a time.
+/// Blocks of filters of a tile, where all filters are so many at a time, and each thread has a task yet.
 const WIDE: usize = 4;
 /// Most positions of a piece for the matrix unit.
 const PIECE: usize = amx::ROWS;
@@ -71,22 +71,17 @@ impl<T: Words> Products<T> {
         let inner = words(order.block * order.joined);
         let step = words(g.stride[2] * order.block);
         let unit = T::has_unit();
-        let tiles = |blocks| T::tiles(step, inner, blocks);
-        let wide = match tiles(WIDE) {
-            Some(tiles) if !unit && g.filters.is_multiple_of(tiles.width) => tiles,
-            _ => tiles(2)?,
-        };
-        let tiles = [wide, tiles(1)?];
+        let positions = g.output[1] * g.output[2];
+        let read = words(g.channels * g.stride[1] * g.stride[2]);
+        let wanted = (READ / read.max(1)).clamp(FEWEST, MOST);
+        let blocks = positions.div_ceil(wanted).max(1);
+        let tiles = tiles(g, (step, inner), blocks)?;
         let place = |[_, y, x]: [usize; 3]| y * g.dilate[1] * row + x * g.dilate[2] * order.block;
         let within = g.positions().map(place).step_by(order.joined);
         let within: Vec<usize> = within.collect();
         let taps = |block| within.iter().map(move |p| words(block * plane + p));
         let rows = if unit { PIECE } else { tiles[0].most_rows };
         let pieces = pieces(g, rows, [words(g.stride[1] * row), step]);
-        let positions = g.output[1] * g.output[2];
-        let read = words(g.channels * g.stride[1] * g.stride[2]);
-        let wanted = (READ / read.max(1)).clamp(FEWEST, MOST);
-        let blocks = positions.div_ceil(wanted).max(1);
         let together = pieces.len().div_ceil(blocks).max(1);
         let sum = |some: &[Piece]| some.iter().map(|p| p.len).sum();
         Some(Products {
@@ -326,6 +321,24 @@ impl<T: Words> Products<T> {
             row += count;
         }
     }
+}
+
+/// The tiles for whole panels, and for a last one of one block, of an image whose positions are so many tasks.
+fn tiles<T: Words>(
+    g: &Geometry,
+    (step, inner): (usize, usize),
+    blocks: usize,
+) -> Option<[Tiles<T>; 2]> {
+    let of = |blocks| T::tiles(step, inner, blocks);
+    let fits = |width: usize| {
+        let tasks = g.batch * blocks * (g.filters / width);
+        g.filters.is_multiple_of(width) && tasks >= par::threads()
+    };
+    let wide = match of(WIDE) {
+        Some(tiles) if !T::has_unit() && fits(tiles.width) => tiles,
+        _ => of(2)?,
+    };
+    Some([wide, of(1)?])
 }
 
 /// What is read, with its border: elements of blocks of channels.

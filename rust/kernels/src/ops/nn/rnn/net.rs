@@ -4,6 +4,7 @@ use crate::api::{Attrs, Desc};
 use crate::blocks::coin::Coin;
 use crate::linalg::tile::{Tiled, Tiles};
 use crate::math::real::Real;
+use crate::par;
 use ferromix_base::{Error, Result};
 use std::ops::Range;
 
@@ -68,6 +69,8 @@ pub(super) struct Net {
     pub(super) lengths: bool,
     /// Whether the last states are outputs.
     pub(super) states: bool,
+    /// Threads that there is work for, so that tiles are no wider.
+    threads: usize,
 }
 
 /// The places of one layer's parameters, of one direction.
@@ -159,13 +162,15 @@ impl Net {
             coin: (factors && train).then(|| Coin::new(p)),
             lengths: attrs.bool("use_sequence_length")?,
             states: attrs.bool("state_outputs")?,
+            threads: par::threads(),
         })
     }
 
     /// The tiles of all products with states.
     pub(super) fn tiles<T: Tiled>(&self) -> Tiles<T> {
         let [states, units] = [self.out(), self.hidden].map(T::tiles_for);
-        if states.width == units.width {
+        let tasks = self.directions * self.out().min(self.hidden) / units.width;
+        if states.width == units.width && tasks >= self.threads {
             units
         } else {
             T::tiles()
