@@ -286,6 +286,18 @@ fn windows_of_other_extents_along_each_axis_agree_with_loops() {
 }
 
 #[test]
+fn windows_and_strides_far_beyond_the_input_take_no_memory() {
+    check(1, 2, &[[9, 20_001, 1, 10_000]], &[DType::F64]);
+    check(
+        1,
+        16,
+        &[[3, 3, 1, 1], [4, 20_001, 1, 10_000]],
+        &[DType::F32],
+    );
+    check(2, 16, &[[5, 3, 1, 1], [9, 2, 1_000_000_000, 0]], &REALS);
+}
+
+#[test]
 fn global_pooling_ignores_the_window() {
     let x = Tensor::noise(&[2, 3, 4, 5], 1);
     let head = Tensor::noise(&[2, 3, 1, 1], 2);

@@ -110,7 +110,7 @@ fn forward<T: Float<Real: Tiled>>(pool: &Pool, call: &mut Call<'_>) -> Result<()
     };
     let planes = side_by_side::planes(pool);
     planes::each::<T, 1, _>(&planes, data, result, call.reqs[0], || {
-        let mut row = vec![border; pool.axes[2].reached()];
+        let mut row = vec![border; pool.axes[2].reached().unwrap_or_default()];
         let mut powers = Vec::new();
         let mut lines = in_blocks::Lines::default();
         move |[x]: [&[T::Real]; 1], out: &mut [T::Real]| match pool.kind {

@@ -18,6 +18,9 @@ pub(super) enum Kind {
     Cubes,
 }
 
+/// Elements beyond an axis of any length that are no reason to go window by window.
+const FAR: usize = 1 << 14;
+
 /// One spatial axis.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
@@ -55,10 +58,12 @@ impl Axis {
             .saturating_sub(o * self.stride)
     }
 
-    /// How many elements the input has with the padding, and what windows reach beyond that.
-    pub(super) fn reached(&self) -> usize {
+    /// How many elements the input has with the padding, and what windows reach beyond that; none where that is
+    /// so much more than the input that windows are better reduced one by one.
+    pub(super) fn reached(&self) -> Option<usize> {
         let windows = self.output.saturating_sub(1) * self.stride + self.kernel;
-        windows.max(self.pad + self.input)
+        let reached = windows.max(self.pad + self.input);
+        (reached <= 4 * self.input + FAR).then_some(reached)
     }
 }
 

@@ -2,7 +2,7 @@
 //! block has channels.
 
 use super::geometry::{Kind, Pool};
-use super::reduce::{Fold, Larger, Plus};
+use super::reduce::{Fold, Larger, Plus, one_by_one};
 use crate::api::prepared::boxed;
 use crate::api::{Call, Desc, Kernel};
 use crate::blocks::aligned::Aligned;
@@ -66,8 +66,12 @@ multiversion! {
     ) {
         let start = F::start(fold.0);
         let [_, high, wide] = pool.axes;
+        let Some(reached) = wide.reached() else {
+            one_by_one::<R, F, BLOCK>(pool, x, out, start);
+            return averages(pool, out);
+        };
         let (row, taken) = (wide.input * BLOCK, (wide.output - 1) * wide.stride + 1);
-        lines.across.reserve(wide.reached() * BLOCK);
+        lines.across.reserve(reached * BLOCK);
         lines.across.fill(start);
         lines.along.reserve(taken * BLOCK);
         for (h, out) in out.chunks_exact_mut(wide.output * BLOCK).enumerate() {
@@ -82,12 +86,18 @@ multiversion! {
                 let wanted = all.chunks_exact(BLOCK).step_by(wide.stride);
                 out.chunks_exact_mut(BLOCK).zip(wanted).for_each(|(to, all)| to.copy_from_slice(all));
             }
-            if pool.kind == Kind::Avg {
-                for (w, out) in out.chunks_exact_mut(BLOCK).enumerate() {
-                    let share = pool.share(0, h, w);
-                    out.iter_mut().for_each(|x| *x *= share);
-                }
-            }
+        }
+        averages(pool, out);
+    }
+}
+
+/// Makes averages of sums, if these are wanted.
+fn averages<R: Real>(pool: &Pool, sums: &mut [R]) {
+    let wide = pool.axes[2];
+    if pool.kind == Kind::Avg {
+        for (at, sums) in sums.chunks_exact_mut(BLOCK).enumerate() {
+            let share = pool.share(0, at / wide.output, at % wide.output);
+            sums.iter_mut().for_each(|x| *x *= share);
         }
     }
 }

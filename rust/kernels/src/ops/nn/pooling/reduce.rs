@@ -34,7 +34,7 @@ impl Fold for Plus {
     }
 }
 
-/// Reduces every window of a plane. What is done is a function of its own for planes of one window: in one with
+/// Reduces every window of a plane, one by one where there is no `row`. What is done is a function of its own for planes of one window: in one with
 /// the other, the compiler makes calls of the loops over pieces.
 pub(super) fn reduce<R: Real, F: Fold>(
     pool: &Pool,
@@ -45,8 +45,31 @@ pub(super) fn reduce<R: Real, F: Fold>(
 ) {
     if pool.is_global() {
         out[0] = reduce_all(x, F::start(fold.0), fold.1);
+    } else if row.is_empty() {
+        one_by_one::<R, F, 1>(pool, x, out, F::start(fold.0));
     } else {
         reduce_plane(pool, x, row, out, fold);
+    }
+}
+
+/// Reduces every window of `LANES` planes side by side by itself, of as much of the input as it covers.
+pub(super) fn one_by_one<R: Real, F: Fold, const LANES: usize>(
+    pool: &Pool,
+    x: &[R],
+    out: &mut [R],
+    start: R,
+) {
+    let [_, high, wide] = pool.axes;
+    for (at, out) in out.chunks_exact_mut(LANES).enumerate() {
+        let (line, columns) = (at / wide.output, wide.window(at % wide.output));
+        out.fill(start);
+        for row in pool.rows(line / high.output, line % high.output) {
+            let covered = &x[(row + columns.start) * LANES..(row + columns.end) * LANES];
+            for numbers in covered.chunks_exact(LANES) {
+                let both = out.iter_mut().zip(numbers);
+                both.for_each(|(out, &x)| *out = F::fold(*out, x));
+            }
+        }
     }
 }
 
