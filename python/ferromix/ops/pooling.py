@@ -69,7 +69,8 @@ class Pooling(OperatorProperty):
     x * stride + j - pad]``, or the average or sum, where data outside of the image do not count (an
     average with ``count_include_pad`` divides by the whole window, up to the padding's end).
     ``"lp"`` is the root of order ``p_value`` of the sum of that power of the elements, without
-    their magnitudes. The maximum of no elements is the least finite number.
+    their magnitudes. The maximum of no elements is the least finite number,
+    and so is that of NaN and ``-inf`` alone, as NaN is never larger.
     Shapes: ``data`` is ``(n, c, h, w)``, ``out`` ``(n, c, h', w')`` with
     ``h' = (h + 2 * pad - kernel) / stride + 1``, rounded down for the convention ``"valid"`` and
     up for ``"full"``; for ``"same"``, ``h' = (h + 2 * pad) / stride``, rounded up; 1 for
