@@ -69,7 +69,7 @@ pub(super) struct Net {
     pub(super) lengths: bool,
     /// Whether the last states are outputs.
     pub(super) states: bool,
-    /// Threads that there is work for, so that tiles are no wider.
+    /// Threads that kernels share; tiles are wide where each has a task then.
     threads: usize,
 }
 
