@@ -151,6 +151,14 @@ def test_out_of_memory_says_asked_for_in_use_and_limit(no_more_memory):
         mx.nd.zeros((1024, 1024))
 
 
+def test_out_of_memory_for_an_output_names_the_operator(no_more_memory):
+    mx.storage.set_limit(None)
+    data = mx.nd.ones((1, 1))
+    mx.storage.set_limit(mx.storage.stats()["in_use"])
+    with pytest.raises(OutOfMemoryError, match=r"^operator broadcast_to: cannot allocate 4194304"):
+        mx.nd.broadcast_to(data, shape=(1024, 1024))
+
+
 def test_truncated_params_file(tmp_path):
     path = tmp_path / "cut.params"
     mx.nd.save(path, {"weight": mx.nd.ones((8,))})

@@ -325,6 +325,15 @@ fn a_plane_for_each_plane_of_the_result() {
 }
 
 #[test]
+fn strides_and_dilations_far_beyond_the_input() {
+    let far = (1 << 31) - 1;
+    Case::new([2, 4, 6, 2], &[[5, 2, far, 1, 0], [6, 3, far, 1, 1]]).check(&REALS);
+    Case::new([2, 4, 6, 1], &[[4, 1, 1, far, 0], [5, 1, far, far, 0]]).check(&REALS);
+    Case::new([2, 3, 3, 3], &[[9, 3, far, 1, 1], [7, 3, 1, 1, 1]]).check(&REALS);
+    Case::new([2, 64, 64, 1], &[[7, 3, far, 1, 0], [7, 3, 1, 1, 1]]).check(&REALS);
+}
+
+#[test]
 fn planes_may_lie_over_their_data() {
     // In one strip and in several, vector by vector, and copied.
     let sides = [(14, 14, 3), (40, 5, 3), (9, 33, 3), (7, 7, 3), (6, 9, 5)];

@@ -118,11 +118,6 @@ impl<'a> Wanted<'a> {
     }
 }
 
-fn new_array(desc: &Desc, place: Context) -> PyResult<Array> {
-    let array = rt::Array::on(runtime()?, place, &desc.shape, desc.dtype);
-    array.map(Array::from).map_err(to_py)
-}
-
 /// A card, ready to be called.
 #[pyclass(frozen, module = "ferromix._core")]
 pub(crate) struct Call {
@@ -202,7 +197,7 @@ impl Call {
         };
         let mut results: Outputs<'py> = out.iter().cloned().collect();
         for desc in missing {
-            results.push(Bound::new(py, new_array(desc, place)?)?);
+            results.push(Bound::new(py, self.new_array(desc, place)?)?);
         }
         let mut reqs: SmallVec<[Req; 4]> = SmallVec::from_elem(Req::Write, results.len());
         for &(input, output) in &entry.in_place {
@@ -214,6 +209,12 @@ impl Call {
         let outputs = results.iter().map(|output| Some(output.get())).collect();
         entry.push(prepared, inputs, outputs, reqs, scalars, site::current(py))?;
         Ok(results)
+    }
+
+    fn new_array(&self, desc: &Desc, place: Context) -> PyResult<Array> {
+        let array = rt::Array::on(runtime()?, place, &desc.shape, desc.dtype);
+        let explained = |e: Error| to_py(e.within(format_args!("operator {}", self.name)));
+        array.map(Array::from).map_err(explained)
     }
 
     /// Pushes one run for some of its outputs, on behalf of the line `site`, and gives those. Nothing
@@ -250,7 +251,7 @@ impl Call {
                 (Wanted::Nothing, _) => (None, Req::Null),
                 (Wanted::In(array, req), _) => (Some(Array::from((*array).clone())), *req),
                 (Wanted::New, Some(i)) => (Some(Array::from(inputs[i].0.clone())), Req::Inplace),
-                (Wanted::New, None) => (Some(new_array(desc, place)?), Req::Write),
+                (Wanted::New, None) => (Some(self.new_array(desc, place)?), Req::Write),
             };
             results.push(array);
             reqs.push(req);

@@ -122,6 +122,7 @@ impl Binding {
         let Some(bound) = Arc::get_mut(this) else {
             return Ok(false);
         };
+        let explained = in_operator(bound.name);
         let staged = !bound.staged.0.is_empty() || !bound.staged.1.is_empty();
         let views = bound
             .outputs
@@ -148,7 +149,7 @@ impl Binding {
             }
             *var = input.chunk().var();
             // SAFETY: as for `Array::view`; nobody else has the views.
-            unsafe { view.move_to(input.address()?) };
+            unsafe { view.move_to(input.address().map_err(explained)?) };
         }
         let mut writes = bound.writes.iter_mut();
         let wanted = outputs.iter().zip(views).zip(reqs);
@@ -162,7 +163,7 @@ impl Binding {
             }
             *var = output.chunk().var();
             // SAFETY: as above.
-            unsafe { view.move_to(output.address()?) };
+            unsafe { view.move_to(output.address().map_err(explained)?) };
         }
         if let Some(there) = &mut bound.there {
             there.bind(inputs, outputs, reqs)?;
@@ -221,7 +222,8 @@ impl Binding {
             self.staged.0.push(self.inputs.len());
         }
         self.reads.push(input.chunk().var());
-        self.inputs.push(input.view()?);
+        let view = input.view().map_err(in_operator(self.name))?;
+        self.inputs.push(view);
         Ok(())
     }
 
@@ -250,7 +252,8 @@ impl Binding {
         }
         self.writes.push(output.chunk().var());
         self.bytes += (output.len() * output.dtype().size()) as u64;
-        self.views().push(output.view()?);
+        let view = output.view().map_err(in_operator(self.name))?;
+        self.views().push(view);
         self.reqs.push(req);
         Ok(())
     }
@@ -342,7 +345,7 @@ impl Binding {
         let Work::Kernel(_, kernel) = &self.prepared.work else {
             return self.run(runtime, random, site);
         };
-        let explained = |e: Error| e.within(format_args!("operator {}", self.name));
+        let explained = in_operator(self.name);
         let make =
             |views: &[View], memory: &mut [u8]| kernel.keep(views, memory).map_err(explained);
         keep.with(runtime, &self.inputs, make, |kept| {
@@ -372,8 +375,7 @@ impl Binding {
             return self.call(&self.inputs, &mut views, &self.reqs, &mut [], given);
         }
         let mut outputs = views.clone();
-        let mut scratch = Scratch::new(runtime, self.scratch)
-            .map_err(|e| e.within(format_args!("operator {}", self.name)))?;
+        let mut scratch = Scratch::new(runtime, self.scratch).map_err(in_operator(self.name))?;
         let (mut inputs, mut reqs) = (self.inputs.clone(), self.reqs.clone());
         for &i in &self.staged.0 {
             inputs[i] = stage(&inputs[i], &mut scratch, true)?;
@@ -422,6 +424,11 @@ impl Binding {
 
 pub(crate) fn array<A: AsRef<Array>>(output: &Option<A>) -> Option<&Array> {
     output.as_ref().map(AsRef::as_ref)
+}
+
+/// What puts the operator's name in front of an error.
+fn in_operator(name: Name) -> impl Fn(Error) -> Error + Copy {
+    move |error| error.within(format_args!("operator {name}"))
 }
 
 /// Whether the kernel must not see this input as it is, as it writes some of its memory; where it `shrinks`

@@ -106,8 +106,8 @@ impl Geometry {
         let shape = &data.shape[..];
         let n = axes(name, data)?;
         let kernel = attrs.extents("kernel", n, 0)?;
-        let stride = attrs.extents("stride", n, 1)?;
-        let dilate = attrs.extents("dilate", n, 1)?;
+        let mut stride = attrs.extents("stride", n, 1)?;
+        let mut dilate = attrs.extents("dilate", n, 1)?;
         let groups = usize::try_from(attrs.int("num_group")?).unwrap_or(0);
         if groups == 0 || !filters.is_multiple_of(groups) || !shape[1].is_multiple_of(groups) {
             return Err(Error::value(format!(
@@ -127,7 +127,8 @@ impl Geometry {
                 .saturating_mul(2)
                 .saturating_add(shape[i + 2])
                 .checked_sub(reach);
-            let (Some(span), true) = (span, kernel[i] * stride[i] * dilate[i] > 0) else {
+            let positive = [kernel[i], stride[i], dilate[i]].iter().all(|&n| n > 0);
+            let (Some(span), true) = (span, positive) else {
                 return Err(Error::value(format!(
                     "{name}: a kernel of {} with stride {} and dilation {} does not fit an axis of \
                      {} with padding {}",
@@ -139,6 +140,11 @@ impl Geometry {
                 )));
             };
             output.push(span / stride[i] + 1);
+            // As memory and loops go by them: no larger than what makes a difference.
+            stride[i] = stride[i].min(span + 1);
+            if kernel[i] == 1 {
+                dilate[i] = 1;
+            }
         }
         check_shape(name, "output", out, &output)?;
         Ok(Geometry {
