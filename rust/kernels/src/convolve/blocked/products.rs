@@ -19,6 +19,9 @@ const FEWEST: usize = 28;
 const MOST: usize = 512;
 /// Tasks of each thread, where there are so many panels.
 const TASKS: usize = 8;
+/// Weights that stay in a thread's second-level cache while positions pass by, about. Where there are more, all
+/// positions are multiplied with some before the next ones.
+const STAY: usize = 1 << 18;
 /// Blocks of filters of a tile, where all filters are so many at a time, and each thread has a task yet.
 const WIDE: usize = 4;
 /// Most positions of a piece for the matrix unit.
@@ -191,13 +194,13 @@ impl<T: Words> Blocked<T> {
             1 => 1,
             n => (n * TASKS).div_ceil(p.batch * blocks),
         };
-        let shares = wanted.min(panels);
+        let shares = wanted.max(packed.len().div_ceil(STAY)).min(panels);
         let each = p.per_thread();
         let threads = Target::of_slice(threads);
         par::for_each_slot(p.batch * blocks * shares, |slot, task| {
             // SAFETY: tasks that run at the same time have different slots.
             let sums = unsafe { threads.slice(slot * each..(slot + 1) * each) };
-            let (task, share) = (task / shares, task % shares);
+            let (share, task) = (task / (p.batch * blocks), task % (p.batch * blocks));
             let (image, block) = (task / blocks, task % blocks);
             let pieces = &p.pieces[block * p.together..];
             let pieces = &pieces[..pieces.len().min(p.together)];
