@@ -40,6 +40,39 @@ fn axes(name: &str, data: &Desc) -> Result<usize> {
     )))
 }
 
+/// One axis, as its attributes say.
+struct Axis {
+    input: usize,
+    kernel: usize,
+    stride: usize,
+    dilate: usize,
+    pad: usize,
+}
+
+impl Axis {
+    /// How far the kernel may move.
+    fn span(&self, name: &str) -> Result<usize> {
+        let &Axis {
+            input,
+            kernel,
+            stride,
+            dilate,
+            pad,
+        } = self;
+        let reach = dilate
+            .saturating_mul(kernel.saturating_sub(1))
+            .saturating_add(1);
+        let all = pad.saturating_mul(2).saturating_add(input);
+        let positive = [kernel, stride, dilate].iter().all(|&n| n > 0);
+        all.checked_sub(reach).filter(|_| positive).ok_or_else(|| {
+            Error::value(format!(
+                "{name}: a kernel of {kernel} with stride {stride} and dilation {dilate} does not fit an \
+                 axis of {input} with padding {pad}"
+            ))
+        })
+    }
+}
+
 pub(crate) fn volume(extents: &[usize; 3]) -> usize {
     extents.iter().product()
 }
@@ -120,25 +153,14 @@ impl Geometry {
         check_shape(name, "weight", weight, &expected)?;
         let mut output = vec![shape[0], filters];
         for i in 0..n {
-            let reach = dilate[i]
-                .saturating_mul(kernel[i].saturating_sub(1))
-                .saturating_add(1);
-            let span = pad[i]
-                .saturating_mul(2)
-                .saturating_add(shape[i + 2])
-                .checked_sub(reach);
-            let positive = [kernel[i], stride[i], dilate[i]].iter().all(|&n| n > 0);
-            let (Some(span), true) = (span, positive) else {
-                return Err(Error::value(format!(
-                    "{name}: a kernel of {} with stride {} and dilation {} does not fit an axis of \
-                     {} with padding {}",
-                    kernel[i],
-                    stride[i],
-                    dilate[i],
-                    shape[i + 2],
-                    pad[i]
-                )));
+            let axis = Axis {
+                input: shape[i + 2],
+                kernel: kernel[i],
+                stride: stride[i],
+                dilate: dilate[i],
+                pad: pad[i],
             };
+            let span = axis.span(name)?;
             output.push(span / stride[i] + 1);
             // As memory and loops go by them: no larger than what makes a difference.
             stride[i] = stride[i].min(span + 1);
