@@ -71,6 +71,35 @@ impl Axis {
             ))
         })
     }
+
+    /// Dilation and padding for a kernel that may move by `span`: no larger than what makes a difference. Of taps
+    /// that are farther apart than the input and the span, one reads the input at most, and the others stay
+    /// outside when they come nearer.
+    fn nearest(&self, span: usize) -> (usize, usize) {
+        let &Axis {
+            input,
+            kernel,
+            dilate,
+            pad,
+            ..
+        } = self;
+        let apart = input.saturating_add(span).saturating_add(1);
+        if kernel == 1 {
+            return (1, pad);
+        }
+        if dilate <= apart {
+            return (dilate, pad);
+        }
+        // Taps that stay in front of the input; as there is as much padding behind it, there is one.
+        let before = pad.saturating_sub(span).div_ceil(dilate).clamp(1, kernel);
+        let reads = before < kernel && before * dilate < pad + input;
+        let pad = if reads {
+            before * apart + pad - before * dilate
+        } else {
+            (before - 1) * apart + span + 1
+        };
+        (apart, pad)
+    }
 }
 
 pub(crate) fn volume(extents: &[usize; 3]) -> usize {
@@ -133,7 +162,7 @@ impl Geometry {
     /// The geometry with this padding and so many channels of `out`.
     fn fitting(
         (name, attrs): (&str, &Attrs),
-        (filters, pad): (usize, Vec<usize>),
+        (filters, mut pad): (usize, Vec<usize>),
         [data, weight, out]: [&Desc; 3],
     ) -> Result<Self> {
         let shape = &data.shape[..];
@@ -162,11 +191,9 @@ impl Geometry {
             };
             let span = axis.span(name)?;
             output.push(span / stride[i] + 1);
-            // As memory and loops go by them: no larger than what makes a difference.
+            // Memory and loops go by them.
             stride[i] = stride[i].min(span + 1);
-            if kernel[i] == 1 {
-                dilate[i] = 1;
-            }
+            (dilate[i], pad[i]) = axis.nearest(span);
         }
         check_shape(name, "output", out, &output)?;
         Ok(Geometry {
