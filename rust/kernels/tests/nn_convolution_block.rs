@@ -6,25 +6,25 @@ use ferromix_base::{DType, bf16};
 use ferromix_kernels::{Attrs, Req, Value};
 use nn_support::*;
 
-/// Batch, channels, filters, groups; extent, kernel, stride and padding of both axes.
-type Sizes = ([usize; 4], [usize; 2], usize, usize, usize);
+/// Batch, channels, filters, groups; extent, kernel, stride, padding and dilation of both axes.
+type Sizes = ([usize; 4], [usize; 2], usize, usize, usize, usize);
 
 const SIZES: [Sizes; 11] = [
-    ([0, 4, 6, 1], [5, 5], 3, 1, 1),
+    ([0, 4, 6, 1], [5, 5], 3, 1, 1, 1),
     // By Winograd, where numbers are single; gathered; as they lie.
-    ([2, 32, 48, 1], [9, 13], 3, 1, 1),
-    ([2, 20, 70, 1], [6, 9], 1, 1, 0),
-    ([1, 5, 6, 1], [8, 33], 3, 1, 1),
+    ([2, 32, 48, 1], [9, 13], 3, 1, 1, 1),
+    ([2, 20, 70, 1], [6, 9], 1, 1, 0, 1),
+    ([1, 5, 6, 1], [8, 33], 3, 1, 1, 1),
     // In two steps, over the ends of planes.
-    ([3, 530, 14, 1], [5, 7], 1, 1, 0),
+    ([3, 530, 14, 1], [5, 7], 1, 1, 0, 1),
     // Vectors along filters, in two steps, and of a window.
-    ([1, 530, 64, 1], [5, 7], 1, 1, 0),
-    ([1, 32, 32, 1], [5, 7], 3, 2, 1),
+    ([1, 530, 64, 1], [5, 7], 1, 1, 0, 1),
+    ([1, 32, 32, 1], [5, 7], 3, 2, 1, 1),
     // Lattices; groups; plane by plane.
-    ([2, 4, 7, 1], [11, 12], 3, 2, 1),
-    ([2, 6, 8, 2], [9, 7], 1, 2, 0),
-    ([3, 5, 5, 5], [9, 21], 3, 1, 1),
-    ([3, 5, 5, 5], [12, 9], 3, 2, 1),
+    ([2, 4, 7, 1], [11, 12], 3, 2, 1, 1),
+    ([2, 6, 8, 2], [9, 7], 1, 2, 0, 1),
+    ([3, 5, 5, 5], [9, 21], 3, 1, 1, 1),
+    ([3, 5, 5, 5], [12, 9], 3, 2, 1, 1),
 ];
 
 struct Case {
@@ -35,7 +35,7 @@ struct Case {
 
 /// The attributes; with channels in blocks where a number says whose.
 fn attributes(
-    ([_, _, filters, groups], _, kernel, stride, pad): Sizes,
+    ([_, _, filters, groups], _, kernel, stride, pad, dilate): Sizes,
     [norm, added, relu]: [bool; 3],
     blocks: Option<i64>,
 ) -> Attrs {
@@ -44,7 +44,7 @@ fn attributes(
     Attrs::from([
         ("kernel", pair(kernel)),
         ("stride", pair(stride)),
-        ("dilate", pair(1)),
+        ("dilate", pair(dilate)),
         ("pad", pair(pad)),
         ("num_filter", Value::Int(filters as i64)),
         ("num_group", Value::Int(groups as i64)),
@@ -58,9 +58,9 @@ fn attributes(
     ])
 }
 
-fn case((n, extents, kernel, stride, pad): Sizes, [norm, added, relu]: [bool; 3]) -> Case {
-    let [batch, channels, filters, groups] = n;
-    let out = extents.map(|e| (e + 2 * pad - kernel) / stride + 1);
+fn case(sizes: Sizes, [norm, added, relu]: [bool; 3]) -> Case {
+    let ([batch, channels, filters, groups], extents, kernel, stride, pad, dilate) = sizes;
+    let out = extents.map(|e| (e + 2 * pad - dilate * (kernel - 1) - 1) / stride + 1);
     let out = vec![batch, filters, out[0], out[1]];
     let mut inputs = vec![
         Tensor::noise(&[batch, channels, extents[0], extents[1]], 1),
@@ -74,7 +74,7 @@ fn case((n, extents, kernel, stride, pad): Sizes, [norm, added, relu]: [bool; 3]
     if added {
         inputs.push(Tensor::noise(&out, 8));
     }
-    let attrs = attributes((n, extents, kernel, stride, pad), [norm, added, relu], None);
+    let attrs = attributes(sizes, [norm, added, relu], None);
     Case { attrs, inputs, out }
 }
 
@@ -122,31 +122,40 @@ fn blocks_agree_with_operators_one_by_one() {
 }
 
 /// Sizes whose channels, or at least those of the result, fill blocks of 16.
-const IN_BLOCKS: [Sizes; 20] = [
-    ([2, 32, 48, 1], [9, 13], 3, 1, 1),
-    ([2, 64, 80, 1], [7, 5], 3, 1, 0),
+const IN_BLOCKS: [Sizes; 28] = [
+    ([2, 32, 48, 1], [9, 13], 3, 1, 1, 1),
+    ([2, 64, 80, 1], [7, 5], 3, 1, 0, 1),
     // As one line; by rows, of one and of several tiles; of several chunks of weights.
-    ([2, 32, 80, 1], [6, 9], 1, 1, 0),
-    ([1, 16, 32, 1], [8, 33], 1, 1, 0),
-    ([1, 16, 16, 1], [1, 1], 1, 1, 0),
-    ([2, 48, 32, 1], [9, 35], 1, 2, 0),
-    ([1, 528, 48, 1], [5, 7], 1, 1, 0),
-    ([2, 112, 16, 1], [15, 11], 5, 2, 2),
-    ([1, 32, 32, 1], [5, 7], 3, 2, 1),
-    ([2, 16, 96, 1], [40, 31], 7, 2, 3),
+    ([2, 32, 80, 1], [6, 9], 1, 1, 0, 1),
+    ([1, 16, 32, 1], [8, 33], 1, 1, 0, 1),
+    ([1, 16, 16, 1], [1, 1], 1, 1, 0, 1),
+    ([2, 48, 32, 1], [9, 35], 1, 2, 0, 1),
+    ([1, 528, 48, 1], [5, 7], 1, 1, 0, 1),
+    ([2, 112, 16, 1], [15, 11], 5, 2, 2, 1),
+    ([1, 32, 32, 1], [5, 7], 3, 2, 1, 1),
+    ([2, 16, 96, 1], [40, 31], 7, 2, 3, 1),
     // By tiles of four blocks of filters: of one chunk of weights and of several, and of strides.
-    ([2, 32, 64, 1], [6, 9], 1, 1, 0),
-    ([2, 176, 128, 1], [5, 7], 1, 1, 0),
-    ([3, 48, 64, 1], [9, 35], 1, 2, 0),
-    ([2, 16, 192, 1], [11, 13], 5, 2, 2),
+    ([2, 32, 64, 1], [6, 9], 1, 1, 0, 1),
+    ([2, 176, 128, 1], [5, 7], 1, 1, 0, 1),
+    ([3, 48, 64, 1], [9, 35], 1, 2, 0, 1),
+    ([2, 16, 192, 1], [11, 13], 5, 2, 2, 1),
     // Plane by plane.
-    ([3, 32, 32, 32], [9, 21], 3, 1, 1),
-    ([2, 16, 16, 16], [12, 33], 3, 2, 1),
-    ([2, 48, 48, 48], [6, 2], 5, 1, 2),
-    ([1, 16, 16, 16], [7, 11], 3, 3, 0),
+    ([3, 32, 32, 32], [9, 21], 3, 1, 1, 1),
+    ([2, 16, 16, 16], [12, 33], 3, 2, 1, 1),
+    ([2, 48, 48, 48], [6, 2], 5, 1, 2, 1),
+    ([1, 16, 16, 16], [7, 11], 3, 3, 0, 1),
     // Positions that no tap reaches.
-    ([1, 32, 32, 32], [4, 5], 3, 1, 4),
-    ([1, 16, 32, 1], [4, 5], 2, 1, 3),
+    ([1, 32, 32, 32], [4, 5], 3, 1, 4, 1),
+    ([1, 16, 32, 1], [4, 5], 2, 1, 3, 1),
+    // Taps that read nothing but the border from some tiles, from all, from none; of several chunks of weights.
+    ([2, 32, 48, 1], [9, 20], 3, 1, 6, 6),
+    ([1, 272, 64, 1], [7, 9], 3, 1, 5, 5),
+    ([2, 16, 32, 1], [5, 6], 3, 1, 40, 40),
+    ([1, 48, 32, 1], [4, 5], 2, 1, 15, 30),
+    ([2, 32, 64, 1], [13, 30], 3, 2, 9, 8),
+    ([1, 32, 16, 1], [16, 17], 5, 1, 11, 6),
+    ([1, 16, 64, 1], [12, 40], 3, 2, 7, 4),
+    ([2, 64, 32, 1], [1, 1], 3, 1, 1, 1),
 ];
 
 /// The same numbers with blocks of 16 channels side by side.
@@ -224,12 +233,12 @@ fn channels_in_blocks_give_the_same_results() {
 
 /// Sizes of planes of few channels, whose positions are multiplied some at a time: those of a row of a window.
 const FEW: [Sizes; 6] = [
-    ([1, 3, 128, 1], [9, 20], 7, 1, 3),
-    ([2, 3, 64, 1], [21, 40], 7, 2, 3),
-    ([1, 1, 16, 1], [9, 33], 3, 1, 1),
-    ([1, 4, 48, 1], [12, 11], 8, 1, 0),
-    ([1, 2, 32, 1], [13, 15], 11, 2, 5),
-    ([2, 20, 32, 1], [9, 13], 3, 1, 1),
+    ([1, 3, 128, 1], [9, 20], 7, 1, 3, 1),
+    ([2, 3, 64, 1], [21, 40], 7, 2, 3, 1),
+    ([1, 1, 16, 1], [9, 33], 3, 1, 1, 1),
+    ([1, 4, 48, 1], [12, 11], 8, 1, 0, 1),
+    ([1, 2, 32, 1], [13, 15], 11, 2, 5, 1),
+    ([2, 20, 32, 1], [9, 13], 3, 1, 1, 1),
 ];
 
 #[test]
@@ -255,10 +264,10 @@ fn halves_in_blocks_give_the_same_results() {
 #[test]
 fn bits_do_not_depend_on_threads() {
     for sizes in SIZES {
-        let (mut n, mut extents, kernel, stride, pad) = sizes;
+        let (mut n, mut extents, kernel, stride, pad, dilate) = sizes;
         n[0] *= 8;
         extents = extents.map(|e| 2 * e);
-        let case = case((n, extents, kernel, stride, pad), [true; 3]);
+        let case = case((n, extents, kernel, stride, pad, dilate), [true; 3]);
         let name = "_convolution_block";
         check_threads(DType::F32, name, &case.attrs, &case.inputs, &[&case.out]);
     }

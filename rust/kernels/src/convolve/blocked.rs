@@ -5,6 +5,7 @@
 
 mod depthwise;
 mod order;
+mod pieces;
 mod products;
 mod tile;
 pub(crate) mod words;

@@ -19,6 +19,8 @@ pub(super) struct Order {
     pub(super) window: usize,
     /// Neighbouring ones of these that are read together.
     pub(super) joined: usize,
+    /// Whether all blocks are read at a place before the next one, else all places of a block.
+    pub(super) by_places: bool,
 }
 
 impl Order {
@@ -36,6 +38,7 @@ impl Order {
             },
             window: high * wide,
             joined: if joins { wide } else { 1 },
+            by_places: false,
         }
     }
 
@@ -52,7 +55,10 @@ impl Order {
     /// Which of the weights of a filter stands at a place; none for a channel that is not.
     fn weight(&self, at: usize) -> Option<usize> {
         let (lane, at) = (at % self.block, at / self.block);
-        let (place, block) = (at % self.window, at / self.window);
+        let (place, block) = match self.by_places {
+            true => (at / self.blocks(), at % self.blocks()),
+            false => (at % self.window, at / self.window),
+        };
         let channel = block * self.block + lane;
         (channel < self.channels).then_some(channel * self.window + place)
     }

@@ -1,13 +1,13 @@
 //! Convolutions of all channels as products of positions with filters.
 
 use super::order::Order;
+use super::pieces::{Cut, Part, Piece};
 use super::tile::{LINE, Tile, Tiles};
 use super::words::Words;
 use super::{BLOCK, Blocked, Field, Finish, Geometry, Target, par};
 use crate::blocks::raw::scratch_bytes;
 use crate::convolve::winograd::channels::bordered;
 use crate::linalg::amx;
-use crate::linalg::tile::tile_rows;
 
 /// Steps of a panel of weights that are multiplied with all positions of a task before the next ones: they stay
 /// in the first-level cache.
@@ -41,8 +41,10 @@ pub(super) struct Products<T: 'static> {
     inner: usize,
     /// Words from a position to the next one.
     step: usize,
-    /// Where each tap reads, the first of its words.
+    /// Where each tap reads, the first of its words, from the start of the field on; in front of it, too, where
+    /// pieces leave out what reads nothing.
     taps: Vec<usize>,
+    parts: Vec<Part>,
     /// The tiles of an image.
     pieces: Vec<Piece>,
     filters: usize,
@@ -55,36 +57,48 @@ pub(super) struct Products<T: 'static> {
     most: usize,
 }
 
-/// Neighbouring positions: the number of the first one in its image, how many there are, and the word that the first
-/// reads.
-#[derive(Clone, Copy)]
-struct Piece {
-    at: usize,
-    len: usize,
-    source: usize,
-}
-
 impl<T: Words> Products<T> {
     /// Of data in blocks, or of planes. Nothing where there are no tiles for it.
     pub(super) fn of(g: &Geometry, blocked: bool) -> Option<Self> {
-        let order = Order::of::<T>(g, blocked);
-        let field = field(g, &order);
-        let (plane, row) = (field.plane(), field.steps()[1]);
-        let words = |elements: usize| elements / T::IN_WORD;
-        let inner = words(order.block * order.joined);
-        let step = words(g.stride[2] * order.block);
+        let mut order = Order::of::<T>(g, blocked);
+        let words = |elements: isize| (elements / T::IN_WORD as isize) as usize;
+        let inner = order.block * order.joined / T::IN_WORD;
+        let step = g.stride[2] * order.block / T::IN_WORD;
         let unit = T::has_unit();
         let positions = g.output[1] * g.output[2];
-        let read = words(g.channels * g.stride[1] * g.stride[2]);
+        let read = g.channels * g.stride[1] * g.stride[2] / T::IN_WORD;
         let wanted = (READ / read.max(1)).clamp(FEWEST, MOST);
         let blocks = positions.div_ceil(wanted).max(1);
         let tiles = tiles(g, (step, inner), blocks)?;
-        let place = |[_, y, x]: [usize; 3]| y * g.dilate[1] * row + x * g.dilate[2] * order.block;
-        let within = g.positions().map(place).step_by(order.joined);
-        let within: Vec<usize> = within.collect();
-        let taps = |block| within.iter().map(move |p| words(block * plane + p));
         let rows = if unit { PIECE } else { tiles[0].most_rows };
-        let pieces = pieces(g, rows, [words(g.stride[1] * row), step]);
+        let mut cut = Cut::of(g, rows, !unit && order.joined == 1);
+        order.by_places = cut.skips;
+        let field = field(g, &order, cut.border);
+        let (plane, row) = (field.plane(), field.steps()[1]);
+        let place = |block: usize, tap: [usize; 3]| {
+            let from = |i: usize| {
+                (tap[i] * g.dilate[i] + cut.border[i - 1][0]) as isize - g.pad[i] as isize
+            };
+            let within = from(1) * row as isize + from(2) * order.block as isize;
+            words((block * plane) as isize + within)
+        };
+        let taps: Vec<_> = if order.by_places {
+            let blocks = |tap| (0..order.blocks()).map(move |block| place(block, tap));
+            g.positions().flat_map(blocks).collect()
+        } else {
+            let window = |block| {
+                g.positions()
+                    .step_by(order.joined)
+                    .map(move |tap| place(block, tap))
+            };
+            (0..order.blocks()).flat_map(window).collect()
+        };
+        let parts = parts(g, &order, (taps.len(), inner));
+        for piece in &mut cut.pieces {
+            piece.place([g.stride[1] * row / T::IN_WORD, step]);
+            piece.note(&parts);
+        }
+        let pieces = cut.pieces;
         let together = pieces.len().div_ceil(blocks).max(1);
         let sum = |some: &[Piece]| some.iter().map(|p| p.len).sum();
         Some(Products {
@@ -94,7 +108,8 @@ impl<T: Words> Products<T> {
             order,
             inner,
             step,
-            taps: (0..order.blocks()).flat_map(taps).collect(),
+            taps,
+            parts,
             most: pieces.chunks(together).map(sum).max().unwrap_or(0),
             pieces,
             filters: g.filters,
@@ -233,13 +248,11 @@ impl<T: Words> Blocked<T> {
         let target = (image * p.filters + first) * p.positions;
         // Of narrower vectors both are of one block.
         let apart = if n > BLOCK { plane } else { BLOCK / 2 };
-        let chunks = p.depth().div_ceil(STEPS).max(1);
-        let chunk = p.taps.len().div_ceil(chunks).max(1);
-        let last = p.taps.chunks(chunk).len().saturating_sub(1);
-        for (number, taps) in p.taps.chunks(chunk).enumerate() {
-            let from = first * p.depth() + number * chunk * p.inner * n;
+        let last = p.parts.len().saturating_sub(1);
+        for (number, part) in p.parts.iter().enumerate() {
+            let mut taps = &p.taps[part.taps[0]..part.taps[1]];
+            let from = first * p.depth() + part.taps[0] * p.inner * n;
             let weights = &packed[from..from + taps.len() * p.inner * n];
-            let mut taps = taps;
             if let Some(unit) = unit {
                 let factors = (source, taps, weights);
                 // SAFETY: as the caller vouches.
@@ -254,23 +267,30 @@ impl<T: Words> Blocked<T> {
             let share = weights.len() / LINE / (taps.len() * pieces.len()).max(1);
             let mut ahead = (weights.as_ptr_range().end, share + 1);
             let mut row = 0;
-            for (piece, start, len) in pieces.iter().flat_map(|p| parts(p, tiles.most_rows)) {
+            for (piece, start, len) in pieces.iter().flat_map(|p| p.tiles(tiles.most_rows)) {
                 let room = &mut sums[row * n..(row + len) * n];
+                row += len;
+                let taps = match piece.reads(part) {
+                    true => taps,
+                    // Nothing is added, but to what reads nothing at all.
+                    false if piece.ends == [number; 2] => &[],
+                    false => continue,
+                };
                 let at = target + (piece.at + start) * BLOCK;
                 // SAFETY: taps read within the field, and the tile lies within the result, as it was planned.
                 unsafe {
                     let tile = Tile {
                         a: (
-                            source.cast::<f32>().add(piece.source + start * p.step),
+                            (source.cast::<f32>()).wrapping_add(piece.source + start * p.step),
                             p.inner,
                         ),
                         b: weights.as_ptr(),
-                        start: if number == 0 && unit.is_none() {
+                        start: if number == piece.ends[0] && unit.is_none() {
                             std::ptr::null()
                         } else {
                             room.as_ptr()
                         },
-                        sums: if number == last {
+                        sums: if number == piece.ends[1] {
                             std::ptr::null_mut()
                         } else {
                             room.as_mut_ptr()
@@ -281,16 +301,10 @@ impl<T: Words> Blocked<T> {
                     };
                     tiles.run(len, taps, &tile);
                 }
-                row += len;
                 ahead.0 = ahead.0.wrapping_add(ahead.1 * taps.len() * LINE);
             }
         }
     }
-}
-
-/// A piece in parts of at most so many positions: where each begins in it, and how many it has.
-fn parts(piece: &Piece, most: usize) -> impl Iterator<Item = (&Piece, usize, usize)> {
-    tile_rows(piece.len, most).map(move |(start, len)| (piece, start, len))
 }
 
 impl<T: Words> Products<T> {
@@ -345,35 +359,29 @@ fn tiles<T: Words>(
 }
 
 /// What is read, with its border: elements of blocks of channels.
-fn field(g: &Geometry, order: &Order) -> Field {
+fn field(g: &Geometry, order: &Order, [down, across]: [[usize; 2]; 2]) -> Field {
     let block = order.block;
-    let last = |i: usize| (g.output[i].max(1) - 1) * g.stride[i] + (g.kernel[i] - 1) * g.dilate[i];
-    let after = |i: usize| (last(i) + 1).saturating_sub(g.input[i] + g.pad[i]);
-    Field::whole(
-        g.batch * order.blocks(),
-        [1, g.input[1], g.input[2] * block],
-        [
-            [0, g.pad[1], g.pad[2] * block],
-            [0, after(1), after(2) * block],
-        ],
-    )
+    let border = [0, 1].map(|i| [0, down[i], across[i] * block]);
+    let inner = [1, g.input[1], g.input[2] * block];
+    Field::whole(g.batch * order.blocks(), inner, border)
 }
 
-/// The tiles of an image, of at most so many positions each, which are neighbours: of one row, or of all, where a
-/// position reads what stands at its own place. Rows and columns read what is so far apart.
-fn pieces(g: &Geometry, most: usize, steps: [usize; 2]) -> Vec<Piece> {
-    let [_, high, wide] = g.output;
-    let [rows, columns] = if g.pointwise() {
-        [1, high * wide]
+/// Taps in parts of about as many steps, each at one place of the kernel where they are ordered by these.
+fn parts(g: &Geometry, order: &Order, (taps, inner): (usize, usize)) -> Vec<Part> {
+    let each = if order.by_places {
+        order.blocks()
     } else {
-        [high, wide]
+        taps
     };
-    let of_row = |y: usize| {
-        tile_rows(columns, most).map(move |(x, len)| Piece {
-            at: y * columns + x,
-            len,
-            source: y * steps[0] + x * steps[1],
+    let count = (each * inner).div_ceil(STEPS).max(1);
+    let chunk = each.div_ceil(count).max(1);
+    let of_place = |first: usize| {
+        let tap = [first / each / g.kernel[2], first / each % g.kernel[2]];
+        let tap = order.by_places.then_some(tap);
+        (0..each).step_by(chunk).map(move |at| Part {
+            taps: [first + at, first + each.min(at + chunk)],
+            tap,
         })
     };
-    (0..rows).flat_map(of_row).collect()
+    (0..taps).step_by(each.max(1)).flat_map(of_place).collect()
 }

@@ -33,7 +33,7 @@ pub(super) struct End<T> {
 /// A tile in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Tile<T> {
-    /// What the first row reads for a tap at place 0, and the words that each tap reads, where that is not known
+    /// What the first row reads for a tap at place 0, which may be outside, and the words that each tap reads, where that is not known
     /// before.
     pub(super) a: (*const f32, usize),
     /// The panel of weights, a row for each step of each tap.
@@ -100,7 +100,7 @@ unsafe fn body<T, V, const N: usize, const W: usize, const STEP: usize, const IN
         }
         let (mut b, (mut ahead, lines)) = (tile.b, tile.ahead);
         for &tap in taps {
-            let a = tile.a.0.add(tap);
+            let a = tile.a.0.wrapping_add(tap);
             for _ in 0..lines {
                 fetch_far(ahead, LINE);
                 ahead = ahead.wrapping_add(LINE);
