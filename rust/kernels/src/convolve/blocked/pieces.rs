@@ -5,7 +5,7 @@ use crate::convolve::geometry::Geometry;
 use crate::linalg::tile::tile_rows;
 
 /// Part of the multiplications with nothing but zeros of the border from which on these are left out.
-const WORTH: usize = 8;
+const WORTH: usize = 16;
 
 /// Neighbouring positions of a row.
 #[derive(Clone, Copy)]
@@ -100,24 +100,7 @@ impl Cut {
             })
         };
         let mut pieces: Vec<_> = (0..rows).flat_map(of_row).collect();
-        let mut skips = false;
-        if may_skip && !g.pointwise() {
-            let read = pieces.iter().map(|piece| {
-                let taps = [0, 1].map(|i| reading(g, i + 1, piece.span(i)));
-                (taps, piece.len)
-            });
-            let read: Vec<_> = read.collect();
-            let count =
-                |taps: &[[usize; 2]; 2]| taps.iter().map(|t| t[1] - t[0]).product::<usize>();
-            let multiplied: usize = read.iter().map(|(taps, len)| count(taps) * len).sum();
-            let whole = rows * columns * count(&all);
-            skips = (whole - multiplied) * WORTH >= whole && whole > 0;
-            if skips {
-                for (piece, (taps, _)) in pieces.iter_mut().zip(read) {
-                    piece.taps = taps;
-                }
-            }
-        }
+        let skips = may_skip && !g.pointwise() && leave_out(g, &mut pieces);
         let border = [0, 1].map(|i| match g.pointwise() {
             true => [0; 2],
             false => border(g, &pieces, i),
@@ -128,6 +111,24 @@ impl Cut {
             skips,
         }
     }
+}
+
+/// Has pieces leave out the taps by which they read nothing, if these are a good part of all.
+fn leave_out(g: &Geometry, pieces: &mut [Piece]) -> bool {
+    let [_, high, wide] = g.kernel;
+    let of = |piece: &Piece| [0, 1].map(|i| reading(g, i + 1, piece.span(i)));
+    let read: Vec<_> = pieces.iter().map(of).collect();
+    let (mut multiplied, mut whole) = (0, 0);
+    for (piece, [down, across]) in pieces.iter().zip(&read) {
+        multiplied += piece.len * (down[1] - down[0]) * (across[1] - across[0]);
+        whole += piece.len * high * wide;
+    }
+    let skips = (whole - multiplied) * WORTH >= whole && whole > 0;
+    if skips {
+        let both = pieces.iter_mut().zip(read);
+        both.for_each(|(piece, taps)| piece.taps = taps);
+    }
+    skips
 }
 
 /// Zeros in front of the image and behind it that pieces read along an axis.
