@@ -6,6 +6,8 @@ use crate::linalg::tile::tile_rows;
 
 /// Part of the multiplications with nothing but zeros of the border from which on these are left out.
 const WORTH: usize = 16;
+/// Steps of a sum that take about as long as its way to memory and back, which it goes between two places of the kernel.
+const AWAY: usize = 2;
 
 /// Neighbouring positions of a row.
 #[derive(Clone, Copy)]
@@ -80,8 +82,8 @@ fn reading(g: &Geometry, i: usize, [first, last]: [usize; 2]) -> [usize; 2] {
 
 impl Cut {
     /// Pieces of at most so many positions: of one row, or of all, where a position reads what stands at its own
-    /// place. Taps may be left out or not.
-    pub(super) fn of(g: &Geometry, most: usize, may_skip: bool) -> Self {
+    /// place. Taps may be left out where so many steps at a time are told.
+    pub(super) fn of(g: &Geometry, most: usize, steps: Option<usize>) -> Self {
         let [_, high, wide] = g.output;
         let [rows, columns] = if g.pointwise() {
             [1, high * wide]
@@ -100,7 +102,10 @@ impl Cut {
             })
         };
         let mut pieces: Vec<_> = (0..rows).flat_map(of_row).collect();
-        let skips = may_skip && !g.pointwise() && leave_out(g, &mut pieces);
+        let skips = match steps {
+            Some(steps) if !g.pointwise() => leave_out(g, &mut pieces, steps),
+            _ => false,
+        };
         let border = [0, 1].map(|i| match g.pointwise() {
             true => [0; 2],
             false => border(g, &pieces, i),
@@ -114,7 +119,7 @@ impl Cut {
 }
 
 /// Has pieces leave out the taps by which they read nothing, if these are a good part of all.
-fn leave_out(g: &Geometry, pieces: &mut [Piece]) -> bool {
+fn leave_out(g: &Geometry, pieces: &mut [Piece], steps: usize) -> bool {
     let [_, high, wide] = g.kernel;
     let of = |piece: &Piece| [0, 1].map(|i| reading(g, i + 1, piece.span(i)));
     let read: Vec<_> = pieces.iter().map(of).collect();
@@ -123,7 +128,7 @@ fn leave_out(g: &Geometry, pieces: &mut [Piece]) -> bool {
         multiplied += piece.len * (down[1] - down[0]) * (across[1] - across[0]);
         whole += piece.len * high * wide;
     }
-    let skips = (whole - multiplied) * WORTH >= whole && whole > 0;
+    let skips = (whole - multiplied) * WORTH * steps >= whole * (steps + AWAY * WORTH) && whole > 0;
     if skips {
         let both = pieces.iter_mut().zip(read);
         both.for_each(|(piece, taps)| piece.taps = taps);

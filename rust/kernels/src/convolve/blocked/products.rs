@@ -71,7 +71,8 @@ impl<T: Words> Products<T> {
         let blocks = positions.div_ceil(wanted).max(1);
         let tiles = tiles(g, (step, inner), blocks)?;
         let rows = if unit { PIECE } else { tiles[0].most_rows };
-        let mut cut = Cut::of(g, rows, !unit && order.joined == 1);
+        let steps = (!unit && order.joined == 1).then_some(STEPS.min(order.blocks() * inner));
+        let mut cut = Cut::of(g, rows, steps);
         order.by_places = cut.skips;
         let field = field(g, &order, cut.border);
         let (plane, row) = (field.plane(), field.steps()[1]);
