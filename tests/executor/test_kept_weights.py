@@ -22,9 +22,14 @@ SHAPES = {
     "both": ((2, 5, 7), {"mode": "gru", "state_size": 9, "num_layers": 3, "bidirectional": True}),
     "projected": ((9, 4, 33), {"mode": "lstm", "state_size": 32, "projection_size": 5}),
     "plain": ((2, 14, 3), {"mode": "rnn_tanh", "state_size": 1024}),
+    # So many steps that their inputs are multiplied by turns with them.
+    "long": (
+        (400, 7, 32),
+        {"mode": "gru", "state_size": 64, "num_layers": 2, "bidirectional": True},
+    ),
 }
 CONVOLUTIONS = ("winograd", "panels", "vectors", "deep")
-RECURRENT = ("lstm", "both", "projected", "plain")
+RECURRENT = ("lstm", "both", "projected", "plain", "long")
 WRITTEN = {name: ["c_weight", "c_bias"] for name in (*CONVOLUTIONS, "dense")}
 WRITTEN |= {name: ["c_parameters", "c_state"] for name in RECURRENT}
 for name in CONVOLUTIONS:

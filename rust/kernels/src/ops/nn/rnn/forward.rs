@@ -1,4 +1,4 @@
-//! The forward pass: for each layer the inputs' product of all steps at once, then the steps.
+//! The forward pass: for each layer the inputs' product of many steps at once, then the steps.
 
 use super::net::{Kept, Net};
 use super::packing::Packing;
@@ -12,10 +12,17 @@ use crate::linalg::gemm::{Operand, affine};
 use crate::linalg::packed::Right;
 use crate::linalg::panels::Rows;
 use crate::linalg::rows_dot::RowsDot;
+use crate::linalg::tile::tile_rows;
 use crate::par;
 use ferromix_base::{Error, Result};
 use std::marker::PhantomData;
 use std::ops::Range;
+
+/// Sums of inputs of steps that are taken together, for each thread: they stay in its second-level cache until their
+/// steps read them.
+const NEAR: usize = 1 << 17;
+/// Rows of these at least, so that reading the weights once more does not count.
+const FEWEST: usize = 96;
 
 pub(super) struct Forward<T> {
     pub(super) net: Net,
@@ -223,15 +230,9 @@ impl<T: RowsDot> Pass<'_, T> {
                 .packing
                 .pack_states(net, parameters, layer, self.panels),
         };
-        for d in 0..net.directions {
-            // SAFETY: the gates of this layer and direction, which nobody else uses now.
-            let gates = unsafe { kept.slice(self.places.gates(own, d)) };
-            let packed = weights.input(d, net.directions);
-            sums_of_inputs(net, (layer, d), parameters, (input, packed), gates);
-        }
         let inner = (net.gates() - 1) * net.hidden;
         let bias = |d| &parameters[net.weights(layer, d).state_bias][inner..];
-        let steps = Steps {
+        let mut steps = Steps {
             net,
             lengths: self.lengths,
             rows: &self.rows,
@@ -242,12 +243,14 @@ impl<T: RowsDot> Pass<'_, T> {
             places: self.places,
             keeps: !self.shared,
             layer: own,
+            earliest: [0; 2],
             outputs,
             room: self.room,
         };
         steps.start(given, layer);
-        for s in 0..net.steps {
-            steps.step(s);
+        for (first, count) in tile_rows(net.steps, most_steps(&steps)) {
+            let range = first..first + count;
+            run_steps((&mut steps, layer), (parameters, input), range);
         }
         if last && call.reqs[0] == Req::Add {
             // SAFETY: written above; nobody writes it now.
@@ -258,7 +261,39 @@ impl<T: RowsDot> Pass<'_, T> {
     }
 }
 
-/// The sums of a layer's inputs, of all steps, with all biases that gates add to them.
+/// How many steps are taken after the sums of their inputs: all, where these are to stay or weights are packed each time.
+fn most_steps<T: RowsDot>(steps: &Steps<'_, T>) -> usize {
+    let net = steps.net;
+    if steps.keeps || steps.weights.input(0, net.directions).is_none() {
+        return net.steps.max(1);
+    }
+    let batch = net.batch.max(1);
+    let near = par::threads() * NEAR / (batch * net.wide()).max(1);
+    near.max(FEWEST.div_ceil(batch))
+}
+
+/// Runs some steps, after the sums of their inputs.
+fn run_steps<T: RowsDot>(
+    (steps, layer): (&mut Steps<'_, T>, usize),
+    (parameters, input): (&[T], &[T]),
+    range: Range<usize>,
+) {
+    let net = steps.net;
+    let (rows, width) = (range.len() * net.batch, net.input(layer));
+    for d in 0..net.directions {
+        let first = net.step(d, range.start).min(net.step(d, range.end - 1));
+        steps.earliest[d] = first;
+        let at = steps.places.gates(steps.layer, d).start;
+        // SAFETY: the gates of this layer and direction, which nobody else uses now.
+        let gates = unsafe { steps.kept.slice(at..at + rows * net.wide()) };
+        let packed = steps.weights.input(d, net.directions);
+        let input = &input[first * net.batch * width..][..rows * width];
+        sums_of_inputs(net, (layer, d), parameters, (input, packed), gates);
+    }
+    range.for_each(|s| steps.step(s));
+}
+
+/// The sums of inputs of some steps, with all biases that gates add to them.
 fn sums_of_inputs<T: RowsDot>(
     net: &Net,
     (layer, d): (usize, usize),
@@ -276,7 +311,7 @@ fn sums_of_inputs<T: RowsDot>(
         lies: Operand::new(&parameters[w.input], width).transposed(),
         packed,
     };
-    let size = (net.rows(), net.wide(), width);
+    let size = (gates.len() / net.wide().max(1), net.wide(), width);
     affine(
         size,
         Operand::new(input, width),

@@ -26,6 +26,8 @@ pub(super) struct Steps<'a, T> {
     /// Whether what the backward pass needs is to stay there.
     pub(super) keeps: bool,
     pub(super) layer: usize,
+    /// The earliest step of the sequence whose inputs' products are there, in each direction.
+    pub(super) earliest: [usize; 2],
     pub(super) outputs: Target<T>,
     pub(super) room: Room<T>,
 }
@@ -124,7 +126,7 @@ impl<T: RowsDot> Steps<'_, T> {
     /// Where the row of a gate begins.
     fn gate(&self, p: &Place, row: usize, g: usize) -> usize {
         let net = self.net;
-        let line = (p.t * net.batch + row) * net.wide();
+        let line = ((p.t - self.earliest[p.d]) * net.batch + row) * net.wide();
         self.places.gates(self.layer, p.d).start + line + g * net.hidden
     }
 
