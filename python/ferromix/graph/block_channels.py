@@ -127,7 +127,7 @@ def _needed_of_convolution(node: Node, shapes: dict[Entry, Shape]) -> list[int] 
     convolution = card.convolution if isinstance(card, ConvolutionBlock) else card
     assert isinstance(convolution, Convolution)
     attrs, channels = convolution.attrs, shapes[node.inputs[0]][1]
-    if attrs["layout"] not in (None, "NCHW"):
+    if attrs["layout"] not in (None, "NCHW") or channels == 0:
         return None
     added = isinstance(card, ConvolutionBlock) and card.added
     needed = [len(node.inputs) - 1] if added else []

@@ -335,6 +335,14 @@ class Deconvolution(Convolution):
         extents = [self._extent(whole, i) for i in range(rank)]
         return found, [(whole[0], filters, *extents)], []
 
+    def cpu_inplace_options(self) -> list[tuple[int, int]]:
+        """As of a convolution that keeps extents: others may need no border, and so no copy, or read
+        the data several times, for as many parts of the output as strides have steps."""
+        windows = zip(*(self.attrs[a] for a in ("kernel", "stride", "dilate", "pad")), strict=True)
+        same = all(s == 1 and 2 * p == d * (k - 1) for k, s, d, p in windows)
+        given = any(self.attrs["target_shape"])
+        return [(0, 0)] if same and any(self.attrs["pad"]) and not given else []
+
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The hidden operator's."""
         data, weight = graph.in_data[:2]

@@ -235,9 +235,9 @@ pub fn thread_budget() -> Result<usize> {
 /// Kernels read which instructions they may use; here, whether that makes sense.
 fn check_instructions() -> Result<()> {
     match std::env::var("FERROMIX_ISA").as_deref() {
-        Ok("avx512" | "avx2" | "base" | "") | Err(_) => Ok(()),
+        Ok("amx" | "avx512" | "avx2" | "base" | "") | Err(_) => Ok(()),
         Ok(other) => Err(Error::value(format!(
-            "FERROMIX_ISA must be 'avx512', 'avx2' or 'base', got '{other}'"
+            "FERROMIX_ISA must be 'amx', 'avx512', 'avx2' or 'base', got '{other}'"
         ))),
     }
 }

@@ -243,9 +243,14 @@ pub(crate) struct Scratch<'a> {
     rest: &'a mut [u8],
 }
 
+/// Bytes that no machine has, a few of which can be added up.
+const MOST: usize = 1 << (usize::BITS - 4);
+
 /// Bytes that [`Scratch::take`] uses for `n` elements of `T`.
 pub(crate) fn scratch_bytes<T>(n: usize) -> usize {
-    (n * size_of::<T>()).next_multiple_of(64)
+    n.saturating_mul(size_of::<T>())
+        .min(MOST)
+        .next_multiple_of(64)
 }
 
 impl<'a> Scratch<'a> {

@@ -46,7 +46,10 @@ impl Field {
 
     /// Extents with the border.
     pub(crate) fn extents(&self) -> [usize; 3] {
-        std::array::from_fn(|i| self.before[i] + self.inner[i] + self.after[i])
+        std::array::from_fn(|i| {
+            let border = self.before[i].saturating_add(self.after[i]);
+            border.saturating_add(self.inner[i])
+        })
     }
 
     /// Extents of a lattice.
@@ -58,12 +61,12 @@ impl Field {
     /// Distances between neighbours of a lattice along each axis.
     pub(crate) fn steps(&self) -> [usize; 3] {
         let [_, high, wide] = self.lattice();
-        [high * wide, wide, 1]
+        [high.saturating_mul(wide), wide, 1]
     }
 
     /// Elements of a plane with its border.
     pub(crate) fn plane(&self) -> usize {
-        volume(&self.lattice()) * volume(&self.lattices)
+        volume(&self.lattice()).saturating_mul(volume(&self.lattices))
     }
 
     /// Which lattice an element is in along an axis, and where there.
@@ -99,7 +102,9 @@ impl Field {
         if self.before == [0; 3] && self.after == [0; 3] && self.stride == [1; 3] {
             0
         } else {
-            self.planes * self.plane() + SLACK
+            self.planes
+                .saturating_mul(self.plane())
+                .saturating_add(SLACK)
         }
     }
 

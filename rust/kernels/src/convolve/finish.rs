@@ -81,6 +81,33 @@ impl<'a, T: Float> Finish<'a, T> {
         });
     }
 
+    /// Goes on with sums of nothing at all `positions` of each of so many filters, and says what sums go on with that
+    /// are not nothing. Nothing is added of another tensor.
+    pub(crate) fn of_nothing(&self, [filters, positions]: [usize; 2]) -> Self {
+        let add = self.req == Req::Add;
+        let planes = self.target.len().checked_div(positions).unwrap_or(0);
+        par::for_ranges(planes, CLEARED / positions.max(1) + 1, |planes| {
+            for plane in planes {
+                let shift = self.shift.map_or(T::Real::ZERO, |s| s[plane % filters]);
+                let value = match self.relu && shift <= T::Real::ZERO {
+                    true => T::Real::ZERO,
+                    false => shift,
+                };
+                // SAFETY: each task has its own planes.
+                let to = unsafe {
+                    self.target
+                        .slice(plane * positions..(plane + 1) * positions)
+                };
+                match add {
+                    true => to.iter_mut().for_each(|x| *x = T::down(x.up() + value)),
+                    false => to.fill(T::down(value)),
+                }
+            }
+        });
+        let shift = if add { None } else { self.shift };
+        Finish { shift, ..*self }
+    }
+
     /// What the weights of a filter are multiplied by.
     pub(crate) fn scale(&self, filter: usize) -> T::Real {
         self.scale.map_or(T::Real::ONE, |s| s[filter])

@@ -103,7 +103,7 @@ impl Axis {
 }
 
 pub(crate) fn volume(extents: &[usize; 3]) -> usize {
-    extents.iter().product()
+    extents.iter().fold(1, |n, &x| n.saturating_mul(x))
 }
 
 impl Geometry {

@@ -89,12 +89,35 @@ pub(crate) fn backward(g: &Geometry) -> Vec<Apply> {
         return vec![phase(&flat, [0; 3], border(&flat))];
     }
     let field = border(g);
-    let [a, b, c] = g.stride;
-    (0..a)
-        .flat_map(|x| (0..b).flat_map(move |y| (0..c).map(move |z| [x, y, z])))
-        .filter(|p| (0..3).all(|i| phase_len(g, i, p[i]) > 0))
-        .map(|p| phase(g, p, field))
-        .collect()
+    let [a, b, c] = [0, 1, 2].map(|i| phases(g, i));
+    let all = a.iter().flat_map(|&x| {
+        let c = &c;
+        (b.iter()).flat_map(move |&y| c.iter().map(move |&z| [x, y, z]))
+    });
+    all.map(|p| phase(g, p, field)).collect()
+}
+
+/// Phases up to which each is a product, also of nothing where no tap reaches it.
+const MANY: usize = 1 << 12;
+
+/// Whether there are positions that no product of the gradient of the data fills, since no tap reaches them.
+pub(crate) fn leaves_gaps(g: &Geometry) -> bool {
+    let phases = (0..3).map(|i| g.stride[i].min(g.input[i]));
+    phases.fold(1, usize::saturating_mul) > MANY
+}
+
+/// The phases along axis `i` that have positions, or where that leaves gaps those of them that taps reach.
+fn phases(g: &Geometry, i: usize) -> Vec<usize> {
+    let end = g.stride[i].min(g.input[i]);
+    if !leaves_gaps(g) {
+        return (0..end).collect();
+    }
+    let first = |t: usize| (t * g.dilate[i]) as isize - g.pad[i] as isize;
+    let reached = |t| first(t).rem_euclid(g.stride[i] as isize) as usize;
+    let mut phases: Vec<_> = (0..g.kernel[i]).map(reached).filter(|&p| p < end).collect();
+    phases.sort_unstable();
+    phases.dedup();
+    phases
 }
 
 /// The gradient of the output with a border that serves every phase.
@@ -102,7 +125,7 @@ fn border(g: &Geometry) -> Field {
     let planes = g.batch * g.groups * g.filters;
     let mut field = Field::whole(planes, g.output, [[0; 3]; 2]);
     for i in 0..3 {
-        for p in 0..g.stride[i] {
+        for p in phases(g, i) {
             let n = phase_len(g, i, p) as isize;
             for (_, first) in phase_taps(g, i, p) {
                 let behind = first + n - g.output[i] as isize;

@@ -9,7 +9,8 @@ mod pairs;
 use super::apply::{Apply, Arguments};
 use super::direct::Direct;
 use super::finish::{Addend, Finish};
-use super::geometry::Geometry;
+use super::geometry::{Geometry, volume};
+use super::plan;
 use super::planes;
 use super::transforms::Transformed;
 use super::windows::Windows;
@@ -93,6 +94,8 @@ pub(crate) struct Products {
     spread: Option<Spread>,
     /// Another way to gradients of the data of planes that windows reach far beyond.
     images: Option<Images>,
+    /// Channels, and positions of each, where none of them fills some.
+    gaps: Option<[usize; 2]>,
     /// How planes are read where they lie, if they are. Known when first needed: it takes memory.
     windows: OnceLock<Option<Windows>>,
 }
@@ -104,19 +107,30 @@ impl Products {
             winograd,
             spread: None,
             images: None,
+            gaps: None,
             windows: OnceLock::new(),
         }
     }
 
     /// The same, which are a gradient of the data of a convolution.
     pub(crate) fn backward(self, g: &Geometry) -> Self {
-        let spread = Spread::of(g);
-        Products { spread, ..self }
+        let sizes = [g.groups * g.channels, volume(&g.input)];
+        let gaps = plan::leaves_gaps(g).then_some(sizes);
+        let spread = if gaps.is_some() { None } else { Spread::of(g) };
+        Products {
+            spread,
+            gaps,
+            ..self
+        }
     }
 
     /// The same, of which nothing else becomes and no weights are kept.
     pub(crate) fn alone(self, g: &Geometry) -> Self {
-        let images = Images::of(g, &self.parts);
+        let images = if self.gaps.is_some() {
+            None
+        } else {
+            Images::of(g, &self.parts)
+        };
         Products { images, ..self }
     }
 
@@ -273,6 +287,14 @@ impl Products {
         workspace: &mut [u8],
         finish: &Finish<'_, T>,
     ) -> Result<()> {
+        let filled;
+        let finish = match &self.gaps {
+            Some(grid) => {
+                filled = finish.of_nothing(*grid);
+                &filled
+            }
+            None => finish,
+        };
         let Some(first) = self.parts.first() else {
             return Ok(());
         };

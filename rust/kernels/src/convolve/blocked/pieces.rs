@@ -106,10 +106,14 @@ impl Cut {
             Some(steps) if !g.pointwise() => leave_out(g, &mut pieces, steps),
             _ => false,
         };
-        let border = [0, 1].map(|i| match g.pointwise() {
+        let mut border = [0, 1].map(|i| match g.pointwise() {
             true => [0; 2],
             false => border(g, &pieces, i),
         });
+        if border == [[0; 2]; 2] && g.pad != [0; 3] {
+            // With padding the result may take the place of the data, which are copied for that, with a border of any size.
+            border[1][1] = 1;
+        }
         Cut {
             pieces,
             border,
