@@ -336,8 +336,8 @@ class Deconvolution(Convolution):
         return found, [(whole[0], filters, *extents)], []
 
     def cpu_inplace_options(self) -> list[tuple[int, int]]:
-        """As of a convolution that keeps extents: others may need no border, and so no copy, or read
-        the data several times, for as many parts of the output as strides have steps."""
+        """As of a convolution, where extents stay as they are. Else there may be no border, and so
+        no copy, or data are read again for each part of the output that strides leave."""
         windows = zip(*(self.attrs[a] for a in ("kernel", "stride", "dilate", "pad")), strict=True)
         same = all(s == 1 and 2 * p == d * (k - 1) for k, s, d, p in windows)
         given = any(self.attrs["target_shape"])
