@@ -1,5 +1,9 @@
 """What the package says that it can do."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import ferromix as mx
@@ -17,3 +21,16 @@ def test_features_have_the_names_of_mxnet():
     assert "✔ OPENCV, " in repr(features)
     with pytest.raises(RuntimeError, match=r"unknown feature 'X'.*CUDA"):
         features.is_enabled("x")
+
+
+@pytest.mark.parametrize("level", ["amx", "avx512", "avx2", "base", "sse9"])
+def test_levels_of_instructions_are_those_that_are_documented(level):
+    code = "import ferromix as mx; print(int(mx.nd.ones((3,)).sum().asscalar()))"
+    settings = {**os.environ, "FERROMIX_ISA": level}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    if level == "sse9":
+        assert done.returncode == 1
+        assert "FERROMIX_ISA must be 'amx', 'avx512', 'avx2' or 'base', got 'sse9'" in done.stderr
+    else:
+        assert done.stdout == "3\n", done.stderr

@@ -147,10 +147,13 @@ class Convolution(OperatorProperty):
         Threads take grouped ones plane by plane: there, an output plane must lie where its own
         input does, and so be as large.
         """
-        windows = zip(*(self.attrs[a] for a in ("kernel", "stride", "dilate", "pad")), strict=True)
-        same = all(s == 1 and 2 * p == d * (k - 1) for k, s, d, p in windows)
-        fits = same or self.attrs["num_group"] == 1
+        fits = self._keeps_extents() or self.attrs["num_group"] == 1
         return [(0, 0)] if fits and any(self.attrs["pad"]) else []
+
+    def _keeps_extents(self) -> bool:
+        """Whether outputs are as large as the data along every axis, in steps of one."""
+        windows = zip(*(self.attrs[a] for a in ("kernel", "stride", "dilate", "pad")), strict=True)
+        return all(s == 1 and 2 * p == d * (k - 1) for k, s, d, p in windows)
 
     def infer_shape(
         self, in_shapes: Sequence[MaybeShape]
@@ -338,10 +341,8 @@ class Deconvolution(Convolution):
     def cpu_inplace_options(self) -> list[tuple[int, int]]:
         """As of a convolution, where extents stay as they are. Else there may be no border, and so
         no copy, or data are read again for each part of the output that strides leave."""
-        windows = zip(*(self.attrs[a] for a in ("kernel", "stride", "dilate", "pad")), strict=True)
-        same = all(s == 1 and 2 * p == d * (k - 1) for k, s, d, p in windows)
-        given = any(self.attrs["target_shape"])
-        return [(0, 0)] if same and any(self.attrs["pad"]) and not given else []
+        fits = self._keeps_extents() and not any(self.attrs["target_shape"])
+        return [(0, 0)] if fits and any(self.attrs["pad"]) else []
 
     def gradient(self, graph: GradientGraph) -> list[Entry | None]:
         """The hidden operator's."""
