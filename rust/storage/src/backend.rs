@@ -90,8 +90,6 @@ pub struct HostBackend;
 
 /// From this size on blocks are mappings of their own.
 const MAPPED: usize = 1 << 20;
-/// From this size on huge pages pay: at least one whole aligned 2 MiB page lies inside.
-const HUGE: usize = 4 << 20;
 
 // SAFETY: both system calls give fresh memory of the size and alignment (the page size, at least
 // 4096, for mappings) until `free`.
@@ -156,10 +154,11 @@ pub(crate) fn map(size: usize, fd: libc::c_int) -> Option<NonNull<u8>> {
     if ptr == libc::MAP_FAILED {
         return None;
     }
+    // Where no huge page fits inside, one may lie across: the system joins mappings side by side.
     #[cfg(target_os = "linux")]
-    if size >= HUGE {
-        // SAFETY: advice on the mapping just made; a refusal changes nothing.
-        unsafe { libc::madvise(ptr, size, libc::MADV_HUGEPAGE) };
+    // SAFETY: advice on the mapping just made; a refusal changes nothing.
+    unsafe {
+        libc::madvise(ptr, size, libc::MADV_HUGEPAGE);
     }
     NonNull::new(ptr.cast())
 }

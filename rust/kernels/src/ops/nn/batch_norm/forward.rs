@@ -158,13 +158,15 @@ fn forward<T: Real>(norm: Norm, call: &mut Call<'_>) -> Result<()> {
                 (data, out, reqs[0]),
                 statistics,
                 parameters,
+                norm.batch,
             )
         };
     });
     Ok(())
 }
 
-/// Writes the normalised data of some channels, from mean and inverse deviation, scale and shift of each.
+/// Writes the normalised data of some channels, from mean and inverse deviation, scale and shift of each;
+/// `read` says whether the channels were read a moment ago.
 ///
 /// # Safety
 /// Nobody else uses these channels of the output meanwhile, or writes those of the data.
@@ -174,6 +176,7 @@ unsafe fn normalise<T: Real>(
     (data, out, req): (Source<T>, Target<T>, Req),
     (mean, inverse): (&[T], &[T]),
     (gamma, beta): (&[T], &[T]),
+    read: bool,
 ) {
     let scale = scales(norm, gamma, inverse);
     let relu = norm.kind == Kind::Relu;
@@ -185,7 +188,7 @@ unsafe fn normalise<T: Real>(
                 beta: beta[i],
             };
             // SAFETY: as the caller vouches.
-            unsafe { planes::normalise(norm.planes(c), &data, (&out, req), shift, relu) };
+            unsafe { planes::normalise(norm.planes(c), &data, (&out, req), shift, [relu, read]) };
         }
         return;
     }
@@ -246,6 +249,7 @@ fn again<T: Real>(norm: Norm, call: &mut Call<'_>) -> Result<()> {
                 (data, out, req),
                 (mean, inverse),
                 (gamma, beta),
+                false,
             );
         }
     });

@@ -2,15 +2,19 @@
 //! read again, from its last plane to its first, as the last ones were read a moment ago. Sums are
 //! taken in lanes over blocks of a fixed size, which stay in the first-level cache, and added up in `f64`.
 
-use super::loops::{LANES, fold, map};
+use super::loops::{BLOCK, LANES, fold, map};
 use crate::api::Req;
 use crate::blocks::raw::{Source, Target};
 use crate::fold::Rows;
 use crate::math::real::Real;
 use crate::simd::vector::versions;
 
-/// Elements of a block.
-const BLOCK: usize = 2048;
+/// How many channels ahead data are fetched, and bytes of a channel up to which they are: several
+/// fit into the second-level cache then. By itself the processor fetches ahead within planes only, and
+/// many planes are too short for that.
+const AHEAD: usize = 2;
+const FETCHED: usize = 128 << 10;
+
 /// Where the elements of a channel lie: `count` runs of `n`, `step` apart.
 #[derive(Clone, Copy)]
 pub(super) struct Planes {
@@ -37,6 +41,12 @@ impl Planes {
 
     fn len(self) -> usize {
         self.n * self.count
+    }
+
+    /// How far behind an element that of a later channel lies which is to be fetched, or 0.
+    fn ahead<R>(self) -> usize {
+        let near = self.len() * size_of::<R>() <= FETCHED;
+        if near { AHEAD * self.n } else { 0 }
     }
 
     /// # Safety
@@ -117,11 +127,12 @@ impl<R: Real> Slopes<R> {
 /// The planes are within `data`, and nobody writes them meanwhile.
 pub(super) unsafe fn moments<R: Real>(planes: Planes, data: &Source<R>) -> [f64; 2] {
     let (mut n, mut total, mut squares) = (0.0, 0.0, 0.0);
+    let ahead = planes.ahead::<R>();
     for block in planes.blocks() {
         // SAFETY: as the caller vouches.
         let rows = unsafe { block.rows(data) };
         let more = block.len() as f64;
-        let sum = sum(rows, block.count);
+        let sum = sum(rows, block.count, ahead);
         let center = R::of(sum / more);
         let [rest, distances] = sum_distances(rows, block.count, center);
         let exact = center.f64() * more + rest;
@@ -150,13 +161,14 @@ pub(super) unsafe fn gradient_sums<R: Real>(
     relu: bool,
 ) -> [f64; 2] {
     let mut totals = [0.0; 2];
+    let ahead = planes.ahead::<R>();
     for block in planes.blocks() {
         // SAFETY: as the caller vouches.
         let (g, x) = unsafe { (block.rows(head), block.rows(data)) };
         let sums = if relu {
-            sum_both::<R, true>(g, x, block.count, shift)
+            sum_both::<R, true>(g, x, block.count, shift, ahead)
         } else {
-            sum_both::<R, false>(g, x, block.count, shift)
+            sum_both::<R, false>(g, x, block.count, shift, ahead)
         };
         totals[0] += sums[0];
         totals[1] += sums[1];
@@ -164,7 +176,8 @@ pub(super) unsafe fn gradient_sums<R: Real>(
     totals
 }
 
-/// Writes the shifted and scaled data, with `relu` without what is negative.
+/// Writes the shifted and scaled data, with `relu` without what is negative; `read` says whether they were
+/// read a moment ago.
 ///
 /// # Safety
 /// The planes are within both. Nobody else uses those of the output meanwhile, or writes those of the
@@ -174,11 +187,12 @@ pub(super) unsafe fn normalise<R: Real>(
     data: &Source<R>,
     (out, req): (&Target<R>, Req),
     shift: Shift<R>,
-    relu: bool,
+    [relu, read]: [bool; 2],
 ) {
     if planes.len() == 0 || req == Req::Null {
         return;
     }
+    let ahead = if read { 0 } else { planes.ahead::<R>() };
     let run = match (relu, req == Req::Add) {
         (false, false) => shift_scale::<R, false, false>,
         (false, true) => shift_scale::<R, false, true>,
@@ -186,7 +200,10 @@ pub(super) unsafe fn normalise<R: Real>(
         (true, true) => shift_scale::<R, true, true>,
     };
     // SAFETY: as the caller vouches.
-    unsafe { run(planes.rows(data), out.at(planes.start), planes.count, shift) };
+    unsafe {
+        let (from, to) = (planes.rows(data), out.at(planes.start));
+        run(from, to, planes.count, shift, ahead);
+    }
 }
 
 /// Writes the gradient of the data.
@@ -217,13 +234,13 @@ pub(super) unsafe fn combine<R: Real>(
 }
 
 versions! {
-    fn sum[R: Real](x: Rows<R>, count: usize) -> f64 [R] {
+    fn sum[R: Real](x: Rows<R>, count: usize, ahead: usize) -> f64 [R] {
         let add = |lanes: &mut [[R; LANES]; 1], [x]: [[R; LANES]; 1]| {
             for i in 0..LANES {
                 lanes[0][i] += x[i];
             }
         };
-        fold([x], count, [R::ZERO], add)[0]
+        fold([x], count, [R::ZERO], ahead, add)[0]
     }
 }
 
@@ -237,13 +254,13 @@ versions! {
                 lanes[1][i] += d * d;
             }
         };
-        fold([x], count, [center], add)
+        fold([x], count, [center], 0, add)
     }
 }
 
 versions! {
     fn sum_both[R: Real, const RELU: bool](
-        g: Rows<R>, x: Rows<R>, count: usize, shift: Shift<R>,
+        g: Rows<R>, x: Rows<R>, count: usize, shift: Shift<R>, ahead: usize,
     ) -> [f64; 2] [R, RELU] {
         let add = |lanes: &mut [[R; LANES]; 2], [g, x]: [[R; LANES]; 2]| {
             for i in 0..LANES {
@@ -252,20 +269,20 @@ versions! {
                 lanes[1][i] += g * (x[i] - shift.mean);
             }
         };
-        fold([g, x], count, [R::ZERO, shift.nothing::<RELU>()], add)
+        fold([g, x], count, [R::ZERO, shift.nothing::<RELU>()], ahead, add)
     }
 }
 
 versions! {
     unsafe fn shift_scale[R: Real, const RELU: bool, const ADD: bool](
-        x: Rows<R>, y: *mut R, count: usize, shift: Shift<R>,
+        x: Rows<R>, y: *mut R, count: usize, shift: Shift<R>, ahead: usize,
     ) [R, RELU, ADD] {
         let f = |[x]: [R; 1]| {
             let y = shift.apply(x);
             if RELU && y <= R::ZERO { R::ZERO } else { y }
         };
         // SAFETY: as the caller vouches.
-        unsafe { map::<R, 1, ADD>([x], y, count, f) }
+        unsafe { map::<R, 1, ADD>([x], y, count, ahead, f) }
     }
 }
 
@@ -275,6 +292,6 @@ versions! {
     ) [R, RELU, ADD] {
         let f = |[g, x]: [R; 2]| slopes.apply::<RELU>(shift, g, x);
         // SAFETY: as the caller vouches.
-        unsafe { map::<R, 2, ADD>(from, d, count, f) }
+        unsafe { map::<R, 2, ADD>(from, d, count, 0, f) }
     }
 }
