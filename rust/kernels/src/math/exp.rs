@@ -112,16 +112,6 @@ impl Function for Exp {
     }
 }
 
-/// `exp(-t)` of a magnitude, in single precision: as little can only become subnormal, one factor is
-/// always the same.
-#[inline(always)]
-fn decay_32(t: f32) -> f32 {
-    const SHIFT: i32 = 64;
-    let (n, p) = parts_32(-t.at_most(104.0));
-    let scale = power_of_two_32(count(n) + SHIFT);
-    scale.mul_add(p, scale) * power_of_two_32(-SHIFT)
-}
-
 /// `exp(x) - 1`.
 #[inline(always)]
 pub(super) fn exp_m1(x: f64) -> f64 {
@@ -176,13 +166,16 @@ pub(super) fn sigmoid(x: f64) -> f64 {
 }
 
 /// As [`sigmoid`], in single precision.
-#[inline(always)]
-pub(super) fn sigmoid_32(x: f32) -> f32 {
-    let e = decay_32(x.abs());
-    let y = (if x < 0.0 { e } else { 1.0 }) / (1.0 + e);
-    if (x < 0.0) & (e < 0.25) {
-        e.mul_add(-y, e)
-    } else {
-        y
+pub(crate) struct Sigmoid;
+
+impl Function for Sigmoid {
+    #[inline(always)]
+    fn of<V: Wide>(x: V) -> V {
+        let (zero, one) = (x.all(0.0), x.all(1.0));
+        let (n, p) = parts_32((zero - x.magnitude()).at_least(-104.0));
+        let e = p.ldexp(n);
+        let y = x.if_negative(e, one) / (one + e);
+        let small = x.if_negative(e - x.all(0.25), one);
+        small.if_negative((zero - y).fma(e, e), y)
     }
 }

@@ -20,10 +20,10 @@ mod tests;
 mod trig;
 pub(crate) mod wide;
 
-use crate::math::wide::{Function, Wide, map_slice};
+use crate::math::wide::{Function, Wide, map_in_place, map_slice};
 use std::f64::consts::PI;
 #[cfg(test)]
-pub(crate) use {exp::Exp, tanh::Tanh};
+pub(crate) use {exp::Exp, exp::Sigmoid, tanh::Tanh};
 
 /// The value of a polynomial of up to 16 coefficients, lowest first, by Estrin's scheme ("Organization
 /// of computer systems: the fixed plus variable structure computer", 1960): pairs, pairs of pairs.
@@ -73,6 +73,9 @@ fn wide_poly<V: Wide, const N: usize>(c: &[f32; N], x: V) -> V {
     y
 }
 
+/// Loops over a function: from one slice to another, and over one in its place.
+type Loops<R> = (fn(&[R], &mut [R]), fn(&mut [R]));
+
 /// Declares the trait of functions that both precisions have.
 macro_rules! math {
     ($($(#[$doc:meta])* $name:ident: $f32:expr, $f64:expr;)*) => {
@@ -84,6 +87,8 @@ macro_rules! math {
             fn hypot(self, y: Self) -> Self;
             /// The loop of the hyperbolic tangent, if it is more than one over [`Math::tanh`].
             fn tanh_loop() -> Option<fn(&[Self], &mut [Self])> { None }
+            /// The loops of [`Math::sigmoid`], likewise.
+            fn sigmoid_loops() -> Option<Loops<Self>> { None }
             $($(#[$doc])* fn $name(self) -> Self;)*
         }
 
@@ -92,6 +97,9 @@ macro_rules! math {
             #[inline(always)]
             fn hypot(self, y: f32) -> f32 { hypot_short(f64::from(self), f64::from(y)) as f32 }
             fn tanh_loop() -> Option<fn(&[f32], &mut [f32])> { Some(map_slice::<tanh::Tanh>) }
+            fn sigmoid_loops() -> Option<Loops<f32>> {
+                Some((map_slice::<exp::Sigmoid>, map_in_place::<exp::Sigmoid>))
+            }
             $(#[inline(always)] fn $name(self) -> f32 { ($f32)(self) })*
         }
 
@@ -169,7 +177,7 @@ math! {
     digamma: short!(x => special::digamma(x)), special::digamma;
     trigamma: short!(x => special::trigamma(x)), special::trigamma;
     /// `1 / (1 + exp(-x))`.
-    sigmoid: exp::sigmoid_32, exp::sigmoid;
+    sigmoid: exp::Sigmoid::of, exp::sigmoid;
     /// `-ln(1 + exp(-x))`.
     log_sigmoid: short!(x => log_sigmoid(x, exp::exp_short)), |x: f64| log_sigmoid(x, exp::exp);
     /// `x tanh(ln(1 + exp(x)))`.

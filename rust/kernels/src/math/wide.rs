@@ -14,10 +14,10 @@ mod mapped;
 #[cfg(test)]
 mod tests;
 
-use crate::simd::body::{Body, Run, unary};
+use crate::simd::body::{Body, unary};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::vector::level;
-use std::ops::{Add, BitOr, Mul, Sub};
+use std::ops::{Add, BitOr, Div, Mul, Sub};
 
 /// Adding this rounds to an integer, which then stands in the lowest bits of the sum.
 pub(crate) const ROUNDER_32: f32 = 12_582_912.0;
@@ -31,7 +31,7 @@ pub(crate) struct Table(pub [f32; 32]);
 
 /// A number in single precision, or registers full of them.
 pub(crate) trait Wide:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
     /// The outcome of a comparison for each.
     type Mask: Copy + BitOr<Output = Self::Mask>;
@@ -52,6 +52,8 @@ pub(crate) trait Wide:
     fn masked(self, mask: u32) -> Self;
     /// The magnitude of `self`, the sign of `x`.
     fn signed_as(self, x: Self) -> Self;
+    /// `yes` where the sign is set, `no` elsewhere.
+    fn if_negative(self, yes: Self, no: Self) -> Self;
     /// The difference of the bits, taken for integers.
     fn bits_minus(self, other: Self) -> Self;
     /// The bits, taken for an integer with a sign.
@@ -117,13 +119,29 @@ pub(crate) fn mapped<F: Function>() -> Box<dyn Body<2>> {
 /// `F` of each element of `x`.
 pub(crate) fn map_slice<F: Function>(x: &[f32], y: &mut [f32]) {
     let n = x.len().min(y.len());
-    let run = |ptr: *mut f32| Run {
-        ptr: ptr.cast(),
-        uniform: false,
-    };
-    let args = [y.as_mut_ptr(), x.as_ptr().cast_mut()].map(run);
     // SAFETY: both have `n` elements, and the slices do not overlap.
-    unsafe { mapped::<F>().run(args, n) };
+    unsafe { each::<F>(y.as_mut_ptr(), x.as_ptr(), n) };
+}
+
+/// `F` of each element, in its place.
+pub(crate) fn map_in_place<F: Function>(x: &mut [f32]) {
+    let at = x.as_mut_ptr();
+    // SAFETY: there are so many elements.
+    unsafe { each::<F>(at, at, x.len()) };
+}
+
+/// # Safety
+/// `n` numbers can be read at `from` and written at `to`, which is the same place or does not overlap.
+unsafe fn each<F: Function>(to: *mut f32, from: *const f32, n: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some([plain, _]) = mapped::loops::<F>(level()) {
+        // SAFETY: as the caller vouches; the CPU has the level.
+        return unsafe { plain(to, from, n) };
+    }
+    for i in 0..n {
+        // SAFETY: as the caller vouches.
+        unsafe { to.add(i).write(F::of(from.add(i).read())) };
+    }
 }
 
 impl Wide for f32 {
@@ -163,6 +181,10 @@ impl Wide for f32 {
     #[inline(always)]
     fn signed_as(self, x: f32) -> f32 {
         self.copysign(x)
+    }
+    #[inline(always)]
+    fn if_negative(self, yes: f32, no: f32) -> f32 {
+        if self.is_sign_negative() { yes } else { no }
     }
     #[inline(always)]
     fn bits_minus(self, other: f32) -> f32 {

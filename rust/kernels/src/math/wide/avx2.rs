@@ -2,7 +2,7 @@
 
 use super::{ROUNDER_32, ROUNDER_32NDS, Registers, Table, Wide};
 use std::arch::x86_64::*;
-use std::ops::{Add, BitOr, Mul, Sub};
+use std::ops::{Add, BitOr, Div, Mul, Sub};
 
 /// Numbers in a register.
 const LANES: usize = 8;
@@ -131,6 +131,7 @@ operators! {
     Add, add: _mm256_add_ps;
     Sub, sub: _mm256_sub_ps;
     Mul, mul: _mm256_mul_ps;
+    Div, div: _mm256_div_ps;
 }
 
 /// `2^n` for an integer `n` in each, from -126 to 127.
@@ -207,6 +208,10 @@ impl<const W: usize> Wide for Avx2<W> {
     fn signed_as(self, x: Self) -> Self {
         let size = self.magnitude();
         each!(y = size, x = x => _mm256_or_ps(y, _mm256_and_ps(_mm256_set1_ps(-0.0), x)))
+    }
+    #[inline(always)]
+    fn if_negative(self, yes: Self, no: Self) -> Self {
+        each!(s = self, yes = yes, no = no => _mm256_blendv_ps(no, yes, s))
     }
     #[inline(always)]
     fn bits_minus(self, other: Self) -> Self {

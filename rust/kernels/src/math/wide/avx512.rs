@@ -2,7 +2,7 @@
 
 use super::{ROUNDER_32, ROUNDER_32NDS, Registers, Table, Wide};
 use std::arch::x86_64::*;
-use std::ops::{Add, BitOr, Mul, Sub};
+use std::ops::{Add, BitOr, Div, Mul, Sub};
 
 /// Numbers in a register.
 const LANES: usize = 16;
@@ -148,6 +148,7 @@ operators! {
     Add, add: _mm512_add_ps;
     Sub, sub: _mm512_sub_ps;
     Mul, mul: _mm512_mul_ps;
+    Div, div: _mm512_div_ps;
 }
 
 impl<const W: usize> Wide for Avx512<W> {
@@ -196,6 +197,11 @@ impl<const W: usize> Wide for Avx512<W> {
         const CHOOSE: i32 = 0xca;
         each!(y = self, x = x => _mm512_castsi512_ps(_mm512_ternarylogic_epi32::<CHOOSE>(
             _mm512_set1_epi32(i32::MIN), _mm512_castps_si512(x), _mm512_castps_si512(y))))
+    }
+    #[inline(always)]
+    fn if_negative(self, yes: Self, no: Self) -> Self {
+        each!(s = self, yes = yes, no = no => _mm512_mask_blend_ps(
+            _mm512_movepi32_mask(_mm512_castps_si512(s)), no, yes))
     }
     #[inline(always)]
     fn bits_minus(self, other: Self) -> Self {

@@ -8,7 +8,7 @@ use crate::simd::vector::Level;
 use std::marker::PhantomData;
 
 /// A loop over `n` numbers, which writes them to the first address.
-type Map = unsafe fn(*mut f32, *const f32, usize);
+pub(super) type Map = unsafe fn(*mut f32, *const f32, usize);
 
 /// The loop of `F`.
 struct Mapped<F> {
@@ -20,16 +20,21 @@ struct Mapped<F> {
 
 /// Boxes the loop of `F` for a CPU that has this level, if it has registers.
 pub(super) fn find<F: Function>(level: Level) -> Option<Box<dyn Body<2>>> {
-    let [plain, streamed]: [Map; 2] = match level {
-        Level::V4 => [v4::<F, false>, v4::<F, true>],
-        Level::V3 => [v3::<F, false>, v3::<F, true>],
-        Level::Base => return None,
-    };
+    let [plain, streamed] = loops::<F>(level)?;
     Some(Box::new(Mapped::<F> {
         plain,
         streamed,
         marker: PhantomData,
     }))
+}
+
+/// The loop of `F`, and the one by non-temporal stores.
+pub(super) fn loops<F: Function>(level: Level) -> Option<[Map; 2]> {
+    match level {
+        Level::V4 => Some([v4::<F, false>, v4::<F, true>]),
+        Level::V3 => Some([v3::<F, false>, v3::<F, true>]),
+        Level::Base => None,
+    }
 }
 
 impl<F: Function> Body<2> for Mapped<F> {

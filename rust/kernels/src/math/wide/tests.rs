@@ -1,6 +1,7 @@
 //! Registers against numbers, bit by bit.
 
 use super::*;
+use crate::simd::body::Run;
 
 /// Every operation, in two functions.
 struct Bits;
@@ -124,6 +125,7 @@ fn registers_give_the_bits_of_numbers() {
     both::<Bits>();
     both::<Numbers>();
     both::<crate::math::Exp>();
+    both::<crate::math::Sigmoid>();
     both::<crate::math::Tanh>();
 }
 

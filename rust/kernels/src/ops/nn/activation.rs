@@ -62,7 +62,10 @@ type Backward<R> = fn(&[R], &[R], &mut [R]);
 fn activation<R: Real>(act_type: &str) -> Result<(Forward<R>, Backward<R>)> {
     Ok(match act_type {
         "relu" => (relu, relu_grad),
-        "sigmoid" => (sigmoid, sigmoid_grad),
+        "sigmoid" => (
+            R::sigmoid_loops().map_or(sigmoid as Forward<R>, |l| l.0),
+            sigmoid_grad,
+        ),
         "tanh" => (R::tanh_loop().unwrap_or(tanh), tanh_grad),
         "softrelu" => (softrelu, softrelu_grad),
         "softsign" => (softsign, softsign_grad),

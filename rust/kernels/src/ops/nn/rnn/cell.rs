@@ -11,7 +11,7 @@ multiversion! {
     pub(super) fn multiply<R: Real>(x: &[R], y: &[R], z: &mut [R]) {
         z.iter_mut().zip(x).zip(y).for_each(|((z, &x), &y)| *z = x * y);
     }
-    fn sigmoid<R: Real>(x: &mut [R]) {
+    fn each_sigmoid<R: Real>(x: &mut [R]) {
         x.iter_mut().for_each(|x| *x = x.sigmoid());
     }
     fn relu<R: Real>(x: &mut [R]) {
@@ -77,6 +77,14 @@ multiversion! {
         for (((dc, &o), &t), &g) in dc.iter_mut().zip(o).zip(tanh).zip(dh) {
             *dc += g * o * (R::ONE - t * t);
         }
+    }
+}
+
+/// The logistic function of each.
+fn sigmoid<R: Real>(x: &mut [R]) {
+    match R::sigmoid_loops() {
+        Some((_, in_place)) => in_place(x),
+        None => each_sigmoid(x),
     }
 }
 
