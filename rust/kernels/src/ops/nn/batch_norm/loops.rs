@@ -35,7 +35,8 @@ pub(super) fn fold<R: Real, const N: usize, const M: usize>(
     let mut ends = [const { Ends::<R>::uninit() }; N];
     if left > 0 {
         for (i, ends) in ends.iter_mut().enumerate() {
-            side_by_side(rows[i], count, none[i], ends);
+            // SAFETY: a block at most, as asserted.
+            unsafe { side_by_side(rows[i], count, none[i], ends) };
         }
     }
     let mut lanes = [[R::ZERO; LANES]; M];
@@ -69,11 +70,13 @@ pub(super) fn fold<R: Real, const N: usize, const M: usize>(
 type Ends<R> = MaybeUninit<[R; LANES + BLOCK + LANES]>;
 
 /// Puts the ends of rows one after the other, and lanes that add nothing behind them.
+///
+/// # Safety
+/// The rows have no more elements than a block.
 #[inline(always)]
-fn side_by_side<R: Real>(rows: Rows<R>, count: usize, none: R, ends: &mut Ends<R>) {
+unsafe fn side_by_side<R: Real>(rows: Rows<R>, count: usize, none: R, ends: &mut Ends<R>) {
     let left = rows.n % LANES;
-    debug_assert!(left * count <= BLOCK);
-    // SAFETY: there is room for a block, and for lanes before and behind it.
+    // SAFETY: as the caller vouches; there is room for a block, and for lanes before and behind it.
     unsafe {
         let room = ends.as_mut_ptr().cast::<R>();
         let nothing = room.add(LANES + left * count).cast::<[R; LANES]>();
