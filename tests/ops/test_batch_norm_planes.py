@@ -124,3 +124,31 @@ def test_what_is_no_number_is_in_the_statistics():
     assert np.isnan(found[1].asnumpy()[1])
     assert found[1].asnumpy()[2] == np.inf
     assert np.isnan(found[2].asnumpy()[1:]).all()
+
+
+@pytest.mark.parametrize("shape", [(5, 3, 7, 7), (9, 2, 33), (2, 3, 14, 14), (4, 2, 31)], ids=str)
+def test_results_in_the_place_of_what_they_are_computed_from(shape):
+    """Ends of rows are computed with what is before them, and that is overwritten."""
+    random = np.random.default_rng(9)
+    s = mx.sym.Variable("x") * 2
+    net = mx.sym.BatchNorm(s, eps=EPS, fix_gamma=False, name="bn") * 3
+    executor = net.simple_bind(mx.cpu(), x=shape)
+    x, g = random.normal(size=(2, *shape)).astype("float32")
+    gamma, beta = random.normal(size=(2, shape[1])).astype("float32")
+    for name, value in {"x": x, "bn_gamma": gamma, "bn_beta": beta}.items():
+        executor.arg_dict[name][:] = value
+    executor.aux_dict["bn_moving_var"][:] = 1
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.array(g)])
+    expected = formula(2.0 * x, 3.0 * g, gamma, beta, 1, False)
+    grads = executor.grad_dict
+    found = [executor.outputs[0] / 3, grads["x"] / 2, grads["bn_gamma"], grads["bn_beta"]]
+    check([a.asnumpy() for a in found], [expected[0], *expected[3:]], 2e-5)
+
+    mean, var = random.normal(size=shape[1]), random.uniform(1, 2, shape[1])
+    small = mx.nd.array(gamma), mx.nd.array(beta), mx.nd.array(mean), mx.nd.array(var)
+    data = mx.nd.array(x)
+    mx.nd.BatchNorm(data, *small, eps=EPS, fix_gamma=False, out=data)
+    wide = [np.expand_dims(v, (0, *range(2, len(shape)))) for v in (gamma, beta, mean, var)]
+    scaled = (x - wide[2]) / np.sqrt(wide[3] + EPS) * wide[0] + wide[1]
+    check([data.asnumpy()], [scaled], 2e-5)
